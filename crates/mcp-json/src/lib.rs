@@ -1,0 +1,67 @@
+//! Bytes to a zero-copy JSON tape with byte spans: strict, one pass, safe Rust.
+//!
+//! A [`Tape`] is a reusable buffer. Parsing one text writes a flat array of sixteen-byte entries
+//! into it, and the [`Document`] that comes back borrows the rest from the input: strings are
+//! neither copied nor unescaped and numbers are not converted until somebody asks. Every [`Node`]
+//! knows its exact byte [`Span`], so a finding can point at what it is about.
+//!
+//! The grammar is RFC 8259 without extensions. Three things the RFC leaves open are settled so:
+//!
+//! | case | what happens |
+//! |---|---|
+//! | two members of one object with the same name | accepted and noticed: [`Document::has_duplicate_keys`]; a lookup by name finds the last |
+//! | a `\u` escape that is half of a surrogate pair | accepted and noticed: [`Document::has_lone_surrogates`]; reads as U+FFFD |
+//! | numbers of any size and precision | accepted; the literal is kept, conversions say when they cannot hold it |
+//!
+//! A leading byte order mark, text that is not UTF-8, nesting beyond [`Limits::max_depth`] and
+//! inputs beyond [`Limits::max_bytes`] are refused with a [`SyntaxError`] that says where and why.
+//!
+//! ```
+//! use mcp_json::{Limits, Tape};
+//!
+//! let input = br#"{"method": "tools/call", "params": {"name": "echo"}}"#;
+//! let mut tape = Tape::new();
+//! let document = tape.parse(input, Limits::default())?;
+//!
+//! let name = document.root().pointer("/params/name").expect("present");
+//! assert!(name.str_eq("echo"));
+//! assert_eq!(name.span().slice(input), br#""echo""#);
+//! # Ok::<(), mcp_json::SyntaxError>(())
+//! ```
+//!
+//! The crate knows nothing of JSON-RPC or MCP.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `jsonschema` | `TapeJson`: nodes as an instance representation of the `jsonschema` crate |
+
+mod document;
+mod duplicates;
+mod entry;
+mod error;
+mod escape;
+mod expected;
+mod limits;
+mod node;
+mod number;
+mod parser;
+mod pointer;
+mod scan;
+#[cfg(feature = "jsonschema")]
+mod schema_node;
+mod span;
+mod tape;
+mod value;
+
+pub use document::Document;
+pub use duplicates::DuplicateKey;
+pub use error::{SyntaxError, SyntaxErrorKind};
+pub use expected::{Expected, Found, NumberFault};
+pub use limits::Limits;
+pub use node::{Elements, Kind, Members, Node};
+#[cfg(feature = "jsonschema")]
+pub use schema_node::{
+    SchemaArray, SchemaElements, SchemaMembers, SchemaNode, SchemaNumber, SchemaObject, TapeJson,
+};
+pub use span::{Position, Span};
+pub use tape::{Slot, Tape};

@@ -1,0 +1,234 @@
+//! Long strings and strings with escapes, sixty-four bytes at a time.
+//!
+//! Which bytes stand behind a backslash is found by arithmetic on the whole block, with a carry
+//! into the next one, so a text full of `\n` and `\"` costs per block and not per escape.
+
+use crate::entry::{ESCAPED, LONE_SURROGATE};
+use crate::error::{SyntaxError, SyntaxErrorKind};
+use crate::escape::{Unicode, unicode_escape};
+use crate::expected::{Expected, Found};
+
+use super::{BLOCK, Backend, Block, StringEnd, check_utf8, long};
+
+/// Escapes come in swarms. Asking each block whether it has any would be mispredicted half of the
+/// time, so all blocks take the full arithmetic until this many in a row had none.
+const CALM: u32 = 4;
+
+/// A string that goes on after this many bytes without an escape is taken for a long one.
+const LONG: usize = 8 * BLOCK;
+
+/// Reads the string whose first byte behind the opening quote is at `start`.
+#[inline(never)]
+pub(super) fn string<B: Backend>(input: &[u8], start: usize) -> Result<StringEnd, SyntaxError> {
+    let mut at = start;
+    let mut non_ascii = false;
+    while let Some(bytes) = input[at..].first_chunk() {
+        match B::plain(bytes) {
+            Ok(found) => non_ascii |= found,
+            Err(stops) => {
+                let (length, found) = stops.before_first();
+                if input[at + length] != b'"' {
+                    break;
+                }
+                let quote = at + length;
+                if non_ascii | found {
+                    check_utf8(input, start, quote)?;
+                }
+                return Ok(StringEnd { quote, flags: 0 });
+            }
+        }
+        at += BLOCK;
+        if at == start + LONG {
+            let (stopped, found) = long::skip_plain(input, at);
+            non_ascii |= found;
+            at = stopped;
+        }
+    }
+    with_escapes::<B>(input, start, at, non_ascii)
+}
+
+/// Goes on at `at` where there is a backslash, a control character or the end within a block.
+#[inline(never)]
+fn with_escapes<B: Backend>(
+    input: &[u8],
+    start: usize,
+    mut at: usize,
+    mut non_ascii: bool,
+) -> Result<StringEnd, SyntaxError> {
+    let mut calm = 0;
+    let mut state = Escapes::default();
+    loop {
+        if calm >= CALM {
+            (at, non_ascii) = skip_plain::<B>(input, at, non_ascii);
+        }
+        let block = match input[at..].first_chunk() {
+            Some(bytes) => B::block(bytes),
+            None => last_block::<B>(input, at),
+        };
+        let escaped = state.escaped(block.backslashes);
+        let stops = block.quotes & !escaped | block.controls;
+        let below = !stops & stops.wrapping_sub(1);
+        state.seen |= block.backslashes & below != 0;
+        non_ascii |= block.non_ascii & below != 0;
+        let usual = block.quotes | block.backslashes | block.usual_escapes;
+        state.check(input, at, escaped & below & !usual)?;
+        if stops != 0 {
+            let stop = at + stops.trailing_zeros() as usize;
+            let is_escaped = escaped & stops & stops.wrapping_neg() != 0;
+            return finish(input, start, stop, is_escaped, non_ascii, &state);
+        }
+        calm = if block.backslashes == 0 { calm + 1 } else { 0 };
+        at += BLOCK;
+    }
+}
+
+/// Skips blocks that neither end the string nor escape anything.
+#[inline(always)]
+fn skip_plain<B: Backend>(input: &[u8], mut at: usize, mut non_ascii: bool) -> (usize, bool) {
+    while let Some(bytes) = input[at..].first_chunk() {
+        let Ok(found) = B::plain(bytes) else { break };
+        non_ascii |= found;
+        at += BLOCK;
+    }
+    (at, non_ascii)
+}
+
+/// The block at `at`, where fewer bytes than a block are left. What lies behind the end counts as
+/// control characters, so the scan stops there at the latest.
+#[inline(never)]
+fn last_block<B: Backend>(input: &[u8], at: usize) -> Block {
+    let rest = input.len() - at;
+    let behind = u64::MAX << rest;
+    let Some(bytes) = input.last_chunk() else {
+        let mut bytes = [0; BLOCK];
+        bytes[..rest].copy_from_slice(&input[at..]);
+        let block = B::block(&bytes);
+        return Block { controls: block.controls | behind, ..block };
+    };
+    let block = B::block(bytes);
+    let before = BLOCK - rest;
+    if before == BLOCK {
+        return Block {
+            quotes: 0,
+            backslashes: 0,
+            controls: behind,
+            non_ascii: 0,
+            usual_escapes: 0,
+        };
+    }
+    Block {
+        quotes: block.quotes >> before,
+        backslashes: block.backslashes >> before,
+        controls: block.controls >> before | behind,
+        non_ascii: block.non_ascii >> before,
+        usual_escapes: block.usual_escapes >> before,
+    }
+}
+
+/// What is known of the string's escapes so far.
+#[derive(Default)]
+struct Escapes {
+    /// 1 if the last block ended in a backslash that escapes the next block's first byte.
+    carry: u64,
+    seen: bool,
+    lone_surrogate: bool,
+    /// Offset past the last escape that was looked at: the second half of a surrogate pair is
+    /// checked with its first.
+    done: usize,
+}
+
+impl Escapes {
+    /// The bytes that stand behind an escaping backslash.
+    ///
+    /// In a run of backslashes every second one is itself escaped. Runs that start at an odd bit
+    /// are told from those that start at an even one by adding their starts to the mask: the sum
+    /// ends behind the run, and parity against the alternating pattern gives the answer.
+    #[inline(always)]
+    fn escaped(&mut self, backslashes: u64) -> u64 {
+        const EVEN: u64 = 0x5555_5555_5555_5555;
+        let backslashes = backslashes & !self.carry;
+        let follows = backslashes << 1 | self.carry;
+        let odd_starts = backslashes & !EVEN & !follows;
+        let (ends, overflow) = odd_starts.overflowing_add(backslashes);
+        self.carry = u64::from(overflow);
+        (EVEN ^ ends << 1) & follows
+    }
+
+    /// Checks escaped bytes, given as bits counted from `at`, that are none of the usual ones.
+    #[inline(always)]
+    fn check(&mut self, input: &[u8], at: usize, mut escaped: u64) -> Result<(), SyntaxError> {
+        while escaped != 0 {
+            self.check_one(input, at + escaped.trailing_zeros() as usize)?;
+            escaped &= escaped - 1;
+        }
+        Ok(())
+    }
+
+    /// Checks the escape whose backslash stands before `at`.
+    fn check_one(&mut self, input: &[u8], at: usize) -> Result<(), SyntaxError> {
+        match input[at] {
+            b'/' | b'b' | b'f' | b'r' => Ok(()),
+            b'u' if at < self.done => Ok(()),
+            b'u' => {
+                let digits = &input[at + 1..];
+                let Some((unicode, length)) = unicode_escape(digits) else {
+                    return Err(incomplete(input, at));
+                };
+                self.lone_surrogate |= unicode == Unicode::LoneSurrogate;
+                self.done = at + 1 + length;
+                Ok(())
+            }
+            _ => Err(invalid(input, at)),
+        }
+    }
+}
+
+/// The string ends at `stop`: at its closing quote, at a byte it must not have, or too early.
+#[inline(always)]
+fn finish(
+    input: &[u8],
+    start: usize,
+    stop: usize,
+    is_escaped: bool,
+    non_ascii: bool,
+    escapes: &Escapes,
+) -> Result<StringEnd, SyntaxError> {
+    match input.get(stop) {
+        Some(b'"') => {}
+        Some(_) if is_escaped => return Err(invalid(input, stop)),
+        Some(byte) => {
+            return Err(SyntaxError::new(stop, SyntaxErrorKind::ControlCharacter { byte: *byte }));
+        }
+        None => {
+            return Err(SyntaxError::unexpected(input, input.len(), Expected::ClosingQuote));
+        }
+    }
+    if non_ascii {
+        check_utf8(input, start, stop)?;
+    }
+    let mut flags = 0;
+    if escapes.seen {
+        flags |= ESCAPED;
+    }
+    if escapes.lone_surrogate {
+        flags |= LONE_SURROGATE;
+    }
+    Ok(StringEnd { quote: stop, flags })
+}
+
+/// A backslash before `at`, but no escape.
+#[cold]
+fn invalid(input: &[u8], at: usize) -> SyntaxError {
+    let found = Found::at(input, at);
+    SyntaxError::new(at - 1, SyntaxErrorKind::InvalidEscape { found })
+}
+
+/// `\u` with the `u` at `at` that lacks digits: maybe only because the input ends.
+#[cold]
+fn incomplete(input: &[u8], at: usize) -> SyntaxError {
+    let digits = &input[at + 1..];
+    if digits.len() < 4 && digits.iter().all(u8::is_ascii_hexdigit) {
+        return SyntaxError::unexpected(input, input.len(), Expected::ClosingQuote);
+    }
+    invalid(input, at)
+}
