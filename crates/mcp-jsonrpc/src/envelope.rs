@@ -1,0 +1,268 @@
+use mcp_json::{Node, Span};
+
+use crate::{EnvelopeFault, FaultKind, JsonRpcId, id::integer_value};
+
+/// The members of a message object that JSON-RPC gives a meaning, found in one pass.
+///
+/// Where a name occurs twice the last one counts, as in almost every parser.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Envelope<'a> {
+    /// The message itself.
+    pub object: Node<'a>,
+    /// `jsonrpc`, whatever it holds.
+    pub jsonrpc: Option<Node<'a>>,
+    /// `id`, whatever it holds.
+    pub id: Option<Node<'a>>,
+    /// `method`, whatever it holds.
+    pub method: Option<Node<'a>>,
+    /// `params`, whatever it holds.
+    pub params: Option<Node<'a>>,
+    /// `result`, whatever it holds.
+    pub result: Option<Node<'a>>,
+    /// `error`, whatever it holds.
+    pub error: Option<Node<'a>>,
+}
+
+/// What a message is, by the members it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "JSON-RPC 2.0 is finished")]
+pub enum MessageKind {
+    /// `method` and `id`.
+    Request,
+    /// `method` without `id`.
+    Notification,
+    /// `result` or `error`, no `method`.
+    Response,
+}
+
+impl<'a> Envelope<'a> {
+    /// Looks at the members of `object`; a value that is no object has none.
+    pub fn of(object: Node<'a>) -> Envelope<'a> {
+        let mut envelope = Envelope {
+            object,
+            jsonrpc: None,
+            id: None,
+            method: None,
+            params: None,
+            result: None,
+            error: None,
+        };
+        for (name, value) in object.members() {
+            let Some(name) = name.str_bytes() else {
+                continue;
+            };
+            let member = match &*name {
+                b"jsonrpc" => &mut envelope.jsonrpc,
+                b"id" => &mut envelope.id,
+                b"method" => &mut envelope.method,
+                b"params" => &mut envelope.params,
+                b"result" => &mut envelope.result,
+                b"error" => &mut envelope.error,
+                _ => continue,
+            };
+            *member = Some(value);
+        }
+        envelope
+    }
+
+    /// What the message is; `None` if its members contradict each other or say nothing.
+    pub fn kind(&self) -> Option<MessageKind> {
+        match (self.method, self.result.or(self.error)) {
+            (Some(_), Some(_)) | (None, None) => None,
+            (Some(_), None) if self.id.is_some() => Some(MessageKind::Request),
+            (Some(_), None) => Some(MessageKind::Notification),
+            (None, Some(_)) => Some(MessageKind::Response),
+        }
+    }
+
+    /// The id, if one can be read, also from a message that is broken elsewhere: the answer must
+    /// reach the right caller.
+    pub fn readable_id(&self) -> Option<JsonRpcId> {
+        JsonRpcId::read(self.id?)
+    }
+
+    /// The value of `error.code`, if it is an integer.
+    pub fn error_code(&self) -> Option<i64> {
+        integer_value(self.error?.get("code")?)
+    }
+
+    /// Everything JSON-RPC 2.0 forbids about this envelope. Nothing is allocated for a good one.
+    pub fn faults(&self) -> Vec<EnvelopeFault> {
+        let mut faults = Vec::new();
+        self.check(|kind, span| faults.push(EnvelopeFault { kind, span }));
+        faults
+    }
+
+    fn check(&self, mut report: impl FnMut(FaultKind, Span)) {
+        let whole = self.object.span();
+        if !self.object.is_object() {
+            return report(FaultKind::NotObject, whole);
+        }
+        match self.jsonrpc {
+            None => report(FaultKind::VersionMissing, whole),
+            Some(version) if !version.str_eq("2.0") => {
+                report(FaultKind::VersionInvalid, version.span());
+            }
+            Some(_) => {}
+        }
+        if let Some(id) = self.id
+            && !(id.is_string() || id.is_number() || id.is_null())
+        {
+            report(FaultKind::IdInvalid, id.span());
+        }
+        match self.kind() {
+            None if self.method.is_some() => report(FaultKind::MethodWithOutcome, whole),
+            None => report(FaultKind::Unclassifiable, whole),
+            Some(MessageKind::Request | MessageKind::Notification) => self.check_call(report),
+            Some(MessageKind::Response) => self.check_response(report),
+        }
+    }
+
+    fn check_call(&self, mut report: impl FnMut(FaultKind, Span)) {
+        if let Some(method) = self.method {
+            if !method.is_string() {
+                report(FaultKind::MethodNotString, method.span());
+            } else if method.str_eq("") {
+                report(FaultKind::MethodEmpty, method.span());
+            }
+        }
+        if let Some(params) = self.params
+            && !(params.is_object() || params.is_array())
+        {
+            report(FaultKind::ParamsNotStructured, params.span());
+        }
+    }
+
+    fn check_response(&self, mut report: impl FnMut(FaultKind, Span)) {
+        let whole = self.object.span();
+        if self.id.is_none() {
+            report(FaultKind::ResponseWithoutId, whole);
+        }
+        if self.result.is_some() && self.error.is_some() {
+            report(FaultKind::ResultAndError, whole);
+        }
+        let Some(error) = self.error else { return };
+        if !error.is_object() {
+            return report(FaultKind::ErrorNotObject, error.span());
+        }
+        match error.get("code") {
+            None => report(FaultKind::ErrorCodeMissing, error.span()),
+            Some(code) if !code.is_integer() => report(FaultKind::ErrorCodeNotInteger, code.span()),
+            Some(_) => {}
+        }
+        match error.get("message") {
+            None => report(FaultKind::ErrorMessageMissing, error.span()),
+            Some(message) if !message.is_string() => {
+                report(FaultKind::ErrorMessageNotString, message.span());
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_json::{Limits, Tape};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(json: &str, kind: Option<MessageKind>, faults: &[(FaultKind, &str)]) {
+        let mut tape = Tape::new();
+        let document = tape.parse(json.as_bytes(), Limits::default()).unwrap();
+        let envelope = Envelope::of(document.root());
+        assert_eq!(envelope.kind(), kind);
+        let found: Vec<_> = envelope
+            .faults()
+            .into_iter()
+            .map(|fault| (fault.kind, &json[fault.span.start..fault.span.end]))
+            .collect();
+        assert_eq!(found, faults);
+    }
+
+    #[test]
+    fn good_messages_have_no_faults() {
+        use MessageKind::{Notification, Request, Response};
+        for (json, kind) in [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, Request),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"x","params":[]}"#, Request),
+            (r#"{"jsonrpc":"2.0","id":"","method":"x","params":{}}"#, Request),
+            (r#"{"jsonrpc":"2.0","method":"x"}"#, Notification),
+            (r#"{"jsonrpc":"2.0","id":1,"result":null}"#, Response),
+            (r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":""}}"#, Response),
+            (r#"{"\u006asonrpc":"2.\u0030","id":1.5,"result":{}}"#, Response),
+        ] {
+            check(json, Some(kind), &[]);
+        }
+    }
+
+    #[test]
+    fn each_fault_is_found_where_it_is() {
+        use FaultKind as F;
+        use MessageKind::{Notification, Request, Response};
+        check("[1]", None, &[(F::NotObject, "[1]")]);
+        check(
+            r#"{"id":1,"method":"x"}"#,
+            Some(Request),
+            &[(F::VersionMissing, r#"{"id":1,"method":"x"}"#)],
+        );
+        check(r#"{"jsonrpc":2.0,"method":"x"}"#, Some(Notification), &[(F::VersionInvalid, "2.0")]);
+        check(
+            r#"{"jsonrpc":"2.0","id":1}"#,
+            None,
+            &[(F::Unclassifiable, r#"{"jsonrpc":"2.0","id":1}"#)],
+        );
+        let both = r#"{"jsonrpc":"2.0","id":1,"method":"x","result":{}}"#;
+        check(both, None, &[(F::MethodWithOutcome, both)]);
+        check(
+            r#"{"jsonrpc":"2.0","id":1,"method":3}"#,
+            Some(Request),
+            &[(F::MethodNotString, "3")],
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":1,"method":""}"#,
+            Some(Request),
+            &[(F::MethodEmpty, "\"\"")],
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":true,"method":"x"}"#,
+            Some(Request),
+            &[(F::IdInvalid, "true")],
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":1,"method":"x","params":null}"#,
+            Some(Request),
+            &[(F::ParamsNotStructured, "null")],
+        );
+        let no_id = r#"{"jsonrpc":"2.0","result":{}}"#;
+        check(no_id, Some(Response), &[(F::ResponseWithoutId, no_id)]);
+        check(
+            r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#,
+            Some(Response),
+            &[(F::ErrorNotObject, "\"no\"")],
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":1,"error":{}}"#,
+            Some(Response),
+            &[(F::ErrorCodeMissing, "{}"), (F::ErrorMessageMissing, "{}")],
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":7}}"#,
+            Some(Response),
+            &[(F::ErrorCodeNotInteger, "1.5"), (F::ErrorMessageNotString, "7")],
+        );
+        let two = r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#;
+        check(two, Some(Response), &[(F::ResultAndError, two)]);
+    }
+
+    #[test]
+    fn a_broken_message_still_gives_its_id() {
+        let mut tape = Tape::new();
+        let document = tape.parse(br#"{"id":"a-1","method":7}"#, Limits::default()).unwrap();
+        assert_eq!(
+            Envelope::of(document.root()).readable_id(),
+            Some(JsonRpcId::String("a-1".into()))
+        );
+    }
+}
