@@ -1,0 +1,312 @@
+//! The yes/no walk.
+
+use mcp_json::{Kind, Node};
+
+use super::name::Print;
+use super::{
+    Additional, ArrayRules, Index, Literal, Logic, Number, NumberRules, ObjectRules, Program,
+    Property, ROOT, StringRules, Types, Verdict, step_budget,
+};
+
+/// How many schemas may be entered inside each other: the nesting of the value times the
+/// references and alternatives on one level.
+pub(super) const MAX_DEPTH: u32 = 512;
+
+/// What is left of a walk's allowance.
+#[derive(Debug)]
+pub(super) struct Allowance {
+    steps: u64,
+    depth: u32,
+}
+
+impl Allowance {
+    pub(super) fn for_node(node: Node<'_>) -> Allowance {
+        let span = node.span();
+        Allowance { steps: step_budget(span.end - span.start), depth: MAX_DEPTH }
+    }
+
+    /// Whether something was refused; answers are then void.
+    pub(super) fn is_spent(&self) -> bool {
+        self.steps == 0
+    }
+
+    pub(super) fn spend(&mut self, steps: u64) -> bool {
+        self.steps = self.steps.saturating_sub(steps);
+        self.steps > 0
+    }
+
+    /// One schema deeper. Must be followed by [`leave`](Allowance::leave) if it says yes.
+    pub(super) fn enter(&mut self) -> bool {
+        if self.depth == 0 {
+            self.steps = 0;
+        }
+        if !self.spend(1) {
+            return false;
+        }
+        self.depth -= 1;
+        true
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.depth += 1;
+    }
+}
+
+impl Program {
+    /// Whether `node` satisfies the schema.
+    pub(crate) fn accepts(&self, node: Node<'_>) -> Verdict {
+        let mut allowance = Allowance::for_node(node);
+        let accepted = self.check(ROOT, node, &mut allowance);
+        match (allowance.is_spent(), accepted) {
+            (true, _) => Verdict::Undecided,
+            (false, true) => Verdict::Accepted,
+            (false, false) => Verdict::Rejected,
+        }
+    }
+
+    pub(super) fn check(&self, index: Index, node: Node<'_>, allowance: &mut Allowance) -> bool {
+        let schema = &self.schemas[index as usize];
+        if schema.trivial {
+            return true;
+        }
+        if !allowance.enter() {
+            return false;
+        }
+        let fits = schema.types.meets(types_of(node, schema.types))
+            && match node.kind() {
+                Kind::Object => schema
+                    .object
+                    .as_ref()
+                    .is_none_or(|rules| self.check_object(rules, node, allowance)),
+                Kind::Array => schema
+                    .array
+                    .as_ref()
+                    .is_none_or(|rules| self.check_array(rules, node, allowance)),
+                Kind::String => {
+                    schema.string.as_ref().is_none_or(|rules| check_string(rules, node, allowance))
+                }
+                Kind::Integer | Kind::Decimal => {
+                    schema.number.as_ref().is_none_or(|rules| check_number(rules, node))
+                }
+                Kind::Null | Kind::Bool => true,
+            }
+            && schema.logic.as_ref().is_none_or(|logic| self.check_logic(logic, node, allowance));
+        allowance.leave();
+        fits
+    }
+
+    fn check_object(&self, rules: &ObjectRules, node: Node<'_>, allowance: &mut Allowance) -> bool {
+        let size = node.len() as u64;
+        if size < rules.min || size > rules.max {
+            return false;
+        }
+        let mut seen = Seen::new(rules);
+        let has_duplicates = node.document().has_duplicate_keys();
+        for (key, value) in node.members() {
+            if has_duplicates && is_superseded(node, key, value, allowance) {
+                continue;
+            }
+            let fits = match rules.find(key) {
+                Some((position, property)) => {
+                    seen.mark(position, property);
+                    if property.declared {
+                        self.check(property.schema, value, allowance)
+                    } else {
+                        self.check_additional(rules.additional, value, allowance)
+                    }
+                }
+                None => self.check_additional(rules.additional, value, allowance),
+            };
+            if !fits {
+                return false;
+            }
+        }
+        seen.has_all_required(rules)
+    }
+
+    fn check_additional(
+        &self,
+        additional: Additional,
+        value: Node<'_>,
+        allowance: &mut Allowance,
+    ) -> bool {
+        match additional {
+            Additional::Anything => true,
+            Additional::Nothing => false,
+            Additional::Schema(index) => self.check(index, value, allowance),
+        }
+    }
+
+    fn check_array(&self, rules: &ArrayRules, node: Node<'_>, allowance: &mut Allowance) -> bool {
+        let length = node.len() as u64;
+        length >= rules.min
+            && length <= rules.max
+            && rules.items.is_none_or(|items| {
+                node.elements().all(|element| self.check(items, element, allowance))
+            })
+    }
+
+    fn check_logic(&self, logic: &Logic, node: Node<'_>, allowance: &mut Allowance) -> bool {
+        if let Some(constant) = &logic.constant
+            && !constant.equals(node)
+        {
+            return false;
+        }
+        if let Some(options) = &logic.options {
+            // A list of options can be as long as the schema.
+            if !allowance.spend(options.len() as u64)
+                || !options.iter().any(|option| option.equals(node))
+            {
+                return false;
+            }
+        }
+        logic.reference.is_none_or(|target| self.check(target, node, allowance))
+            && logic.all_of.iter().all(|branch| self.check(*branch, node, allowance))
+            && logic.any_of.as_ref().is_none_or(|branches| {
+                branches.iter().any(|branch| self.check(*branch, node, allowance))
+            })
+            && logic.one_of.as_ref().is_none_or(|branches| {
+                let mut fitting =
+                    branches.iter().filter(|branch| self.check(**branch, node, allowance));
+                fitting.next().is_some() && fitting.next().is_none()
+            })
+    }
+}
+
+impl ObjectRules {
+    /// The property that a key names, and its position.
+    pub(super) fn find(&self, key: Node<'_>) -> Option<(usize, &Property)> {
+        // Comparing a handful in turn beats searching.
+        const FEW: usize = 16;
+        let name = key.str_bytes()?;
+        let position = if self.properties.len() <= FEW {
+            let print = Print::of(&name);
+            self.properties.iter().position(|property| property.name.is(&name, print))?
+        } else {
+            self.properties
+                .binary_search_by(|property| property.name.as_str().as_bytes().cmp(&name))
+                .ok()?
+        };
+        Some((position, &self.properties[position]))
+    }
+}
+
+/// Which properties an object has shown, so that a repeated key does not count twice.
+pub(super) enum Seen {
+    Few(u64),
+    Many(Vec<u64>),
+}
+
+impl Seen {
+    pub(super) fn new(rules: &ObjectRules) -> Seen {
+        if rules.properties.len() <= 64 {
+            Seen::Few(0)
+        } else {
+            Seen::Many(vec![0; rules.properties.len().div_ceil(64)])
+        }
+    }
+
+    pub(super) fn mark(&mut self, position: usize, property: &Property) {
+        if !property.required {
+            return;
+        }
+        match self {
+            Seen::Few(bits) => *bits |= 1 << position,
+            Seen::Many(words) => words[position / 64] |= 1 << (position % 64),
+        }
+    }
+
+    pub(super) fn has(&self, position: usize) -> bool {
+        match self {
+            Seen::Few(bits) => bits & (1 << position) != 0,
+            Seen::Many(words) => words[position / 64] & (1 << (position % 64)) != 0,
+        }
+    }
+
+    /// Only required ones are ever marked.
+    fn has_all_required(&self, rules: &ObjectRules) -> bool {
+        let marked = match self {
+            Seen::Few(bits) => bits.count_ones() as usize,
+            Seen::Many(words) => words.iter().map(|word| word.count_ones() as usize).sum(),
+        };
+        marked == rules.required
+    }
+}
+
+impl Literal {
+    pub(super) fn equals(&self, node: Node<'_>) -> bool {
+        match self {
+            Literal::Null => node.is_null(),
+            Literal::Bool(value) => node.as_bool() == Some(*value),
+            Literal::Number(number) => {
+                node.is_number() && Number::of_node(node).is_some_and(|other| other == *number)
+            }
+            Literal::String(text) => node.str_eq(text),
+        }
+    }
+}
+
+/// Whether a later member of `object` has the same name: the last one counts.
+#[cold]
+pub(super) fn is_superseded(
+    object: Node<'_>,
+    key: Node<'_>,
+    value: Node<'_>,
+    allowance: &mut Allowance,
+) -> bool {
+    if !object.document().has_duplicate_keys() || !allowance.spend(object.len() as u64 / 8) {
+        return false;
+    }
+    let last = key.as_str().and_then(|name| object.get(&name));
+    last.is_some_and(|last| last.index() != value.index())
+}
+
+/// The type of `node`. Whether a number is integral is worked out only if `wanted` asks.
+pub(super) fn types_of(node: Node<'_>, wanted: Types) -> Types {
+    match node.kind() {
+        Kind::Null => Types::NULL,
+        Kind::Bool => Types::BOOLEAN,
+        Kind::String => Types::STRING,
+        Kind::Array => Types::ARRAY,
+        Kind::Object => Types::OBJECT,
+        Kind::Integer => Types::INTEGER,
+        Kind::Decimal if wanted.meets(Types::FRACTION) => Types::NUMBER,
+        Kind::Decimal if node.is_integer() => Types::INTEGER,
+        Kind::Decimal => Types::FRACTION,
+    }
+}
+
+fn check_string(rules: &StringRules, node: Node<'_>, allowance: &mut Allowance) -> bool {
+    let Some(bytes) = node.str_bytes() else {
+        return false;
+    };
+    let length = bytes.len() as u64;
+    // Characters are between a quarter of the bytes and all of them: count only in doubt.
+    if length < rules.min
+        || (length < rules.min.saturating_mul(4) && characters(&bytes) < rules.min)
+    {
+        return false;
+    }
+    if length > rules.max && characters(&bytes) > rules.max {
+        return false;
+    }
+    rules
+        .pattern
+        .as_ref()
+        .is_none_or(|pattern| allowance.spend(pattern.steps(node)) && pattern.is_match(&bytes))
+}
+
+pub(super) fn characters(text: &[u8]) -> u64 {
+    // Every byte that does not continue a character starts one.
+    text.iter().filter(|byte| **byte & 0xc0 != 0x80).count() as u64
+}
+
+fn check_number(rules: &NumberRules, node: Node<'_>) -> bool {
+    let Some(value) = Number::of_node(node) else {
+        return true;
+    };
+    rules.minimum.is_none_or(|limit| value >= limit)
+        && rules.maximum.is_none_or(|limit| value <= limit)
+        && rules.exclusive_minimum.is_none_or(|limit| value > limit)
+        && rules.exclusive_maximum.is_none_or(|limit| value < limit)
+}

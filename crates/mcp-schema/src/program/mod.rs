@@ -1,0 +1,212 @@
+//! A schema as a flat program over tape nodes.
+//!
+//! [`Program::compile`] lowers the common part of JSON Schema to an array of [`Schema`]s that
+//! refer to each other by index, so recursion in a schema is a plain number. The same array
+//! answers two questions: [`Program::accepts`], which is what a message in order pays for, and
+//! [`Program::explain`], which walks again and says what is wrong, where, and stops after a
+//! bounded number of reports. Where each schema stands in its document is kept aside, as only
+//! `explain` needs it.
+//!
+//! Invariants:
+//! - A keyword that is not understood completely makes `compile` decline. The caller then asks
+//!   the `jsonschema` crate, so that a verdict never rests on half a schema.
+//! - Both walks spend from a budget of steps and keep to a depth. Running out is
+//!   [`Verdict::Undecided`], never a yes.
+
+mod check;
+mod compile;
+mod explain;
+mod name;
+mod number;
+mod pattern;
+mod union;
+
+pub(crate) use pattern::{Pattern, Patterns, TooCostly};
+
+use name::Name;
+use number::Number;
+
+/// The outcome of a walk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Accepted,
+    Rejected,
+    /// The budget ran out before the answer was known.
+    Undecided,
+}
+
+/// How many steps a walk may take for a value of `bytes` bytes.
+///
+/// A schema that visits every part of the value a few times stays far below; one that multiplies
+/// alternatives by elements, or recursion by recursion, does not.
+pub(crate) fn step_budget(bytes: usize) -> u64 {
+    2_000_000 + 8 * bytes as u64
+}
+
+/// See the [module docs](self).
+#[derive(Debug)]
+pub(crate) struct Program {
+    schemas: Vec<Schema>,
+    /// JSON pointer of each schema in its document.
+    pointers: Vec<Box<str>>,
+}
+
+/// Index into [`Program::schemas`].
+type Index = u32;
+const ROOT: Index = 0;
+
+/// One subschema. The keywords for one kind of value share a box, as most schemas have one kind.
+#[derive(Debug)]
+struct Schema {
+    types: Types,
+    /// Nothing below constrains anything.
+    trivial: bool,
+    object: Option<Box<ObjectRules>>,
+    array: Option<Box<ArrayRules>>,
+    string: Option<Box<StringRules>>,
+    number: Option<Box<NumberRules>>,
+    logic: Option<Box<Logic>>,
+}
+
+impl Schema {
+    const ANYTHING: Schema = Schema {
+        types: Types::ALL,
+        trivial: true,
+        object: None,
+        array: None,
+        string: None,
+        number: None,
+        logic: None,
+    };
+}
+
+#[derive(Debug)]
+struct ObjectRules {
+    /// Sorted by name.
+    properties: Box<[Property]>,
+    /// How many of them are required.
+    required: usize,
+    additional: Additional,
+    min: u64,
+    max: u64,
+}
+
+#[derive(Debug)]
+struct Property {
+    name: Name,
+    schema: Index,
+    /// Named by `properties`, not only by `required`.
+    declared: bool,
+    required: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Additional {
+    Anything,
+    Nothing,
+    Schema(Index),
+}
+
+#[derive(Debug)]
+struct ArrayRules {
+    items: Option<Index>,
+    min: u64,
+    max: u64,
+}
+
+#[derive(Debug)]
+struct StringRules {
+    min: u64,
+    max: u64,
+    pattern: Option<Pattern>,
+}
+
+#[derive(Debug, Default)]
+struct NumberRules {
+    minimum: Option<Number>,
+    maximum: Option<Number>,
+    exclusive_minimum: Option<Number>,
+    exclusive_maximum: Option<Number>,
+}
+
+#[derive(Debug, Default)]
+struct Logic {
+    reference: Option<Index>,
+    constant: Option<Literal>,
+    options: Option<Box<[Literal]>>,
+    all_of: Box<[Index]>,
+    any_of: Option<Box<[Index]>>,
+    one_of: Option<Box<[Index]>>,
+}
+
+/// A scalar of `enum` or `const`.
+#[derive(Debug, Clone, PartialEq)]
+enum Literal {
+    Null,
+    Bool(bool),
+    Number(Number),
+    String(Box<str>),
+}
+
+/// A set of JSON types; `number` is both of the last two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Types(u8);
+
+impl Types {
+    const NONE: Types = Types(0);
+    const NULL: Types = Types(1);
+    const BOOLEAN: Types = Types(2);
+    const STRING: Types = Types(4);
+    const ARRAY: Types = Types(8);
+    const OBJECT: Types = Types(16);
+    const INTEGER: Types = Types(32);
+    const FRACTION: Types = Types(64);
+    const NUMBER: Types = Types(32 | 64);
+    const ALL: Types = Types(127);
+
+    fn named(name: &str) -> Option<Types> {
+        Some(match name {
+            "null" => Types::NULL,
+            "boolean" => Types::BOOLEAN,
+            "string" => Types::STRING,
+            "array" => Types::ARRAY,
+            "object" => Types::OBJECT,
+            "integer" => Types::INTEGER,
+            "number" => Types::NUMBER,
+            _ => return None,
+        })
+    }
+
+    const fn union(self, other: Types) -> Types {
+        Types(self.0 | other.0)
+    }
+
+    /// Whether some type is in both.
+    const fn meets(self, other: Types) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The names a schema would use, in a fixed order.
+    fn names(self) -> Vec<&'static str> {
+        let number = if self.0 & Types::NUMBER.0 == Types::NUMBER.0 {
+            ("number", Types::NUMBER)
+        } else {
+            ("integer", Types::INTEGER)
+        };
+        [
+            ("null", Types::NULL),
+            ("boolean", Types::BOOLEAN),
+            number,
+            ("string", Types::STRING),
+            ("array", Types::ARRAY),
+            ("object", Types::OBJECT),
+        ]
+        .into_iter()
+        .filter(|(_, types)| self.meets(*types))
+        .map(|(name, _)| name)
+        .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

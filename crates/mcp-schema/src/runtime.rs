@@ -1,0 +1,114 @@
+//! A schema that is known only at run time: a [`Program`] where there can be one, the
+//! `jsonschema` crate where there cannot.
+
+use jsonschema::{Draft, PatternOptions, Validator};
+use mcp_json::{Node, SchemaNode, TapeJson};
+use serde_json::{Map, Value};
+
+use crate::program::{Program, Verdict, step_budget};
+use crate::report;
+use crate::survey::Survey;
+use crate::violation::Violation;
+
+/// The `jsonschema` crate keeps every error of every alternative until the end. Beyond so many
+/// steps it is not asked for them.
+const MAX_EXPLAINED_STEPS: u64 = 200_000;
+
+/// See the [module docs](self).
+#[derive(Debug)]
+pub(crate) enum RuntimeSchema {
+    Program(Program),
+    Validator(Box<Fallback>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Fallback {
+    validator: Validator<TapeJson>,
+    survey: Survey,
+    pointer: String,
+}
+
+impl RuntimeSchema {
+    /// Compiles the schema at `pointer` of a `document` that fits its meta-schema and was
+    /// surveyed as `survey`.
+    pub(crate) fn compile(
+        document: &Value,
+        pointer: &str,
+        draft: Draft,
+        survey: Survey,
+    ) -> Result<RuntimeSchema, jsonschema::ValidationError<'static>> {
+        if let Ok(program) = Program::compile(document, pointer, draft, survey.patterns()) {
+            return Ok(RuntimeSchema::Program(program));
+        }
+        let validator = if pointer.is_empty() {
+            options(draft).build(document)?
+        } else {
+            options(draft).build(&with_root(document, pointer))?
+        };
+        let pointer = pointer.to_owned();
+        Ok(RuntimeSchema::Validator(Box::new(Fallback { validator, survey, pointer })))
+    }
+
+    /// Whether `node` fits. What cannot be decided within the budget does not.
+    pub(crate) fn accepts(&self, node: Node<'_>) -> bool {
+        match self {
+            RuntimeSchema::Program(program) => program.accepts(node) == Verdict::Accepted,
+            RuntimeSchema::Validator(fallback) => {
+                fallback.survey.is_affordable(node, step_budget(node.raw().len()))
+                    && fallback.validator.is_valid(SchemaNode::from(node))
+            }
+        }
+    }
+
+    /// Why `node` does not fit; empty if it does.
+    pub(crate) fn violations(&self, node: Node<'_>) -> Vec<Violation> {
+        match self {
+            RuntimeSchema::Program(program) => match program.accepts(node) {
+                Verdict::Accepted => Vec::new(),
+                Verdict::Undecided => vec![Violation::undecided(node)],
+                Verdict::Rejected => program.explain(node),
+            },
+            RuntimeSchema::Validator(fallback) => {
+                if !fallback.survey.is_affordable(node, step_budget(node.raw().len())) {
+                    return vec![Violation::undecided(node)];
+                }
+                if fallback.survey.is_affordable(node, MAX_EXPLAINED_STEPS) {
+                    return report::violations(&fallback.validator, node);
+                }
+                if fallback.validator.is_valid(SchemaNode::from(node)) {
+                    return Vec::new();
+                }
+                vec![Violation::unexplained(node, format!("#{}", fallback.pointer))]
+            }
+        }
+    }
+}
+
+/// Nothing is fetched, `format` is a remark, expressions are limited.
+///
+/// Expressions without look-around and back-references run on the linear engine; `fancy-regex`
+/// hands them over whole. The others backtrack, within a limit.
+pub(crate) fn options(
+    draft: Draft,
+) -> jsonschema::ValidationOptions<'static, std::sync::Arc<dyn jsonschema::Retrieve>, TapeJson> {
+    jsonschema::options_for::<TapeJson>()
+        .with_draft(draft)
+        .offline()
+        .should_validate_formats(false)
+        .should_ignore_unknown_formats(true)
+        .with_pattern_options(
+            PatternOptions::fancy_regex().backtrack_limit(10_000).size_limit(1 << 20),
+        )
+}
+
+/// `document` with the schema at `pointer` as its root.
+fn with_root(document: &Value, pointer: &str) -> Value {
+    let mut members = Map::new();
+    for key in ["$schema", "$defs", "definitions"] {
+        if let Some(value) = document.get(key) {
+            members.insert(key.into(), value.clone());
+        }
+    }
+    members.insert("$ref".into(), format!("#{pointer}").into());
+    Value::Object(members)
+}

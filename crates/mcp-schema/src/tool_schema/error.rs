@@ -1,0 +1,35 @@
+use crate::violation::Violation;
+
+/// Why a tool schema cannot be used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+#[non_exhaustive]
+pub enum ToolSchemaError {
+    #[error("a tool schema is a JSON object")]
+    NotObject,
+    #[error("the schema has {bytes} bytes, more than the limit of {limit}")]
+    TooLarge { bytes: usize, limit: usize },
+    #[error("the schema is nested deeper than the limit of {limit}")]
+    TooDeep { limit: usize },
+    #[error("`$schema` names an unknown dialect: {dialect}")]
+    UnknownDialect { dialect: String },
+    /// Paths and spans of the violations are those of the schema.
+    #[error("the schema is not valid in its dialect{}", first(.violations))]
+    Invalid { violations: Vec<Violation> },
+    #[error("`{reference}` refers to another document, which is never fetched")]
+    ExternalRef { reference: String },
+    #[error("`{reference}` leads nowhere")]
+    DanglingRef { reference: String },
+    #[error("a reference cannot be followed: {reason}")]
+    Reference { reason: String },
+    #[error("#{pointer} applies itself to the same value for ever")]
+    EndlessRef { pointer: String },
+    #[error("too many schemas apply to one value inside each other, from #{pointer} on")]
+    TooIntricate { pointer: String },
+    #[error("the regular expressions are too large or too many, up to the one at #{pointer}")]
+    CostlyPatterns { pointer: String },
+}
+
+fn first(violations: &[Violation]) -> String {
+    violations.first().map(|violation| format!(": {violation}")).unwrap_or_default()
+}

@@ -1,0 +1,161 @@
+//! Tool `inputSchema` and `outputSchema`: compiled when first seen, kept by content.
+//!
+//! A tool schema comes from a peer and is judged like one: nothing is fetched for it, and its
+//! size, its nesting, its regular expressions and the work of checking a value against it are
+//! limited. What exceeds a limit is an error here or a violation there, never a wait.
+//!
+//! Regular expressions run on an engine that is linear in the text. Those that need look-around
+//! or back-references go to a backtracking engine with a limit on its steps; a match that exceeds
+//! it counts as undecided and the value as not fitting.
+//!
+//! `format` is a remark, as 2020-12 has it by default, in every dialect.
+
+mod cache;
+mod dialect;
+mod error;
+
+pub use cache::{CacheLimits, ToolSchemas};
+pub use dialect::Dialect;
+pub use error::ToolSchemaError;
+
+use mcp_json::Node;
+use serde_json::Value;
+
+use crate::report;
+use crate::runtime::RuntimeSchema;
+use crate::survey::{Fault, Names, Survey};
+use crate::violation::Violation;
+
+/// What a tool schema may be like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolSchemaLimits {
+    /// Size of its JSON text in bytes.
+    pub max_bytes: usize,
+    /// Nesting of its JSON text.
+    pub max_depth: usize,
+}
+
+impl Default for ToolSchemaLimits {
+    /// 1 MiB, 64 levels.
+    fn default() -> Self {
+        ToolSchemaLimits { max_bytes: 1 << 20, max_depth: 64 }
+    }
+}
+
+/// A compiled tool schema. Immutable and shareable.
+#[derive(Debug)]
+pub struct ToolSchema {
+    dialect: Dialect,
+    runtime: RuntimeSchema,
+}
+
+impl ToolSchema {
+    /// Compiles the schema at `node`; [`ToolSchemas`] does that once per content.
+    ///
+    /// `default` is the dialect of a schema without `$schema`.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be used; the fault is in most cases the peer's.
+    pub fn compile(
+        node: Node<'_>,
+        default: Dialect,
+        limits: ToolSchemaLimits,
+    ) -> Result<ToolSchema, ToolSchemaError> {
+        if !node.is_object() {
+            return Err(ToolSchemaError::NotObject);
+        }
+        let bytes = node.raw().len();
+        if bytes > limits.max_bytes {
+            return Err(ToolSchemaError::TooLarge { bytes, limit: limits.max_bytes });
+        }
+        if is_deeper(node, limits.max_depth) {
+            return Err(ToolSchemaError::TooDeep { limit: limits.max_depth });
+        }
+        let dialect = match node.get("$schema").and_then(Node::as_str) {
+            None => default,
+            Some(uri) => Dialect::from_uri(&uri)
+                .ok_or_else(|| ToolSchemaError::UnknownDialect { dialect: uri.into_owned() })?,
+        };
+        let document = node.to_value();
+        let violations = meta_violations(dialect, &document, node);
+        if !violations.is_empty() {
+            return Err(ToolSchemaError::Invalid { violations });
+        }
+        let survey = Survey::of(&Names::of(&document), "")?;
+        let runtime = RuntimeSchema::compile(&document, "", dialect.draft(), survey)
+            .map_err(|error| compile_error(&error, node))?;
+        Ok(ToolSchema { dialect, runtime })
+    }
+
+    /// The dialect it is written in.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Whether `node` fits. A value that takes too long to judge does not.
+    pub fn accepts(&self, node: Node<'_>) -> bool {
+        self.runtime.accepts(node)
+    }
+
+    /// Why `node` does not fit; empty if it does. As for
+    /// [`Schemas::violations`](crate::Schemas::violations).
+    pub fn violations(&self, node: Node<'_>) -> Vec<Violation> {
+        self.runtime.violations(node)
+    }
+
+    /// Whether the fast path serves it.
+    #[cfg(test)]
+    fn is_program(&self) -> bool {
+        matches!(self.runtime, RuntimeSchema::Program(_))
+    }
+}
+
+fn is_deeper(node: Node<'_>, levels: usize) -> bool {
+    if node.is_empty() {
+        return false;
+    }
+    levels == 0
+        || node.elements().any(|element| is_deeper(element, levels - 1))
+        || node.members().any(|(_, member)| is_deeper(member, levels - 1))
+}
+
+/// What the meta-schema objects to. Of a large schema only the first, as the list is made before
+/// it can be cut.
+fn meta_violations(dialect: Dialect, document: &Value, node: Node<'_>) -> Vec<Violation> {
+    const LARGE: usize = 64 << 10;
+    let validator = dialect.meta_validator();
+    if node.raw().len() > LARGE {
+        let error = validator.validate(document).err();
+        report::from_errors(error.into_iter(), node)
+    } else {
+        report::from_errors(validator.iter_errors(document), node)
+    }
+}
+
+/// The meta-schema was content and the compiler is not: a bad expression, or a reference that
+/// only it could follow.
+fn compile_error(error: &jsonschema::ValidationError<'_>, node: Node<'_>) -> ToolSchemaError {
+    use jsonschema::error::ValidationErrorKind as Kind;
+    if let Kind::Referencing(reason) = error.kind() {
+        return ToolSchemaError::Reference { reason: reason.to_string() };
+    }
+    let pointer = error.schema_path().as_str();
+    let at = node.pointer(pointer).unwrap_or(node);
+    ToolSchemaError::Invalid { violations: vec![Violation::unusable(at, pointer)] }
+}
+
+impl From<Fault> for ToolSchemaError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::External { reference } => ToolSchemaError::ExternalRef { reference },
+            Fault::Dangling { reference } => ToolSchemaError::DanglingRef { reference },
+            Fault::Endless { pointer } => ToolSchemaError::EndlessRef { pointer },
+            Fault::Chain { pointer } => ToolSchemaError::TooIntricate { pointer },
+            Fault::Patterns { pointer } => ToolSchemaError::CostlyPatterns { pointer },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

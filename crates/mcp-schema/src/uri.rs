@@ -1,0 +1,180 @@
+//! Resource URIs and URI templates, which JSON Schema leaves unchecked (`format` is a remark).
+
+use fluent_uri::Uri;
+
+/// Why a text is not an absolute URI.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UriFault {
+    /// The text is empty.
+    #[error("the URI is empty")]
+    Empty,
+    /// There is no scheme: a relative reference, a path or a bare word.
+    #[error("the URI has no scheme, such as `file:` or `https:`")]
+    NoScheme,
+    /// A character that RFC 3986 allows nowhere, or not here.
+    #[error("{character:?} at byte {position} is not allowed in a URI; percent-encode it")]
+    Character {
+        /// Byte offset in the text.
+        position: usize,
+        /// The offending character.
+        character: char,
+    },
+    /// `%` without two hexadecimal digits.
+    #[error("the `%` at byte {position} is not followed by two hexadecimal digits")]
+    PercentEncoding {
+        /// Byte offset of the `%`.
+        position: usize,
+    },
+    /// An IP literal in brackets that is none, or an unfinished one.
+    #[error("the host at byte {position} is not a valid IP address")]
+    Host {
+        /// Byte offset of the address.
+        position: usize,
+    },
+    /// The text ends where more is needed.
+    #[error("the URI ends too early")]
+    Truncated,
+    /// A house rule: `resource://<provider>/…` is wanted.
+    #[error("the URI is not of the form `resource://<provider>/…`")]
+    NotFromProvider,
+}
+
+impl UriFault {
+    /// Byte offset in the text where it went wrong, if there is one.
+    pub fn position(&self) -> Option<usize> {
+        match self {
+            UriFault::Character { position, .. }
+            | UriFault::PercentEncoding { position }
+            | UriFault::Host { position } => Some(*position),
+            UriFault::Empty
+            | UriFault::NoScheme
+            | UriFault::Truncated
+            | UriFault::NotFromProvider => None,
+        }
+    }
+}
+
+/// Whether `text` is an absolute URI by RFC 3986, of any scheme.
+///
+/// "Absolute" means that it has a scheme; a fragment is allowed, as the specification uses the
+/// word loosely.
+///
+/// # Errors
+///
+/// Says what is wrong and, where there is one place, at which byte.
+pub fn absolute_uri(text: &str) -> Result<(), UriFault> {
+    use fluent_uri::ParseErrorKind;
+
+    if text.is_empty() {
+        return Err(UriFault::Empty);
+    }
+    if !has_scheme(text) {
+        return Err(UriFault::NoScheme);
+    }
+    let Err(error) = Uri::parse(text) else {
+        return Ok(());
+    };
+    let position = error.index();
+    Err(match error.kind() {
+        ParseErrorKind::InvalidPctEncodedOctet => UriFault::PercentEncoding { position },
+        ParseErrorKind::InvalidIpv6Addr => UriFault::Host { position },
+        ParseErrorKind::UnexpectedChar => {
+            match text.get(position..).and_then(|rest| rest.chars().next()) {
+                Some(character) => UriFault::Character { position, character },
+                None => UriFault::Truncated,
+            }
+        }
+    })
+}
+
+/// Whether `text` is `resource://<provider>/…`: a house rule of some stacks, not of MCP.
+///
+/// # Errors
+///
+/// [`UriFault::NotFromProvider`] for another scheme, a missing provider or a missing path, and
+/// whatever [`absolute_uri`] finds.
+pub fn provider_uri(text: &str) -> Result<(), UriFault> {
+    absolute_uri(text)?;
+    let Some(rest) = text.strip_prefix("resource://") else {
+        return Err(UriFault::NotFromProvider);
+    };
+    match rest.split_once('/') {
+        Some((provider, _)) if !provider.is_empty() && !provider.contains(['?', '#']) => Ok(()),
+        _ => Err(UriFault::NotFromProvider),
+    }
+}
+
+/// `scheme = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." )`, then a colon.
+fn has_scheme(text: &str) -> bool {
+    let Some((scheme, _)) = text.split_once(':') else {
+        return false;
+    };
+    scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn fault(text: &str) -> UriFault {
+        absolute_uri(text).expect_err(text)
+    }
+
+    #[test]
+    fn any_scheme_is_welcome() {
+        for text in [
+            "file:///home/user/notes.txt",
+            "https://example.com/a?b=c#d",
+            "git+ssh://host/x",
+            "urn:isbn:0451450523",
+            "data:text/plain;base64,SGk=",
+            "x:",
+            "postgres://db:5432/%C3%BC",
+            "http://[2001:db8::1]/",
+            "ui://widget/Clock.html",
+        ] {
+            assert_eq!(absolute_uri(text), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn relative_references_have_no_scheme() {
+        for text in ["/etc/passwd", "notes.txt", "//host/path", "1a:b", "a b:c", "?x", "ü:x"] {
+            assert_eq!(fault(text), UriFault::NoScheme, "{text}");
+        }
+        assert_eq!(fault(""), UriFault::Empty);
+    }
+
+    #[test]
+    fn faults_say_where() {
+        assert_eq!(
+            fault("file:///my notes.txt"),
+            UriFault::Character { position: 10, character: ' ' }
+        );
+        assert_eq!(fault("file:///grün"), UriFault::Character { position: 10, character: 'ü' });
+        assert_eq!(fault("http://h/%zz"), UriFault::PercentEncoding { position: 9 });
+        assert_eq!(fault("http://h/%4"), UriFault::PercentEncoding { position: 9 });
+        assert_eq!(fault("http://[::g]/").position(), Some(10));
+        assert_eq!(fault("c:\\windows"), UriFault::Character { position: 2, character: '\\' });
+    }
+
+    #[test]
+    fn the_house_rule_wants_a_provider_and_a_path() {
+        assert_eq!(provider_uri("resource://github/issues/1"), Ok(()));
+        assert_eq!(provider_uri("resource://github/"), Ok(()));
+        for text in [
+            "file:///x",
+            "resource:///x",
+            "resource://github",
+            "resource://github?x=/y",
+            "resource:github/x",
+        ] {
+            assert_eq!(provider_uri(text), Err(UriFault::NotFromProvider), "{text}");
+        }
+    }
+}

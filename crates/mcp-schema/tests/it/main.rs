@@ -1,0 +1,10 @@
+//! What the crate promises, seen from outside; one module per subject.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod agreement;
+mod explanations;
+mod methods;
+mod overrides;
+mod payloads;
+mod sample;
