@@ -1,0 +1,75 @@
+use mcp_core::{Revision, Side};
+use mcp_json::Node;
+use mcp_jsonrpc::Envelope;
+use mcp_schema::Method;
+
+/// What the conversation so far says about one message. Made by [`Session::follow`], used to
+/// judge the message; the two may happen on different threads.
+///
+/// [`Session::follow`]: crate::Session::follow
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, none of them a state")]
+pub struct Context {
+    /// Who sent it: told by the observer, else inferred.
+    pub from: Option<Side>,
+    /// The revision to judge it by.
+    pub revision: Revision,
+    /// Whether that revision is certain, rather than a best guess.
+    pub settled: bool,
+    /// For a request or notification: its row in the revision's method table.
+    pub method: Option<&'static Method>,
+    /// For a response: the request it answers, if that was seen.
+    pub answers: Option<Answered>,
+    /// Whether a side declared something (`experimental`, `extensions`) that may explain names
+    /// and shapes no revision knows, or whether what was declared is not known at all.
+    pub extensible: bool,
+    /// Whether it is the first result of the session that does not name its server (2026-07-28).
+    pub lacks_server_info: bool,
+    /// Whether it is the body of an HTTP error status, which may lack an id.
+    pub http_error_body: bool,
+    /// Whether the other side has sent something so broken that its id could not be read.
+    pub unreadable_before: bool,
+}
+
+/// The request that a response answers.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Answered {
+    /// Its row in the method table, unless the method is unknown.
+    pub method: Option<&'static Method>,
+    /// Whether it asked to be run as a task.
+    pub task: bool,
+    /// Whether it declared extensions, whose result types no revision lists.
+    pub extensions: bool,
+}
+
+/// What is known about a message that is judged by itself.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "all there is to know without a conversation")]
+pub struct Alone {
+    /// The revision to judge it by.
+    pub revision: Revision,
+    /// Who sent it, if that is known.
+    pub from: Option<Side>,
+    /// For a response: the method of the request it answers, if that is known.
+    pub answers: Option<&'static Method>,
+}
+
+impl Alone {
+    pub(crate) fn context(self, envelope: &Envelope<'_>) -> Context {
+        let name = envelope.method.and_then(Node::str_bytes);
+        let answered = |method| Answered { method: Some(method), task: false, extensions: false };
+        Context {
+            from: self.from,
+            revision: self.revision,
+            settled: true,
+            method: name.and_then(|name| mcp_schema::method(self.revision, &name)),
+            answers: self.answers.map(answered),
+            extensible: true,
+            lacks_server_info: false,
+            http_error_body: false,
+            unreadable_before: false,
+        }
+    }
+}

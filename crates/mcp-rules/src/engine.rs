@@ -1,0 +1,165 @@
+use mcp_core::{Revision, Side};
+use mcp_json::{Node, SyntaxError};
+use mcp_jsonrpc::Envelope;
+use mcp_schema::{Schemas, ToolSchemas};
+
+use crate::{
+    Alone, Carrier, Context, Depth, Findings, Session, Settings,
+    findings::Scene,
+    rules::{
+        features, framing, json,
+        jsonrpc::{self, Standing},
+        payload,
+    },
+};
+
+/// Judges messages: schemas in force and settings, nothing that changes (but for what is kept to
+/// be faster the next time).
+///
+/// Judging is split in two, so that the expensive half can run in parallel. [`Session::follow`]
+/// (through [`Engine::follow`]) is cheap, sequential and remembers; [`Engine::judge`] is the rest
+/// and only reads.
+#[derive(Debug)]
+pub struct Engine {
+    schemas: Schemas,
+    settings: Settings,
+    tool_schemas: ToolSchemas,
+}
+
+/// What a session says about one unit of input: a message, or each entry of a batch.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "JSON-RPC knows single messages and batches")]
+pub enum Followed {
+    /// A message.
+    One(Context),
+    /// A batch: what governs it as a whole, and each of its entries.
+    Batch(Context, Vec<Context>),
+}
+
+impl Engine {
+    /// An engine with these schemas and settings.
+    pub fn new(schemas: Schemas, settings: Settings) -> Engine {
+        Engine { schemas, settings, tool_schemas: ToolSchemas::default() }
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The schemas in force.
+    pub fn schemas(&self) -> &Schemas {
+        &self.schemas
+    }
+
+    /// The tool schemas seen so far, compiled.
+    pub fn tool_schemas(&self) -> &ToolSchemas {
+        &self.tool_schemas
+    }
+
+    /// A session under this engine's limits.
+    pub fn session(&self, forced: Option<Revision>) -> Session {
+        Session::new(forced, self.settings.limits.pending)
+    }
+
+    /// Takes `message` into the session, in wire order.
+    pub fn follow(&self, session: &mut Session, from: Option<Side>, message: Node<'_>) -> Followed {
+        if !message.is_array() {
+            return Followed::One(session.follow(from, &Envelope::of(message)));
+        }
+        let (revision, settled) = session.revision();
+        let batches = self.settings.profile.is_base_json_rpc()
+            || !settled
+            || revision == Revision::V2025_03_26;
+        let whole = session.context(from);
+        let entries = if batches { self.settings.limits.batch } else { 0 };
+        let contexts = message
+            .elements()
+            .take(entries)
+            .map(|entry| session.follow(from, &Envelope::of(entry)))
+            .collect();
+        Followed::Batch(whole, contexts)
+    }
+
+    /// Judges `message` by what the session said about it.
+    pub fn judge(&self, message: Node<'_>, followed: &Followed, findings: &mut Findings<'_>) {
+        match followed {
+            Followed::One(context) => {
+                set_scene(message, context, findings);
+                json::check(message, findings);
+                self.judge_one(&Envelope::of(message), context, findings);
+            }
+            Followed::Batch(whole, contexts) => {
+                set_scene(message, whole, findings);
+                json::check(message, findings);
+                if !whole.settled {
+                    // Whoever sends a batch means the one revision that has them.
+                    findings.scene().revision = Some(Revision::V2025_03_26);
+                }
+                let standing =
+                    jsonrpc::check_batch(message, whole.revision, whole.settled, findings);
+                if standing == Standing::Void {
+                    return;
+                }
+                for (index, (entry, context)) in message.elements().zip(contexts).enumerate() {
+                    set_scene(message, context, findings);
+                    findings.scene().index = Some(index);
+                    self.judge_one(&Envelope::of(entry), context, findings);
+                }
+                findings.scene().index = None;
+            }
+        }
+    }
+
+    /// Judges one message (not a batch) by itself, without a session: what the conversation would
+    /// say about it is given instead.
+    pub fn judge_alone(&self, message: Node<'_>, about: Alone, findings: &mut Findings<'_>) {
+        let envelope = Envelope::of(message);
+        let context = about.context(&envelope);
+        set_scene(message, &context, findings);
+        json::check(message, findings);
+        self.judge_one(&envelope, &context, findings);
+    }
+
+    fn judge_one(&self, envelope: &Envelope<'_>, context: &Context, findings: &mut Findings<'_>) {
+        if jsonrpc::check(envelope, context, findings) == Standing::Void {
+            return;
+        }
+        let payload = payload::check(&self.schemas, envelope, context, findings);
+        if let Some(payload) = payload
+            && self.settings.depth == Depth::Everything
+        {
+            features::check(self, payload, findings);
+        }
+    }
+
+    /// Reports text from which no JSON value could be read.
+    pub fn judge_unreadable(
+        &self,
+        carrier: Carrier,
+        session: &mut Session,
+        from: Option<Side>,
+        bytes: &[u8],
+        error: &SyntaxError,
+        findings: &mut Findings<'_>,
+    ) {
+        session.note_unreadable(from);
+        let (revision, _) = session.revision();
+        let line = findings.scene().line;
+        *findings.scene() = Scene { from, revision: Some(revision), line, ..Scene::default() };
+        framing::report_unreadable(carrier, from, error, bytes, findings);
+    }
+}
+
+fn set_scene(message: Node<'_>, context: &Context, findings: &mut Findings<'_>) {
+    let scene = findings.scene();
+    scene.from = context.from;
+    scene.revision = Some(context.revision);
+    scene.index = None;
+    scene.method = context
+        .method
+        .or(context.answers.and_then(|answered| answered.method))
+        .map(|method| method.name);
+    scene.base = message.span().start;
+    scene.extensible = context.extensible;
+}

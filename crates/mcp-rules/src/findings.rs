@@ -1,0 +1,179 @@
+use mcp_core::{Revision, Side};
+use mcp_json::Span;
+
+use crate::{Finding, Meta, SchemaFault, Setting, Settings, Severity};
+
+/// What was found, in the order it was found.
+///
+/// Knows the message at hand, so that a rule says only what is wrong and where; applies the
+/// user's settings, so that a rule need not know them; and is bounded, so that a hostile peer
+/// cannot fill the memory with its own faults.
+#[derive(Debug)]
+pub struct Findings<'s> {
+    settings: &'s Settings,
+    list: Vec<Finding>,
+    capacity: usize,
+    dropped: u64,
+    scene: Scene,
+}
+
+/// The message that is being judged.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Scene {
+    pub(crate) from: Option<Side>,
+    pub(crate) revision: Option<Revision>,
+    pub(crate) line: Option<u64>,
+    pub(crate) index: Option<usize>,
+    pub(crate) method: Option<&'static str>,
+    /// Where the message begins in the parsed text; spans are reported relative to it.
+    pub(crate) base: usize,
+    /// Whether something declared may explain names no revision knows.
+    pub(crate) extensible: bool,
+}
+
+impl<'s> Findings<'s> {
+    /// An empty list that keeps at most `settings.limits.findings` findings.
+    pub fn new(settings: &'s Settings) -> Findings<'s> {
+        Findings {
+            settings,
+            list: Vec::new(),
+            capacity: settings.limits.findings,
+            dropped: 0,
+            scene: Scene::default(),
+        }
+    }
+
+    /// What was found so far.
+    pub fn as_slice(&self) -> &[Finding] {
+        &self.list
+    }
+
+    /// Takes what was found so far and leaves the list empty.
+    pub fn take(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.list)
+    }
+
+    /// How many findings were not kept because the list was full.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// The line of the file that the next findings belong to.
+    pub fn set_line(&mut self, line: u64) {
+        self.scene.line = Some(line);
+    }
+
+    pub(crate) fn settings(&self) -> &'s Settings {
+        self.settings
+    }
+
+    /// The revision of the message at hand.
+    pub(crate) fn revision(&self) -> Revision {
+        self.scene.revision.unwrap_or(Revision::LATEST)
+    }
+
+    /// Whether something declared may explain names in the message that no revision knows.
+    pub(crate) fn extensible(&self) -> bool {
+        self.scene.extensible
+    }
+
+    pub(crate) fn scene(&mut self) -> &mut Scene {
+        &mut self.scene
+    }
+
+    /// Whether `rule` can be reported at all; lets costly checks be skipped.
+    pub(crate) fn wants(&self, rule: &'static Meta) -> bool {
+        self.severity(rule, None).is_some()
+    }
+
+    /// Adds `fault` unless its rule is off or does not hold for the revision at hand.
+    pub(crate) fn report(&mut self, fault: Fault) {
+        let Some(severity) = self.severity(fault.rule, fault.severity) else {
+            return;
+        };
+        if self.list.len() >= self.capacity {
+            self.dropped += 1;
+            return;
+        }
+        let Scene { from, revision, line, index, method, base, .. } = self.scene;
+        let shift = |span: Span| Span { start: span.start - base, end: span.end - base };
+        self.list.push(Finding {
+            revision,
+            from,
+            line,
+            index,
+            method,
+            span: fault.span.map(shift),
+            code: fault.code,
+            schema: fault.schema,
+            help: fault.help,
+            ..Finding::new(fault.rule, severity, fault.message)
+        });
+    }
+
+    fn severity(&self, rule: &'static Meta, case: Option<Severity>) -> Option<Severity> {
+        let revision = self.revision();
+        if self.scene.revision.is_some() && !rule.applies.contains(revision) {
+            return None;
+        }
+        match self.settings.rule(rule) {
+            Some(Setting::On(severity)) => Some(severity),
+            Some(Setting::Off) => None,
+            None => case.or(rule.level.severity(revision)),
+        }
+    }
+}
+
+/// What a rule says about a message; [`Findings`] knows the rest.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    rule: &'static Meta,
+    severity: Option<Severity>,
+    span: Option<Span>,
+    code: Option<i64>,
+    schema: Option<SchemaFault>,
+    message: String,
+    help: Option<String>,
+}
+
+impl Fault {
+    pub(crate) fn new(rule: &'static Meta, message: impl Into<String>) -> Fault {
+        Fault {
+            rule,
+            severity: None,
+            span: None,
+            code: None,
+            schema: None,
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    /// Where in the parsed text.
+    pub(crate) fn at(mut self, span: Span) -> Fault {
+        self.span = Some(span);
+        self
+    }
+
+    /// What a receiver answers with.
+    pub(crate) fn code(mut self, code: i64) -> Fault {
+        self.code = Some(code);
+        self
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Fault {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub(crate) fn schema(mut self, schema: SchemaFault) -> Fault {
+        self.schema = Some(schema);
+        self
+    }
+
+    /// For rules whose severity depends on the case rather than on the revision alone.
+    pub(crate) fn severity(mut self, severity: Severity) -> Fault {
+        self.severity = Some(severity);
+        self
+    }
+}

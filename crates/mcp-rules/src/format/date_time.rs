@@ -1,0 +1,137 @@
+//! Dates with times, as RFC 3339 and (a little wider) ISO 8601 write them.
+
+/// Whether `text` is a date-time by RFC 3339, which demands seconds and an offset.
+pub(crate) fn is_rfc3339(text: &[u8]) -> bool {
+    let Some(rest) = date_and_minutes(text) else {
+        return false;
+    };
+    let Some((rest, true)) = seconds(rest) else {
+        return false;
+    };
+    match rest {
+        [b'Z' | b'z'] => true,
+        [b'+' | b'-', hours @ .., b':', m, n] => {
+            two_digits(hours, 23).is_some() && two_digits(&[*m, *n], 59).is_some()
+        }
+        _ => false,
+    }
+}
+
+/// Whether `text` is a date-time by ISO 8601 in its extended form: seconds and offset may be left
+/// out, and the offset may be shorter.
+pub(crate) fn is_iso8601(text: &[u8]) -> bool {
+    let Some((rest, _)) = date_and_minutes(text).and_then(seconds) else {
+        return false;
+    };
+    match rest {
+        [] | [b'Z' | b'z'] => true,
+        [b'+' | b'-', h, i, minutes @ ..] => {
+            let minutes = minutes.strip_prefix(b":").unwrap_or(minutes);
+            two_digits(&[*h, *i], 23).is_some()
+                && (minutes.is_empty() || two_digits(minutes, 59).is_some())
+        }
+        _ => false,
+    }
+}
+
+/// Reads `2025-05-03T14:30` and gives back what follows.
+fn date_and_minutes(text: &[u8]) -> Option<&[u8]> {
+    let (head, rest) = text.split_at_checked(16)?;
+    let year = 100 * two_digits(&head[..2], 99)? + two_digits(&head[2..4], 99)?;
+    let month = two_digits(&head[5..7], 12)?;
+    let day = two_digits(&head[8..10], 31)?;
+    two_digits(&head[11..13], 23)?;
+    two_digits(&head[14..16], 59)?;
+    let separated =
+        head[4] == b'-' && head[7] == b'-' && matches!(head[10], b'T' | b't') && head[13] == b':';
+    (separated && day >= 1 && day <= days_in(month, year)).then_some(rest)
+}
+
+/// Reads `:00` and a fraction, if they are there; says whether they were.
+fn seconds(text: &[u8]) -> Option<(&[u8], bool)> {
+    let [b':', tens, ones, rest @ ..] = text else {
+        return Some((text, false));
+    };
+    // 60 is a leap second.
+    two_digits(&[*tens, *ones], 60)?;
+    let [b'.' | b',', fraction @ ..] = rest else {
+        return Some((rest, true));
+    };
+    let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (digits > 0).then(|| (&fraction[digits..], true))
+}
+
+fn two_digits(text: &[u8], most: u32) -> Option<u32> {
+    let &[tens, ones] = text else { return None };
+    if !tens.is_ascii_digit() || !ones.is_ascii_digit() {
+        return None;
+    }
+    let value = u32::from(tens - b'0') * 10 + u32::from(ones - b'0');
+    (value <= most).then_some(value)
+}
+
+fn days_in(month: u32, year: u32) -> u32 {
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    match month {
+        2 if leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rfc_3339_wants_seconds_and_an_offset() {
+        for text in [
+            "2025-05-03T14:30:00Z",
+            "2025-05-03t14:30:00z",
+            "2025-05-03T14:30:00.5+02:00",
+            "2025-05-03T14:30:00.123456789-11:30",
+            "2024-02-29T23:59:60Z",
+            "0000-01-01T00:00:00Z",
+        ] {
+            assert!(is_rfc3339(text.as_bytes()), "{text}");
+            assert!(is_iso8601(text.as_bytes()), "{text}");
+        }
+        for text in [
+            "2025-05-03T14:30:00",
+            "2025-05-03T14:30Z",
+            "2025-05-03T14:30:00+0200",
+            "2025-05-03T14:30:00+02",
+        ] {
+            assert!(!is_rfc3339(text.as_bytes()), "{text}");
+            assert!(is_iso8601(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_spellings_are_neither() {
+        for text in [
+            "",
+            "2025-05-03",
+            "2025-05-03 14:30:00Z",
+            "Sat, 03 May 2025 14:30:00 GMT",
+            "1746282600",
+            "2025-02-29T14:30:00Z",
+            "2025-04-31T14:30:00Z",
+            "2025-00-10T14:30:00Z",
+            "2025-01-00T14:30:00Z",
+            "2025-13-01T14:30:00Z",
+            "2025-05-03T24:00:00Z",
+            "2025-05-03T14:60:00Z",
+            "2025-05-03T14:30:00.Z",
+            "2025-05-03T14:30:00+2:00",
+            "2025-05-03T14:30:00ZZ",
+            "2025-05-03T14:30:00+02:0x",
+            "2025-05-03Tüü:30:00Z",
+        ] {
+            assert!(!is_rfc3339(text.as_bytes()), "{text}");
+            assert!(!is_iso8601(text.as_bytes()), "{text}");
+        }
+    }
+}

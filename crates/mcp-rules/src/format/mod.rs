@@ -1,0 +1,8 @@
+//! Text formats that no definition can express: whether a text follows one, and nothing else.
+
+pub(crate) mod base64;
+pub(crate) mod date_time;
+pub(crate) mod meta_key;
+pub(crate) mod secret;
+pub(crate) mod token;
+pub(crate) mod trace_context;

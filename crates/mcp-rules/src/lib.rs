@@ -1,0 +1,65 @@
+//! The rule catalogue, findings, and the session that follows a conversation.
+//!
+//! Sans-IO: bytes in, findings out. No sockets, no clock, no global state; the same input gives
+//! the same findings twice. A peer's mistake is a [`Finding`]; there is no `Err` for it.
+//!
+//! ```
+//! use mcp_core::Side;
+//! use mcp_json::Tape;
+//! use mcp_rules::{Engine, Findings, Settings};
+//! use mcp_schema::Schemas;
+//!
+//! let engine = Engine::new(Schemas::embedded(), Settings::default());
+//! let mut session = engine.session(None);
+//! let mut findings = Findings::new(engine.settings());
+//!
+//! let mut tape = Tape::new();
+//! let line = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}"#;
+//! let document = tape.parse(line, engine.settings().limits.json())?;
+//! let followed = engine.follow(&mut session, Some(Side::Client), document.root());
+//! engine.judge(document.root(), &followed, &mut findings);
+//!
+//! let finding = &findings.as_slice()[0];
+//! assert_eq!(finding.rule.name, "params-invalid");
+//! assert_eq!(finding.code, Some(-32602));
+//! assert_eq!(&line[finding.span.unwrap().start..finding.span.unwrap().end], b"7");
+//! # Ok::<(), mcp_json::SyntaxError>(())
+//! ```
+
+mod catalogue;
+mod context;
+mod conversations;
+mod engine;
+mod finding;
+mod findings;
+mod format;
+mod framer;
+mod layer;
+mod meta;
+mod observer;
+mod profile;
+mod rules;
+mod session;
+mod settings;
+mod severity;
+mod trace;
+mod validator;
+
+pub use catalogue::{catalogue, rule};
+pub use context::{Alone, Answered, Context};
+pub use engine::{Engine, Followed};
+pub use finding::{Finding, SchemaFault};
+pub use findings::Findings;
+pub use framer::{Cut, Framed, Framer};
+pub use layer::{Layer, UnknownLayer};
+pub use meta::Meta;
+pub use observer::{Judged, Observer, Origin, Routed, message_of};
+pub use profile::{Profile, UnknownProfile};
+pub use rules::framing::Carrier;
+pub use session::Session;
+pub use settings::{Depth, Limits, Settings};
+pub use severity::{Level, Setting, Severity, UnknownSetting};
+pub use trace::{Content, Line, Record, RecordFault};
+pub use validator::{
+    Details, FieldType, Outcome, Reason, ValidationError, Validator, format_validation_error,
+};

@@ -1,0 +1,36 @@
+use mcp_core::Revisions;
+
+use crate::{Layer, Level};
+
+/// What is known about a rule without running it.
+#[derive(Debug, Clone, Copy)]
+pub struct Meta {
+    /// Stable, kebab-case, states the defect.
+    pub name: &'static str,
+    /// Where in the stack it looks.
+    pub layer: Layer,
+    /// How it reports unless the user says otherwise.
+    pub level: Level,
+    /// The revisions it holds for.
+    pub applies: Revisions,
+    /// Page and heading of the specification, `page#heading`; empty for guards of our own.
+    pub clause: &'static str,
+    /// What `plumb explain` prints, Markdown; the first line is a one-sentence summary.
+    pub docs: &'static str,
+}
+
+impl Meta {
+    /// The one-sentence summary: what is wrong when this rule fires.
+    pub fn summary(&self) -> &'static str {
+        self.docs.lines().next().unwrap_or_default().trim_start_matches("# ").trim()
+    }
+}
+
+/// Rules are compared by name: the name is the identifier.
+impl PartialEq for Meta {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Meta {}

@@ -1,0 +1,443 @@
+//! Follows recorded lines: which conversation a line belongs to, what it holds, and what is
+//! wrong with the way it was framed.
+
+use mcp_core::{Revision, Side};
+use mcp_json::{Node, SyntaxError, SyntaxErrorKind, Tape};
+
+use crate::{
+    Carrier, Content, Cut, Engine, Finding, Findings, Followed, Framed, Line, Record, Session,
+    conversations::{Conversation, Conversations},
+    findings::{Fault, Scene},
+    rules::framing,
+};
+
+/// What is known about the file as a whole before it is read.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct Origin {
+    /// The revision to judge by, whatever the peers say.
+    pub revision: Option<Revision>,
+    /// Who wrote the lines of a plain NDJSON file. If this is given, the file is taken for what
+    /// that side wrote to its stream, blank lines and all.
+    pub from: Option<Side>,
+}
+
+/// What becomes of a line.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "these are the cases there are")]
+pub enum Routed {
+    /// A message: judge it, when and wherever convenient, with [`Observer::judge`].
+    Judge(Followed),
+    /// Nothing is left to do.
+    Done,
+}
+
+/// A text and what was found in it, where that was settled while following.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "two things that belong together")]
+pub struct Judged {
+    /// The message, or the line if there was none.
+    pub text: Vec<u8>,
+    /// At least one.
+    pub findings: Vec<Finding>,
+}
+
+/// Follows the lines of one file, in order.
+#[derive(Debug)]
+pub struct Observer<'e> {
+    engine: &'e Engine,
+    origin: Origin,
+    conversations: Conversations,
+    /// Whether the file has shown to be a trace, so that a line that is no record is the
+    /// recorder's fault.
+    is_trace: bool,
+    messages: u64,
+    unmatched_results: u64,
+    tape: Tape,
+    framed: Vec<Framed>,
+}
+
+impl<'e> Observer<'e> {
+    /// At the beginning of a file.
+    pub fn new(engine: &'e Engine, origin: Origin) -> Observer<'e> {
+        Observer {
+            engine,
+            origin,
+            conversations: Conversations::new(engine.settings().limits.sessions),
+            is_trace: false,
+            messages: 0,
+            unmatched_results: 0,
+            tape: Tape::new(),
+            framed: Vec::new(),
+        }
+    }
+
+    /// How many messages were seen.
+    pub fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// How many results could not be matched to a request; known once the file has ended.
+    pub fn unmatched_results(&self) -> u64 {
+        self.unmatched_results
+    }
+
+    /// Takes in line `number`, whose text parsed to `value`. What is found on the way is put into
+    /// `judged`.
+    pub fn follow(
+        &mut self,
+        number: u64,
+        text: &[u8],
+        value: Result<Node<'_>, SyntaxError>,
+        judged: &mut Vec<Judged>,
+    ) -> Routed {
+        let value = match value {
+            Ok(value) => value,
+            Err(error) => {
+                self.follow_unparsed(number, text, &error, judged);
+                return Routed::Done;
+            }
+        };
+        match Line::read(value) {
+            Ok(Line::Bare(message)) if self.is_trace && !resembles_message(message) => {
+                let message = "the line is neither a trace record nor a JSON-RPC message";
+                self.report(
+                    number,
+                    text,
+                    Fault::new(&framing::TRACE_LINE_INVALID, message),
+                    judged,
+                );
+                Routed::Done
+            }
+            Ok(Line::Bare(message)) => self.follow_bare(number, text, message, judged),
+            Ok(Line::Record(record)) => {
+                let routed = self.follow_record(number, &record, judged);
+                if record.ends {
+                    self.report_unterminated(number, Some(record.from), text, judged);
+                }
+                routed
+            }
+            Err(fault) => {
+                self.report(
+                    number,
+                    text,
+                    Fault::new(&framing::TRACE_LINE_INVALID, fault.to_string()),
+                    judged,
+                );
+                Routed::Done
+            }
+        }
+    }
+
+    /// A line so long that it was not read.
+    pub fn follow_too_long(&mut self, number: u64, limit: usize, judged: &mut Vec<Judged>) {
+        self.report(number, b"", framing::too_long(None, limit), judged);
+    }
+
+    /// A byte order mark stood before the first line. In a trace it is the recorder's business.
+    pub fn follow_byte_order_mark(&mut self, number: u64, text: &[u8], judged: &mut Vec<Judged>) {
+        if !self.is_trace {
+            self.report_from(number, self.origin.from, text, byte_order_mark(), judged);
+        }
+    }
+
+    /// The last line of a stream had no line break.
+    pub fn follow_unterminated(&mut self, number: u64, text: &[u8], judged: &mut Vec<Judged>) {
+        if self.origin.from.is_some() && !self.is_trace {
+            self.report_unterminated(number, self.origin.from, text, judged);
+        }
+    }
+
+    /// The file has ended.
+    pub fn finish(&mut self, judged: &mut Vec<Judged>) {
+        for mut conversation in self.conversations.drain() {
+            self.unmatched_results += conversation.session.unmatched_results();
+            for side in Side::BOTH {
+                let limits = self.engine.settings().limits.json();
+                conversation.framers[side as usize].finish(limits, &mut self.framed);
+                self.judge_framed(&mut conversation.session, Some(side), judged);
+            }
+        }
+    }
+
+    /// Judges the message of a line that [`Observer::follow`] left to be judged. Needs no
+    /// observer: it may run elsewhere.
+    pub fn judge(
+        engine: &Engine,
+        value: Node<'_>,
+        followed: &Followed,
+        findings: &mut Findings<'_>,
+    ) {
+        if let Some(message) = message_of(value) {
+            engine.judge(message, followed, findings);
+        }
+    }
+
+    fn follow_bare(
+        &mut self,
+        number: u64,
+        text: &[u8],
+        message: Node<'_>,
+        judged: &mut Vec<Judged>,
+    ) -> Routed {
+        let from = self.origin.from;
+        if self.is_too_long(number, from, message, judged) {
+            return Routed::Done;
+        }
+        let conversation = self.conversations.named(b"", self.engine, self.origin);
+        if let Some(side) = from
+            && !conversation.framers[side as usize].is_idle()
+        {
+            self.follow_raw(number, b"", side, text, judged);
+            return Routed::Done;
+        }
+        self.messages += 1;
+        Routed::Judge(self.engine.follow(&mut conversation.session, from, message))
+    }
+
+    fn follow_record(
+        &mut self,
+        number: u64,
+        record: &Record<'_>,
+        judged: &mut Vec<Judged>,
+    ) -> Routed {
+        self.is_trace = true;
+        let name = record.session.and_then(Node::str_bytes).unwrap_or_default();
+        match &record.content {
+            Content::Nothing => Routed::Done,
+            Content::Message(message)
+                if self.is_too_long(number, Some(record.from), *message, judged) =>
+            {
+                Routed::Done
+            }
+            Content::Message(message) => {
+                let conversation = self.conversations.named(&name, self.engine, self.origin);
+                if !conversation.framers[record.from as usize].is_idle() {
+                    self.follow_raw(number, &name, record.from, message.raw(), judged);
+                    return Routed::Done;
+                }
+                self.messages += 1;
+                let session = &mut conversation.session;
+                if record.from == Side::Client
+                    && let Some(version) = record.header("mcp-protocol-version")
+                {
+                    session.note_header(&version);
+                }
+                let mut followed = self.engine.follow(session, Some(record.from), *message);
+                if record.is_http_error()
+                    && let Followed::One(context) = &mut followed
+                {
+                    context.http_error_body = true;
+                }
+                Routed::Judge(followed)
+            }
+            Content::Raw(bytes) if record.carrier == Carrier::Stdio => {
+                self.follow_raw(number, &name, record.from, bytes, judged);
+                Routed::Done
+            }
+            Content::Raw(bytes) => {
+                let conversation = self.conversations.take(&name, self.engine, self.origin);
+                let mut session = conversation.session;
+                self.judge_text(
+                    number,
+                    record.carrier,
+                    &mut session,
+                    Some(record.from),
+                    bytes,
+                    judged,
+                );
+                let conversation = Conversation { session, ..conversation };
+                self.conversations.put_back(&name, conversation);
+                Routed::Done
+            }
+        }
+    }
+
+    /// A line of the file that is not JSON at all.
+    fn follow_unparsed(
+        &mut self,
+        number: u64,
+        text: &[u8],
+        error: &SyntaxError,
+        judged: &mut Vec<Judged>,
+    ) {
+        if self.is_trace {
+            if error.kind != SyntaxErrorKind::Empty {
+                let message = format!("the line is no trace record: {error}");
+                let fault = Fault::new(&framing::TRACE_LINE_INVALID, message);
+                self.report(number, text, fault, judged);
+            }
+            return;
+        }
+        if error.kind == SyntaxErrorKind::Empty && self.origin.from.is_none() {
+            return;
+        }
+        let side = self.origin.from.unwrap_or(Side::Server);
+        self.follow_raw(number, b"", side, text, judged);
+    }
+
+    /// Text on a stdio stream: cut it, then judge what comes out.
+    fn follow_raw(
+        &mut self,
+        number: u64,
+        name: &[u8],
+        from: Side,
+        text: &[u8],
+        judged: &mut Vec<Judged>,
+    ) {
+        let limits = self.engine.settings().limits.json();
+        let mut conversation = self.conversations.take(name, self.engine, self.origin);
+        conversation.framers[from as usize].push(number, text, limits, &mut self.framed);
+        let from = if self.is_trace { Some(from) } else { self.origin.from };
+        self.judge_framed(&mut conversation.session, from, judged);
+        self.conversations.put_back(name, conversation);
+    }
+
+    fn judge_framed(
+        &mut self,
+        session: &mut Session,
+        from: Option<Side>,
+        judged: &mut Vec<Judged>,
+    ) {
+        for framed in std::mem::take(&mut self.framed) {
+            match framed {
+                Framed::Message { line, text, cut } => {
+                    if let Some(fault) = cut_fault(cut) {
+                        self.report_from(line, from, &text, fault, judged);
+                    }
+                    self.judge_text(line, Carrier::Stdio, session, from, &text, judged);
+                }
+                Framed::Unreadable { line, text, .. } => {
+                    self.judge_text(line, Carrier::Stdio, session, from, &text, judged);
+                }
+                Framed::Blank { line } => {
+                    let fault = Fault::new(&framing::BLANK_LINE, "a blank line is not a message");
+                    self.report_from(line, from, b"", fault, judged);
+                }
+            }
+        }
+    }
+
+    /// Parses and judges one text on the spot.
+    fn judge_text(
+        &mut self,
+        line: u64,
+        carrier: Carrier,
+        session: &mut Session,
+        from: Option<Side>,
+        text: &[u8],
+        judged: &mut Vec<Judged>,
+    ) {
+        self.messages += 1;
+        let text = match text.strip_prefix(framing::BOM) {
+            Some(rest) => {
+                self.report_from(line, from, rest, byte_order_mark(), judged);
+                rest
+            }
+            None => text,
+        };
+        let mut findings = Findings::new(self.engine.settings());
+        findings.set_line(line);
+        match self.tape.parse(text, self.engine.settings().limits.json()) {
+            Ok(document) => {
+                let followed = self.engine.follow(session, from, document.root());
+                self.engine.judge(document.root(), &followed, &mut findings);
+            }
+            Err(error) => {
+                self.engine.judge_unreadable(carrier, session, from, text, &error, &mut findings);
+            }
+        }
+        keep(text, findings, judged);
+    }
+
+    /// Reports a message beyond the limit, which is then passed over.
+    fn is_too_long(
+        &self,
+        line: u64,
+        from: Option<Side>,
+        message: Node<'_>,
+        judged: &mut Vec<Judged>,
+    ) -> bool {
+        let (length, limit) = (message.raw().len(), self.engine.settings().limits.message_bytes);
+        if length > limit {
+            let fault = framing::too_long(Some(length), limit);
+            self.report_from(line, from, message.raw(), fault, judged);
+        }
+        length > limit
+    }
+
+    fn report_unterminated(
+        &self,
+        line: u64,
+        from: Option<Side>,
+        text: &[u8],
+        judged: &mut Vec<Judged>,
+    ) {
+        let fault = Fault::new(&framing::UNTERMINATED_LINE, "the stream ends inside a line")
+            .help("end every message with a line break, the last one too");
+        self.report_from(line, from, text, fault, judged);
+    }
+
+    fn report(&self, line: u64, text: &[u8], fault: Fault, judged: &mut Vec<Judged>) {
+        self.report_from(line, None, text, fault, judged);
+    }
+
+    fn report_from(
+        &self,
+        line: u64,
+        from: Option<Side>,
+        text: &[u8],
+        fault: Fault,
+        judged: &mut Vec<Judged>,
+    ) {
+        let mut findings = Findings::new(self.engine.settings());
+        *findings.scene() = Scene { from, line: Some(line), ..Scene::default() };
+        findings.report(fault);
+        keep(text, findings, judged);
+    }
+}
+
+/// The message in the value of a line, if there is one that needs no further reading.
+pub fn message_of(value: Node<'_>) -> Option<Node<'_>> {
+    match Line::read(value).ok()? {
+        Line::Bare(message) => Some(message),
+        Line::Record(record) => match record.content {
+            Content::Message(message) => Some(message),
+            Content::Raw(_) | Content::Nothing => None,
+        },
+    }
+}
+
+/// Whether a value is at least meant as a message.
+fn resembles_message(value: Node<'_>) -> bool {
+    !value.is_object()
+        || ["jsonrpc", "method", "result", "error"]
+            .into_iter()
+            .any(|member| value.get(member).is_some())
+}
+
+fn keep(text: &[u8], mut findings: Findings<'_>, judged: &mut Vec<Judged>) {
+    let findings = findings.take();
+    if !findings.is_empty() {
+        judged.push(Judged { text: text.into(), findings });
+    }
+}
+
+fn byte_order_mark() -> Fault {
+    Fault::new(&framing::BYTE_ORDER_MARK, "a byte order mark stands before the message")
+        .help("write UTF-8 without a byte order mark")
+}
+
+fn cut_fault(cut: Cut) -> Option<Fault> {
+    match cut {
+        Cut::Line | Cut::FurtherOfSeveral => None,
+        Cut::FirstOfSeveral => Some(
+            Fault::new(&framing::MULTIPLE_MESSAGES, "one line holds several messages")
+                .help("end every message with a line break"),
+        ),
+        Cut::SeveralLines => Some(
+            Fault::new(&framing::EMBEDDED_NEWLINE, "one message is spread over several lines")
+                .help("write each message on one line: no pretty-printing on stdio"),
+        ),
+    }
+}

@@ -1,0 +1,133 @@
+//! Results that ask for input (2026-07-28): what they ask, and the answers.
+//!
+//! An entry of `inputRequests` is a request without an envelope and judged like one, an entry of
+//! `inputResponses` like a result.
+
+use mcp_core::{Revision, Revisions};
+use mcp_json::{Node, Span};
+use mcp_jsonrpc::ErrorCode;
+use mcp_schema::{Method, Schemas, Violation};
+
+use super::{
+    elicitation,
+    payload::{self, Part},
+    roots, sampling,
+    walk::{self, Thing},
+};
+use crate::{Engine, Findings, Level, findings::Fault};
+
+const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
+
+rules! {
+    EMPTY: "input-required-empty", Schema, Level::Error, MODERN, "basic/patterns/mrtr#server-requirements-basic-workflow";
+    REQUEST_INVALID: "input-request-invalid", Schema, Level::Error, MODERN, "basic/patterns/mrtr#server-requirements-basic-workflow";
+}
+
+/// Whether an `input_required` result says what it wants.
+pub(crate) fn check_not_empty(result: Node<'_>, findings: &mut Findings<'_>) -> bool {
+    let asks = result.get("inputRequests").is_some() || result.get("requestState").is_some();
+    if !asks {
+        findings.report(
+            Fault::new(&EMPTY, "the result asks for input without saying which")
+                .at(result.span())
+                .code(ErrorCode::InternalError.code())
+                .help("add `inputRequests`, or `requestState` for a plain retry"),
+        );
+    }
+    asks
+}
+
+/// Reports what is wrong with the entries of `inputRequests`, and says whether anything is.
+#[cold]
+pub(crate) fn report_requests(
+    schemas: &Schemas,
+    result: Node<'_>,
+    findings: &mut Findings<'_>,
+) -> bool {
+    let mut wrong = false;
+    let entries = result.get("inputRequests");
+    for (key, entry) in entries.into_iter().flat_map(Node::members) {
+        wrong |= report_request(schemas, key, entry, findings);
+    }
+    wrong
+}
+
+fn report_request(
+    schemas: &Schemas,
+    key: Node<'_>,
+    entry: Node<'_>,
+    findings: &mut Findings<'_>,
+) -> bool {
+    let Some(method) = method_of(entry, findings.revision()) else {
+        let at = entry.get("method").unwrap_or(entry).span();
+        report_invalid(
+            at,
+            "an input request is an object with the method `elicitation/create`, `sampling/createMessage` or `roots/list`",
+            findings,
+        );
+        return true;
+    };
+    let Some(params) = entry.get("params") else {
+        if method.params_required {
+            report_invalid(entry.span(), &format!("`{}` needs `params`", method.name), findings);
+        }
+        return method.params_required;
+    };
+    let Some(definition) = method.params else {
+        return false;
+    };
+    if schemas.accepts(definition, params) {
+        return false;
+    }
+    let key = key.as_str().unwrap_or_default();
+    let key = key.replace('~', "~0").replace('/', "~1");
+    let violations: Vec<Violation> = payload::explain(schemas, definition, params);
+    let prefix = format!("/result/inputRequests/{key}/params");
+    payload::report_each(&violations, Part::InputRequest, method, &prefix, findings);
+    !violations.is_empty()
+}
+
+#[cold]
+fn report_invalid(at: Span, message: &str, findings: &mut Findings<'_>) {
+    findings
+        .report(Fault::new(&REQUEST_INVALID, message).at(at).code(ErrorCode::InternalError.code()));
+}
+
+/// The deeper rules for the entries of `inputRequests`.
+pub(crate) fn check_requests(engine: &Engine, result: Node<'_>, findings: &mut Findings<'_>) {
+    let entries = result.get("inputRequests");
+    for (_, entry) in entries.into_iter().flat_map(Node::members) {
+        let method = method_of(entry, findings.revision());
+        let (Some(method), Some(params)) = (method, entry.get("params")) else {
+            continue;
+        };
+        match method.name {
+            "elicitation/create" => elicitation::check_request(params, findings),
+            "sampling/createMessage" => sampling::check_request(engine, params, findings),
+            _ => walk::described(params, Thing::Other, findings),
+        }
+    }
+}
+
+/// The deeper rules for the entries of `inputResponses`. What was asked is told by their shape.
+pub(crate) fn check_responses(params: Node<'_>, findings: &mut Findings<'_>) {
+    if !MODERN.contains(findings.revision()) {
+        return;
+    }
+    let Some(answers) = params.get("inputResponses") else {
+        return;
+    };
+    for (_, answer) in answers.members() {
+        if answer.get("roots").is_some() {
+            roots::check_result(answer, findings);
+        } else if answer.get("model").is_some() {
+            sampling::check_result(answer, findings);
+            walk::described(answer, Thing::Other, findings);
+        }
+    }
+}
+
+fn method_of(entry: Node<'_>, revision: Revision) -> Option<&'static Method> {
+    let name = entry.get("method")?.str_bytes()?;
+    mcp_schema::method(revision, &name).filter(|method| method.input_request_only)
+}

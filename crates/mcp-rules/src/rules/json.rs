@@ -1,0 +1,72 @@
+//! What RFC 8259 allows and peers trip over.
+
+use mcp_core::{Revision, Revisions};
+use mcp_json::{Kind, Node};
+
+use crate::{Findings, Level, findings::Fault};
+
+rules! {
+    INVALID_UTF8: "invalid-utf8", Json, Level::Error, Revisions::ALL, "basic/transports#messages";
+    DUPLICATE_KEY: "json-duplicate-key", Json, Level::Warning, Revisions::ALL, "basic#messages";
+    LONE_SURROGATE: "json-lone-surrogate", Json, Level::Warning, Revisions::ALL, "basic/transports#messages";
+    DEPTH_LIMIT: "json-depth-limit", Json, Level::Warning, Revisions::ALL, "";
+    UNSAFE_INTEGER: "id-unsafe-integer", Json, Level::Warning, Revisions::ALL, "";
+    HTTP_BODY_NOT_JSON: "http-body-not-json", Json, Level::Error, Revisions::from(Revision::V2025_03_26), "basic/transports#sending-messages-to-the-server";
+    SSE_DATA_INVALID: "sse-data-invalid", Http, Level::Error, Revisions::from(Revision::V2025_03_26), "basic/transports#sending-messages-to-the-server";
+}
+
+/// Reports what the parser noticed and let pass.
+pub(crate) fn check(message: Node<'_>, findings: &mut Findings<'_>) {
+    let document = message.document();
+    if document.has_duplicate_keys() {
+        report_duplicate_keys(message, findings);
+    }
+    if document.has_lone_surrogates() {
+        report_lone_surrogates(message, findings);
+    }
+}
+
+#[cold]
+fn report_duplicate_keys(message: Node<'_>, findings: &mut Findings<'_>) {
+    let within = message.span();
+    for duplicate in message.document().duplicate_keys() {
+        if duplicate.again.start < within.start || duplicate.again.end > within.end {
+            continue;
+        }
+        findings.report(
+            Fault::new(&DUPLICATE_KEY, format!("the member `{}` occurs twice", duplicate.name))
+                .at(duplicate.again)
+                .help("parsers disagree on which one counts: write each member once"),
+        );
+    }
+}
+
+#[cold]
+fn report_lone_surrogates(message: Node<'_>, findings: &mut Findings<'_>) {
+    let within = message.span();
+    for span in message.document().lone_surrogates() {
+        if span.start < within.start || span.end > within.end {
+            continue;
+        }
+        findings.report(
+            Fault::new(&LONE_SURROGATE, "half of a surrogate pair: no character at all")
+                .at(span)
+                .help("write both halves, or the character itself in UTF-8"),
+        );
+    }
+}
+
+/// Reports an integer that a peer with double-precision numbers will change.
+pub(crate) fn check_integer(member: &str, node: Node<'_>, findings: &mut Findings<'_>) {
+    const SAFE: u64 = (1 << 53) - 1;
+    if node.kind() != Kind::Integer || node.span().end - node.span().start < 16 {
+        return;
+    }
+    if node.as_i64().is_none_or(|value| value.unsigned_abs() > SAFE) {
+        findings.report(
+            Fault::new(&UNSAFE_INTEGER, format!("`{member}` lies beyond ±(2^53 − 1)"))
+                .at(node.span())
+                .help("use a smaller number, or a string"),
+        );
+    }
+}

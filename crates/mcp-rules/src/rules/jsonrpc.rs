@@ -1,0 +1,361 @@
+//! The JSON-RPC 2.0 envelope, and how MCP tightens it.
+
+use mcp_core::{Revision, Revisions};
+use mcp_json::{Node, Span};
+use mcp_jsonrpc::{Envelope, EnvelopeFault, ErrorCode, FaultKind, MessageKind};
+use mcp_schema::MethodKind;
+
+use super::{error_code, json};
+use crate::{Context, Findings, Level, Meta, Severity, findings::Fault};
+
+const BATCHING: Revisions = Revisions::only(Revision::V2025_03_26);
+
+rules! {
+    MESSAGE_NOT_OBJECT: "message-not-object", JsonRpc, Level::Error, Revisions::ALL, "basic#messages";
+    VERSION_INVALID: "jsonrpc-version-invalid", JsonRpc, Level::Error, Revisions::ALL, "basic#messages";
+    UNCLASSIFIABLE: "message-unclassifiable", JsonRpc, Level::Error, Revisions::ALL, "basic#responses";
+    METHOD_NOT_STRING: "method-not-string", JsonRpc, Level::Error, Revisions::ALL, "basic#requests";
+    METHOD_EMPTY: "method-empty", JsonRpc, Level::Error, Revisions::ALL, "basic#requests";
+    PARAMS_NOT_OBJECT: "params-not-object", JsonRpc, Level::Error, Revisions::ALL, "basic#requests";
+    REQUEST_ID_NULL: "request-id-null", JsonRpc, Level::Error, Revisions::ALL, "basic#requests";
+    REQUEST_ID_TYPE: "request-id-type", JsonRpc, Level::Error, Revisions::ALL, "basic#requests";
+    REQUEST_MISSING_ID: "request-missing-id", JsonRpc, Level::Error, Revisions::ALL, "basic#requests";
+    NOTIFICATION_WITH_ID: "notification-with-id", JsonRpc, Level::Error, Revisions::ALL, "basic#notifications";
+    RESULT_AND_ERROR: "response-result-and-error", JsonRpc, Level::Error, Revisions::ALL, "basic#responses";
+    RESULT_NOT_OBJECT: "result-not-object", JsonRpc, Level::Error, Revisions::ALL, "basic#responses";
+    RESULT_MISSING_ID: "result-missing-id", JsonRpc, Level::Error, Revisions::ALL, "basic#responses";
+    ERROR_MISSING_ID: "error-missing-id", JsonRpc, Level::ErrorIn(Revisions::up_to(Revision::V2025_06_18)), Revisions::ALL, "basic#responses";
+    ERROR_ID_NULL: "error-id-null", JsonRpc, Level::Warning, Revisions::ALL, "basic#responses";
+    ERROR_OBJECT_INVALID: "error-object-invalid", JsonRpc, Level::Error, Revisions::ALL, "basic#responses";
+    ERROR_CODE_NOT_INTEGER: "error-code-not-integer", JsonRpc, Level::Error, Revisions::ALL, "basic#responses";
+    METHOD_RESERVED_PREFIX: "method-reserved-prefix", JsonRpc, Level::Warning, Revisions::ALL, "basic#messages";
+    BATCH_NOT_SUPPORTED: "batch-not-supported", JsonRpc, Level::ErrorIn(Revisions::from(Revision::V2025_06_18)), Revisions::only(Revision::V2024_11_05).and(Revision::V2025_06_18).and(Revision::V2025_11_25).and(Revision::V2026_07_28), "basic/transports#sending-messages-to-the-server";
+    BATCH_EMPTY: "batch-empty", JsonRpc, Level::Error, Revisions::ALL, "basic/transports#sending-messages-to-the-server";
+    BATCH_MIXED: "batch-mixed", JsonRpc, Level::Error, BATCHING, "basic/transports#sending-messages-to-the-server";
+    BATCH_INITIALIZE: "batch-initialize", JsonRpc, Level::Error, BATCHING, "basic/lifecycle#initialization";
+    BATCH_SIZE_LIMIT: "batch-size-limit", JsonRpc, Level::Warning, Revisions::ALL, "";
+}
+
+/// What is left to do with a message after its envelope was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Go on with its payload.
+    Sound,
+    /// The payload cannot be judged, or the message counts for nothing.
+    Void,
+}
+
+/// Judges the envelope of one message.
+pub(crate) fn check(
+    envelope: &Envelope<'_>,
+    context: &Context,
+    findings: &mut Findings<'_>,
+) -> Standing {
+    let base_only = findings.settings().profile.is_base_json_rpc();
+    let contradicts_itself = envelope.result.is_some() && envelope.error.is_some();
+    let says_nothing = envelope.method.is_none() && envelope.kind().is_none();
+    for fault in envelope.faults() {
+        let follows_from_another = contradicts_itself && fault.kind.concerns_error()
+            || says_nothing && fault.kind == FaultKind::VersionMissing;
+        if follows_from_another {
+            continue;
+        }
+        // A void message is reported once.
+        if report_fault(envelope, context, fault, findings) == Standing::Void {
+            return Standing::Void;
+        }
+    }
+    if let Some(id) = envelope.id {
+        json::check_integer("id", id, findings);
+    }
+    if let Some(code) = envelope.error_code()
+        && let Some(node) = envelope.error.and_then(|error| error.get("code"))
+    {
+        error_code::check(code, node, findings);
+    }
+    if base_only {
+        return Standing::Void;
+    }
+    match envelope.kind() {
+        Some(MessageKind::Response) => check_response(envelope, context, findings),
+        Some(kind) => check_call(envelope, kind, context, findings),
+        None => Standing::Void,
+    }
+}
+
+/// Reports a fault that already the base specification forbids.
+#[cold]
+fn report_fault(
+    envelope: &Envelope<'_>,
+    context: &Context,
+    fault: EnvelopeFault,
+    findings: &mut Findings<'_>,
+) -> Standing {
+    let message = fault.kind.message();
+    let report = |findings: &mut Findings<'_>, rule: &'static Meta| {
+        let fault = invalid_request(rule, message, fault.span);
+        findings.report(match rule.name {
+            "jsonrpc-version-invalid" => fault.help("write \"jsonrpc\":\"2.0\""),
+            "message-unclassifiable" => fault
+                .help("a request or notification has `method`, a response has `result` or `error`"),
+            _ => fault,
+        });
+    };
+    match fault.kind {
+        FaultKind::VersionMissing | FaultKind::VersionInvalid => {
+            report(findings, &VERSION_INVALID);
+        }
+        FaultKind::Unclassifiable | FaultKind::MethodWithOutcome => {
+            report(findings, &UNCLASSIFIABLE);
+        }
+        FaultKind::MethodNotString => report(findings, &METHOD_NOT_STRING),
+        FaultKind::MethodEmpty => report(findings, &METHOD_EMPTY),
+        FaultKind::IdInvalid => report_bad_id(envelope, context, fault.span, message, findings),
+        // Judged with the other ways of lacking an id.
+        FaultKind::ResponseWithoutId if !findings.settings().profile.is_base_json_rpc() => {
+            return Standing::Sound;
+        }
+        FaultKind::ResponseWithoutId => {
+            let rule =
+                if envelope.error.is_some() { &ERROR_MISSING_ID } else { &RESULT_MISSING_ID };
+            report(findings, rule);
+        }
+        FaultKind::ParamsNotStructured => {
+            if findings.settings().profile.is_base_json_rpc() {
+                report(findings, &PARAMS_NOT_OBJECT);
+            }
+            return Standing::Sound;
+        }
+        FaultKind::ResultAndError => {
+            report(findings, &RESULT_AND_ERROR);
+            return Standing::Sound;
+        }
+        FaultKind::ErrorNotObject
+        | FaultKind::ErrorMessageMissing
+        | FaultKind::ErrorMessageNotString => {
+            report(findings, &ERROR_OBJECT_INVALID);
+            return Standing::Sound;
+        }
+        FaultKind::ErrorCodeMissing | FaultKind::ErrorCodeNotInteger => {
+            report(findings, &ERROR_CODE_NOT_INTEGER);
+            return Standing::Sound;
+        }
+        // Not an object, or what a later version may tell apart.
+        _ => report(findings, &MESSAGE_NOT_OBJECT),
+    }
+    Standing::Void
+}
+
+fn report_bad_id(
+    envelope: &Envelope<'_>,
+    context: &Context,
+    span: Span,
+    message: &str,
+    findings: &mut Findings<'_>,
+) {
+    let rule = match envelope.kind() {
+        Some(MessageKind::Response) if envelope.error.is_some() => &ERROR_MISSING_ID,
+        Some(MessageKind::Response) => &RESULT_MISSING_ID,
+        _ if is_notification(envelope, context) => &NOTIFICATION_WITH_ID,
+        _ => &REQUEST_ID_TYPE,
+    };
+    // A missing id can be excused, a wrong one cannot.
+    findings.report(invalid_request(rule, message, span).severity(Severity::Error));
+}
+
+fn invalid_request(rule: &'static Meta, message: impl Into<String>, span: Span) -> Fault {
+    Fault::new(rule, message).at(span).code(ErrorCode::InvalidRequest.code())
+}
+
+/// Whether the revision defines the method as a notification, or its name says so.
+fn is_notification(envelope: &Envelope<'_>, context: &Context) -> bool {
+    match context.method {
+        Some(method) => method.kind == MethodKind::Notification,
+        None => method_name_starts_with(envelope, b"notifications/"),
+    }
+}
+
+fn method_name_starts_with(envelope: &Envelope<'_>, prefix: &[u8]) -> bool {
+    let name = envelope.method.and_then(Node::str_bytes);
+    name.is_some_and(|name| name.starts_with(prefix))
+}
+
+fn check_call(
+    envelope: &Envelope<'_>,
+    kind: MessageKind,
+    context: &Context,
+    findings: &mut Findings<'_>,
+) -> Standing {
+    let whole = envelope.object.span();
+    if kind == MessageKind::Notification {
+        if let Some(method) = context.method
+            && method.kind == MethodKind::Request
+        {
+            let message = format!("`{}` is a request and must carry an `id`", method.name);
+            findings.report(invalid_request(&REQUEST_MISSING_ID, message, whole));
+            return Standing::Void;
+        }
+    } else if let Some(id) = envelope.id {
+        if is_notification(envelope, context) {
+            findings.report(
+                invalid_request(&NOTIFICATION_WITH_ID, "a notification carries no `id`", id.span())
+                    .help("leave the `id` out: nobody will answer"),
+            );
+            return Standing::Void;
+        }
+        if id.is_null() {
+            findings.report(
+                invalid_request(
+                    &REQUEST_ID_NULL,
+                    "the `id` of a request must not be null",
+                    id.span(),
+                )
+                .help("use a string or an integer, or leave `id` out of a notification"),
+            );
+            return Standing::Void;
+        }
+        if id.is_number() && !id.is_integer() {
+            let message = "the `id` of a request must be a string or an integer";
+            findings.report(invalid_request(&REQUEST_ID_TYPE, message, id.span()));
+            return Standing::Void;
+        }
+    }
+    if method_name_starts_with(envelope, b"rpc.")
+        && let Some(method) = envelope.method
+    {
+        findings.report(
+            Fault::new(&METHOD_RESERVED_PREFIX, "JSON-RPC keeps names that begin with `rpc.`")
+                .at(method.span()),
+        );
+    }
+    match envelope.params {
+        Some(params) if !params.is_object() => {
+            let help = if params.is_null() {
+                "leave `params` out where there are none"
+            } else {
+                "MCP has no positional parameters: name them"
+            };
+            findings.report(
+                invalid_request(&PARAMS_NOT_OBJECT, "`params` must be an object", params.span())
+                    .help(help),
+            );
+            Standing::Void
+        }
+        _ => Standing::Sound,
+    }
+}
+
+fn check_response(
+    envelope: &Envelope<'_>,
+    context: &Context,
+    findings: &mut Findings<'_>,
+) -> Standing {
+    let usable = envelope.id.is_some_and(|id| id.is_string() || id.is_integer());
+    if !usable {
+        report_unusable_id(envelope, context, findings);
+    }
+    if envelope.result.is_some() && envelope.error.is_some() {
+        return Standing::Void;
+    }
+    match envelope.result {
+        Some(result) if !result.is_object() => {
+            findings.report(
+                invalid_request(&RESULT_NOT_OBJECT, "`result` must be an object", result.span())
+                    .help("an empty result is `{}`"),
+            );
+            Standing::Void
+        }
+        _ if !usable && envelope.error.is_none() => Standing::Void,
+        _ if envelope.error.is_some_and(|error| !error.is_object()) => Standing::Void,
+        _ => Standing::Sound,
+    }
+}
+
+fn report_unusable_id(envelope: &Envelope<'_>, context: &Context, findings: &mut Findings<'_>) {
+    let whole = envelope.object.span();
+    let (Some(_), id) = (envelope.error, envelope.id) else {
+        let span = envelope.id.map_or(whole, Node::span);
+        let message = "a result must carry the `id` of its request, a string or an integer";
+        return findings.report(invalid_request(&RESULT_MISSING_ID, message, span));
+    };
+    match id {
+        Some(id) if id.is_null() => findings.report(
+            Fault::new(&ERROR_ID_NULL, "MCP knows no null ids, also not in errors")
+                .at(id.span())
+                .help("leave `id` out of an error that answers no readable request"),
+        ),
+        Some(id) => {
+            let message = "the `id` of an error must be a string or an integer";
+            let fault = invalid_request(&ERROR_MISSING_ID, message, id.span());
+            findings.report(fault.severity(Severity::Error));
+        }
+        None => {
+            // From 2025-11-25 on an error to something unreadable has no id.
+            let excused = context.revision >= Revision::V2025_11_25 && context.unreadable_before;
+            if !excused && !context.http_error_body {
+                let message = "an error must carry the `id` of its request";
+                findings.report(invalid_request(&ERROR_MISSING_ID, message, whole));
+            }
+        }
+    }
+}
+
+/// Judges a top-level array as a whole; its entries are judged one by one if this says so.
+pub(crate) fn check_batch(
+    batch: Node<'_>,
+    revision: Revision,
+    settled: bool,
+    findings: &mut Findings<'_>,
+) -> Standing {
+    if findings.settings().profile.is_base_json_rpc() {
+        return check_batch_shape(batch, findings);
+    }
+    if settled && !BATCHING.contains(revision) {
+        findings.report(
+            invalid_request(
+                &BATCH_NOT_SUPPORTED,
+                format!("{revision} knows no batches"),
+                batch.span(),
+            )
+            .help("send each message on its own; only 2025-03-26 has batches"),
+        );
+        return Standing::Void;
+    }
+    let outcome = check_batch_shape(batch, findings);
+    let entries = || batch.elements().map(Envelope::of);
+    let responses = entries().filter(|entry| entry.kind() == Some(MessageKind::Response)).count();
+    let calls = entries().filter(|entry| entry.method.is_some()).count();
+    if responses > 0 && calls > 0 {
+        let message = "a batch holds responses, or requests and notifications, never both";
+        findings.report(invalid_request(&BATCH_MIXED, message, batch.span()));
+    }
+    for entry in entries() {
+        if let Some(method) = entry.method
+            && method.str_eq("initialize")
+        {
+            let message = "`initialize` must not be part of a batch";
+            findings.report(invalid_request(&BATCH_INITIALIZE, message, method.span()));
+        }
+    }
+    outcome
+}
+
+fn check_batch_shape(batch: Node<'_>, findings: &mut Findings<'_>) -> Standing {
+    if batch.is_empty() {
+        let message = FaultKind::BatchEmpty.message();
+        findings.report(invalid_request(&BATCH_EMPTY, message, batch.span()));
+        return Standing::Void;
+    }
+    let limit = findings.settings().limits.batch;
+    if batch.len() > limit {
+        findings.report(
+            Fault::new(
+                &BATCH_SIZE_LIMIT,
+                format!("{} entries exceed the limit of {limit}", batch.len()),
+            )
+            .at(batch.span())
+            .help("the entries beyond the limit were not judged"),
+        );
+    }
+    Standing::Sound
+}

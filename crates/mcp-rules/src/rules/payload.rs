@@ -1,0 +1,441 @@
+//! Params, results and error data against the definitions of the revision.
+//!
+//! The definition is chosen by the method, for results by the method of the request they answer,
+//! never by trying a union. A generated verdict comes first; only a "no" asks for the details.
+
+use mcp_core::{Revision, Revisions, Side};
+use mcp_json::{Node, Span};
+use mcp_jsonrpc::{Envelope, ErrorCode, MessageKind};
+use mcp_schema::{Definition, Method, Schemas, Violation};
+use serde_json::json;
+
+use super::{
+    elicitation, input_required, refine,
+    stateless::{self, ResultType},
+};
+use crate::{Answered, Context, Findings, Level, Meta, SchemaFault, findings::Fault};
+
+const STRICT: Level = Level::ErrorIn(Revisions::from(Revision::V2025_06_18));
+
+rules! {
+    PARAMS_INVALID: "params-invalid", Schema, Level::Error, Revisions::ALL, "basic#requests";
+    NOTIFICATION_PARAMS_INVALID: "notification-params-invalid", Schema, Level::Error, Revisions::ALL, "basic#notifications";
+    RESULT_INVALID: "result-invalid", Schema, Level::Error, Revisions::ALL, "basic#responses";
+    ERROR_DATA_INVALID: "error-data-invalid", Schema, Level::Error, Revisions::from(Revision::V2025_11_25), "basic#error-codes";
+    METHOD_WRONG_DIRECTION: "method-wrong-direction", Schema, Level::Error, Revisions::ALL, "basic#messages";
+    METHOD_NOT_IN_REVISION: "method-not-in-revision", Schema, STRICT, Revisions::ALL, "basic/lifecycle#operation";
+    METHOD_UNKNOWN: "method-unknown", Schema, Level::Warning, Revisions::ALL, "basic#messages";
+}
+
+/// Which member of the message a payload is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// `params` of a request.
+    Params,
+    /// `params` of a notification.
+    NotificationParams,
+    /// `result` of a response.
+    Result,
+    /// `params` of an entry of `inputRequests` in a result.
+    InputRequest,
+}
+
+impl Part {
+    fn rule(self) -> &'static Meta {
+        match self {
+            Part::Params => &PARAMS_INVALID,
+            Part::NotificationParams => &NOTIFICATION_PARAMS_INVALID,
+            Part::Result => &RESULT_INVALID,
+            Part::InputRequest => &input_required::REQUEST_INVALID,
+        }
+    }
+
+    /// JSON pointer of the payload in its message.
+    const fn path(self) -> &'static str {
+        match self {
+            Part::Params | Part::NotificationParams => "/params",
+            Part::Result | Part::InputRequest => "/result",
+        }
+    }
+
+    /// What a receiver answers with; nobody answers a notification.
+    const fn code(self) -> Option<ErrorCode> {
+        match self {
+            Part::Params => Some(ErrorCode::InvalidParams),
+            Part::NotificationParams => None,
+            Part::Result | Part::InputRequest => Some(ErrorCode::InternalError),
+        }
+    }
+}
+
+/// Which of the results that a method knows a result is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// The one of the method itself. Params are always this.
+    Usual,
+    /// A task was created instead (2025-11-25).
+    Task,
+    /// More input is asked for (2026-07-28).
+    InputRequired,
+}
+
+/// A payload that fits its definition, for the rules that look deeper.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Payload<'a> {
+    pub(crate) part: Part,
+    pub(crate) shape: Shape,
+    pub(crate) method: &'static Method,
+    pub(crate) node: Node<'a>,
+}
+
+/// Judges the payload of a message with a sound envelope. Gives the payload back if it fits, so
+/// that deeper rules may look at it.
+pub(crate) fn check<'a>(
+    schemas: &Schemas,
+    envelope: &Envelope<'a>,
+    context: &Context,
+    findings: &mut Findings<'_>,
+) -> Option<Payload<'a>> {
+    match envelope.kind()? {
+        MessageKind::Request => check_call(schemas, Part::Params, envelope, context, findings),
+        MessageKind::Notification => {
+            check_call(schemas, Part::NotificationParams, envelope, context, findings)
+        }
+        MessageKind::Response => {
+            if let Some(error) = envelope.error {
+                check_error(schemas, error, envelope, context, findings);
+                return None;
+            }
+            check_result(schemas, envelope.result?, context, findings)
+        }
+    }
+}
+
+fn check_call<'a>(
+    schemas: &Schemas,
+    part: Part,
+    envelope: &Envelope<'a>,
+    context: &Context,
+    findings: &mut Findings<'_>,
+) -> Option<Payload<'a>> {
+    let Some(method) = context.method else {
+        report_unknown_method(envelope, context, findings);
+        return None;
+    };
+    if let Some(side) = context.from
+        && !method.sender.allows(side)
+    {
+        let name = envelope.method?.span();
+        report_direction(method, side, name, findings);
+        return None;
+    }
+    if method.input_request_only {
+        return None;
+    }
+    let Some(definition) = method.params else {
+        return envelope.params.map(|node| Payload { part, shape: Shape::Usual, method, node });
+    };
+    let Some(params) = envelope.params else {
+        if method.params_required {
+            report_missing_params(part, method, definition, envelope.object.span(), findings);
+        }
+        return None;
+    };
+    fits(schemas, definition, params, part, method, findings).then_some(Payload {
+        part,
+        shape: Shape::Usual,
+        method,
+        node: params,
+    })
+}
+
+fn check_result<'a>(
+    schemas: &Schemas,
+    result: Node<'a>,
+    context: &Context,
+    findings: &mut Findings<'_>,
+) -> Option<Payload<'a>> {
+    let answered = context.answers?;
+    let method = answered.method?;
+    if method.input_request_only {
+        return None; // No request of this revision; whoever asks like that is told elsewhere.
+    }
+    let (definition, shape) = result_definition(method, answered, result, findings)?;
+    if context.lacks_server_info {
+        stateless::report_server_info(result, findings);
+    }
+    if shape == Shape::InputRequired && !input_required::check_not_empty(result, findings) {
+        return None;
+    }
+    fits(schemas, definition, result, Part::Result, method, findings).then_some(Payload {
+        part: Part::Result,
+        shape,
+        method,
+        node: result,
+    })
+}
+
+/// The definition a result must fit: usually the method's, but a task may have been created
+/// instead, or (2026-07-28) more input may be asked for.
+fn result_definition(
+    method: &'static Method,
+    answered: Answered,
+    result: Node<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<(&'static Definition, Shape)> {
+    if answered.task
+        && result.get("task").is_some()
+        && let Some(task_result) = method.task_result
+    {
+        return Some((task_result, Shape::Task));
+    }
+    let definition = method.result?;
+    if definition.revision < Revision::V2026_07_28 {
+        return Some((definition, Shape::Usual));
+    }
+    match stateless::check_result_type(result, answered, findings) {
+        ResultType::Complete => Some((definition, Shape::Usual)),
+        ResultType::InputRequired => method
+            .input_required
+            .or_else(|| mcp_schema::definition(definition.revision, "InputRequiredResult"))
+            .map(|definition| (definition, Shape::InputRequired)),
+        ResultType::Foreign | ResultType::Unusable => None,
+    }
+}
+
+/// Whether `payload` fits; if not, every violation is reported under the rule that names it best.
+fn fits(
+    schemas: &Schemas,
+    definition: &'static Definition,
+    payload: Node<'_>,
+    part: Part,
+    method: &'static Method,
+    findings: &mut Findings<'_>,
+) -> bool {
+    schemas.accepts(definition, payload)
+        || !report_violations(schemas, definition, payload, part, method, findings)
+}
+
+#[cold]
+fn report_violations(
+    schemas: &Schemas,
+    definition: &'static Definition,
+    payload: Node<'_>,
+    part: Part,
+    method: &'static Method,
+    findings: &mut Findings<'_>,
+) -> bool {
+    let mut violations = explain(schemas, definition, payload);
+    let mut wrong = !violations.is_empty();
+    if definition.name == "InputRequiredResult"
+        && input_required::report_requests(schemas, payload, findings)
+    {
+        // Each entry was judged by its own method, which says more than the union does.
+        violations.retain(|violation| !violation.instance_path.starts_with("/inputRequests/"));
+        wrong = true;
+    }
+    report_each(&violations, part, method, part.path(), findings);
+    wrong
+}
+
+/// Why `payload` does not fit. Where a definition is a choice that one member decides, by the one
+/// that was chosen.
+pub(crate) fn explain(
+    schemas: &Schemas,
+    definition: &'static Definition,
+    payload: Node<'_>,
+) -> Vec<Violation> {
+    if definition.name == "ElicitRequestParams" {
+        let chosen = if elicitation::is_url_mode(payload) {
+            "ElicitRequestURLParams"
+        } else {
+            "ElicitRequestFormParams"
+        };
+        if let Some(chosen) = mcp_schema::definition(definition.revision, chosen) {
+            let violations = schemas.violations(chosen, payload);
+            if !violations.is_empty() {
+                return violations;
+            }
+        }
+    }
+    schemas.violations(definition, payload)
+}
+
+/// Reports violations, each under the rule that describes it best. `prefix` is the JSON pointer of
+/// the payload in its message.
+pub(crate) fn report_each(
+    violations: &[Violation],
+    part: Part,
+    method: &'static Method,
+    prefix: &str,
+    findings: &mut Findings<'_>,
+) {
+    let mut said = Vec::new();
+    for violation in violations {
+        let refined = refine::more_specific(part, method, violation, findings);
+        let rule = refined.as_ref().map_or_else(|| part.rule(), |refined| refined.rule);
+        if let Some(refined) = refined {
+            if said.contains(&refined) {
+                continue;
+            }
+            said.push(refined);
+        }
+        findings.report(violation_fault(rule, violation, prefix, part.code()));
+    }
+}
+
+pub(crate) fn violation_fault(
+    rule: &'static Meta,
+    violation: &Violation,
+    prefix: &str,
+    code: Option<ErrorCode>,
+) -> Fault {
+    let mut fault =
+        Fault::new(rule, violation.message.clone()).at(violation.span).schema(SchemaFault {
+            instance_path: format!("{prefix}{}", violation.instance_path),
+            schema_path: violation.schema_path.clone(),
+            keyword: violation.keyword.clone(),
+            params: violation.params.clone(),
+        });
+    if let Some(code) = code {
+        fault = fault.code(code.code());
+    }
+    match help_for(violation) {
+        Some(help) => fault.help(help),
+        None => fault,
+    }
+}
+
+/// What to do about the usual mistakes.
+fn help_for(violation: &Violation) -> Option<String> {
+    let last = violation.instance_path.rsplit('/').next().filter(|name| !name.is_empty());
+    match violation.keyword.as_str() {
+        "required" => {
+            let missing = violation.params.get("missingProperty")?.as_str()?;
+            Some(format!("add `{missing}`"))
+        }
+        "type" if violation.message.starts_with("null ") => {
+            let name = last.unwrap_or("the member");
+            Some(format!("null is a value: leave `{name}` out if it is optional"))
+        }
+        "enum" | "const" => {
+            let near = violation.params.get("didYouMean")?.as_str()?;
+            Some(format!("did you mean \"{near}\"?"))
+        }
+        _ => None,
+    }
+}
+
+#[cold]
+fn report_missing_params(
+    part: Part,
+    method: &'static Method,
+    definition: &'static Definition,
+    whole: Span,
+    findings: &mut Findings<'_>,
+) {
+    let rule = refine::missing_params(method, definition, findings).unwrap_or_else(|| part.rule());
+    let mut fault = Fault::new(rule, format!("`{}` needs `params`", method.name))
+        .at(whole)
+        .schema(SchemaFault {
+            instance_path: String::new(),
+            schema_path: format!("#/$defs/{}", definition.name),
+            keyword: "required".into(),
+            params: json!({"missingProperty": "params"}),
+        })
+        .help("add `params`");
+    if let Some(code) = part.code() {
+        fault = fault.code(code.code());
+    }
+    findings.report(fault);
+}
+
+#[cold]
+fn report_direction(method: &'static Method, side: Side, span: Span, findings: &mut Findings<'_>) {
+    findings.report(
+        Fault::new(
+            &METHOD_WRONG_DIRECTION,
+            format!("only the {} may send `{}`", side.other(), method.name),
+        )
+        .at(span)
+        .code(ErrorCode::MethodNotFound.code()),
+    );
+}
+
+#[cold]
+fn report_unknown_method(envelope: &Envelope<'_>, context: &Context, findings: &mut Findings<'_>) {
+    let Some(node) = envelope.method else { return };
+    let Some(name) = node.as_str() else { return };
+    if findings.settings().profile.knows_method(name.as_bytes()) {
+        return;
+    }
+    if name.starts_with("rpc.") {
+        return; // `method-reserved-prefix` has said it.
+    }
+    let elsewhere = mcp_schema::revisions_with(&name);
+    if elsewhere != Revisions::NONE {
+        let by_extension = context.extensible && name.starts_with("tasks/");
+        if context.settled && !by_extension {
+            findings.report(
+                Fault::new(
+                    &METHOD_NOT_IN_REVISION,
+                    format!("`{name}` does not exist in {}", context.revision),
+                )
+                .at(node.span())
+                .code(ErrorCode::MethodNotFound.code())
+                .help(format!("it is defined in {elsewhere}")),
+            );
+        }
+        return;
+    }
+    let known = mcp_schema::methods(context.revision).iter().map(|method| method.name);
+    let near = mcp_schema::nearest(&name, known);
+    // A private method is legal. Without a declaration to go by, only a near miss is suspicious.
+    if context.extensible && near.is_none() {
+        return;
+    }
+    let fault = Fault::new(&METHOD_UNKNOWN, format!("no published revision defines `{name}`"))
+        .at(node.span())
+        .code(ErrorCode::MethodNotFound.code());
+    findings.report(match near {
+        Some(near) => fault.help(format!("did you mean `{near}`?")),
+        None => fault.help("declare an `experimental` capability for methods of your own"),
+    });
+}
+
+fn check_error(
+    schemas: &Schemas,
+    error: Node<'_>,
+    envelope: &Envelope<'_>,
+    context: &Context,
+    findings: &mut Findings<'_>,
+) {
+    let Some(code) = envelope.error_code() else {
+        return;
+    };
+    let shape = mcp_schema::defined_code(context.revision, code).and_then(|defined| defined.data);
+    let Some(definition) = shape.and_then(|name| mcp_schema::definition(context.revision, name))
+    else {
+        return;
+    };
+    let Some(data) = error.get("data") else {
+        findings.report(
+            Fault::new(&ERROR_DATA_INVALID, format!("error {code} must carry `data`"))
+                .at(error.span())
+                .schema(SchemaFault {
+                    instance_path: "/error".into(),
+                    schema_path: format!("#/$defs/{}", definition.name),
+                    keyword: "required".into(),
+                    params: json!({"missingProperty": "data"}),
+                }),
+        );
+        return;
+    };
+    if schemas.accepts(definition, data) {
+        elicitation::check_error_data(data, findings);
+        return;
+    }
+    for violation in schemas.violations(definition, data) {
+        findings.report(violation_fault(&ERROR_DATA_INVALID, &violation, "/error/data", None));
+    }
+}

@@ -1,0 +1,86 @@
+use std::collections::BTreeMap;
+
+use mcp_json::Limits as JsonLimits;
+
+use crate::{Layer, Meta, Profile, Setting};
+
+/// How strictly to judge: a profile, the user's own levels on top of it, and limits.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The named set of settings to start from.
+    pub profile: Profile,
+    /// Levels by rule name; they win over the profile.
+    pub rules: BTreeMap<String, Setting>,
+    /// How far to look into payloads.
+    pub depth: Depth,
+    /// What is too much.
+    pub limits: Limits,
+}
+
+/// How far to look into payloads: what is judged against what it costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[expect(clippy::exhaustive_enums, reason = "one or the other")]
+pub enum Depth {
+    /// Everything the rules know: also URIs, base64, `_meta` keys, tools' schemas and so on.
+    #[default]
+    Everything,
+    /// Only whether payloads fit their definitions, as a schema validator would.
+    Definitions,
+}
+
+/// What is too much. Reaching a limit is reported, never fatal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes in a message.
+    pub message_bytes: usize,
+    /// Arrays and objects inside each other.
+    pub depth: usize,
+    /// Entries of a batch.
+    pub batch: usize,
+    /// Requests without an answer that one side may have open in a session.
+    pub pending: usize,
+    /// Conversations followed at once in one file.
+    pub sessions: usize,
+    /// Findings kept.
+    pub findings: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            message_bytes: 16 * 1024 * 1024,
+            depth: 128,
+            batch: 1000,
+            pending: 10_000,
+            sessions: 10_000,
+            findings: 100_000,
+        }
+    }
+}
+
+impl Limits {
+    /// The part of the limits that the parser enforces.
+    pub fn json(&self) -> JsonLimits {
+        JsonLimits { max_bytes: self.message_bytes, max_depth: self.depth }
+    }
+}
+
+impl Settings {
+    /// What the user or the profile says about `rule`; `None` leaves it to the rule itself.
+    pub(crate) fn rule(&self, rule: &Meta) -> Option<Setting> {
+        if let Some(setting) = self.rules.get(rule.name) {
+            return Some(*setting);
+        }
+        if rule.layer > self.profile.last_layer() {
+            return Some(Setting::Off);
+        }
+        self.profile.rule(rule.name)
+    }
+
+    /// Whether the profile leaves out `layer` altogether.
+    pub(crate) fn stops_before(&self, layer: Layer) -> bool {
+        layer > self.profile.last_layer()
+    }
+}

@@ -1,0 +1,52 @@
+use std::fmt;
+
+use mcp_json::{Kind, Node};
+
+/// A type of JSON value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are JSON's")]
+#[expect(clippy::exhaustive_enums, reason = "JSON has no more types")]
+pub enum FieldType {
+    Null,
+    Boolean,
+    /// A number without a fraction, however it is spelled.
+    Integer,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+impl FieldType {
+    /// The narrowest type of `node`.
+    pub fn of(node: Node<'_>) -> FieldType {
+        match node.kind() {
+            Kind::Null => FieldType::Null,
+            Kind::Bool => FieldType::Boolean,
+            Kind::Integer | Kind::Decimal if node.is_integer() => FieldType::Integer,
+            Kind::Integer | Kind::Decimal => FieldType::Number,
+            Kind::String => FieldType::String,
+            Kind::Array => FieldType::Array,
+            Kind::Object => FieldType::Object,
+        }
+    }
+
+    /// Whether a value of type `actual` may stand where this type is wanted.
+    pub fn admits(self, actual: FieldType) -> bool {
+        self == actual || (self == FieldType::Number && actual == FieldType::Integer)
+    }
+}
+
+impl fmt::Display for FieldType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FieldType::Null => "null",
+            FieldType::Boolean => "boolean",
+            FieldType::Integer => "integer",
+            FieldType::Number => "number",
+            FieldType::String => "string",
+            FieldType::Array => "array",
+            FieldType::Object => "object",
+        })
+    }
+}

@@ -1,0 +1,114 @@
+use std::fmt;
+
+use mcp_jsonrpc::{Envelope, MessageKind};
+
+use crate::Finding;
+
+/// Why something was refused, as one word that programs can match on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Not JSON.
+    ParseError,
+    /// JSON, but no message: not an object, an empty batch, contradicting members.
+    InvalidMessage,
+    /// `jsonrpc` is not `"2.0"`.
+    InvalidJsonrpcVersion,
+    /// There is neither `method` nor an outcome.
+    MissingMethod,
+    /// `method` is not a non-empty string.
+    InvalidMethod,
+    /// `id` is missing where it is due, there where it is not, or of a wrong type.
+    InvalidId,
+    /// `params` or `result` is not an object.
+    InvalidPayloadType,
+    /// `error` is not an object with an integer `code` and a string `message`.
+    InvalidError,
+    /// The revision has no such request.
+    UnknownMethod,
+    /// The revision has no such notification.
+    UnknownNotification,
+    /// There is neither a method nor a definition of that name.
+    UnknownType,
+    /// The code lies in a range that is not free.
+    InvalidErrorCode,
+    /// A value has another type than its schema says.
+    TypeMismatch,
+    /// Members are missing.
+    MissingRequiredFields,
+    /// A payload breaks its schema in another way.
+    SchemaViolation,
+    /// A tool's schema is none, or cannot be used.
+    InvalidToolSchema,
+    /// A resource URI is not one.
+    InvalidUri,
+}
+
+impl Reason {
+    /// The word, in snake case.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Reason::ParseError => "parse_error",
+            Reason::InvalidMessage => "invalid_message",
+            Reason::InvalidJsonrpcVersion => "invalid_jsonrpc_version",
+            Reason::MissingMethod => "missing_method",
+            Reason::InvalidMethod => "invalid_method",
+            Reason::InvalidId => "invalid_id",
+            Reason::InvalidPayloadType => "invalid_payload_type",
+            Reason::InvalidError => "invalid_error",
+            Reason::UnknownMethod => "unknown_method",
+            Reason::UnknownNotification => "unknown_notification",
+            Reason::UnknownType => "unknown_type",
+            Reason::InvalidErrorCode => "invalid_error_code",
+            Reason::TypeMismatch => "type_mismatch",
+            Reason::MissingRequiredFields => "missing_required_fields",
+            Reason::SchemaViolation => "schema_violation",
+            Reason::InvalidToolSchema => "invalid_tool_schema",
+            Reason::InvalidUri => "invalid_uri",
+        }
+    }
+
+    /// What `finding` amounts to for the message it was found in.
+    pub(super) fn of_finding(finding: &Finding, envelope: &Envelope<'_>) -> Reason {
+        let is_notification = envelope.kind() == Some(MessageKind::Notification);
+        match finding.rule.name {
+            "jsonrpc-version-invalid" => Reason::InvalidJsonrpcVersion,
+            "message-unclassifiable" if envelope.method.is_none() => Reason::MissingMethod,
+            "method-not-string" | "method-empty" => Reason::InvalidMethod,
+            "request-id-null"
+            | "request-id-type"
+            | "request-missing-id"
+            | "notification-with-id"
+            | "result-missing-id"
+            | "error-missing-id" => Reason::InvalidId,
+            "params-not-object" | "result-not-object" => Reason::InvalidPayloadType,
+            "error-object-invalid" | "error-code-not-integer" => Reason::InvalidError,
+            "error-code-undefined" | "error-code-retired" | "error-code-reserved" => {
+                Reason::InvalidErrorCode
+            }
+            "method-not-in-revision" | "method-unknown" if is_notification => {
+                Reason::UnknownNotification
+            }
+            "method-not-in-revision" | "method-unknown" => Reason::UnknownMethod,
+            _ => match &finding.schema {
+                Some(fault) => Reason::of_keyword(&fault.keyword),
+                None => Reason::InvalidMessage,
+            },
+        }
+    }
+
+    /// What a violation of a schema's `keyword` amounts to.
+    pub(super) fn of_keyword(keyword: &str) -> Reason {
+        match keyword {
+            "type" => Reason::TypeMismatch,
+            "required" => Reason::MissingRequiredFields,
+            _ => Reason::SchemaViolation,
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,9 @@
+//! Integration tests of the rule catalogue and the engine.
+
+mod catalogue;
+mod features;
+mod laws;
+mod observe;
+mod profiles;
+mod traces;
+mod validator;

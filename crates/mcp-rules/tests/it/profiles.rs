@@ -1,0 +1,186 @@
+//! What each profile asks for and what it lets pass.
+
+use mcp_core::Revision;
+use mcp_rules::{Layer, Origin, Profile, Settings};
+
+use crate::observe::observe;
+
+const HANDSHAKE: &str = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}}
+{"from":"server","msg":{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}}
+{"from":"client","msg":{"jsonrpc":"2.0","method":"notifications/initialized"}}
+"#;
+
+/// The rules found in `file` when judged by `revision`.
+fn rules_in(file: &str, profile: Profile, revision: Option<Revision>) -> Vec<&'static str> {
+    let mut settings = Settings::default();
+    settings.profile = profile;
+    let mut origin = Origin::default();
+    origin.revision = revision;
+    let findings = observe(file.as_bytes(), settings, origin);
+    findings.iter().map(|finding| finding.rule.name).collect()
+}
+
+/// One message, alone, by 2025-11-25.
+#[track_caller]
+fn check(message: &str, profile: Profile, expected: &[&str]) {
+    let found = rules_in(message, profile, Some(Revision::V2025_11_25));
+    assert_eq!(found, expected, "{profile}: {message}");
+}
+
+/// Lines of a trace after a handshake of 2025-11-25.
+#[track_caller]
+fn check_trace(lines: &str, profile: Profile, expected: &[&str]) {
+    let found = rules_in(&format!("{HANDSHAKE}{lines}"), profile, None);
+    assert_eq!(found, expected, "{profile}: {lines}");
+}
+
+#[test]
+fn jsonrpc_wants_what_json_rpc_wants_and_nothing_more() {
+    for (message, spec) in [
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "request-id-null"),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, "request-id-type"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"sum","params":[1,2]}"#, "params-not-object"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#, "params-invalid"),
+        (r#"{"jsonrpc":"2.0","method":"tools/call"}"#, "request-missing-id"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tool/call"}"#, "method-unknown"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"notifications/x"}"#, "notification-with-id"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":[7]}"#, "result-not-object"),
+        (r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#, "error-id-null"),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"sum"}]"#, "batch-not-supported"),
+    ] {
+        check(message, Profile::JsonRpc, &[]);
+        check(message, Profile::Spec, &[spec]);
+    }
+}
+
+#[test]
+fn jsonrpc_still_refuses_what_json_rpc_refuses() {
+    for (message, expected) in [
+        (r#"{"id":1,"method":"sum"}"#, "jsonrpc-version-invalid"),
+        (r#"{"jsonrpc":"2.0","id":[],"method":"sum"}"#, "request-id-type"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, "method-not-string"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"sum","params":7}"#, "params-not-object"),
+        (r#"{"jsonrpc":"2.0","id":1}"#, "message-unclassifiable"),
+        (r#"{"jsonrpc":"2.0","result":7}"#, "result-missing-id"),
+        (r#"{"jsonrpc":"2.0","error":{"code":1,"message":""}}"#, "error-missing-id"),
+        (r#"{"jsonrpc":"2.0","id":1,"error":{"code":"1","message":""}}"#, "error-code-not-integer"),
+        (r#"{"jsonrpc":"2.0","id":1,"error":{"code":1}}"#, "error-object-invalid"),
+        ("7", "message-not-object"),
+        ("[]", "batch-empty"),
+    ] {
+        check(message, Profile::JsonRpc, &[expected]);
+    }
+}
+
+#[test]
+fn jsonrpc_judges_every_entry_of_a_batch_by_itself() {
+    let batch = r#"[1,{"jsonrpc":"2.0","id":1,"method":"sum"},{"jsonrpc":"2.0","id":2,"result":7},{"foo":"boo"}]"#;
+    for revision in Revision::ALL {
+        assert_eq!(
+            rules_in(batch, Profile::JsonRpc, Some(revision)),
+            ["message-not-object", "message-unclassifiable"],
+            "{revision}"
+        );
+    }
+}
+
+#[test]
+fn schema_matches_results_to_requests_but_follows_no_session() {
+    let exchange = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":2,"method":"tools/list"}}
+{"from":"server","msg":{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"now"},{"name":"no w","inputSchema":{"type":"object","properties":{"x":1}}}]}}}
+"#;
+    check_trace(exchange, Profile::Schema, &["result-invalid", "result-invalid"]);
+    let found = rules_in(&format!("{HANDSHAKE}{exchange}"), Profile::Spec, None);
+    assert!(found.contains(&"tool-input-schema-not-object"), "{found:?}");
+    assert!(!found.contains(&"result-invalid"), "{found:?}");
+}
+
+#[test]
+fn schema_has_no_findings_of_later_layers() {
+    let lines = r#"{"from":"client","msg":{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}}
+{"from":"client","msg":{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x","_meta":{"progressToken":[]}}}}
+{"from":"client","msg":{"jsonrpc":"2.0","id":3,"method":"logging/setLevel","params":{"level":"loud"}}}
+{"from":"client","msg":{"jsonrpc":"2.0","id":4,"method":"tools/list"}}
+{"from":"server","msg":{"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"no w","inputSchema":{"type":"object"}},{"name":"no w","inputSchema":{"type":"object"}}]}}}
+"#;
+    let trace = format!("{HANDSHAKE}{lines}");
+    let layers = |profile| -> Vec<Layer> {
+        let found = rules_in(&trace, profile, None);
+        found.iter().map(|name| mcp_rules::rule(name).expect("a rule").layer).collect()
+    };
+    assert!(layers(Profile::Spec).iter().any(|layer| *layer > Layer::Schema));
+    assert!(layers(Profile::Schema).iter().all(|layer| *layer <= Layer::Schema));
+    assert!(layers(Profile::JsonRpc).is_empty());
+}
+
+#[test]
+fn base_stack_wants_a_provider_in_resource_uris() {
+    for (uri, house) in [
+        ("resource://notes/a", None),
+        ("resource://notes/", None),
+        ("resource:///a", Some("resource-uri-provider")),
+        ("resource://notes", Some("resource-uri-provider")),
+        ("file:///a", Some("resource-uri-provider")),
+    ] {
+        let message = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{{"uri":"{uri}"}}}}"#
+        );
+        check(&message, Profile::Spec, &[]);
+        check(&message, Profile::BaseStack, house.as_slice());
+    }
+    let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#;
+    check(message, Profile::BaseStack, &["params-invalid"]);
+}
+
+#[test]
+fn erlmcp_accepts_its_own_method_names() {
+    for (name, id) in [
+        ("tools/list_changed", ""),
+        ("resources/updated", ""),
+        ("roots/list_changed", ""),
+        ("tasks/create", r#""id":1,"#),
+        ("requests/cancel", r#""id":1,"#),
+    ] {
+        let line = format!(
+            r#"{{"from":"client","msg":{{"jsonrpc":"2.0",{id}"method":"{name}","params":{{}}}}}}"#
+        );
+        check_trace(&line, Profile::Spec, &["method-unknown"]);
+        check_trace(&line, Profile::Erlmcp, &[]);
+    }
+    let line = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":2,"method":"tools/execute"}}"#;
+    check_trace(line, Profile::Erlmcp, &["method-unknown"]);
+}
+
+#[test]
+fn erlmcp_accepts_its_own_code_ranges() {
+    let message = |code: i64| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"x"}}}}"#)
+    };
+    for code in [-32699, -32604, -32113, -32100] {
+        check(&message(code), Profile::Spec, &["error-code-reserved"]);
+        check(&message(code), Profile::Erlmcp, &[]);
+    }
+    for code in [-32768, -32701, -32599, -32114] {
+        check(&message(code), Profile::Erlmcp, &["error-code-reserved"]);
+    }
+    for code in [-32700, -32050, -32000, 1001, 1089, 1090, 0] {
+        check(&message(code), Profile::Spec, &[]);
+        check(&message(code), Profile::Erlmcp, &[]);
+    }
+    for (code, spec) in [(-32050, "error-code-undefined"), (-32002, "error-code-retired")] {
+        let modern = Some(Revision::V2026_07_28);
+        assert_eq!(rules_in(&message(code), Profile::Spec, modern), [spec]);
+        assert!(rules_in(&message(code), Profile::Erlmcp, modern).is_empty());
+    }
+}
+
+#[test]
+fn names_of_profiles_round_trip() {
+    for profile in Profile::ALL {
+        assert_eq!(profile.as_str().parse(), Ok(profile));
+    }
+    let error = "strict".parse::<Profile>().unwrap_err();
+    for profile in Profile::ALL {
+        assert!(error.to_string().contains(profile.as_str()), "{error}");
+    }
+}

@@ -1,0 +1,93 @@
+//! Every recorded trace gives exactly the findings its lines expect.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use mcp_rules::{Level, Origin, Setting, Settings, Severity};
+
+use crate::observe::observe;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces")
+}
+
+fn traces(below: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut entries: Vec<_> = fs::read_dir(below)
+        .expect("a readable folder")
+        .map(|entry| entry.expect("a readable entry").path())
+        .collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            found.extend(traces(&path));
+        } else if path.extension().is_some_and(|ending| ending == "jsonl") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Line number to the rules its `expect` member names.
+fn expectations(text: &str) -> BTreeMap<u64, Vec<String>> {
+    let mut expected = BTreeMap::new();
+    for (position, line) in text.lines().enumerate() {
+        let Ok(line) = serde_json::from_str::<serde_json::Value>(line) else {
+            continue;
+        };
+        let Some(rules) = line.get("expect").and_then(|rules| rules.as_array()) else {
+            continue;
+        };
+        let mut rules: Vec<String> = rules
+            .iter()
+            .map(|rule| rule.as_str().expect("the name of a rule").to_owned())
+            .collect();
+        rules.sort();
+        expected.insert(position as u64 + 1, rules);
+    }
+    expected
+}
+
+/// A rule that is off by default is on in its own folder.
+fn settings_for(trace: &Path) -> Settings {
+    let mut settings = Settings::default();
+    let folder = trace.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    if let Some(rule) = folder.and_then(mcp_rules::rule)
+        && rule.level == Level::OptIn
+    {
+        settings.rules.insert(rule.name.to_owned(), Setting::On(Severity::Warning));
+    }
+    settings
+}
+
+#[test]
+fn every_trace_gives_exactly_what_it_expects() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for path in traces(&root()) {
+        count += 1;
+        let text = fs::read_to_string(&path).unwrap();
+        let mut found: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+        let mut details = String::new();
+        for finding in observe(text.as_bytes(), settings_for(&path), Origin::default()) {
+            let line = finding.line.unwrap();
+            found.entry(line).or_default().push(finding.rule.name.to_owned());
+            let _ =
+                writeln!(details, "    line {line}: {}: {}", finding.rule.name, finding.message);
+        }
+        for rules in found.values_mut() {
+            rules.sort();
+        }
+        let expected = expectations(&text);
+        if found != expected {
+            let name = path.strip_prefix(root()).unwrap().display();
+            wrong.push(format!("{name}\n  expected {expected:?}\n  found\n{details}"));
+        }
+    }
+    assert!(count > 0, "there are traces");
+    assert!(wrong.is_empty(), "{} of {count} traces:\n{}", wrong.len(), wrong.join("\n"));
+}
