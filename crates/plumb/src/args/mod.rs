@@ -1,0 +1,233 @@
+//! What the user typed. Parsing does no IO; [`plan`](crate::plan) says what it means.
+
+mod examples;
+mod values;
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use mcp_core::{Revision, Side};
+use mcp_rules::{Layer, Meta, Setting, Severity};
+
+use self::values::{layer, revision, revision_choice, rule_setting, severity, side};
+
+/// Tells whether a Model Context Protocol conversation is right, and exactly where it is not.
+#[derive(Debug, Parser)]
+#[command(name = "plumb", version, after_help = examples::PLUMB, disable_help_subcommand = true)]
+#[command(subcommand_required = true, arg_required_else_help = true, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Validate recorded traffic
+    #[command(after_help = examples::CHECK)]
+    Check(Box<CheckArgs>),
+    /// Show the methods and definitions of a revision
+    #[command(after_help = examples::SCHEMA)]
+    Schema(SchemaArgs),
+    /// List the rules
+    #[command(after_help = examples::RULES)]
+    Rules(RulesArgs),
+    /// Say what a rule is about, why it hurts and how to fix it
+    #[command(after_help = examples::EXPLAIN)]
+    Explain(ExplainArgs),
+    /// Write a completion script for a shell to standard output
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(CompletionsArgs),
+}
+
+#[derive(Debug, Default, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "every switch of the command line is one")]
+pub(crate) struct CheckArgs {
+    /// Traces or NDJSON files, directories or glob patterns; `-` is standard input
+    #[arg(value_name = "FILES")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Judge everything by this revision instead of the negotiated one
+    #[arg(long, value_name = "REVISION", value_parser = revision_choice(), help_heading = RULES)]
+    pub(crate) revision: Option<RevisionChoice>,
+    /// A named set of settings: spec, schema, jsonrpc, base-stack, erlmcp, or your own from plumb.toml
+    #[arg(long, value_name = "NAME", help_heading = RULES)]
+    pub(crate) profile: Option<String>,
+    /// Set a rule to error, warn or off; may be repeated
+    #[arg(long = "rule", value_name = "NAME=LEVEL", value_parser = rule_setting, help_heading = RULES)]
+    pub(crate) rules: Vec<(&'static Meta, Setting)>,
+    /// Who sent the messages of a file that does not say
+    #[arg(long, value_name = "SIDE", value_parser = side(), help_heading = RULES)]
+    pub(crate) from: Option<Side>,
+    /// Use an official-format schema from a file or URL instead of the embedded one; may be repeated
+    #[arg(long = "schema", value_name = "[REVISION=]PATH|URL", help_heading = RULES)]
+    pub(crate) schemas: Vec<String>,
+    /// Fail if a schema given with --schema cannot be used, rather than fall back
+    #[arg(long, help_heading = RULES)]
+    pub(crate) schema_required: bool,
+    /// How to report: for people, a finding per line, code scanning, test reports, workflow runs
+    #[arg(long, value_name = "FORMAT", help_heading = OUTPUT)]
+    pub(crate) format: Option<Format>,
+    /// Show this many findings and count the rest
+    #[arg(long, value_name = "N", help_heading = OUTPUT)]
+    pub(crate) max_findings: Option<u64>,
+    /// The least severity that makes the exit code 1 [default: error]
+    #[arg(long, value_name = "SEVERITY", value_parser = severity(), help_heading = OUTPUT)]
+    pub(crate) fail_on: Option<Severity>,
+    /// Say which schemas, which configuration and how many files are in use
+    #[arg(short, long, help_heading = OUTPUT)]
+    pub(crate) verbose: bool,
+    /// Print findings only: no summary, no progress bar, no notes
+    #[arg(short, long, conflicts_with = "verbose", help_heading = OUTPUT)]
+    pub(crate) quiet: bool,
+    /// Read this file instead of the plumb.toml here or in a parent directory
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Read no plumb.toml
+    #[arg(long, conflicts_with = "config")]
+    pub(crate) no_config: bool,
+    /// Worker threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SchemaArgs {
+    /// A definition such as `Tool`, or a method such as `tools/call`; lists both if left out
+    #[arg(value_name = "DEFINITION|METHOD")]
+    pub(crate) name: Option<String>,
+    /// Which revision
+    #[arg(long, value_name = "REVISION", value_parser = revision(), default_value = Revision::LATEST.as_str())]
+    pub(crate) revision: Revision,
+    /// human for reading, json for programs (a definition then carries all it refers to)
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub(crate) format: SchemaFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RulesArgs {
+    /// How to print them
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub(crate) format: RulesFormat,
+    /// Only rules that hold for this revision
+    #[arg(long, value_name = "REVISION", value_parser = revision())]
+    pub(crate) revision: Option<Revision>,
+    /// Only rules of this layer
+    #[arg(long, value_name = "LAYER", value_parser = layer())]
+    pub(crate) layer: Option<Layer>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExplainArgs {
+    /// The name of a rule, or a finding as `check --format json` prints it
+    #[arg(value_name = "RULE")]
+    pub(crate) rule: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CompletionsArgs {
+    /// For which shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Color {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// How `check` reports.
+// Plain comments on the variants: doc comments would blow up the help to four lines per option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Format {
+    // Excerpts, reasons, a summary.
+    #[default]
+    Human,
+    // One finding per line.
+    Json,
+    // SARIF 2.1.0, for code scanning.
+    Sarif,
+    // XML, for test reports.
+    Junit,
+    // Annotations of a workflow run.
+    Github,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaFormat {
+    Human,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RulesFormat {
+    Human,
+    Json,
+    Markdown,
+}
+
+/// Which revision to judge by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum RevisionChoice {
+    /// Whatever the conversation says.
+    #[default]
+    Auto,
+    Only(Revision),
+}
+
+const RULES: &str = "What to judge by";
+const OUTPUT: &str = "Output";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn check_args(words: &[&str]) -> Result<CheckArgs, clap::Error> {
+        let words = ["plumb", "check"].into_iter().chain(words.iter().copied());
+        Ok(match Args::try_parse_from(words)?.command {
+            Command::Check(args) => *args,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn the_command_is_well_formed() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn rules_are_set_by_name() {
+        let args = check_args(&["--rule", "params-invalid=warn", "--rule=method-unknown=off"]);
+        let names: Vec<_> =
+            (args.unwrap().rules.iter()).map(|(rule, setting)| (rule.name, *setting)).collect();
+        let expected =
+            [("params-invalid", Setting::On(Severity::Warning)), ("method-unknown", Setting::Off)];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn an_unknown_rule_suggests_a_near_one() {
+        let error = check_args(&["--rule", "param-invalid=off"]).unwrap_err();
+        assert!(error.to_string().contains("did you mean `params-invalid`?"), "{error}");
+        let error = check_args(&["--rule", "params-invalid"]).unwrap_err();
+        assert!(error.to_string().contains("params-invalid=off"), "{error}");
+        let error = check_args(&["--rule", "params-invalid=fatal"]).unwrap_err();
+        assert!(error.to_string().contains("`fatal`"), "{error}");
+    }
+
+    #[test]
+    fn revisions_and_sides_are_checked_while_parsing() {
+        let args = check_args(&["--revision", "2025-06-18", "--from", "server"]).unwrap();
+        assert_eq!(args.revision, Some(RevisionChoice::Only(Revision::V2025_06_18)));
+        assert_eq!(args.from, Some(Side::Server));
+        assert!(check_args(&["--revision", "2025-06-19"]).is_err());
+        assert!(check_args(&["--from", "nobody"]).is_err());
+        assert!(check_args(&["--jobs", "0"]).is_err());
+    }
+}

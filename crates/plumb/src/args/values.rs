@@ -1,0 +1,46 @@
+//! From the words of the command line to values; what is not one of a few known words is refused
+//! with the nearest of them.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use mcp_core::{Revision, Side};
+use mcp_rules::{Layer, Meta, Setting, Severity};
+
+use super::RevisionChoice;
+use crate::names;
+
+pub(super) fn revision_choice() -> impl TypedValueParser<Value = RevisionChoice> {
+    let names = std::iter::once("auto").chain(Revision::ALL.into_iter().map(Revision::as_str));
+    PossibleValuesParser::new(names).map(|name| match name.parse() {
+        Ok(revision) => RevisionChoice::Only(revision),
+        Err(_) => RevisionChoice::Auto,
+    })
+}
+
+pub(super) fn revision() -> impl TypedValueParser<Value = Revision> {
+    PossibleValuesParser::new(Revision::ALL.map(Revision::as_str))
+        .try_map(|name| name.parse::<Revision>())
+}
+
+pub(super) fn layer() -> impl TypedValueParser<Value = Layer> {
+    PossibleValuesParser::new(Layer::ALL.map(Layer::as_str)).try_map(|name| name.parse::<Layer>())
+}
+
+pub(super) fn side() -> impl TypedValueParser<Value = Side> {
+    PossibleValuesParser::new(Side::BOTH.map(Side::as_str))
+        .map(|name| if name == Side::Client.as_str() { Side::Client } else { Side::Server })
+}
+
+pub(super) fn severity() -> impl TypedValueParser<Value = Severity> {
+    PossibleValuesParser::new([Severity::Warning.as_str(), Severity::Error.as_str()]).map(|name| {
+        if name == Severity::Warning.as_str() { Severity::Warning } else { Severity::Error }
+    })
+}
+
+pub(super) fn rule_setting(text: &str) -> Result<(&'static Meta, Setting), String> {
+    let Some((name, level)) = text.split_once('=') else {
+        return Err(format!("write it as {text}=error, {text}=warn or {text}=off"));
+    };
+    let rule = names::rule(name).map_err(|error| error.to_string())?;
+    let setting = level.parse().map_err(|error: mcp_rules::UnknownSetting| error.to_string())?;
+    Ok((rule, setting))
+}

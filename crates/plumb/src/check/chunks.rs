@@ -1,0 +1,147 @@
+//! Cuts a byte stream into chunks of whole lines.
+
+use std::io::{self, Read};
+
+use memchr::{memchr, memrchr};
+
+/// How much is read at once. Small enough that text and tape of a chunk stay in the cache.
+const READ: usize = 256 * 1024;
+
+/// Whole lines, to be worked on at once. Its buffer is used again for the next chunk.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    /// Position in the stream, from 0.
+    pub(super) index: u64,
+    /// The text; every line but the last of the stream ends with a line break.
+    pub(super) bytes: Vec<u8>,
+    /// Whether a line too long to be kept stands here instead of text.
+    pub(super) too_long: bool,
+}
+
+/// Reads a stream chunk by chunk. A line longer than the limit is skipped, not kept.
+#[derive(Debug)]
+pub(super) struct Chunks<R> {
+    source: R,
+    /// The beginning of a line whose end has not been read yet.
+    carry: Vec<u8>,
+    max_line: usize,
+    next_index: u64,
+    ended: bool,
+}
+
+impl<R: Read> Chunks<R> {
+    pub(super) fn new(source: R, max_line: usize) -> Chunks<R> {
+        Chunks { source, carry: Vec::new(), max_line, next_index: 0, ended: false }
+    }
+
+    /// Fills `chunk` with the next lines; `false` at the end of the stream.
+    pub(super) fn next(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
+        chunk.bytes.clear();
+        chunk.bytes.append(&mut self.carry);
+        chunk.too_long = false;
+        chunk.index = self.next_index;
+        while !self.ended {
+            let before = chunk.bytes.len();
+            self.ended = self.read_more(&mut chunk.bytes)?;
+            if let Some(last) = memrchr(b'\n', &chunk.bytes[before..]) {
+                let end = before + last + 1;
+                self.carry.extend_from_slice(&chunk.bytes[end..]);
+                chunk.bytes.truncate(end);
+                break;
+            }
+            if chunk.bytes.len() > self.max_line {
+                chunk.bytes.clear();
+                chunk.bytes.shrink_to(READ);
+                chunk.too_long = true;
+                self.skip_line()?;
+                break;
+            }
+        }
+        let found = chunk.too_long || !chunk.bytes.is_empty();
+        self.next_index += u64::from(found);
+        Ok(found)
+    }
+
+    /// Appends what one read gives; `true` at the end of the stream.
+    fn read_more(&mut self, buffer: &mut Vec<u8>) -> io::Result<bool> {
+        let filled = buffer.len();
+        buffer.resize(filled + READ, 0);
+        let outcome = loop {
+            match self.source.read(&mut buffer[filled..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => break outcome,
+            }
+        };
+        buffer.truncate(filled + *outcome.as_ref().unwrap_or(&0));
+        outcome.map(|length| length == 0)
+    }
+
+    /// Drops everything up to and including the next line break.
+    fn skip_line(&mut self) -> io::Result<()> {
+        let mut buffer = Vec::new();
+        while !self.ended {
+            buffer.clear();
+            self.ended = self.read_more(&mut buffer)?;
+            if let Some(end) = memchr(b'\n', &buffer) {
+                self.carry.extend_from_slice(&buffer[end + 1..]);
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives at most `step` bytes per read.
+    struct Slow<'a> {
+        rest: &'a [u8],
+        step: usize,
+    }
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let length = self.step.min(self.rest.len()).min(buffer.len());
+            buffer[..length].copy_from_slice(&self.rest[..length]);
+            self.rest = &self.rest[length..];
+            Ok(length)
+        }
+    }
+
+    fn lines(text: &str, step: usize, max_line: usize) -> Vec<String> {
+        let mut chunks = Chunks::new(Slow { rest: text.as_bytes(), step }, max_line);
+        let mut chunk = Chunk::default();
+        let mut lines = Vec::new();
+        let mut expected_index = 0;
+        while chunks.next(&mut chunk).unwrap() {
+            assert_eq!(chunk.index, expected_index);
+            expected_index += 1;
+            if chunk.too_long {
+                lines.push("(too long)".into());
+            }
+            let text = String::from_utf8(chunk.bytes.clone()).unwrap();
+            lines.extend(text.split_inclusive('\n').map(str::to_owned));
+        }
+        lines
+    }
+
+    #[test]
+    fn any_way_of_reading_gives_the_same_lines() {
+        let text = "one\n\ntwo two\nthree";
+        for step in 1..=text.len() {
+            assert_eq!(lines(text, step, 1000), ["one\n", "\n", "two two\n", "three"]);
+        }
+        assert!(lines("", 1, 10).is_empty());
+    }
+
+    #[test]
+    fn a_line_beyond_the_limit_is_skipped_and_the_rest_is_read() {
+        let text = format!("a\n{}\nb\n", "x".repeat(5000));
+        for step in [1, 7, 100] {
+            assert_eq!(lines(&text, step, 200), ["a\n", "(too long)", "b\n"], "{step}");
+        }
+        assert_eq!(lines(&"x".repeat(5000), 100, 200), ["(too long)"]);
+    }
+}

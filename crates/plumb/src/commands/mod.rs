@@ -1,0 +1,21 @@
+//! One file per command: from checked arguments to output.
+
+mod check;
+mod completions;
+mod explain;
+mod rules;
+mod schema;
+
+pub(crate) use check::check;
+pub(crate) use completions::completions;
+pub(crate) use explain::explain;
+pub(crate) use rules::rules;
+pub(crate) use schema::schema;
+
+/// How a command ended that could run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Clean,
+    /// The peers' mistakes are bad enough to fail.
+    Findings,
+}

@@ -1,0 +1,93 @@
+use std::{
+    fmt,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use mcp_json::Position;
+
+/// Something in the file that cannot be meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) span: Range<usize>,
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+}
+
+impl Fault {
+    pub(super) fn new(span: Range<usize>, message: impl Into<String>) -> Fault {
+        Fault { span, message: message.into(), help: None }
+    }
+
+    pub(super) fn help(mut self, help: impl Into<String>) -> Fault {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Suggests `near`, if there is one, and otherwise lists what is known.
+    pub(super) fn suggest(self, near: Option<&str>, known: &[&str]) -> Fault {
+        match near {
+            Some(near) => self.help(format!("did you mean `{near}`?")),
+            None if known.is_empty() => self,
+            None => self.help(format!("use one of: {}", known.join(", "))),
+        }
+    }
+}
+
+/// A configuration file that says something that cannot be meant; holds every such place.
+#[derive(Debug)]
+pub(crate) struct ConfigError {
+    path: PathBuf,
+    text: String,
+    /// In the order of the file, never empty.
+    faults: Vec<Fault>,
+}
+
+impl ConfigError {
+    pub(super) fn new(path: &Path, text: String, mut faults: Vec<Fault>) -> ConfigError {
+        faults.sort_by_key(|fault| fault.span.start);
+        ConfigError { path: path.to_owned(), text, faults }
+    }
+
+    /// Every fault with its line underlined, each ending in a line feed.
+    pub(crate) fn excerpts(&self, renderer: &Renderer) -> String {
+        let path = self.path.to_string_lossy();
+        let mut out = String::new();
+        for (index, fault) in self.faults.iter().enumerate() {
+            if index > 0 {
+                out.push('\n');
+            }
+            let end = fault.span.end.min(self.text.len());
+            let span = fault.span.start.min(end)..end;
+            let snippet = Snippet::source(self.text.as_str())
+                .path(path.as_ref())
+                .annotation(AnnotationKind::Primary.span(span));
+            let mut group = Level::ERROR.primary_title(fault.message.as_str()).element(snippet);
+            if let Some(help) = &fault.help {
+                group = group.element(Level::HELP.message(help.as_str()));
+            }
+            out.push_str(&renderer.render(&[group]));
+            out.push('\n');
+        }
+        out
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.faults.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            let Position { line, column } = Position::of(fault.span.start, self.text.as_bytes());
+            write!(f, "{}:{line}:{column}: {}", self.path.display(), fault.message)?;
+            if let Some(help) = &fault.help {
+                write!(f, " ({help})")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigError {}

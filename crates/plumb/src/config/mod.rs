@@ -1,0 +1,122 @@
+//! `plumb.toml`: what a project wants of `plumb check`.
+//!
+//! ```toml
+//! revision = "2025-11-25"        # or "auto"
+//! profile = "house"              # spec, schema, jsonrpc, base-stack, erlmcp, or one from below
+//! format = "human"
+//! fail_on = "warning"
+//! max_findings = 200
+//! schema = ["2025-11-25=schemas/mine.json"]   # relative to this file
+//! schema_required = true
+//!
+//! [rules]
+//! method-unknown = "off"
+//!
+//! [limits]
+//! message_bytes = 1048576
+//!
+//! [profiles.house]
+//! extends = "spec"
+//! rules = { id-unsafe-integer = "error" }
+//! ```
+//!
+//! Whatever is not understood is an error: a setting that silently does nothing is worse than none.
+
+mod fault;
+mod profiles;
+mod reader;
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use mcp_rules::{Limits, Setting, Severity};
+
+pub(crate) use fault::ConfigError;
+pub(crate) use profiles::{Profiles, ResolvedProfile};
+
+use crate::args::{Format, RevisionChoice};
+
+/// The name looked for in the working directory and its parents.
+pub(crate) const FILE_NAME: &str = "plumb.toml";
+
+/// What a `plumb.toml` says; what it leaves out is `None` or empty.
+#[derive(Debug, Default)]
+pub(crate) struct Config {
+    /// Where it was read from.
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) revision: Option<RevisionChoice>,
+    /// Known to exist, either as one of ours or in `profiles`.
+    pub(crate) profile: Option<String>,
+    pub(crate) format: Option<Format>,
+    pub(crate) fail_on: Option<Severity>,
+    pub(crate) max_findings: Option<u64>,
+    /// As on the command line.
+    pub(crate) schemas: Vec<String>,
+    pub(crate) schema_required: Option<bool>,
+    pub(crate) rules: BTreeMap<String, Setting>,
+    pub(crate) limits: Limits,
+    pub(crate) profiles: Profiles,
+}
+
+/// Why a configuration could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoadError {
+    #[error("could not read the configuration `{path}`")]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("could not find out the working directory")]
+    WorkingDirectory(#[source] io::Error),
+    #[error(transparent)]
+    Invalid(#[from] ConfigError),
+}
+
+impl Config {
+    /// Reads the file at `path`.
+    pub(crate) fn load(path: &Path) -> Result<Config, LoadError> {
+        let text = fs::read_to_string(path)
+            .map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
+        let mut config =
+            reader::read(&text).map_err(|faults| ConfigError::new(path, text, faults))?;
+        config.path = Some(path.to_owned());
+        Ok(config)
+    }
+
+    /// Reads the nearest file upwards from the working directory; the default if there is none.
+    pub(crate) fn find() -> Result<Config, LoadError> {
+        let here = std::env::current_dir().map_err(LoadError::WorkingDirectory)?;
+        match find_upwards(&here) {
+            // A short name where possible: it is shown in messages.
+            Some(path) if path.parent() == Some(&here) => Config::load(Path::new(FILE_NAME)),
+            Some(path) => Config::load(&path),
+            None => Ok(Config::default()),
+        }
+    }
+
+    /// What paths in the file are relative to.
+    pub(crate) fn directory(&self) -> &Path {
+        self.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""))
+    }
+}
+
+fn find_upwards(start: &Path) -> Option<PathBuf> {
+    start
+        .ancestors()
+        .map(|directory| directory.join(FILE_NAME))
+        .find(|candidate| candidate.is_file())
+}
+
+#[cfg(test)]
+mod tests;
+
+/// What `text` says, for tests of those who use it.
+#[cfg(test)]
+#[track_caller]
+pub(crate) fn parse(text: &str) -> Config {
+    reader::read(text).expect("a valid configuration")
+}

@@ -1,0 +1,258 @@
+//! From the text of a `plumb.toml` to a [`Config`], with every fault in it.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use clap::ValueEnum as _;
+use mcp_core::Revision;
+use mcp_rules::{Limits, Profile, Setting, Severity};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use super::{
+    Config,
+    fault::Fault,
+    profiles::{Profiles, UserProfile},
+};
+use crate::{
+    args::{Format, RevisionChoice},
+    names,
+};
+
+type Value<'i> = Spanned<DeValue<'i>>;
+type Faults = Vec<Fault>;
+
+/// Reads `text`; on failure says everything that is wrong with it.
+pub(super) fn read(text: &str) -> Result<Config, Faults> {
+    let table = DeTable::parse(text).map_err(|error| {
+        let span = error.span().unwrap_or(0..0);
+        vec![Fault::new(span, error.message().trim_end())]
+    })?;
+    let mut faults = Faults::new();
+    let config = root(table.get_ref(), &mut faults);
+    if faults.is_empty() { Ok(config) } else { Err(faults) }
+}
+
+const ROOT_KEYS: [&str; 10] = [
+    "fail_on",
+    "format",
+    "limits",
+    "max_findings",
+    "profile",
+    "profiles",
+    "revision",
+    "rules",
+    "schema",
+    "schema_required",
+];
+
+fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
+    let mut config = Config::default();
+    let mut chosen = None;
+    for (key, value) in table {
+        match key.get_ref().as_ref() {
+            "revision" => config.revision = keep(revision(value), faults),
+            "profile" => chosen = keep(string(value), faults).zip(Some(value.span())),
+            "format" => config.format = keep(format(value), faults),
+            "fail_on" => config.fail_on = keep(severity(value), faults),
+            "max_findings" => config.max_findings = keep(count(value, 0), faults),
+            "schema" => config.schemas = keep(strings(value), faults).unwrap_or_default(),
+            "schema_required" => config.schema_required = keep(boolean(value), faults),
+            "rules" => config.rules = rules(value, faults),
+            "limits" => config.limits = limits(value, faults),
+            "profiles" => config.profiles = profiles(value, faults),
+            unknown => faults.push(unknown_key(unknown, key.span(), &ROOT_KEYS)),
+        }
+    }
+    if let Some((name, span)) = chosen {
+        check_profile(name, span, &config.profiles, faults);
+        config.profile = Some(name.to_owned());
+    }
+    config
+}
+
+fn rules(value: &Value<'_>, faults: &mut Faults) -> BTreeMap<String, Setting> {
+    let mut settings = BTreeMap::new();
+    let Some(table) = keep(table(value), faults) else {
+        return settings;
+    };
+    for (key, value) in table {
+        let name = key.get_ref().as_ref();
+        if let Err(unknown) = names::rule(name) {
+            let fault = Fault::new(key.span(), format!("there is no rule `{name}`"));
+            faults.push(match unknown.near {
+                Some(near) => fault.suggest(Some(&near), &[]),
+                None => fault.help("`plumb rules` lists them"),
+            });
+        }
+        if let Some(setting) = keep(setting(value), faults) {
+            settings.insert(name.to_owned(), setting);
+        }
+    }
+    settings
+}
+
+fn limits(value: &Value<'_>, faults: &mut Faults) -> Limits {
+    const KEYS: [&str; 5] = ["batch", "depth", "findings", "message_bytes", "pending"];
+    let mut limits = Limits::default();
+    let Some(table) = keep(table(value), faults) else {
+        return limits;
+    };
+    for (key, value) in table {
+        let limit = match key.get_ref().as_ref() {
+            "message_bytes" => &mut limits.message_bytes,
+            "depth" => &mut limits.depth,
+            "batch" => &mut limits.batch,
+            "pending" => &mut limits.pending,
+            "findings" => &mut limits.findings,
+            unknown => {
+                faults.push(unknown_key(unknown, key.span(), &KEYS));
+                continue;
+            }
+        };
+        if let Some(count) = keep(count(value, 1), faults) {
+            *limit = usize::try_from(count).unwrap_or(usize::MAX);
+        }
+    }
+    limits
+}
+
+fn profiles(value: &Value<'_>, faults: &mut Faults) -> Profiles {
+    let mut profiles = Profiles::default();
+    let mut extended = Vec::new();
+    let Some(entries) = keep(table(value), faults) else {
+        return profiles;
+    };
+    for (key, value) in entries {
+        let name = key.get_ref().as_ref();
+        if name.parse::<Profile>().is_ok() {
+            let message = format!("`{name}` is a built-in profile and cannot be redefined");
+            let help = format!("give it another name and say `extends = \"{name}\"`");
+            faults.push(Fault::new(key.span(), message).help(help));
+            continue;
+        }
+        let Some(table) = keep(table(value), faults) else {
+            continue;
+        };
+        let mut profile =
+            UserProfile { extends: Profile::default().to_string(), rules: BTreeMap::new() };
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "extends" => {
+                    if let Some(base) = keep(string(value), faults) {
+                        base.clone_into(&mut profile.extends);
+                        extended.push((name, base, value.span()));
+                    }
+                }
+                "rules" => profile.rules = rules(value, faults),
+                unknown => faults.push(unknown_key(unknown, key.span(), &["extends", "rules"])),
+            }
+        }
+        profiles.0.insert(name.to_owned(), profile);
+    }
+    for (name, base, span) in extended {
+        if profiles.extends_itself(name) {
+            faults.push(Fault::new(span, format!("the profile `{name}` extends itself")));
+        } else {
+            check_profile(base, span, &profiles, faults);
+        }
+    }
+    profiles
+}
+
+fn check_profile(name: &str, span: Range<usize>, profiles: &Profiles, faults: &mut Faults) {
+    if profiles.names().any(|known| known == name) {
+        return;
+    }
+    let known: Vec<&str> = profiles.names().collect();
+    let near = names::nearest(name, known.iter().copied());
+    faults.push(Fault::new(span, format!("there is no profile `{name}`")).suggest(near, &known));
+}
+
+fn unknown_key(name: &str, span: Range<usize>, known: &[&str]) -> Fault {
+    let near = names::nearest(name, known.iter().copied());
+    Fault::new(span, format!("unknown key `{name}`")).suggest(near, known)
+}
+
+fn keep<T>(result: Result<T, Fault>, faults: &mut Faults) -> Option<T> {
+    result.map_err(|fault| faults.push(fault)).ok()
+}
+
+fn wrong_type(value: &Value<'_>, expected: &str) -> Fault {
+    let found = value.get_ref().type_str();
+    Fault::new(value.span(), format!("expected {expected}, found {found}"))
+}
+
+fn string<'v>(value: &'v Value<'_>) -> Result<&'v str, Fault> {
+    value.get_ref().as_str().ok_or_else(|| wrong_type(value, "a string"))
+}
+
+fn strings(value: &Value<'_>) -> Result<Vec<String>, Fault> {
+    match value.get_ref() {
+        DeValue::String(text) => Ok(vec![text.to_string()]),
+        DeValue::Array(array) => {
+            array.iter().map(|entry| string(entry).map(str::to_owned)).collect()
+        }
+        _ => Err(wrong_type(value, "a string or an array of strings")),
+    }
+}
+
+fn boolean(value: &Value<'_>) -> Result<bool, Fault> {
+    value.get_ref().as_bool().ok_or_else(|| wrong_type(value, "true or false"))
+}
+
+fn table<'v, 'i>(value: &'v Value<'i>) -> Result<&'v DeTable<'i>, Fault> {
+    value.get_ref().as_table().ok_or_else(|| wrong_type(value, "a table"))
+}
+
+fn count(value: &Value<'_>, least: u64) -> Result<u64, Fault> {
+    let integer = value.get_ref().as_integer().ok_or_else(|| wrong_type(value, "an integer"))?;
+    match u64::from_str_radix(integer.as_str(), integer.radix()) {
+        Ok(count) if count >= least => Ok(count),
+        _ => {
+            let message = format!("expected an integer from {least} up, found {integer}");
+            Err(Fault::new(value.span(), message))
+        }
+    }
+}
+
+/// One of a fixed set of words.
+fn word<T>(
+    value: &Value<'_>,
+    kind: &str,
+    known: &[&str],
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<T, Fault> {
+    let text = string(value)?;
+    parse(text).ok_or_else(|| {
+        let near = names::nearest(text, known.iter().copied());
+        Fault::new(value.span(), format!("`{text}` is not a {kind}")).suggest(near, known)
+    })
+}
+
+fn revision(value: &Value<'_>) -> Result<RevisionChoice, Fault> {
+    let known: Vec<&str> =
+        std::iter::once("auto").chain(Revision::ALL.into_iter().map(Revision::as_str)).collect();
+    word(value, "revision", &known, |text| match text {
+        "auto" => Some(RevisionChoice::Auto),
+        text => text.parse().ok().map(RevisionChoice::Only),
+    })
+}
+
+fn format(value: &Value<'_>) -> Result<Format, Fault> {
+    let known = ["human", "json", "sarif", "junit", "github"];
+    word(value, "format", &known, |text| Format::from_str(text, false).ok())
+}
+
+fn severity(value: &Value<'_>) -> Result<Severity, Fault> {
+    word(value, "severity", &["warning", "error"], |text| match text {
+        "warning" => Some(Severity::Warning),
+        "error" => Some(Severity::Error),
+        _ => None,
+    })
+}
+
+fn setting(value: &Value<'_>) -> Result<Setting, Fault> {
+    word(value, "level", &["error", "warning", "off"], |text| text.parse().ok())
+}

@@ -1,0 +1,182 @@
+use std::{fs, path::Path};
+
+use annotate_snippets::Renderer;
+use mcp_core::Revision;
+use mcp_rules::{Profile, Setting, Severity};
+
+use super::{Config, ConfigError, FILE_NAME, find_upwards, reader::read};
+use crate::args::{Format, RevisionChoice};
+
+#[track_caller]
+fn check_faults(text: &str, expected: &str) {
+    let faults = read(text).expect_err("the file should be refused");
+    let error = ConfigError::new(Path::new("plumb.toml"), text.to_owned(), faults);
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn every_key_is_read() {
+    let config = read(
+        r#"
+revision = "2025-06-18"
+profile = "house"
+format = "json"
+fail_on = "warning"
+max_findings = 20
+schema = ["a.json", "2025-11-25=b.json"]
+schema_required = true
+
+[rules]
+method-unknown = "off"
+params-invalid = "warn"
+
+[limits]
+message_bytes = 0x400
+depth = 9
+batch = 2
+pending = 3
+findings = 4
+
+[profiles.house]
+extends = "erlmcp"
+rules = { result-invalid = "warning" }
+"#,
+    )
+    .unwrap();
+    assert_eq!(config.revision, Some(RevisionChoice::Only(Revision::V2025_06_18)));
+    assert_eq!(config.profile.as_deref(), Some("house"));
+    assert_eq!(config.format, Some(Format::Json));
+    assert_eq!(config.fail_on, Some(Severity::Warning));
+    assert_eq!(config.max_findings, Some(20));
+    assert_eq!(config.schemas, ["a.json", "2025-11-25=b.json"]);
+    assert_eq!(config.schema_required, Some(true));
+    assert_eq!(config.rules["method-unknown"], Setting::Off);
+    assert_eq!(config.rules["params-invalid"], Setting::On(Severity::Warning));
+    let limits = config.limits;
+    assert_eq!((limits.message_bytes, limits.depth, limits.batch), (1024, 9, 2));
+    assert_eq!((limits.pending, limits.findings), (3, 4));
+    let house = config.profiles.resolve("house").unwrap();
+    assert_eq!(house.base, Profile::Erlmcp);
+    assert_eq!(house.rules["result-invalid"], Setting::On(Severity::Warning));
+}
+
+#[test]
+fn an_empty_file_says_nothing() {
+    let config = read("").unwrap();
+    assert!(config.revision.is_none() && config.profile.is_none() && config.rules.is_empty());
+}
+
+#[test]
+fn a_single_schema_needs_no_array() {
+    assert_eq!(read("schema = 'a.json'").unwrap().schemas, ["a.json"]);
+}
+
+#[test]
+fn unknown_keys_are_refused_at_every_level() {
+    check_faults(
+        "revison = 'auto'",
+        "plumb.toml:1:1: unknown key `revison` (did you mean `revision`?)",
+    );
+    check_faults(
+        "[limits]\nmessage-bytes = 3",
+        "plumb.toml:2:1: unknown key `message-bytes` (did you mean `message_bytes`?)",
+    );
+    check_faults(
+        "[profiles.mine]\nextend = 'spec'",
+        "plumb.toml:2:1: unknown key `extend` (did you mean `extends`?)",
+    );
+    check_faults(
+        "[limits]\nzzz = 3",
+        "plumb.toml:2:1: unknown key `zzz` (use one of: batch, depth, findings, message_bytes, pending)",
+    );
+}
+
+#[test]
+fn unknown_names_suggest_near_ones() {
+    check_faults(
+        "[rules]\nparam-invalid = 'off'",
+        "plumb.toml:2:1: there is no rule `param-invalid` (did you mean `params-invalid`?)",
+    );
+    check_faults(
+        "[profiles.mine]\nrules = { wheather = 'off' }",
+        "plumb.toml:2:11: there is no rule `wheather` (`plumb rules` lists them)",
+    );
+    check_faults(
+        "profile = 'base_stack'",
+        "plumb.toml:1:11: there is no profile `base_stack` (did you mean `base-stack`?)",
+    );
+    check_faults(
+        "revision = '2025-11-26'",
+        "plumb.toml:1:12: `2025-11-26` is not a revision (did you mean `2025-11-25`?)",
+    );
+    check_faults(
+        "[rules]\nparams-invalid = 'fatal'",
+        "plumb.toml:2:18: `fatal` is not a level (use one of: error, warning, off)",
+    );
+    check_faults(
+        "format = 'xml'",
+        "plumb.toml:1:10: `xml` is not a format (use one of: human, json, sarif, junit, github)",
+    );
+}
+
+#[test]
+fn wrong_types_are_named() {
+    check_faults("revision = 3", "plumb.toml:1:12: expected a string, found integer");
+    check_faults("rules = 'off'", "plumb.toml:1:9: expected a table, found string");
+    check_faults("schema = ['a', 1]", "plumb.toml:1:16: expected a string, found integer");
+    check_faults(
+        "schema_required = 'yes'",
+        "plumb.toml:1:19: expected true or false, found string",
+    );
+    check_faults("[limits]\ndepth = 0", "plumb.toml:2:9: expected an integer from 1 up, found 0");
+    check_faults("max_findings = -1", "plumb.toml:1:16: expected an integer from 0 up, found -1");
+}
+
+#[test]
+fn profiles_must_be_new_and_end_somewhere() {
+    check_faults(
+        "[profiles.spec]\n",
+        "plumb.toml:1:11: `spec` is a built-in profile and cannot be redefined (give it another name and say `extends = \"spec\"`)",
+    );
+    check_faults("[profiles.a]\nextends = 'a'", "plumb.toml:2:11: the profile `a` extends itself");
+    check_faults(
+        "[profiles.a]\nextends = 'spek'",
+        "plumb.toml:2:11: there is no profile `spek` (did you mean `spec`?)",
+    );
+}
+
+#[test]
+fn every_fault_is_reported_in_order() {
+    check_faults(
+        "zz = 1\nrevision = 7\n",
+        "plumb.toml:1:1: unknown key `zz` (use one of: fail_on, format, limits, max_findings, profile, profiles, revision, rules, schema, schema_required)\nplumb.toml:2:12: expected a string, found integer",
+    );
+}
+
+#[test]
+fn faults_are_shown_in_their_line() {
+    let text = "# ours\n[rules]\nparam-invalid = 'off'\nmethod-unknown = 'of'\n\n[limits\n";
+    let broken = read(text).unwrap_err();
+    assert_eq!(broken.len(), 1, "{broken:?}");
+    let text = &text[..text.len() - "[limits\n".len()];
+    let faults = read(text).unwrap_err();
+    let error = ConfigError::new(Path::new("plumb.toml"), text.to_owned(), faults);
+    insta::assert_snapshot!(error.excerpts(&Renderer::plain()));
+}
+
+#[test]
+fn the_nearest_file_upwards_is_found() {
+    let root = tempfile::tempdir().unwrap();
+    let deep = root.path().join("a/b/c");
+    fs::create_dir_all(&deep).unwrap();
+    fs::write(root.path().join(FILE_NAME), "").unwrap();
+    assert_eq!(find_upwards(&deep), Some(root.path().join(FILE_NAME)));
+    fs::write(root.path().join("a/b").join(FILE_NAME), "").unwrap();
+    assert_eq!(find_upwards(&deep), Some(root.path().join("a/b").join(FILE_NAME)));
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = Config::load(Path::new("no/such/plumb.toml")).unwrap_err();
+    assert!(error.to_string().contains("no/such/plumb.toml"), "{error}");
+}

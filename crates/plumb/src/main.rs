@@ -1,0 +1,55 @@
+//! The command line of plumb: the only place that decides words, colours and exit codes.
+
+mod args;
+mod check;
+mod commands;
+mod config;
+mod failure;
+mod markdown;
+mod names;
+mod plan;
+mod progress;
+mod render;
+mod report;
+mod style;
+mod text;
+
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+use clap::Parser as _;
+
+use crate::{
+    args::{Args, Command},
+    commands::Outcome,
+    style::Palette,
+};
+
+/// 0 clean, 1 findings, 2 could not run. A reader that has seen enough is no failure.
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let palette = Palette::of_stderr(args.color);
+    match run(args) {
+        Ok(Outcome::Clean) => ExitCode::SUCCESS,
+        Ok(Outcome::Findings) => ExitCode::from(1),
+        Err(error) if failure::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            // With standard error gone too, the exit code has to do.
+            let _ = io::stderr().write_all(failure::describe(&error, &palette).as_bytes());
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(args: Args) -> anyhow::Result<Outcome> {
+    let color = args.color;
+    match args.command {
+        Command::Check(args) => commands::check(&args, color),
+        Command::Schema(args) => commands::schema(&args, color),
+        Command::Rules(args) => commands::rules(&args, color),
+        Command::Explain(args) => commands::explain(&args, color),
+        Command::Completions(args) => commands::completions(&args),
+    }
+}

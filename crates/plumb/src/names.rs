@@ -1,0 +1,87 @@
+//! Names that people type: looked up, and when unknown, answered with a near one.
+
+use std::fmt;
+
+use mcp_rules::Meta;
+
+/// A name that nothing has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) struct UnknownName {
+    /// What kind of thing was looked for, such as `rule`.
+    kind: &'static str,
+    name: String,
+    /// What it was probably meant to be.
+    pub(crate) near: Option<String>,
+}
+
+impl UnknownName {
+    pub(crate) fn new<'c>(
+        kind: &'static str,
+        name: &str,
+        candidates: impl IntoIterator<Item = &'c str>,
+    ) -> UnknownName {
+        UnknownName {
+            kind,
+            name: name.to_owned(),
+            near: nearest(name, candidates).map(str::to_owned),
+        }
+    }
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no {} `{}`", self.kind, self.name)?;
+        match &self.near {
+            Some(near) => write!(f, "; did you mean `{near}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The rule called `name`.
+pub(crate) fn rule(name: &str) -> Result<&'static Meta, UnknownName> {
+    mcp_rules::rule(name)
+        .ok_or_else(|| UnknownName::new("rule", name, mcp_rules::catalogue().map(|rule| rule.name)))
+}
+
+/// The candidate that `unknown` was probably meant to be: a slip of the pen, or else the only one
+/// that contains it.
+pub(crate) fn nearest<'c>(
+    unknown: &str,
+    candidates: impl IntoIterator<Item = &'c str>,
+) -> Option<&'c str> {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    if let Some(near) = mcp_schema::nearest(unknown, candidates.iter().copied()) {
+        return Some(near);
+    }
+    let unknown = unknown.to_lowercase();
+    let mut containing = (candidates.into_iter())
+        .filter(|candidate| unknown.len() >= 4 && candidate.to_lowercase().contains(&unknown));
+    let only = containing.next()?;
+    containing.next().is_none().then_some(only)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_rule_is_found() {
+        assert_eq!(rule("params-invalid").unwrap().name, "params-invalid");
+    }
+
+    #[test]
+    fn an_unknown_rule_suggests_a_near_one() {
+        let error = rule("parms-invalid").unwrap_err().to_string();
+        assert_eq!(error, "there is no rule `parms-invalid`; did you mean `params-invalid`?");
+        let error = rule("weather").unwrap_err().to_string();
+        assert_eq!(error, "there is no rule `weather`");
+    }
+
+    #[test]
+    fn a_part_of_a_single_name_is_enough() {
+        let names = ["batch-empty", "batch-mixed", "byte-order-mark"];
+        assert_eq!(nearest("order", names), Some("byte-order-mark"));
+        assert_eq!(nearest("batch", names), None);
+    }
+}

@@ -1,0 +1,246 @@
+//! For people, in the manner of a good compiler.
+
+mod drawn;
+mod totals;
+
+use std::{
+    collections::BTreeSet,
+    fmt::Write as _,
+    io::{self, Write},
+};
+
+use annotate_snippets::{Group, Level};
+use anstyle::Style;
+use mcp_rules::{Finding, Severity};
+
+use self::drawn::Drawn;
+use super::specification_url;
+use crate::{
+    report::{Located, Renderer, Summary},
+    style::Palette,
+    text::{self, visible, width, wrap},
+};
+
+/// How it is to look.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    pub(super) palette: Palette,
+    /// Columns to fill.
+    pub(super) width: usize,
+    /// Whether numbers follow the findings.
+    pub(super) summary: bool,
+}
+
+/// Writes findings with excerpts.
+pub(super) struct Human<W> {
+    out: W,
+    look: Look,
+    /// Rules of which it was already said where to read more.
+    explained: BTreeSet<&'static str>,
+}
+
+impl<W: Write> Human<W> {
+    pub(super) fn new(out: W, look: Look) -> Human<W> {
+        Human { out, look, explained: BTreeSet::new() }
+    }
+}
+
+impl<W: Write> Renderer for Human<W> {
+    fn wants_excerpts(&self) -> bool {
+        true
+    }
+
+    fn finding(&mut self, located: &Located) -> io::Result<()> {
+        let explain = self.explained.insert(located.finding.rule.name);
+        let mut text = self.look.title(&located.finding);
+        self.look.place(located, &mut text);
+        text.push_str(&self.look.body(located, explain));
+        text.push_str("\n\n");
+        self.out.write_all(text.as_bytes())
+    }
+
+    fn finish(&mut self, summary: &Summary) -> io::Result<()> {
+        if self.look.summary {
+            self.out.write_all(self.look.totals(summary).as_bytes())?;
+        }
+        self.out.flush()
+    }
+}
+
+impl Look {
+    /// `error[params-invalid]: what is wrong`, on as many lines as it takes.
+    fn title(&self, finding: &Finding) -> String {
+        let Palette { bold, .. } = self.palette;
+        let style = self.severity(finding.severity);
+        let level = format!("{}[{}]", finding.severity.as_str(), finding.rule.name);
+        let message = visible(&finding.message);
+        let indent = 2;
+        let lines = wrap(&message, self.width.saturating_sub(level.len() + 2), self.width - indent);
+        let mut out = format!("{style}{level}{style:#}{bold}:");
+        for (position, line) in lines.iter().enumerate() {
+            match position {
+                0 if line.is_empty() => {}
+                0 => _ = write!(out, " {line}"),
+                _ => _ = write!(out, "\n{:indent$}{line}", ""),
+            }
+        }
+        let _ = writeln!(out, "{bold:#}");
+        out
+    }
+
+    /// ` --> trace.jsonl:12 (client → server, 2025-11-25, tools/call id 3)`, on two lines if need be.
+    fn place(&self, located: &Located, out: &mut String) {
+        let Palette { frame, dim, .. } = self.palette;
+        let finding = &located.finding;
+        let indent = gutter(finding);
+        let mut place = visible(&located.file).into_owned();
+        if let Some(line) = finding.line {
+            let _ = write!(place, ":{line}");
+        }
+        let _ = write!(out, "{:indent$}{frame}-->{frame:#} {place}", "");
+        let details = details(located);
+        if !details.is_empty() {
+            let arrow = indent + "--> ".len();
+            let fits = arrow + width(&place) + 3 + width(&details) <= self.width;
+            if fits {
+                out.push(' ');
+            } else {
+                let _ = write!(out, "\n{:arrow$}", "");
+            }
+            let _ = write!(out, "{dim}({details}){dim:#}");
+        }
+        out.push('\n');
+    }
+
+    /// The excerpt and what is said below it.
+    fn body(&self, located: &Located, explain: bool) -> String {
+        let finding = &located.finding;
+        let room = self.width.saturating_sub(gutter(finding) + 3);
+        let mut notes = Vec::new();
+        if let Some(fault) = finding.schema.as_ref().filter(|fault| !fault.instance_path.is_empty())
+        {
+            let path = text::without_middle(&fault.instance_path, room.saturating_sub(6));
+            notes.push((Level::NOTE.with_name("at"), path.into_owned()));
+        }
+        if let Some(help) = &finding.help {
+            let room = room.saturating_sub("= help: ".len());
+            notes.push((Level::HELP, wrap(&visible(help), room, room).join("\n")));
+        }
+        if explain {
+            notes.extend(reading(finding, room));
+        }
+        let level = match finding.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let mut group = Group::with_level(level);
+        let drawn = (located.excerpt.as_ref()).map(|excerpt| Drawn::new(excerpt, finding, room));
+        if let Some(drawn) = &drawn {
+            group = group.element(drawn.snippet(line_number(finding)));
+        }
+        for (level, text) in notes {
+            group = group.element(level.message(text));
+        }
+        // Lines are cut to fit already, and better than it can be done without knowing the text.
+        let renderer = self.palette.snippets().term_width(usize::MAX / 4);
+        renderer.render(&[group])
+    }
+
+    fn severity(&self, severity: Severity) -> Style {
+        match severity {
+            Severity::Error => self.palette.error,
+            Severity::Warning => self.palette.warning,
+        }
+    }
+}
+
+/// Where to read more.
+fn reading(finding: &Finding, room: usize) -> Vec<(Level<'static>, String)> {
+    let mut notes = Vec::new();
+    if let Some(url) = specification_url(finding.rule, finding.revision) {
+        let fits = "= spec: ".len() + url.len() <= room;
+        let place = if fits { url } else { finding.rule.clause.to_owned() };
+        notes.push((Level::NOTE.with_name("spec"), place));
+    }
+    let command = format!("plumb explain {}", finding.rule.name);
+    notes.push((Level::NOTE.with_name("explain"), command));
+    notes
+}
+
+/// Which message it is.
+fn details(located: &Located) -> String {
+    let finding = &located.finding;
+    let mut details = Vec::new();
+    if let Some(from) = finding.from {
+        details.push(format!("{from} → {}", from.other()));
+    }
+    if let Some(revision) = finding.revision {
+        details.push(revision.to_string());
+    }
+    if let Some(index) = finding.index {
+        details.push(format!("batch entry {index}"));
+    }
+    let title = (located.excerpt.as_ref()).map_or("", |excerpt| excerpt.title.as_str());
+    if !title.is_empty() {
+        details.push(text::without_middle(&visible(title), 40).into_owned());
+    }
+    details.join(", ")
+}
+
+fn line_number(finding: &Finding) -> usize {
+    finding.line.and_then(|line| usize::try_from(line).ok()).unwrap_or(1)
+}
+
+/// Columns left of the frame: as wide as the line number.
+fn gutter(finding: &Finding) -> usize {
+    line_number(finding).to_string().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::testing;
+
+    fn look(width: usize) -> Look {
+        Look { palette: Palette::plain(), width, summary: true }
+    }
+
+    #[test]
+    fn findings_on_a_narrow_terminal() {
+        insta::assert_snapshot!(testing::rendered(|out| Human::new(out, look(80))));
+    }
+
+    #[test]
+    fn findings_on_a_wide_terminal() {
+        insta::assert_snapshot!(testing::rendered(|out| Human::new(out, look(120))));
+    }
+
+    #[test]
+    fn findings_in_colour() {
+        let look = Look { palette: Palette::styled(), ..look(100) };
+        let text = testing::rendered(|out| Human::new(out, look));
+        insta::assert_snapshot!(text.replace('\x1b', "␛"));
+    }
+
+    #[test]
+    fn a_clean_run_says_so() {
+        let text = testing::rendered_empty(|out| Human::new(out, look(80)));
+        assert_eq!(text, "no findings in 1,204 messages (2 files)\n");
+    }
+
+    #[test]
+    fn quiet_prints_no_summary() {
+        let quiet = Look { summary: false, ..look(80) };
+        assert_eq!(testing::rendered_empty(|out| Human::new(out, quiet)), "");
+    }
+
+    #[test]
+    fn lines_fit_the_terminal() {
+        for columns in [80, 100, 120] {
+            let text = testing::rendered(|out| Human::new(out, look(columns)));
+            for line in text.lines() {
+                assert!(width(line) <= columns, "{columns}: {line}");
+            }
+        }
+    }
+}

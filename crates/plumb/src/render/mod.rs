@@ -1,0 +1,54 @@
+//! One file per format. `human`, `json` and `github` write every finding as it comes; `sarif` and
+//! `junit` need to know all of them first, keep them, and are therefore given only so many.
+
+mod github;
+mod human;
+mod json;
+mod junit;
+mod reason;
+mod sarif;
+mod tally;
+#[cfg(test)]
+mod testing;
+
+use std::io;
+
+use mcp_core::Revision;
+use mcp_rules::Meta;
+
+use crate::{
+    args::{Color, Format},
+    plan::{Chatter, Plan},
+    report::Renderer,
+    style::{self, Palette},
+};
+
+/// The renderer that `plan` asks for, on standard output.
+pub(crate) fn to_stdout(plan: &Plan, color: Color) -> Box<dyn Renderer + Send> {
+    // Line-buffered, and renderers write whole findings: what is found is seen at once.
+    let stdout = io::stdout();
+    match plan.format {
+        Format::Human => Box::new(human::Human::new(
+            stdout,
+            human::Look {
+                palette: Palette::of_stdout(color),
+                width: style::stdout_width(),
+                summary: plan.chatter != Chatter::Quiet,
+            },
+        )),
+        Format::Json => Box::new(json::Json::new(stdout)),
+        Format::Sarif => Box::new(sarif::Sarif::new(stdout)),
+        Format::Junit => Box::new(junit::Junit::new(stdout, plan.fail_on)),
+        Format::Github => Box::new(github::Github::new(stdout)),
+    }
+}
+
+/// Where to read on about `rule`, if it comes from the specification.
+pub(crate) fn specification_url(rule: &Meta, revision: Option<Revision>) -> Option<String> {
+    let revision = revision
+        .filter(|revision| rule.applies.contains(*revision))
+        .or_else(|| rule.applies.iter().last())?;
+    (!rule.clause.is_empty()).then(|| {
+        format!("https://modelcontextprotocol.io/specification/{revision}/{}", rule.clause)
+    })
+}

@@ -1,0 +1,276 @@
+//! SARIF 2.1.0, as code scanning services read it.
+//!
+//! Regions name a line and no bytes: SARIF counts bytes from the beginning of the file, a finding
+//! counts them from the beginning of its message. The latter stand in the properties of a result.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    io::{self, Write},
+};
+
+use mcp_core::Revision;
+use mcp_rules::{Finding, Level, Meta, Severity};
+use serde_json::{Map, Value, json};
+
+use super::specification_url;
+use crate::report::{Located, Renderer, Summary};
+
+const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+/// The name under which services find our fingerprints; a new way to make them needs a new one.
+const FINGERPRINT: &str = "plumbFinding/v1";
+
+/// Keeps results until the end, since the rules stand before them.
+pub(super) struct Sarif<W> {
+    out: W,
+    rules: Vec<&'static Meta>,
+    results: Vec<Value>,
+    /// How often a fingerprint came up: like findings in one file must stay apart.
+    seen: BTreeMap<u64, u64>,
+}
+
+impl<W: Write> Sarif<W> {
+    pub(super) fn new(out: W) -> Sarif<W> {
+        Sarif { out, rules: Vec::new(), results: Vec::new(), seen: BTreeMap::new() }
+    }
+
+    fn rule_index(&mut self, rule: &'static Meta) -> usize {
+        let known = self.rules.iter().position(|known| *known == rule);
+        known.unwrap_or_else(|| {
+            self.rules.push(rule);
+            self.rules.len() - 1
+        })
+    }
+}
+
+impl<W: Write> Renderer for Sarif<W> {
+    fn wants_excerpts(&self) -> bool {
+        true
+    }
+
+    fn finding(&mut self, located: &Located) -> io::Result<()> {
+        let finding = &located.finding;
+        let index = self.rule_index(finding.rule);
+        let hash = fingerprint(located);
+        let occurrence = self.seen.entry(hash).or_default();
+        *occurrence += 1;
+        let text = match &finding.help {
+            Some(help) => format!("{}\n{help}", finding.message),
+            None => finding.message.clone(),
+        };
+        self.results.push(json!({
+            "ruleId": finding.rule.name,
+            "ruleIndex": index,
+            "level": finding.severity.as_str(),
+            "message": { "text": text },
+            "locations": [location(located)],
+            "partialFingerprints": { FINGERPRINT: format!("{hash:016x}:{occurrence}") },
+            "properties": properties(finding),
+        }));
+        Ok(())
+    }
+
+    fn finish(&mut self, summary: &Summary) -> io::Result<()> {
+        let rules: Vec<Value> = self.rules.iter().map(|rule| describe(rule)).collect();
+        let log = json!({
+            "$schema": SCHEMA,
+            "version": "2.1.0",
+            "runs": [{
+                "tool": { "driver": {
+                    "name": "plumb",
+                    "version": env!("CARGO_PKG_VERSION"),
+                    "semanticVersion": env!("CARGO_PKG_VERSION"),
+                    "rules": rules,
+                }},
+                "invocations": [{ "executionSuccessful": summary.unreadable == 0 }],
+                "results": std::mem::take(&mut self.results),
+                "columnKind": "unicodeCodePoints",
+                "properties": {
+                    "messages": summary.messages,
+                    "files": summary.files,
+                    "notShown": summary.dropped,
+                },
+            }],
+        });
+        serde_json::to_writer_pretty(&mut self.out, &log)?;
+        writeln!(self.out)?;
+        self.out.flush()
+    }
+}
+
+fn describe(rule: &Meta) -> Value {
+    let level = match rule.level {
+        Level::Error | Level::ErrorIn(_) => Severity::Error,
+        Level::Warning | Level::OptIn => Severity::Warning,
+    };
+    let mut described = json!({
+        "id": rule.name,
+        "shortDescription": { "text": rule.summary() },
+        "help": { "text": rule.docs, "markdown": rule.docs },
+        "defaultConfiguration": { "level": level.as_str() },
+        "properties": { "tags": ["mcp", rule.layer.as_str()] },
+    });
+    if let Some(url) = specification_url(rule, Some(Revision::LATEST)) {
+        described["helpUri"] = url.into();
+    }
+    described
+}
+
+fn location(located: &Located) -> Value {
+    let mut region = Map::new();
+    // Lines count from 1; a region must not be empty.
+    region.insert("startLine".into(), located.finding.line.unwrap_or(1).max(1).into());
+    if let Some(excerpt) = &located.excerpt {
+        region.insert("snippet".into(), json!({ "text": excerpt.text }));
+    }
+    let mut location = json!({
+        "physicalLocation": {
+            "artifactLocation": { "uri": uri(&located.file) },
+            "region": region,
+        },
+    });
+    let fault = located.finding.schema.as_ref();
+    if let Some(fault) = fault.filter(|fault| !fault.instance_path.is_empty()) {
+        location["logicalLocations"] =
+            json!([{ "fullyQualifiedName": fault.instance_path, "kind": "value" }]);
+    }
+    location
+}
+
+fn properties(finding: &Finding) -> Value {
+    let mut properties = Map::new();
+    properties.insert("layer".into(), finding.rule.layer.as_str().into());
+    if let Some(revision) = finding.revision {
+        properties.insert("revision".into(), revision.as_str().into());
+    }
+    if let Some(from) = finding.from {
+        properties.insert("from".into(), from.as_str().into());
+    }
+    if let Some(span) = finding.span {
+        properties.insert("messageSpan".into(), json!([span.start, span.end]));
+    }
+    properties.into()
+}
+
+/// A path as a relative or absolute URI reference.
+fn uri(path: &str) -> String {
+    if path == "-" {
+        return "stdin".to_owned();
+    }
+    let mut uri = String::new();
+    for byte in path.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                uri.push(char::from(byte));
+            }
+            _ if cfg!(windows) && byte == b'\\' => uri.push('/'),
+            _ => {
+                let _ = write!(uri, "%{byte:02X}");
+            }
+        }
+    }
+    uri
+}
+
+/// What stays the same when lines are added above: FNV-1a over file, rule, sender, place, message.
+fn fingerprint(located: &Located) -> u64 {
+    let finding = &located.finding;
+    let place = finding.schema.as_ref().map_or("", |fault| fault.instance_path.as_str());
+    let from = finding.from.map_or("", mcp_core::Side::as_str);
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for part in [&*located.file, finding.rule.name, from, place, &finding.message] {
+        // The separator cannot occur in UTF-8.
+        for byte in part.bytes().chain([0xff]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::testing;
+
+    fn log() -> Value {
+        serde_json::from_str(&testing::rendered(Sarif::new)).unwrap()
+    }
+
+    #[test]
+    fn findings_are_results() {
+        let mut log = log();
+        for rule in log["runs"][0]["tool"]["driver"]["rules"].as_array_mut().unwrap() {
+            rule["help"] = "(the docs)".into();
+        }
+        log["runs"][0]["tool"]["driver"]["version"] = "(version)".into();
+        log["runs"][0]["tool"]["driver"]["semanticVersion"] = "(version)".into();
+        insta::assert_snapshot!(serde_json::to_string_pretty(&log).unwrap());
+    }
+
+    /// What the SARIF 2.1.0 specification demands of the members we write, by its sections.
+    #[test]
+    fn the_log_keeps_to_the_standard() {
+        let log = log();
+        assert_eq!(log["version"], "2.1.0", "3.13.2");
+        let runs = log["runs"].as_array().expect("3.13.4");
+        for run in runs {
+            let driver = &run["tool"]["driver"];
+            assert!(driver["name"].as_str().is_some_and(|name| !name.is_empty()), "3.19.8");
+            let rules = driver["rules"].as_array().expect("3.19.23");
+            for rule in rules {
+                assert!(rule["id"].is_string(), "3.49.3");
+                assert!(rule["shortDescription"]["text"].is_string(), "3.49.9, 3.12.3");
+                assert!(rule["help"]["text"].is_string(), "3.49.13: text besides markdown");
+                let level = rule["defaultConfiguration"]["level"].as_str().unwrap();
+                assert!(["none", "note", "warning", "error"].contains(&level), "3.50.3");
+            }
+            for invocation in run["invocations"].as_array().unwrap() {
+                assert!(invocation["executionSuccessful"].is_boolean(), "3.20.14");
+            }
+            for result in run["results"].as_array().expect("3.14.23") {
+                let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+                assert_eq!(rules[index]["id"], result["ruleId"], "3.27.5, 3.27.6");
+                let level = result["level"].as_str().unwrap();
+                assert!(["none", "note", "warning", "error"].contains(&level), "3.27.10");
+                assert!(result["message"]["text"].is_string(), "3.27.11, 3.11.8");
+                for print in result["partialFingerprints"].as_object().unwrap().values() {
+                    assert!(print.is_string(), "3.27.17");
+                }
+                let place = &result["locations"][0]["physicalLocation"];
+                let uri = place["artifactLocation"]["uri"].as_str().expect("3.4.3");
+                let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/%".contains(&byte);
+                assert!(uri.bytes().all(legal), "3.10.1: {uri}");
+                assert!(place["region"]["startLine"].as_u64().unwrap() >= 1, "3.30.5");
+            }
+        }
+    }
+
+    #[test]
+    fn like_findings_have_different_fingerprints() {
+        let mut located = testing::findings();
+        located.truncate(1);
+        located.push(located[0].clone());
+        let out = testing::Shared::default();
+        let mut sarif = Sarif::new(out);
+        for located in &located {
+            sarif.finding(located).unwrap();
+        }
+        let prints: Vec<_> = (sarif.results.iter())
+            .map(|result| result["partialFingerprints"][FINGERPRINT].clone())
+            .collect();
+        assert_ne!(prints[0], prints[1]);
+        assert_eq!(sarif.rules.len(), 1);
+    }
+
+    #[test]
+    fn a_clean_run_has_no_results() {
+        let log: Value = serde_json::from_str(&testing::rendered_empty(Sarif::new)).unwrap();
+        assert_eq!(log["runs"][0]["results"], json!([]));
+    }
+
+    #[test]
+    fn paths_become_uris() {
+        assert_eq!(uri("a b/100%.jsonl"), "a%20b/100%25.jsonl");
+        assert_eq!(uri("-"), "stdin");
+    }
+}

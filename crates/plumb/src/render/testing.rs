@@ -1,0 +1,193 @@
+//! Findings for the tests of renderers: one of every kind that is hard to show.
+
+use std::{
+    io::{self, Write},
+    sync::{Arc, Mutex},
+};
+
+use mcp_core::{Revision, Side};
+use mcp_json::Span;
+use mcp_rules::{Finding, SchemaFault, Severity};
+use serde_json::json;
+
+use crate::report::{Excerpt, Located, Renderer, Summary};
+
+/// What a renderer makes of [`findings`].
+pub(super) fn rendered<R: Renderer>(make: impl FnOnce(Shared) -> R) -> String {
+    render(make, &findings())
+}
+
+/// What a renderer makes of a clean run.
+pub(super) fn rendered_empty<R: Renderer>(make: impl FnOnce(Shared) -> R) -> String {
+    render(make, &[])
+}
+
+fn render<R: Renderer>(make: impl FnOnce(Shared) -> R, findings: &[Located]) -> String {
+    let out = Shared::default();
+    let mut renderer = make(out.clone());
+    let mut summary = Summary { messages: 1204, files: 2, bytes: 500_000, ..Summary::default() };
+    for located in findings {
+        summary.add(&located.finding);
+        renderer.finding(located).unwrap();
+    }
+    renderer.finish(&summary).unwrap();
+    let bytes = out.0.lock().unwrap().clone();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// A buffer that can still be read after a renderer has taken it.
+#[derive(Clone, Default)]
+pub(super) struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// In the order of two files.
+pub(super) fn findings() -> Vec<Located> {
+    vec![
+        wrong_type(),
+        missing_member(),
+        emoji(),
+        hostile(),
+        whole_message(),
+        unexpected_end(),
+        long_value(),
+    ]
+}
+
+fn wrong_type() -> Located {
+    let message = br#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":7,"arguments":{"city":"Oslo"}}}"#;
+    let mut finding = found("params-invalid", Severity::Error, "7 is not of type \"string\"");
+    finding.from = Some(Side::Client);
+    finding.code = Some(-32602);
+    finding.schema = Some(SchemaFault {
+        instance_path: "/params/name".into(),
+        schema_path: "#/$defs/CallToolRequestParams/properties/name/type".into(),
+        keyword: "type".into(),
+        params: json!({ "type": "string" }),
+    });
+    finding.help = Some("`name` must be a string, for example \"7\"".into());
+    locate("trace.jsonl", 12, message, Some("7"), finding, "tools/call id 3")
+}
+
+fn missing_member() -> Located {
+    let message = br#"{"jsonrpc":"2.0","id":"a-1","result":{"tools":[{"name":"echo","description":"says it again"}]}}"#;
+    let mut finding = found("result-invalid", Severity::Error, "\"inputSchema\" is missing");
+    finding.from = Some(Side::Server);
+    finding.schema = Some(SchemaFault {
+        instance_path: "/result/tools/0".into(),
+        schema_path: "#/$defs/Tool/required".into(),
+        keyword: "required".into(),
+        params: json!({ "missingProperty": "inputSchema" }),
+    });
+    let span = r#"{"name":"echo","description":"says it again"}"#;
+    locate("trace.jsonl", 13, message, Some(span), finding, "answer to tools/list id \"a-1\"")
+}
+
+fn emoji() -> Located {
+    let message = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/日本語🎉\",\"params\":{\"note\":\"天気は晴れ☀️ 🎉🎉\"}}";
+    let mut finding = found(
+        "method-unknown",
+        Severity::Warning,
+        "no revision knows the method \"notifications/日本語🎉\"",
+    );
+    finding.from = Some(Side::Server);
+    finding.index = Some(2);
+    let span = "\"notifications/日本語🎉\"";
+    locate("trace.jsonl", 140, message.as_bytes(), Some(span), finding, "notifications/日本語🎉")
+}
+
+fn hostile() -> Located {
+    let message = b"{\"jsonrpc\":\"2.0\",\"id\":\x1b[31m1,\xff\"method\":\"ping\"}";
+    let mut finding = found(
+        "stdout-non-json",
+        Severity::Error,
+        "unexpected \x1b[31m::error,file=x%0A]]>&<b>\r\nat offset 22\u{202e}",
+    );
+    finding.from = Some(Side::Server);
+    finding.revision = None;
+    finding.span = Some(Span { start: 22, end: 27 });
+    let mut located = locate("odd, name: 100%.jsonl", 1, message, None, finding, "");
+    located.excerpt = Some(Excerpt::new(message, Some(Span { start: 22, end: 27 }), String::new()));
+    located
+}
+
+fn whole_message() -> Located {
+    let finding = found(
+        "message-unclassifiable",
+        Severity::Error,
+        "this is neither a request, a notification nor a response: it has no `method`, no `result` and no `error`, so nobody can tell what it is about",
+    );
+    locate("odd, name: 100%.jsonl", 2, br#"{"jsonrpc":"2.0"}"#, None, finding, "")
+}
+
+fn unexpected_end() -> Located {
+    let message = br#"{"jsonrpc":"2.0","id":1,"method":"#;
+    let mut finding =
+        found("stdin-non-json", Severity::Error, "the text ends where a value was expected");
+    finding.from = Some(Side::Client);
+    finding.code = Some(-32700);
+    finding.span = Some(Span { start: message.len(), end: message.len() });
+    let mut located = locate("odd, name: 100%.jsonl", 3, message, None, finding, "");
+    located.excerpt = Some(Excerpt::new(message, located.finding.span, String::new()));
+    located
+}
+
+fn long_value() -> Located {
+    let text = "A".repeat(3000);
+    let message = format!(
+        r#"{{"jsonrpc":"2.0","id":9,"method":"resources/read","params":{{"uri":["{text}"]}}}}"#
+    );
+    let mut finding = found(
+        "params-invalid",
+        Severity::Error,
+        "[\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA… is not of type \"string\"",
+    );
+    finding.from = Some(Side::Client);
+    finding.schema = Some(SchemaFault {
+        instance_path: "/params/uri".into(),
+        schema_path: "#/$defs/ReadResourceRequestParams/properties/uri/type".into(),
+        keyword: "type".into(),
+        params: json!({ "type": "string" }),
+    });
+    let span = format!("[\"{text}\"]");
+    locate(
+        "odd, name: 100%.jsonl",
+        100_204,
+        message.as_bytes(),
+        Some(&span),
+        finding,
+        "resources/read id 9",
+    )
+}
+
+fn found(rule: &str, severity: Severity, message: &str) -> Finding {
+    let mut finding = Finding::new(mcp_rules::rule(rule).unwrap(), severity, message);
+    finding.revision = Some(Revision::V2025_11_25);
+    finding
+}
+
+fn locate(
+    file: &str,
+    line: u64,
+    message: &[u8],
+    marked: Option<&str>,
+    mut finding: Finding,
+    title: &str,
+) -> Located {
+    finding.line = Some(line);
+    if let Some(marked) = marked {
+        let text = std::str::from_utf8(message).unwrap();
+        let start = text.find(marked).unwrap();
+        finding.span = Some(Span { start, end: start + marked.len() });
+    }
+    let excerpt = Excerpt::new(message, finding.span, title.to_owned());
+    Located { file: file.into(), finding, excerpt: Some(excerpt) }
+}

@@ -1,0 +1,34 @@
+//! What checking hands to a renderer: findings with their place, and counts.
+
+mod excerpt;
+mod summary;
+
+use std::{io, sync::Arc};
+
+use mcp_rules::Finding;
+
+pub(crate) use excerpt::Excerpt;
+pub(crate) use summary::{Counts, Summary};
+
+/// A finding and where it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Located {
+    /// The file as the user named it; `-` is standard input.
+    pub(crate) file: Arc<str>,
+    /// Its `line` is set.
+    pub(crate) finding: Finding,
+    /// Only made if [`Renderer::wants_excerpts`] says so.
+    pub(crate) excerpt: Option<Excerpt>,
+}
+
+/// Writes findings in one format, as they come.
+pub(crate) trait Renderer {
+    /// Whether findings should carry an excerpt; making one costs time.
+    fn wants_excerpts(&self) -> bool;
+
+    /// Takes the next finding; the findings of a file come one after the other, by line.
+    fn finding(&mut self, located: &Located) -> io::Result<()>;
+
+    /// Everything has been checked. Called once, after the last finding.
+    fn finish(&mut self, summary: &Summary) -> io::Result<()>;
+}

@@ -1,0 +1,178 @@
+//! `plumb check`: what it reads, what it prints, how it ends.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    process::Stdio,
+};
+
+use super::{BAD, DOUBTFUL, GOOD, Place};
+
+fn place() -> Place {
+    Place::new().file("good.jsonl", GOOD).file("bad.jsonl", BAD).file("doubtful.jsonl", DOUBTFUL)
+}
+
+#[test]
+fn a_clean_trace_is_success() {
+    let run = place().run(&["check", "good.jsonl"]).exits(0);
+    assert_eq!(run.stdout, "no findings in 2 messages (1 file)\n");
+    assert_eq!(run.stderr, "");
+}
+
+#[test]
+fn an_error_is_exit_code_1() {
+    let run = place().run(&["check", "bad.jsonl"]).exits(1);
+    run.prints("error[params-invalid]").prints("--> bad.jsonl:1");
+}
+
+#[test]
+fn a_warning_fails_only_when_asked_to() {
+    place().run(&["check", "doubtful.jsonl"]).exits(0).prints("warning[id-unsafe-integer]");
+    place().run(&["check", "--fail-on", "warning", "doubtful.jsonl"]).exits(1);
+}
+
+#[test]
+fn rules_can_be_set() {
+    place().run(&["check", "--rule", "params-invalid=warn", "bad.jsonl"]).exits(0);
+    let run = place().run(&["check", "--rule", "params-invalid=off", "bad.jsonl"]).exits(0);
+    run.prints("no findings");
+    place().run(&["check", "--rule", "id-unsafe-integer=error", "doubtful.jsonl"]).exits(1);
+}
+
+#[test]
+fn standard_input_is_read_with_or_without_a_dash() {
+    for args in [&["check"][..], &["check", "-"]] {
+        let run = Place::new().run_with_input(args, BAD).exits(1);
+        run.prints("--> -:1");
+    }
+}
+
+#[test]
+fn json_is_one_finding_per_line_and_nothing_else() {
+    let run = place().run(&["check", "--format", "json", "bad.jsonl", "good.jsonl"]).exits(1);
+    assert_eq!(run.stderr, "");
+    let lines: Vec<serde_json::Value> =
+        (run.stdout.lines()).map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 1);
+    assert_eq!(lines[0]["file"], "bad.jsonl");
+    assert_eq!(lines[0]["rule"], "params-invalid");
+    assert_eq!(lines[0]["line"], 1);
+    assert_eq!(lines[0]["instancePath"], "/params/name");
+}
+
+#[test]
+fn every_format_says_the_same() {
+    for format in ["human", "json", "sarif", "junit", "github"] {
+        let run = place().run(&["check", "--format", format, "bad.jsonl"]).exits(1);
+        run.prints("params-invalid").prints("bad.jsonl");
+    }
+}
+
+#[test]
+fn findings_beyond_the_limit_are_counted() {
+    let place = Place::new().file("many.jsonl", &BAD.repeat(5));
+    let run = place.run(&["check", "--max-findings", "2", "many.jsonl"]).exits(1);
+    assert_eq!(run.stdout.matches("error[params-invalid]").count(), 2);
+    run.prints("5 errors in 5 messages").prints("3 findings not shown");
+}
+
+#[test]
+fn quiet_prints_findings_only() {
+    let run = place().run(&["check", "-q", "good.jsonl"]).exits(0);
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn verbose_says_what_is_in_force() {
+    let run = place().run(&["check", "-v", "good.jsonl"]).exits(0);
+    run.complains("configuration: none").complains("schema of 2025-11-25: embedded");
+}
+
+#[test]
+fn colours_can_be_forced_and_refused() {
+    let coloured = place().run(&["check", "--color", "always", "bad.jsonl"]).exits(1);
+    coloured.prints("\x1b[");
+    let plain = place().run(&["check", "bad.jsonl"]).exits(1);
+    assert!(!plain.stdout.contains('\x1b'));
+}
+
+#[test]
+fn a_missing_file_is_exit_code_2_and_the_others_are_judged() {
+    let run = place().run(&["check", "missing.jsonl", "bad.jsonl"]).exits(2);
+    run.prints("params-invalid").complains("error: ").complains("missing.jsonl");
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let place = Place::new().file("many.jsonl", &BAD.repeat(20_000));
+    for format in ["human", "json", "github"] {
+        let mut child =
+            place.command(&["check", "--format", format, "many.jsonl"]).spawn().unwrap();
+        let mut line = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut line).unwrap();
+        drop(stdout);
+        let mut stderr = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!((status.code(), stderr.as_str()), (Some(0), ""), "{format}");
+        assert!(line.contains("params-invalid"), "{line}");
+    }
+}
+
+#[test]
+fn an_unusable_schema_is_a_warning_unless_it_is_required() {
+    let place = place().file("broken.json", "{");
+    let args = ["check", "--schema", "2025-11-25=broken.json", "good.jsonl"];
+    let run = place.run(&args).exits(0);
+    run.complains("warning: ").complains("broken.json").complains("embedded");
+    let mut required = args.to_vec();
+    required.push("--schema-required");
+    place.run(&required).exits(2).complains("broken.json").complains("help: ");
+}
+
+#[test]
+fn a_schema_of_ones_own_is_used() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let ours = format!("{root}/../mcp-schema/revisions/2025-11-25/schema.json");
+    let text = fs::read_to_string(ours).unwrap();
+    let place = place().file("mine.json", &text);
+    let run = place.run(&["check", "-v", "--schema", "2025-11-25=mine.json", "bad.jsonl"]);
+    run.exits(1).complains("schema of 2025-11-25: mine.json").prints("params-invalid");
+}
+
+#[test]
+fn unknown_options_and_values_are_usage_errors() {
+    place().run(&["check", "--formt", "json"]).exits(2).complains("--format");
+    place().run(&["check", "--format", "xml"]).exits(2).complains("possible values");
+    place().run(&["check", "--revision", "2025-11-26"]).exits(2).complains("2025-11-25");
+    let run = place().run(&["check", "--rule", "param-invalid=off"]).exits(2);
+    run.complains("did you mean `params-invalid`?");
+    let run = place().run(&["check", "--profile", "spce", "good.jsonl"]).exits(2);
+    run.complains("did you mean `spec`?");
+}
+
+#[test]
+fn results_without_their_requests_are_counted() {
+    let place =
+        Place::new().file("server.ndjson", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+    let run = place.run(&["check", "--from", "server", "server.ndjson"]);
+    assert_eq!(run.code, Some(0));
+    assert!(run.stdout.contains("1 message judged only in part"), "{}", run.stdout);
+}
+
+#[test]
+fn what_comes_through_a_pipe_is_judged_as_it_comes() {
+    let place = Place::new();
+    let mut command = place.command(&["check", "--format", "json", "--jobs", "2", "-"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(BAD.as_bytes()).unwrap();
+    stdin.flush().unwrap();
+    // The pipe stays open: the finding must not wait for its end.
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.contains("params-invalid"), "{first}");
+    drop(stdin);
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}

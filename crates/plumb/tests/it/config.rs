@@ -1,0 +1,67 @@
+//! `plumb.toml`: found, obeyed, refused.
+
+use super::{BAD, DOUBTFUL, Place};
+
+#[test]
+fn the_file_is_found_upwards_and_obeyed() {
+    let place = Place::new()
+        .file("plumb.toml", "[rules]\nparams-invalid = 'off'\n")
+        .file("deep/er/bad.jsonl", BAD);
+    let mut command = place.command(&["check", "bad.jsonl"]);
+    let output = command.current_dir(place.0.path().join("deep/er")).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn the_command_line_wins() {
+    let place = Place::new()
+        .file("plumb.toml", "format = 'json'\nfail_on = 'warning'\n")
+        .file("doubtful.jsonl", DOUBTFUL);
+    place.run(&["check", "doubtful.jsonl"]).exits(1).prints("{\"file\":");
+    let run = place.run(&["check", "--format", "human", "--fail-on", "error", "doubtful.jsonl"]);
+    run.exits(0).prints("warning[");
+}
+
+#[test]
+fn another_file_or_none_can_be_chosen() {
+    let place = Place::new()
+        .file("plumb.toml", "[rules]\nparams-invalid = 'off'\n")
+        .file("other.toml", "[rules]\nparams-invalid = 'warning'\n")
+        .file("bad.jsonl", BAD);
+    place.run(&["check", "bad.jsonl"]).exits(0).prints("no findings");
+    place.run(&["check", "--config", "other.toml", "bad.jsonl"]).exits(0).prints("1 warning");
+    place.run(&["check", "--no-config", "bad.jsonl"]).exits(1).prints("1 error");
+}
+
+#[test]
+fn faults_are_shown_with_their_place() {
+    let place = Place::new()
+        .file("plumb.toml", "profil = 'spec'\n\n[rules]\nparam-invalid = 'off'\n")
+        .file("bad.jsonl", BAD);
+    let run = place.run(&["check", "bad.jsonl"]).exits(2);
+    assert_eq!(run.stdout, "");
+    run.complains("plumb.toml:1:1")
+        .complains("did you mean `profile`?")
+        .complains("plumb.toml:4:1")
+        .complains("did you mean `params-invalid`?");
+}
+
+#[test]
+fn a_file_that_is_not_toml_is_refused() {
+    let place = Place::new().file("plumb.toml", "[rules\n").file("bad.jsonl", BAD);
+    place.run(&["check", "bad.jsonl"]).exits(2).complains("plumb.toml:1");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let run = Place::new().run(&["check", "--config", "nowhere.toml"]).exits(2);
+    run.complains("could not read the configuration `nowhere.toml`").complains("caused by");
+}
+
+#[test]
+fn a_profile_of_ones_own_can_be_chosen() {
+    let file = "[profiles.house]\nextends = 'spec'\nrules = { id-unsafe-integer = 'error' }\n";
+    let place = Place::new().file("plumb.toml", file).file("doubtful.jsonl", DOUBTFUL);
+    place.run(&["check", "doubtful.jsonl"]).exits(0);
+    place.run(&["check", "--profile", "house", "doubtful.jsonl"]).exits(1);
+}

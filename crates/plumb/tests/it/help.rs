@@ -1,0 +1,38 @@
+//! What `--help` says, as people read it.
+
+use super::Place;
+
+#[track_caller]
+fn help(args: &[&str]) -> String {
+    Place::new().run(args).exits(0).stdout
+}
+
+#[test]
+fn plumb() {
+    insta::assert_snapshot!(help(&["--help"]));
+}
+
+#[test]
+fn check() {
+    insta::assert_snapshot!(help(&["check", "--help"]));
+}
+
+#[test]
+fn schema() {
+    insta::assert_snapshot!(help(&["schema", "--help"]));
+}
+
+#[test]
+fn rules() {
+    insta::assert_snapshot!(help(&["rules", "--help"]));
+}
+
+#[test]
+fn explain() {
+    insta::assert_snapshot!(help(&["explain", "--help"]));
+}
+
+#[test]
+fn completions() {
+    insta::assert_snapshot!(help(&["completions", "--help"]));
+}
