@@ -1,0 +1,70 @@
+//! How do I find out what is wrong with a recorded conversation, from a program of my own?
+//!
+//! ```sh
+//! cargo run -p example-check-a-file -- traces/schema/params-invalid/bad.jsonl
+//! ```
+//!
+//! Without an argument it judges three lines of its own. `plumb check` does the same, in parallel
+//! and with positions drawn into the text.
+#![expect(clippy::print_stdout, reason = "showing the findings is what it is for")]
+
+use std::{env, fs};
+
+use anyhow::Context as _;
+use mcp_json::{Limits, Tape};
+use mcp_rules::{Engine, Finding, Findings, Observer, Origin, Routed, Settings};
+use mcp_schema::Schemas;
+
+const SAMPLE: &[u8] = br#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}
+{"from":"server","msg":{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"now","inputSchema":null}]}}}
+{"from":"server","raw":"Listening on stdio"}
+"#;
+
+fn main() -> anyhow::Result<()> {
+    let file = match env::args_os().nth(1) {
+        Some(path) => fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?,
+        None => SAMPLE.to_vec(),
+    };
+    let findings = check(&file);
+    for finding in &findings {
+        let line = finding.line.unwrap_or_default();
+        println!("line {line}: {}: {} [{}]", finding.severity, finding.message, finding.rule.name);
+        if let Some(help) = &finding.help {
+            println!("  help: {help}");
+        }
+    }
+    println!("findings: {}", findings.len());
+    Ok(())
+}
+
+fn check(file: &[u8]) -> Vec<Finding> {
+    let engine = Engine::new(Schemas::embedded(), Settings::default());
+    let mut observer = Observer::new(&engine, Origin::default());
+    let mut found = Vec::new();
+    // What is settled while following: faults of framing, and text that had to be cut first.
+    let mut judged = Vec::new();
+    let mut tape = Tape::new();
+    // A record is one level around its message.
+    let limits = Limits { max_bytes: usize::MAX, max_depth: engine.settings().limits.depth + 1 };
+
+    let file = file.strip_suffix(b"\n").unwrap_or(file);
+    for (number, line) in (1..).zip(file.split(|byte| *byte == b'\n')) {
+        let document = tape.parse(line, limits);
+        let value = match &document {
+            Ok(document) => Ok(document.root()),
+            Err(error) => Err(*error),
+        };
+        // Following is cheap and has to happen in order; judging could run on another thread.
+        let routed = observer.follow(number, line, value, &mut judged);
+        if let (Routed::Judge(followed), Ok(value)) = (&routed, value) {
+            let mut findings = Findings::new(engine.settings());
+            findings.set_line(number);
+            Observer::judge(&engine, value, followed, &mut findings);
+            found.extend(findings.take());
+        }
+        found.extend(judged.drain(..).flat_map(|judged| judged.findings));
+    }
+    observer.finish(&mut judged);
+    found.extend(judged.into_iter().flat_map(|judged| judged.findings));
+    found
+}

@@ -1,0 +1,43 @@
+//! Is this one message right, without a conversation around it?
+//!
+//! ```sh
+//! cargo run -p example-judge-one-message -- '{"jsonrpc":"2.0","id":1,"method":"tools/call"}'
+//! ```
+//!
+//! Without an argument it judges a result, which needs to be told what it answers.
+#![expect(clippy::print_stdout, reason = "showing the findings is what it is for")]
+
+use std::env;
+
+use anyhow::Context as _;
+use mcp_core::Revision;
+use mcp_json::Tape;
+use mcp_rules::{Alone, Engine, Findings, Settings};
+use mcp_schema::Schemas;
+
+const SAMPLE: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"now"}]}}"#;
+
+fn main() -> anyhow::Result<()> {
+    let text = env::args().nth(1).unwrap_or_else(|| SAMPLE.to_owned());
+    let revision = Revision::V2025_11_25;
+
+    let engine = Engine::new(Schemas::embedded(), Settings::default());
+    let mut tape = Tape::new();
+    let document = tape
+        .parse(text.as_bytes(), engine.settings().limits.json())
+        .context("the message is not JSON")?;
+    // Results look different for every method; an `answers` of `None` leaves their content alone.
+    let about =
+        Alone { revision, from: None, answers: mcp_schema::method(revision, b"tools/list") };
+    let mut findings = Findings::new(engine.settings());
+    engine.judge_alone(document.root(), about, &mut findings);
+
+    println!("{text}");
+    for finding in findings.as_slice() {
+        let guilty = finding.span.and_then(|span| text.get(span.start..span.end));
+        println!("{}: {} [{}]", finding.severity, finding.message, finding.rule.name);
+        println!("  here: {}", guilty.unwrap_or(&text));
+    }
+    println!("findings by {revision}: {}", findings.as_slice().len());
+    Ok(())
+}
