@@ -1,0 +1,49 @@
+//! Any bytes as a recorded file: no panic, the same findings twice, and each in its message.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mcp_json::{Limits, Tape};
+use mcp_rules::{
+    Engine, Finding, Findings, Judged, Observer, Origin, Routed, Settings, message_of,
+};
+use mcp_schema::Schemas;
+
+fuzz_target!(|file: &[u8]| assert_eq!(observe(file), observe(file)));
+
+fn observe(file: &[u8]) -> Vec<Finding> {
+    let engine = Engine::new(Schemas::embedded(), Settings::default());
+    let mut observer = Observer::new(&engine, Origin::default());
+    let mut found = Vec::new();
+    let mut judged = Vec::new();
+    let limits = Limits { max_bytes: usize::MAX, max_depth: engine.settings().limits.depth + 1 };
+    for (number, line) in (1..).zip(file.split(|byte| *byte == b'\n')) {
+        let mut tape = Tape::new();
+        let document = tape.parse(line, limits);
+        let value = document.as_ref().map(|document| document.root()).map_err(|error| *error);
+        let routed = observer.follow(number, line, value, &mut judged);
+        keep(&mut judged, &mut found);
+        if let (Routed::Judge(followed), Ok(value)) = (routed, value) {
+            let mut findings = Findings::new(engine.settings());
+            findings.set_line(number);
+            Observer::judge(&engine, value, &followed, &mut findings);
+            let text = message_of(value).expect("there is something to judge").raw().to_vec();
+            judged.push(Judged { text, findings: findings.take() });
+            keep(&mut judged, &mut found);
+        }
+    }
+    observer.finish(&mut judged);
+    keep(&mut judged, &mut found);
+    found
+}
+
+fn keep(judged: &mut Vec<Judged>, found: &mut Vec<Finding>) {
+    for Judged { text, findings } in judged.drain(..) {
+        for finding in &findings {
+            let fits =
+                finding.span.is_none_or(|span| span.start <= span.end && span.end <= text.len());
+            assert!(fits, "outside of its message: {finding:?}");
+        }
+        found.extend(findings);
+    }
+}
