@@ -155,7 +155,8 @@ impl<'e> Observer<'e> {
             for side in Side::BOTH {
                 let limits = self.engine.settings().limits.json();
                 conversation.framers[side as usize].finish(limits, &mut self.framed);
-                self.judge_framed(&mut conversation.session, Some(side), judged);
+                let from = self.writer(side);
+                self.judge_framed(&mut conversation.session, from, judged);
             }
         }
     }
@@ -288,9 +289,14 @@ impl<'e> Observer<'e> {
         let limits = self.engine.settings().limits.json();
         let mut conversation = self.conversations.take(name, self.engine, self.origin);
         conversation.framers[from as usize].push(number, text, limits, &mut self.framed);
-        let from = if self.is_trace { Some(from) } else { self.origin.from };
+        let from = self.writer(from);
         self.judge_framed(&mut conversation.session, from, judged);
         self.conversations.put_back(name, conversation);
+    }
+
+    /// Who wrote what stands on the stream of `side`: in a plain NDJSON file only the user can say.
+    fn writer(&self, side: Side) -> Option<Side> {
+        if self.is_trace { Some(side) } else { self.origin.from }
     }
 
     fn judge_framed(

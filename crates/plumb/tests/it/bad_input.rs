@@ -203,3 +203,11 @@ fn a_directory_without_permission_is_said_and_the_rest_is_judged() {
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("could not list ./secret"), "{stderr}");
 }
+
+#[test]
+fn nobody_is_blamed_for_text_whose_writer_is_unknown() {
+    let place = Place::new().file("cut.ndjson", &BARE_BAD[..20]);
+    let run = place.run(&["check", "--format", "json", "cut.ndjson"]);
+    let finding: serde_json::Value = serde_json::from_str(run.stdout.trim()).unwrap();
+    assert_eq!((&finding["rule"], finding.get("from")), (&"stdout-non-json".into(), None));
+}
