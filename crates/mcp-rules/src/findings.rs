@@ -53,9 +53,9 @@ impl<'s> Findings<'s> {
         std::mem::take(&mut self.list)
     }
 
-    /// How many findings were not kept because the list was full.
-    pub fn dropped(&self) -> u64 {
-        self.dropped
+    /// How many findings were not kept because the list was full, since this was last asked.
+    pub fn take_dropped(&mut self) -> u64 {
+        std::mem::take(&mut self.dropped)
     }
 
     /// The line of the file that the next findings belong to.

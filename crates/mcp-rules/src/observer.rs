@@ -53,6 +53,7 @@ pub struct Observer<'e> {
     is_trace: bool,
     messages: u64,
     unmatched_results: u64,
+    dropped: u64,
     tape: Tape,
     framed: Vec<Framed>,
 }
@@ -67,6 +68,7 @@ impl<'e> Observer<'e> {
             is_trace: false,
             messages: 0,
             unmatched_results: 0,
+            dropped: 0,
             tape: Tape::new(),
             framed: Vec::new(),
         }
@@ -80,6 +82,12 @@ impl<'e> Observer<'e> {
     /// How many results could not be matched to a request; known once the file has ended.
     pub fn unmatched_results(&self) -> u64 {
         self.unmatched_results
+    }
+
+    /// How many findings of messages judged while following were not kept, because there were too
+    /// many of them.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     /// Takes in line `number`, whose text parsed to `value`. What is found on the way is put into
@@ -353,6 +361,7 @@ impl<'e> Observer<'e> {
                 self.engine.judge_unreadable(carrier, session, from, text, &error, &mut findings);
             }
         }
+        self.dropped += findings.take_dropped();
         keep(text, findings, judged);
     }
 

@@ -43,7 +43,7 @@ pub struct Limits {
     pub pending: usize,
     /// Conversations followed at once in one file.
     pub sessions: usize,
-    /// Findings kept.
+    /// Findings kept of one message; what is beyond is counted.
     pub findings: usize,
 }
 

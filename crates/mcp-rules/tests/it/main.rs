@@ -3,6 +3,7 @@
 mod catalogue;
 mod features;
 mod laws;
+mod limits;
 mod observe;
 mod profiles;
 mod traces;

@@ -79,6 +79,7 @@ impl Run<'_> {
             following: Turns::new(following),
             output: Turns::new(output),
             bytes: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
             failure: Mutex::new(None),
         };
         if more {
@@ -97,6 +98,8 @@ struct Stream<'s, 'r, R> {
     following: Turns<Following<'s>>,
     output: Turns<&'s mut Output<'r>>,
     bytes: AtomicU64,
+    /// Findings beyond the limit of one message.
+    dropped: AtomicU64,
     failure: Mutex<Option<StreamError>>,
 }
 
@@ -134,6 +137,7 @@ impl<R: Read + Send> Stream<'_, '_, R> {
             let length = worker.chunk.bytes.len() as u64;
             self.bytes.fetch_add(length, Ordering::Relaxed);
             self.run.progress.advance(length);
+            self.dropped.fetch_add(findings.take_dropped(), Ordering::Relaxed);
             match self.output.take(index, |output| self.emit(output, &located)) {
                 None => return,
                 Some(Err(error)) => return self.fail(StreamError::Write(error)),
@@ -195,6 +199,7 @@ impl<R: Read + Send> Stream<'_, '_, R> {
         let output = self.output.into_inner();
         output.summary.messages += following.observer.messages();
         output.summary.unjudged += following.observer.unmatched_results();
+        output.summary.dropped += following.observer.dropped() + self.dropped.into_inner();
         output.summary.bytes += self.bytes.into_inner();
         if let Some(error) = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);

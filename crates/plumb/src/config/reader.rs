@@ -94,7 +94,7 @@ fn rules(value: &Value<'_>, faults: &mut Faults) -> BTreeMap<String, Setting> {
 }
 
 fn limits(value: &Value<'_>, faults: &mut Faults) -> Limits {
-    const KEYS: [&str; 5] = ["batch", "depth", "findings", "message_bytes", "pending"];
+    const KEYS: [&str; 6] = ["batch", "depth", "findings", "message_bytes", "pending", "sessions"];
     let mut limits = Limits::default();
     let Some(table) = keep(table(value), faults) else {
         return limits;
@@ -105,6 +105,7 @@ fn limits(value: &Value<'_>, faults: &mut Faults) -> Limits {
             "depth" => &mut limits.depth,
             "batch" => &mut limits.batch,
             "pending" => &mut limits.pending,
+            "sessions" => &mut limits.sessions,
             "findings" => &mut limits.findings,
             unknown => {
                 faults.push(unknown_key(unknown, key.span(), &KEYS));

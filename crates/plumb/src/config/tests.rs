@@ -36,6 +36,7 @@ depth = 9
 batch = 2
 pending = 3
 findings = 4
+sessions = 5
 
 [profiles.house]
 extends = "erlmcp"
@@ -54,7 +55,7 @@ rules = { result-invalid = "warning" }
     assert_eq!(config.rules["params-invalid"], Setting::On(Severity::Warning));
     let limits = config.limits;
     assert_eq!((limits.message_bytes, limits.depth, limits.batch), (1024, 9, 2));
-    assert_eq!((limits.pending, limits.findings), (3, 4));
+    assert_eq!((limits.pending, limits.findings, limits.sessions), (3, 4, 5));
     let house = config.profiles.resolve("house").unwrap();
     assert_eq!(house.base, Profile::Erlmcp);
     assert_eq!(house.rules["result-invalid"], Setting::On(Severity::Warning));
@@ -87,7 +88,7 @@ fn unknown_keys_are_refused_at_every_level() {
     );
     check_faults(
         "[limits]\nzzz = 3",
-        "plumb.toml:2:1: unknown key `zzz` (use one of: batch, depth, findings, message_bytes, pending)",
+        "plumb.toml:2:1: unknown key `zzz` (use one of: batch, depth, findings, message_bytes, pending, sessions)",
     );
 }
 

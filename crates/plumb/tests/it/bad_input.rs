@@ -211,3 +211,14 @@ fn nobody_is_blamed_for_text_whose_writer_is_unknown() {
     let finding: serde_json::Value = serde_json::from_str(run.stdout.trim()).unwrap();
     assert_eq!((&finding["rule"], finding.get("from")), (&"stdout-non-json".into(), None));
 }
+
+#[test]
+fn findings_that_were_not_kept_are_said() {
+    let both = BARE_BAD.replace("\"name\":7", "\"name\":7,\"arguments\":8");
+    let place = Place::new()
+        .file("plumb.toml", "[limits]\nfindings = 1\n")
+        .file("t.ndjson", &format!("{both}\n"));
+    let run = place.run(&["check", "t.ndjson"]);
+    assert_eq!(run.stdout.matches("error[params-invalid]").count(), 1, "{}", run.stdout);
+    assert!(run.stdout.contains("1 finding not shown"), "{}", run.stdout);
+}
