@@ -17,6 +17,9 @@ pub struct Finding {
     pub revision: Option<Revision>,
     /// Who sent the message, if that is known.
     pub from: Option<Side>,
+    /// Who has to change something. Usually whoever sent the message, but a request that was never
+    /// answered is not the asker's mistake.
+    pub at_fault: Option<Side>,
     /// Number of the line in its file, from 1; set by whoever reads files.
     pub line: Option<u64>,
     /// Position in the batch, if the message is one.
@@ -33,6 +36,18 @@ pub struct Finding {
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
+    /// Another message that explains this one, if it was seen.
+    pub related: Option<Related>,
+}
+
+/// Another line that helps to understand a finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(clippy::exhaustive_structs, reason = "the reporting format is fixed")]
+pub struct Related {
+    /// Its number in the same file, from 1.
+    pub line: u64,
+    /// What it has to do with it: "the request was here".
+    pub reason: &'static str,
 }
 
 /// The part of a finding that validators call an error object; the members mean what they mean
@@ -54,6 +69,7 @@ impl Finding {
             severity,
             revision: None,
             from: None,
+            at_fault: None,
             line: None,
             index: None,
             method: None,
@@ -62,6 +78,7 @@ impl Finding {
             schema: None,
             message: message.into(),
             help: None,
+            related: None,
         }
     }
 }
@@ -78,6 +95,9 @@ impl Serialize for Finding {
         }
         if let Some(side) = self.from {
             map.serialize_entry("from", side.as_str())?;
+        }
+        if let Some(side) = self.at_fault {
+            map.serialize_entry("atFault", side.as_str())?;
         }
         if let Some(line) = self.line {
             map.serialize_entry("line", &line)?;
@@ -103,6 +123,9 @@ impl Serialize for Finding {
         }
         if !self.rule.clause.is_empty() {
             map.serialize_entry("spec", self.rule.clause)?;
+        }
+        if let Some(related) = &self.related {
+            map.serialize_entry("related", related)?;
         }
         map.end()
     }

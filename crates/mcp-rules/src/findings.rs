@@ -1,7 +1,7 @@
 use mcp_core::{Revision, Side};
 use mcp_json::Span;
 
-use crate::{Finding, Meta, SchemaFault, Setting, Settings, Severity};
+use crate::{Finding, Meta, Related, SchemaFault, Setting, Settings, Severity};
 
 /// What was found, in the order it was found.
 ///
@@ -97,13 +97,16 @@ impl<'s> Findings<'s> {
         }
         let Scene { from, revision, line, index, method, base, .. } = self.scene;
         let shift = |span: Span| Span { start: span.start - base, end: span.end - base };
+        let elsewhere = fault.line.is_some();
         self.list.push(Finding {
             revision,
-            from,
-            line,
-            index,
+            from: fault.from.or(from),
+            at_fault: fault.at_fault.or(fault.from).or(from),
+            line: fault.line.or(line),
+            index: index.filter(|_| !elsewhere),
             method,
-            span: fault.span.map(shift),
+            span: fault.span.filter(|_| !elsewhere).map(shift),
+            related: fault.related,
             code: fault.code,
             schema: fault.schema,
             help: fault.help,
@@ -125,7 +128,7 @@ impl<'s> Findings<'s> {
 }
 
 /// What a rule says about a message; [`Findings`] knows the rest.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Fault {
     rule: &'static Meta,
     severity: Option<Severity>,
@@ -134,6 +137,11 @@ pub(crate) struct Fault {
     schema: Option<SchemaFault>,
     message: String,
     help: Option<String>,
+    related: Option<Related>,
+    at_fault: Option<Side>,
+    /// Another line than the one at hand, where the fault is noticed late, and who sent that.
+    line: Option<u64>,
+    from: Option<Side>,
 }
 
 impl Fault {
@@ -146,6 +154,10 @@ impl Fault {
             schema: None,
             message: message.into(),
             help: None,
+            related: None,
+            at_fault: None,
+            line: None,
+            from: None,
         }
     }
 
@@ -168,6 +180,25 @@ impl Fault {
 
     pub(crate) fn schema(mut self, schema: SchemaFault) -> Fault {
         self.schema = Some(schema);
+        self
+    }
+
+    /// Another message that explains this one; nothing if its line is not known.
+    pub(crate) fn related(mut self, line: Option<u64>, reason: &'static str) -> Fault {
+        self.related = line.map(|line| Related { line, reason });
+        self
+    }
+
+    /// For a fault that is not the sender's.
+    pub(crate) fn blame(mut self, side: Side) -> Fault {
+        self.at_fault = Some(side);
+        self
+    }
+
+    /// For a fault of an earlier line, noticed only now.
+    pub(crate) fn earlier(mut self, line: Option<u64>, from: Side) -> Fault {
+        self.line = line;
+        self.from = Some(from);
         self
     }
 

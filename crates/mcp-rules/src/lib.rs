@@ -48,7 +48,7 @@ mod validator;
 pub use catalogue::{catalogue, rule};
 pub use context::{Alone, Answered, Context};
 pub use engine::{Engine, Followed};
-pub use finding::{Finding, SchemaFault};
+pub use finding::{Finding, Related, SchemaFault};
 pub use findings::Findings;
 pub use framer::{Cut, Framed, Framer};
 pub use layer::{Layer, UnknownLayer};

@@ -14,7 +14,7 @@ macro_rules! rules {
                 level: $level,
                 applies: $applies,
                 clause: $clause,
-                docs: include_str!(concat!("../../docs/", $name, ".md")),
+                docs: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/", $name, ".md")),
             };
         )*
         pub(crate) static RULES: &[&crate::Meta] = &[$(&$ident),*];
