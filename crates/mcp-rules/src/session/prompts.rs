@@ -6,7 +6,7 @@ use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use super::{Asked as AskedParts, Event, Known, Notes};
-use crate::{Level, findings::Fault};
+use crate::{Level, findings::Fault, rules::stateless::is_complete};
 
 rules! {
     REQUIRED_ARGUMENT_MISSING: "prompt-required-argument-missing", Session, Level::Warning, Revisions::ALL, "server/prompts#error-handling";
@@ -36,7 +36,7 @@ impl Prompts {
     ) {
         match (event.name, event.params()) {
             ("prompts/get", Some(params)) if event.request().is_some() => {
-                asked.prompt = check_get(event, params, known, notes).map(Box::new);
+                asked.prompt = check_get(params, known, notes).map(Box::new);
             }
             ("prompts/get", None) if event.is_answer() => check_result(event, notes),
             ("completion/complete", Some(params)) if event.request().is_some() => {
@@ -59,12 +59,7 @@ impl Prompts {
 }
 
 /// The params of `prompts/get`. Says what is missing.
-fn check_get(
-    event: &Event<'_>,
-    params: Node<'_>,
-    known: &Known<'_>,
-    notes: &mut Notes,
-) -> Option<Asked> {
+fn check_get(params: Node<'_>, known: &Known<'_>, notes: &mut Notes) -> Option<Asked> {
     let node = params.get("name")?;
     let name = node.as_str()?;
     let prompts = &known.listings.prompts;
@@ -91,7 +86,6 @@ fn check_get(
             .related(prompt.at.line, "the prompt was listed here")
             .help(format!("add `{first}` to `arguments`")),
     );
-    debug_assert!(event.request().is_some());
     Some(Asked { missing: names.into() })
 }
 
@@ -112,11 +106,6 @@ fn check_result(event: &Event<'_>, notes: &mut Notes) {
         .related(request.at.line, "the request was here")
         .help("answer with error -32602, or list the argument without `required`"),
     );
-}
-
-/// Whether a result is final: up to 2025-11-25 all are.
-pub(super) fn is_complete(result: Node<'_>) -> bool {
-    result.get("resultType").is_none_or(|kind| kind.str_eq("complete"))
 }
 
 /// `ref` of `completion/complete`.

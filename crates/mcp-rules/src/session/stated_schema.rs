@@ -6,7 +6,7 @@ use mcp_core::Revision;
 use mcp_json::{Limits, Node, Tape};
 use serde::{Deserialize, Serialize};
 
-use super::digest::digest;
+use super::{Event, Known, digest::digest};
 use crate::{Engine, rules::contract::Contract};
 
 /// Kept as its text, which is what is saved, and compiled when it is first needed.
@@ -50,4 +50,11 @@ impl StatedSchema {
         let document = tape.parse(self.text.as_ref()?.as_bytes(), limits).ok()?;
         Some(Contract::of(engine, document.root(), self.revision))
     }
+}
+
+/// How many bytes of schemas may be kept of a request, out of `most`: nothing if that many are open
+/// that all of them together would be a burden.
+pub(crate) fn room(event: &Event<'_>, known: &Known<'_>, most: usize) -> usize {
+    const MANY: usize = 64;
+    if known.requests.iter_open(event.from).nth(MANY).is_some() { 0 } else { most }
 }
