@@ -96,7 +96,7 @@ impl Tools {
                 .help("answer with `isError: true`, or let the schema say what is accepted"),
             );
         }
-        check_structured(call, result, known, notes);
+        check_structured(call, result, event, known, notes);
     }
 
     /// The session has ended.
@@ -142,7 +142,7 @@ fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option
     Some(Asked {
         name: (*name).into(),
         changes: tools.changes(),
-        output: tool.output.as_ref().map(StatedSchema::digest),
+        output: tool.output.as_ref().and_then(StatedSchema::digest),
         is_invalid: !breaches.is_empty(),
     })
 }
@@ -151,7 +151,7 @@ fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option
 fn check_task_result(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let call = event.answered().and_then(|request| request.asked.tool_call.as_ref());
     if let (Some(call), Some(result)) = (call, event.result()) {
-        check_structured(call, result, known, notes);
+        check_structured(call, result, event, known, notes);
     }
 }
 
@@ -161,14 +161,19 @@ fn task_id(node: Node<'_>) -> Option<u64> {
 }
 
 /// The structured content of the result of a call, whichever way it came.
-fn check_structured(call: &Asked, result: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
+fn check_structured(
+    call: &Asked,
+    result: Node<'_>,
+    event: &Event<'_>,
+    known: &Known<'_>,
+    notes: &mut Notes,
+) {
     let tools = &known.listings.tools;
-    let Some(tool) = tools.get(&call.name).filter(|_| tools.changes() == call.changes) else {
-        return;
-    };
+    let is_current = tools.changes() == call.changes && WITH_OUTPUT.contains(event.revision);
+    let Some(tool) = tools.get(&call.name).filter(|_| is_current) else { return };
     let Some(schema) = &tool.output else { return };
     // Listed anew in the meantime, with another schema: which one counts is anybody's guess.
-    if call.output != Some(schema.digest()) || !is_success(result) {
+    if call.output.is_none() || call.output != schema.digest() || !is_success(result) {
         return;
     }
     let Some(content) = result.get("structuredContent") else {
