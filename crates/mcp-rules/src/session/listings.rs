@@ -135,7 +135,9 @@ impl<T: Listed> Listing<T> {
         let next = result.get("nextCursor");
         self.next = next.and_then(Node::str_bytes).map(|cursor| digest(&cursor));
         // A page out of order may have moved what others say.
-        let ended = next.is_none() && result.get(T::MEMBER).is_some_and(Node::is_array);
+        let ended = next.is_none()
+            && result.get(T::MEMBER).is_some_and(Node::is_array)
+            && !is_for_one_caller(event, result);
         self.state = match (in_order, ended) {
             (true, true) => ListingState::Complete,
             (true, false) => ListingState::Partial,
@@ -147,8 +149,15 @@ impl<T: Listed> Listing<T> {
     }
 }
 
+/// Whether other callers of the same server may get another list. Without sessions, requests of
+/// several callers may look like one conversation.
+fn is_for_one_caller(event: &Event<'_>, page: Node<'_>) -> bool {
+    let is_private = page.get("cacheScope").is_some_and(|scope| scope.str_eq("private"));
+    is_private && event.at.stream.is_some()
+}
+
 /// Something that a server lists.
-trait Listed: Sized {
+pub(crate) trait Listed: Sized {
     /// The member of a result that holds a page.
     const MEMBER: &'static str;
     /// The member of an entry that identifies it.
@@ -189,10 +198,14 @@ impl Listed for Tool {
     }
 
     fn agrees(&self, other: &Tool) -> bool {
-        let digests = |tool: &Tool| {
-            [&tool.input, &tool.output].map(|schema| schema.as_ref().map(StatedSchema::digest))
+        let same = |own: &Option<StatedSchema>, others: &Option<StatedSchema>| match (own, others) {
+            (Some(own), Some(others)) => own.equals(others),
+            (None, None) => true,
+            _ => false,
         };
-        digests(self) == digests(other) && self.task_support == other.task_support
+        same(&self.input, &other.input)
+            && same(&self.output, &other.output)
+            && self.task_support == other.task_support
     }
 }
 
@@ -353,6 +366,56 @@ impl Listings {
             "prompts/list" => self.prompts.read(page, event, result, most),
             "resources/templates/list" => self.templates.read(page, event, result, most),
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_json::{Limits, Tape};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(schema: &str, expected: &[(&str, &str)]) {
+        let mut tape = Tape::new();
+        let schema = tape.parse(schema.as_bytes(), Limits::default()).unwrap();
+        let found = header_params(schema.root(), Revision::LATEST);
+        let found: Vec<_> =
+            found.iter().map(|param| (param.path.join("/"), param.name.to_string())).collect();
+        let expected: Vec<_> =
+            expected.iter().map(|(path, name)| (path.to_string(), name.to_string())).collect();
+        assert_eq!(found, expected);
+        assert_eq!(header_params(schema.root(), Revision::LATEST_LEGACY), []);
+    }
+
+    #[test]
+    fn header_parameters_are_found_through_properties() {
+        check(
+            r#"{"properties":{
+                "a":{"type":"string","x-mcp-header":"A"},
+                "b":{"type":"object","properties":{"c":{"type":"boolean","x-mcp-header":"C"}}},
+                "d":{"items":{"type":"string","x-mcp-header":"D"}},
+                "properties":{"type":"integer","x-mcp-header":"P"}}}"#,
+            &[("a", "A"), ("b/c", "C"), ("properties", "P")],
+        );
+        check(r#"{"properties":{"a":{"type":"string"}},"x-mcp-header":"A"}"#, &[]);
+    }
+
+    #[test]
+    fn a_faulty_wish_spoils_all() {
+        for faulty in [
+            r#"{"type":"number","x-mcp-header":"B"}"#,
+            r#"{"type":["string"],"x-mcp-header":"B"}"#,
+            r#"{"type":"string","x-mcp-header":"B C"}"#,
+            r#"{"type":"string","x-mcp-header":""}"#,
+            r#"{"type":"string","x-mcp-header":"a"}"#,
+            r#"{"type":"string","x-mcp-header":1}"#,
+        ] {
+            let schema = format!(
+                r#"{{"properties":{{"a":{{"type":"string","x-mcp-header":"A"}},"b":{faulty}}}}}"#
+            );
+            check(&schema, &[]);
         }
     }
 }

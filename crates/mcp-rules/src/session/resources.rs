@@ -184,15 +184,12 @@ fn plain(uri: Node<'_>) -> Option<Box<str>> {
             [high, low, ..] if *first == b'%' => hex(*high).zip(hex(*low)),
             _ => None,
         };
-        match escaped {
-            Some((high, low)) => {
-                bytes.push(high << 4 | low);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
+        if let Some((high, low)) = escaped {
+            bytes.push(high << 4 | low);
+            rest = &after[2..];
+        } else {
+            bytes.push(*first);
+            rest = after;
         }
     }
     let text = String::from_utf8_lossy(&bytes).to_lowercase();
@@ -201,4 +198,31 @@ fn plain(uri: Node<'_>) -> Option<Box<str>> {
 
 fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_json::{Limits, Tape};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(uri: &str, expected: Option<&str>) {
+        let text = serde_json::to_string(uri).unwrap();
+        let mut tape = Tape::new();
+        let document = tape.parse(text.as_bytes(), Limits::default()).unwrap();
+        assert_eq!(plain(document.root()).as_deref(), expected);
+    }
+
+    #[test]
+    fn spelling_does_not_matter() {
+        check("https://Example.com/A%20b/", Some("https://example.com/a b"));
+        check("file:///", Some("file:"));
+        check("x:%C3%A5%c3%a5", Some("x:\u{e5}\u{e5}"));
+        check("x:%", Some("x:%"));
+        check("x:%4", Some("x:%4"));
+        check("x:%zz%41", Some("x:%zza"));
+        check("x:%ff", Some("x:\u{fffd}"));
+        check(&"x".repeat(3000), None);
+    }
 }

@@ -14,7 +14,6 @@ use crate::{Engine, rules::contract::Contract};
 pub(crate) struct StatedSchema {
     /// Absent if there was no room for it: it was stated, but nobody can be held to it.
     text: Option<Box<str>>,
-    digest: u64,
     revision: Revision,
     #[serde(skip)]
     contract: OnceLock<Contract>,
@@ -31,12 +30,17 @@ impl StatedSchema {
             }),
             None => None,
         };
-        StatedSchema { text, digest: digest(raw), revision, contract: OnceLock::new() }
+        StatedSchema { text, revision, contract: OnceLock::new() }
     }
 
-    /// Stands for its text.
-    pub(crate) fn digest(&self) -> u64 {
-        self.digest
+    /// Stands for its text, if that was kept.
+    pub(crate) fn digest(&self) -> Option<u64> {
+        self.text.as_ref().map(|text| digest(text.as_bytes()))
+    }
+
+    /// Whether both are known to be the same.
+    pub(crate) fn equals(&self, other: &StatedSchema) -> bool {
+        self.text.is_some() && self.text == other.text
     }
 
     pub(crate) fn contract(&self, engine: &Engine) -> &Contract {
