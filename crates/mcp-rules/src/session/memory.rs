@@ -76,7 +76,13 @@ impl Memory {
     }
 
     /// Takes in a request or notification, after it was judged.
-    pub(super) fn take_in_call(&mut self, event: &Event<'_>, mut asked: Asked, limits: &Limits) {
+    pub(super) fn take_in_call(
+        &mut self,
+        event: &Event<'_>,
+        mut asked: Asked,
+        in_session: bool,
+        limits: &Limits,
+    ) {
         let declared = event
             .meta()
             .filter(|_| event.is_modern() && event.from == Side::Client)
@@ -117,7 +123,7 @@ impl Memory {
             self.requests.insert(event.from, id.clone(), request, limits);
         }
         self.listings.take_in(event, limits);
-        self.lifecycle.take_in(event);
+        self.lifecycle.take_in(event, in_session);
     }
 
     /// Takes in an answer, after it was judged.
@@ -139,7 +145,7 @@ impl Memory {
             _ => {}
         }
         self.listings.take_in(event, limits);
-        self.lifecycle.take_in(event);
+        self.lifecycle.take_in(event, false);
     }
 
     fn note_capabilities(&mut self, node: Node<'_>, event: &Event<'_>) -> Capabilities {

@@ -235,7 +235,8 @@ impl Session {
         };
         let mut asked = Asked::default();
         self.judge(engine, &event, &mut asked, &mut context);
-        self.memory.take_in_call(&event, asked, &engine.settings().limits);
+        let in_session = self.http.as_ref().is_some_and(|http| http.is_in_session(at.stream));
+        self.memory.take_in_call(&event, asked, in_session, &engine.settings().limits);
         self.apply(&mut context.notes);
         context.extensible = self.memory.is_extensible();
         context

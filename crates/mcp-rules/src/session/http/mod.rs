@@ -71,6 +71,14 @@ impl Http {
         id.is_some_and(|id| self.sessions.is_current(id))
     }
 
+    /// Whether the request of this exchange belongs to a session that was begun before.
+    pub(crate) fn is_in_session(&self, stream: Option<u64>) -> bool {
+        let exchange = stream.and_then(|number| self.exchange(number));
+        exchange.is_some_and(|exchange| {
+            !exchange.seen || exchange.session_id.is_some() || exchange.names_version
+        })
+    }
+
     /// A client's request comes in: makes room for what is to be known about it.
     pub(super) fn open(&mut self, event: &HttpEvent<'_>, capacity: usize) {
         let exchange = Exchange::open(event);
