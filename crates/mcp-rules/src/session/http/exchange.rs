@@ -3,7 +3,7 @@ use mcp_json::Node;
 use mcp_jsonrpc::{Envelope, MessageKind};
 use serde::{Deserialize, Serialize};
 
-use super::{HttpEvent, Part, auth, headers, requests, responses, streams};
+use super::{HttpEvent, Part, auth, headers, legacy_sse, requests, responses, sessions, streams};
 use crate::session::Moment;
 
 /// Messages of one POST that are kept.
@@ -36,6 +36,8 @@ pub(crate) struct Exchange {
     pub(crate) ended: bool,
     pub(crate) request: requests::Seen,
     pub(crate) headers: headers::Seen,
+    pub(crate) session: sessions::Seen,
+    pub(crate) legacy_sse: legacy_sse::Seen,
     pub(crate) response: responses::Seen,
     pub(crate) stream: streams::Seen,
     pub(crate) auth: auth::Seen,
