@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::{
     Capabilities, Moment, elicitation, inputs, logging, modern, pagination, progress, prompts,
-    resources, sampling, subscriptions, tasks, tools,
+    resources, sampling, tasks, tools,
 };
 
 /// A request: open, or (for a while) answered.
@@ -100,7 +100,6 @@ pub(crate) struct Asked {
     pub(crate) task: Option<Box<tasks::Asked>>,
     pub(crate) modern: Option<Box<modern::Asked>>,
     pub(crate) input: Option<Box<inputs::Asked>>,
-    pub(crate) listen: Option<Box<subscriptions::Asked>>,
 }
 
 /// Whether `id` is one that a counter begins with: the session is then seen from its start.

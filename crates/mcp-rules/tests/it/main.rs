@@ -4,6 +4,7 @@ mod catalogue;
 mod features;
 mod laws;
 mod limits;
+mod modern;
 mod observe;
 mod profiles;
 mod sessions;
