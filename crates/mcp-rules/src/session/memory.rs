@@ -38,6 +38,7 @@ impl Memory {
             requests: &self.requests,
             listings: &self.listings,
             http,
+            unreadable: self.unreadable,
         }
     }
 
