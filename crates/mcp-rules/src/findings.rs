@@ -178,6 +178,12 @@ impl Fault {
         self
     }
 
+    /// What to do if nothing more precise is known.
+    pub(crate) fn or_help(mut self, help: &str) -> Fault {
+        self.help.get_or_insert_with(|| help.to_owned());
+        self
+    }
+
     pub(crate) fn schema(mut self, schema: SchemaFault) -> Fault {
         self.schema = Some(schema);
         self

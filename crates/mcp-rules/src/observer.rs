@@ -85,6 +85,11 @@ impl<'e> Observer<'e> {
         }
     }
 
+    /// The sessions of the file, to be looked at, saved or replaced by saved ones.
+    pub fn sessions_mut(&mut self) -> impl Iterator<Item = (&[u8], &mut Session)> {
+        self.conversations.iter_mut()
+    }
+
     /// How many messages were seen.
     pub fn messages(&self) -> u64 {
         self.messages

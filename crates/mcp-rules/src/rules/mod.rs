@@ -24,6 +24,7 @@ macro_rules! rules {
 pub(crate) mod caching;
 pub(crate) mod completion;
 pub(crate) mod content;
+pub(crate) mod contract;
 pub(crate) mod elicitation;
 pub(crate) mod error_code;
 pub(crate) mod features;

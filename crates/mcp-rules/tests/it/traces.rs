@@ -11,11 +11,11 @@ use mcp_rules::{Level, Origin, Setting, Settings, Severity};
 
 use crate::observe::observe;
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces")
 }
 
-fn traces(below: &Path) -> Vec<PathBuf> {
+pub(crate) fn traces(below: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut entries: Vec<_> = fs::read_dir(below)
         .expect("a readable folder")
@@ -53,7 +53,7 @@ fn expectations(text: &str) -> BTreeMap<u64, Vec<String>> {
 }
 
 /// A rule that is off by default is on in its own folder.
-fn settings_for(trace: &Path) -> Settings {
+pub(crate) fn settings_for(trace: &Path) -> Settings {
     let mut settings = Settings::default();
     let folder = trace.parent().and_then(Path::file_name).and_then(|name| name.to_str());
     if let Some(rule) = folder.and_then(mcp_rules::rule)

@@ -94,7 +94,8 @@ fn rules(value: &Value<'_>, faults: &mut Faults) -> BTreeMap<String, Setting> {
 }
 
 fn limits(value: &Value<'_>, faults: &mut Faults) -> Limits {
-    const KEYS: [&str; 6] = ["batch", "depth", "findings", "message_bytes", "pending", "sessions"];
+    const KEYS: [&str; 7] =
+        ["batch", "depth", "findings", "message_bytes", "pending", "remembered", "sessions"];
     let mut limits = Limits::default();
     let Some(table) = keep(table(value), faults) else {
         return limits;
@@ -105,6 +106,7 @@ fn limits(value: &Value<'_>, faults: &mut Faults) -> Limits {
             "depth" => &mut limits.depth,
             "batch" => &mut limits.batch,
             "pending" => &mut limits.pending,
+            "remembered" => &mut limits.remembered,
             "sessions" => &mut limits.sessions,
             "findings" => &mut limits.findings,
             unknown => {

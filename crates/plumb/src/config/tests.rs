@@ -88,7 +88,7 @@ fn unknown_keys_are_refused_at_every_level() {
     );
     check_faults(
         "[limits]\nzzz = 3",
-        "plumb.toml:2:1: unknown key `zzz` (use one of: batch, depth, findings, message_bytes, pending, sessions)",
+        "plumb.toml:2:1: unknown key `zzz` (use one of: batch, depth, findings, message_bytes, pending, remembered, sessions)",
     );
 }
 
