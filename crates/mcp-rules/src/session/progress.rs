@@ -132,7 +132,7 @@ impl Progress {
 impl Tokens {
     /// Whether another request of `asker`, or what became of it, still uses the token. A request
     /// with the same id is another matter.
-    fn is_taken(&self, token: &RequestId, id: &RequestId, asker: Side, known: &Known<'_>) -> bool {
+    fn is_in_use(&self, token: &RequestId, id: &RequestId, asker: Side, known: &Known<'_>) -> bool {
         let Some(earlier) = self.by_token.get(token) else { return false };
         match earlier.life {
             Life::Request => known.requests.open(asker, &earlier.request).is_some_and(|open| {
@@ -154,12 +154,12 @@ impl Tokens {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        let taken = self.is_taken(token, id, event.from, known);
-        if taken && let Some(earlier) = self.by_token.get(token) {
+        let in_use = self.is_in_use(token, id, event.from, known);
+        if in_use && let Some(earlier) = self.by_token.get(token) {
             notes.note(earlier.reused(token).at(node.span()));
         }
         // Of two requests with one token nobody can tell which one is reported on.
-        let life = if taken { Life::Unsure } else { Life::Request };
+        let life = if in_use { Life::Unsure } else { Life::Request };
         let begun = Token { request: id.clone(), at: event.at, life, last: None };
         self.by_token.insert(token.clone(), begun, known.limits.remembered);
     }
@@ -199,6 +199,9 @@ impl Tokens {
             }
             return;
         };
+        if event.is_modern() && event.at.stream != entry.at.stream {
+            return; // Whatever is wrong with it, it stands on another request's stream.
+        }
         match entry.life {
             Life::Over(end) if end.surely_before(event.at) => {
                 notes.note(

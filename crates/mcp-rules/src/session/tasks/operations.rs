@@ -1,5 +1,6 @@
 //! Requests about tasks, and what answers and notifications say about them.
 
+use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -41,6 +42,23 @@ fn needed(method: &str) -> Option<Flag> {
     }
 }
 
+/// Whether the receiver offers what it is asked for, as far as anybody knows.
+fn check_declared(flag: Flag, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> bool {
+    let owner = event.from.other();
+    let Some(declared) = known.capabilities(owner, event) else { return true };
+    if declared.has(flag) {
+        return true;
+    }
+    let message = format!("the {owner} did not declare `{}`", flag.path());
+    notes.note(
+        Fault::new(&CAPABILITY_UNDECLARED, message)
+            .at(method_span(event))
+            .related(declared.at.line, "the capabilities were declared here")
+            .help("look at the peer's capabilities before using tasks"),
+    );
+    false
+}
+
 impl Tasks {
     /// Judges a request about tasks of the other side.
     pub(super) fn judge_operation(
@@ -51,51 +69,31 @@ impl Tasks {
         notes: &mut Notes,
     ) {
         let Some(flag) = needed(event.name) else { return };
-        let owner = event.from.other();
-        let undeclared = known.capabilities(owner, event).filter(|declared| !declared.has(flag));
-        if let Some(declared) = undeclared {
-            let message = format!("the {owner} did not declare `{}`", flag.path());
-            notes.note(
-                Fault::new(&CAPABILITY_UNDECLARED, message)
-                    .at(method_span(event))
-                    .related(declared.at.line, "the capabilities were declared here")
-                    .help("look at the peer's capabilities before using tasks"),
-            );
-        }
+        let declared = check_declared(flag, event, known, notes);
         if event.name != "tasks/list" {
             check_redundant(event, notes);
         }
+        let owner = event.from.other();
         let id = event.params().and_then(|params| params.get("taskId")?.as_str());
         let sent = self.now;
-        let forgot = self.of(owner).forgot();
-        let task = id.as_deref().and_then(|id| self.of_mut(owner).get_mut(id));
-        let is_result = event.name == "tasks/result";
-        let subject = Subject {
-            sent,
-            unknown: id.is_some()
-                && task.is_none()
-                && undeclared.is_none()
-                && known.from_start
-                && !forgot,
-            end: task
-                .as_ref()
-                .and_then(|task| task.end())
-                .map(|end| (end.status, end.stamp.at.line)),
-            original: task.as_ref().filter(|_| is_result).and_then(|task| task.original),
-            id: id.map(|id| id.as_ref().into()),
-        };
-        if let Some(task) = task {
-            if is_result && let Some(original) = &task.asked {
-                // The rules about the original request's result find here what they need.
-                asked.tool_call.clone_from(&original.tool_call);
-                asked.sampling.clone_from(&original.sampling);
-                asked.elicitation.clone_from(&original.elicitation);
-            }
-            if event.name == "tasks/get" {
-                task.poll(event, notes);
-            }
+        let tasks = self.of_mut(owner);
+        let all_known = declared && known.from_start && !tasks.forgot();
+        let mut task = id.as_deref().and_then(|id| tasks.get_mut(id));
+        if event.name == "tasks/get"
+            && let Some(task) = &mut task
+        {
+            task.poll(event, notes);
         }
-        asked.task = Some(Box::new(Asked::Operation(subject)));
+        let task = task.as_deref();
+        let is_result = event.name == "tasks/result";
+        let end = task.and_then(Task::end);
+        asked.task = Some(Box::new(Asked::Operation(Subject {
+            sent,
+            unknown: all_known && task.is_none(),
+            end: end.map(|end| (end.status, end.stamp.at.line)),
+            original: task.filter(|_| is_result).and_then(|task| task.original),
+            id: id.map(|id| id.as_ref().into()),
+        })));
     }
 
     pub(super) fn judge_notification(
@@ -275,7 +273,7 @@ impl Task {
 
     /// Remembers how often the owner wants to be asked.
     pub(super) fn note_interval(&mut self, report: &Report<'_>) {
-        self.polled.interval = report.node.get("pollInterval").and_then(|node| node.as_i64());
+        self.polled.interval = report.node.get("pollInterval").and_then(Node::as_i64);
     }
 
     fn poll(&mut self, event: &Event<'_>, notes: &mut Notes) {

@@ -1,5 +1,7 @@
 //! What `tasks/result` brings. Whether it has the right shape is judged with the payload.
 
+use mcp_json::Node;
+
 use super::{
     META_RELATED, RELATED_MISSING, Status, Tasks,
     operations::{Subject, completed_with_error},
@@ -7,7 +9,7 @@ use super::{
 };
 use crate::{
     findings::Fault,
-    session::{Event, Notes},
+    session::{Event, Known, Notes, elicitation, sampling},
 };
 
 impl Tasks {
@@ -15,6 +17,7 @@ impl Tasks {
         &mut self,
         subject: &Subject,
         event: &Event<'_>,
+        known: &Known<'_>,
         notes: &mut Notes,
     ) {
         let (Some(id), Some(result)) = (&subject.id, event.result()) else { return };
@@ -34,6 +37,12 @@ impl Tasks {
             );
             is_error = false;
         }
+        if let Some(asked) = &task.sampling {
+            sampling::check_answer(asked, result, "/result", known, notes);
+        }
+        if let Some(asked) = &task.elicitation {
+            elicitation::check_answer(asked, result, "/result", known, notes);
+        }
         task.delivered = Some(Delivered { stamp, is_error });
     }
 }
@@ -45,7 +54,7 @@ fn check_related(id: &str, event: &Event<'_>, notes: &mut Notes) {
     if named.is_some_and(|named| named.str_eq(id)) {
         return;
     }
-    let message = match named.and_then(|named| named.as_str()) {
+    let message = match named.and_then(Node::as_str) {
         Some(other) => format!("the result is said to be of task `{other}`, not of `{id}`"),
         None => format!("the result does not say that it is of task `{id}`"),
     };

@@ -27,17 +27,18 @@ impl<'a> Report<'a> {
     }
 }
 
-/// The task that an answer creates. One that was not asked for must look like one.
+/// The task that an answer creates. Where none was asked for, the answer must be nothing else.
 pub(in crate::session) fn created<'a>(event: &Event<'a>) -> Option<Report<'a>> {
     if event.revision != Revision::V2025_11_25 {
         return None;
     }
     let request = event.answered()?;
-    let report = Report::of(event.result()?.get("task")?)?;
-    let wanted =
-        request.task && request.method().is_some_and(|method| method.task_result.is_some());
-    let complete = report.status.is_some() && report.node.get("createdAt").is_some();
-    (wanted || complete).then_some(report)
+    let result = event.result()?;
+    let report = Report::of(result.get("task")?)?;
+    let wanted = request.task && request.method()?.task_result.is_some();
+    let nothing_else =
+        || result.members().all(|(name, _)| name.str_eq("task") || name.str_eq("_meta"));
+    (wanted || nothing_else()).then_some(report)
 }
 
 /// What a message says about tasks that were made before.

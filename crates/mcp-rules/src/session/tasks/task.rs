@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Status;
-use crate::session::{Asked as AskedParts, MethodRef, Moment};
+use crate::session::{MethodRef, Moment, elicitation, sampling};
 
 /// What is remembered of a task.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -10,8 +10,9 @@ pub(crate) struct Task {
     pub(super) created: Option<Moment>,
     /// The method of the request that it came from.
     pub(super) original: Option<MethodRef>,
-    /// What is remembered of that request, for its result, which comes later.
-    pub(super) asked: Option<Box<AskedParts>>,
+    /// What that request asked for, to hold its result to it when that comes.
+    pub(super) sampling: Option<Box<sampling::Asked>>,
+    pub(super) elicitation: Option<Box<elicitation::Asked>>,
     /// The last status that was reported.
     pub(super) status: Option<Reported>,
     /// The result that `tasks/result` brought.
