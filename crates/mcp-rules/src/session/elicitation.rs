@@ -75,7 +75,9 @@ impl Elicitation {
                 }
                 asked.elicitation = Some(Box::new(ask));
             }
-            ("elicitation/create", None) if event.is_answer() => check_create(event, known, notes),
+            ("elicitation/create" | "tasks/result", None) if event.is_answer() => {
+                follow_answer(event, known, notes);
+            }
             ("notifications/elicitation/complete", Some(params)) if event.is_notification() => {
                 self.check_complete(params, event, known, notes);
             }
@@ -188,10 +190,11 @@ impl Asked {
     }
 }
 
-fn check_create(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+/// The answer to a request, or what the task has come to that was made of one.
+fn follow_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let Some(request) = event.answered() else { return };
     let Some(asked) = &request.asked.elicitation else { return };
-    if check_mode(asked, event, known, notes) {
+    if event.name == "elicitation/create" && check_mode(asked, event, known, notes) {
         return;
     }
     let Some(result) = event.result() else { return };

@@ -157,7 +157,7 @@ fn is_for_one_caller(event: &Event<'_>, page: Node<'_>) -> bool {
 }
 
 /// Something that a server lists.
-trait Listed: Sized {
+pub(crate) trait Listed: Sized {
     /// The member of a result that holds a page.
     const MEMBER: &'static str;
     /// The member of an entry that identifies it.

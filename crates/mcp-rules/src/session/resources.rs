@@ -184,15 +184,12 @@ fn plain(uri: Node<'_>) -> Option<Box<str>> {
             [high, low, ..] if *first == b'%' => hex(*high).zip(hex(*low)),
             _ => None,
         };
-        match escaped {
-            Some((high, low)) => {
-                bytes.push(high << 4 | low);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
+        if let Some((high, low)) = escaped {
+            bytes.push(high << 4 | low);
+            rest = &after[2..];
+        } else {
+            bytes.push(*first);
+            rest = after;
         }
     }
     let text = String::from_utf8_lossy(&bytes).to_lowercase();

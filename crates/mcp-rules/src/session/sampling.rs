@@ -69,19 +69,15 @@ impl Sampling {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if event.name != "sampling/createMessage" || !WITH_TOOLS.contains(event.revision) {
+        if !WITH_TOOLS.contains(event.revision) {
             return;
         }
-        match (event.params(), event.answered(), event.result()) {
-            (Some(params), _, _) if event.request().is_some() => {
+        match (event.name, event.params()) {
+            ("sampling/createMessage", Some(params)) if event.request().is_some() => {
                 asked.sampling = Some(Box::new(Asked::of(params, event, known)));
             }
-            (_, Some(request), Some(result)) => {
-                let Some(asked) = &request.asked.sampling else { return };
-                check_not_rejected(asked, result, event, known, notes);
-                if !(request.task && result.get("task").is_some()) {
-                    check_answer(asked, result, "/result", known, notes);
-                }
+            ("sampling/createMessage" | "tasks/result", None) if event.is_answer() => {
+                follow_answer(event, known, notes);
             }
             _ => {}
         }
@@ -122,6 +118,20 @@ impl Asked {
             more_tools: tools.is_some_and(|tools| tools.len() > MAX_TOOLS),
             uses_tools: tools.or(choice).is_some(),
         }
+    }
+}
+
+/// The answer to a request, or what the task has come to that was made of one.
+fn follow_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+    let (Some(request), Some(result)) = (event.answered(), event.result()) else {
+        return;
+    };
+    let Some(asked) = &request.asked.sampling else { return };
+    if event.name == "sampling/createMessage" {
+        check_not_rejected(asked, result, event, known, notes);
+    }
+    if !(request.task && result.get("task").is_some()) {
+        check_answer(asked, result, "/result", known, notes);
     }
 }
 

@@ -7,9 +7,7 @@ use mcp_json::Node;
 use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Asked as AskedParts, Bounded, Event, Known, Notes, digest::digest, stated_schema::StatedSchema,
-};
+use super::{Asked as AskedParts, Event, Known, Notes, stated_schema::StatedSchema};
 use crate::{
     Level,
     findings::Fault,
@@ -33,8 +31,6 @@ const LONGEST_NAME: usize = 1024;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Tools {
     order: order::Order,
-    /// The calls that run as tasks (2025-11-25), by what stands for the task's id.
-    tasks: Bounded<u64, Asked>,
 }
 
 /// What is remembered of a call of a listed tool, until its result comes, be it through a task.
@@ -61,42 +57,12 @@ impl Tools {
             "tools/call" if event.request().is_some() => {
                 asked.tool_call = check_call(event, known, notes).map(Box::new);
             }
-            "tools/call" if event.is_answer() => self.follow_answer(event, known, notes),
-            "tasks/result" if event.request().is_some() => {
-                let task = event.params().and_then(|params| task_id(params));
-                let call = task.and_then(|task| self.tasks.get(&task));
-                asked.tool_call = call.cloned().map(Box::new);
-            }
+            "tools/call" if event.is_answer() => check_answer(event, known, notes),
+            // What was asked is that of the call: the task hands it on.
             "tasks/result" if event.is_answer() => check_task_result(event, known, notes),
             "tools/list" if event.is_answer() => self.order.follow(event, known, notes),
             _ => {}
         }
-    }
-
-    /// The answer to a call.
-    fn follow_answer(&mut self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
-        let (Some(request), Some(result)) = (event.answered(), event.result()) else {
-            return;
-        };
-        let Some(call) = &request.asked.tool_call else { return };
-        if let Some(task) = result.get("task").filter(|_| request.task) {
-            if let Some(id) = task_id(task) {
-                self.tasks.insert(id, (**call).clone(), known.limits.remembered);
-            }
-            return;
-        }
-        if call.is_invalid && is_success(result) {
-            notes.note(
-                Fault::new(
-                    &ARGUMENTS_INVALID_ACCEPTED,
-                    format!("the arguments broke the `inputSchema` of `{}`", call.name),
-                )
-                .at(result.span())
-                .related(request.at.line, "the call was here")
-                .help("answer with `isError: true`, or let the schema say what is accepted"),
-            );
-        }
-        check_structured(call, result, event, known, notes);
     }
 
     /// The session has ended.
@@ -147,17 +113,36 @@ fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option
     })
 }
 
+/// The answer to a call.
+fn check_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+    let (Some(request), Some(result)) = (event.answered(), event.result()) else {
+        return;
+    };
+    let Some(call) = &request.asked.tool_call else { return };
+    let is_task = request.task && result.get("task").is_some();
+    if is_task || !is_success(result) {
+        return;
+    }
+    if call.is_invalid {
+        notes.note(
+            Fault::new(
+                &ARGUMENTS_INVALID_ACCEPTED,
+                format!("the arguments broke the `inputSchema` of `{}`", call.name),
+            )
+            .at(result.span())
+            .related(request.at.line, "the call was here")
+            .help("answer with `isError: true`, or let the schema say what is accepted"),
+        );
+    }
+    check_structured(call, result, event, known, notes);
+}
+
 /// The result that a task has come to.
 fn check_task_result(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let call = event.answered().and_then(|request| request.asked.tool_call.as_ref());
     if let (Some(call), Some(result)) = (call, event.result()) {
         check_structured(call, result, event, known, notes);
     }
-}
-
-/// Stands for the id of a task.
-fn task_id(node: Node<'_>) -> Option<u64> {
-    Some(digest(&node.get("taskId")?.str_bytes()?))
 }
 
 /// The structured content of the result of a call, whichever way it came.
