@@ -11,7 +11,9 @@ use super::{
 use crate::{
     Severity,
     findings::Fault,
-    session::{Event, Flag, Known, Name, Notes, Request, listings::TaskSupport},
+    session::{
+        Asked as AskedParts, Event, Flag, Known, Name, Notes, Request, listings::TaskSupport,
+    },
 };
 
 /// Errors that turn down a call which has to be a task: the one for tools, and the one that
@@ -124,6 +126,16 @@ pub(super) fn judge_answer(request: &Request, event: &Event<'_>, notes: &mut Not
     }
 }
 
+/// The part of what is remembered of a request that rules about its result need.
+fn for_the_result(asked: &AskedParts) -> AskedParts {
+    AskedParts {
+        tool_call: asked.tool_call.clone(),
+        sampling: asked.sampling.clone(),
+        elicitation: asked.elicitation.clone(),
+        ..AskedParts::default()
+    }
+}
+
 impl Tasks {
     /// A task comes into being.
     pub(super) fn create(
@@ -161,8 +173,7 @@ impl Tasks {
                 Name::Known(method) => Some(method),
                 Name::Other(_) => None,
             },
-            sampling: request.asked.sampling.clone(),
-            elicitation: request.asked.elicitation.clone(),
+            asked: Some(Box::new(for_the_result(&request.asked))),
             status: new.status.map(|status| Reported { status, stamp }),
             ..Task::default()
         };

@@ -168,7 +168,7 @@ impl Tasks {
         }
         let Some(subject) = operation(request) else { return };
         match event.name {
-            "tasks/result" => self.judge_outcome(subject, event, known, notes),
+            "tasks/result" => self.judge_outcome(subject, event, notes),
             "tasks/cancel" => self.judge_cancelled(subject, event, known, notes),
             _ => self.judge_reports(subject.sent, event, known, notes),
         }

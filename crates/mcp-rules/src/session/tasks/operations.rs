@@ -86,6 +86,12 @@ impl Tasks {
         }
         let task = task.as_deref();
         let is_result = event.name == "tasks/result";
+        if let Some(original) = task.filter(|_| is_result).and_then(|task| task.asked.as_ref()) {
+            // The rules about results of the original request find here what they need.
+            asked.tool_call.clone_from(&original.tool_call);
+            asked.sampling.clone_from(&original.sampling);
+            asked.elicitation.clone_from(&original.elicitation);
+        }
         let end = task.and_then(Task::end);
         asked.task = Some(Box::new(Asked::Operation(Subject {
             sent,

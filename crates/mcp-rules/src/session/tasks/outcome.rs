@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     findings::Fault,
-    session::{Event, Known, Notes, elicitation, sampling},
+    session::{Event, Notes},
 };
 
 impl Tasks {
@@ -17,7 +17,6 @@ impl Tasks {
         &mut self,
         subject: &Subject,
         event: &Event<'_>,
-        known: &Known<'_>,
         notes: &mut Notes,
     ) {
         let (Some(id), Some(result)) = (&subject.id, event.result()) else { return };
@@ -36,12 +35,6 @@ impl Tasks {
                     .related(reported.stamp.at.line, "the status was reported here"),
             );
             is_error = false;
-        }
-        if let Some(asked) = &task.sampling {
-            sampling::check_answer(asked, result, "/result", known, notes);
-        }
-        if let Some(asked) = &task.elicitation {
-            elicitation::check_answer(asked, result, "/result", known, notes);
         }
         task.delivered = Some(Delivered { stamp, is_error });
     }

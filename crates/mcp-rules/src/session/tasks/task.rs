@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Status;
-use crate::session::{MethodRef, Moment, elicitation, sampling};
+use crate::session::{Asked as AskedParts, MethodRef, Moment};
 
 /// What is remembered of a task.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -10,9 +10,8 @@ pub(crate) struct Task {
     pub(super) created: Option<Moment>,
     /// The method of the request that it came from.
     pub(super) original: Option<MethodRef>,
-    /// What that request asked for, to hold its result to it when that comes.
-    pub(super) sampling: Option<Box<sampling::Asked>>,
-    pub(super) elicitation: Option<Box<elicitation::Asked>>,
+    /// What is remembered of that request, to hold its result to it when that comes.
+    pub(super) asked: Option<Box<AskedParts>>,
     /// The last status that was reported.
     pub(super) status: Option<Reported>,
     /// The result that `tasks/result` brought.
