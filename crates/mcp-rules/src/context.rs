@@ -53,6 +53,9 @@ pub struct Answered {
     pub task: bool,
     /// Whether it declared extensions, whose result types no revision lists.
     pub extensions: bool,
+    /// For `tasks/result`: the method of the request that the task came from, whose result it
+    /// must bring.
+    pub original: Option<&'static Method>,
 }
 
 /// What is known about a message that is judged by itself.
@@ -70,7 +73,12 @@ pub struct Alone {
 impl Alone {
     pub(crate) fn context(self, envelope: &Envelope<'_>) -> Context {
         let name = envelope.method.and_then(Node::str_bytes);
-        let answered = |method| Answered { method: Some(method), task: false, extensions: false };
+        let answered = |method| Answered {
+            method: Some(method),
+            task: false,
+            extensions: false,
+            original: None,
+        };
         let forbidden = self.revision.era() == Era::Modern
             && match envelope.kind() {
                 Some(MessageKind::Request) => self.from == Some(Side::Server),

@@ -127,9 +127,17 @@ pub(crate) struct Known<'s> {
     /// Since when the server is known to speak a revision without a handshake.
     pub(crate) modern_server: Option<Moment>,
     pub(crate) http: Option<&'s Http>,
+    /// Whether that side has sent something unreadable, by `Side as usize`.
+    pub(super) unreadable: [bool; 2],
 }
 
 impl<'s> Known<'s> {
+    /// Whether `side` has sent something that could not be read. Whatever it seems never to have
+    /// sent may have been in there.
+    pub(crate) fn sent_unreadable(&self, side: Side) -> bool {
+        self.unreadable[side as usize]
+    }
+
     /// What `side` has declared as far as the message at hand is concerned; `None` if that is not
     /// known, and then nothing is to be held against anybody.
     ///

@@ -91,7 +91,7 @@ fn duplicate() -> Fault {
 }
 
 /// The id as it looks after a conversion between text and number.
-fn converted(id: &RequestId) -> Option<RequestId> {
+pub(super) fn converted(id: &RequestId) -> Option<RequestId> {
     match (id.as_i64(), id.as_str()) {
         (Some(number), _) => Some(RequestId::from(number.to_string().as_str())),
         (None, Some(text)) => RequestId::from_integer_literal(text),

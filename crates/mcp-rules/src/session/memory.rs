@@ -41,6 +41,7 @@ impl Memory {
             listings: &self.listings,
             modern_server: self.modern_server,
             http,
+            unreadable: self.unreadable,
         }
     }
 

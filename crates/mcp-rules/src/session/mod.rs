@@ -270,6 +270,7 @@ impl Session {
                 method: request.method(),
                 task: request.task,
                 extensions: request.extensions,
+                original: tasks::original(request),
             });
         } else {
             self.unmatched_results += u64::from(envelope.result.is_some() && id.is_some());
