@@ -352,6 +352,9 @@ impl Session {
         for (asker, id) in notes.take_closed() {
             self.memory.requests.take(asker, &id);
         }
+        for (asker, id) in notes.take_repeated() {
+            self.memory.requests.repeat(asker, &id);
+        }
     }
 
     /// The conversation has ended.

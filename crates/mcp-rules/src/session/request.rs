@@ -9,6 +9,7 @@ use super::{
 
 /// A request: open, or (for a while) answered.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, none of them a state")]
 pub(crate) struct Request {
     pub(crate) at: Moment,
     /// Position among the requests of its side.
@@ -23,6 +24,8 @@ pub(crate) struct Request {
     pub(crate) extensions: bool,
     pub(crate) cancelled: Option<Moment>,
     pub(crate) answered: Option<Moment>,
+    /// Whether it was delivered more than once, and may be answered as often.
+    pub(crate) repeated: bool,
     /// What the client declared in the request itself (2026-07-28).
     pub(crate) declared: Option<Box<Capabilities>>,
     pub(crate) asked: Asked,
