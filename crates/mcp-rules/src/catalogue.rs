@@ -4,12 +4,12 @@ use crate::{
     Meta,
     rules::{
         caching, completion, content, elicitation, error_code, framing, icons, input_required,
-        json, jsonrpc, logging, meta, payload, progress, prompts, resources, roots, sampling,
-        stateless, tasks, tool_schema, tools, x_mcp_header,
+        json, jsonrpc, logging, meta, payload, portability, progress, prompts, resources, roots,
+        sampling, stateless, tasks, tool_schema, tools, x_mcp_header,
     },
 };
 
-static FAMILIES: [&[&Meta]; 23] = [
+static FAMILIES: [&[&Meta]; 24] = [
     framing::RULES,
     json::RULES,
     jsonrpc::RULES,
@@ -33,6 +33,7 @@ static FAMILIES: [&[&Meta]; 23] = [
     tools::RULES,
     tool_schema::RULES,
     x_mcp_header::RULES,
+    portability::RULES,
 ];
 
 static CATALOGUE: LazyLock<Vec<&'static Meta>> = LazyLock::new(|| {
