@@ -85,6 +85,11 @@ impl<'e> Observer<'e> {
         }
     }
 
+    /// The sessions of the file, to be looked at, saved or replaced by saved ones.
+    pub fn sessions_mut(&mut self) -> impl Iterator<Item = (&[u8], &mut Session)> {
+        self.conversations.iter_mut()
+    }
+
     /// How many messages were seen.
     pub fn messages(&self) -> u64 {
         self.messages
@@ -350,8 +355,11 @@ impl<'e> Observer<'e> {
         let number = carried.at.line.unwrap_or_default();
         let body = Carried { body: Some(text), ..carried };
         let session = &self.conversations.named(name, self.engine, self.origin).session;
+        // Metadata and tokens are JSON too: only what answers a message is meant as one.
         let of_mcp = record.from == Side::Server
-            && session.exchange(line.exchange()).is_none_or(|exchange| !exchange.posted.is_empty());
+            && session
+                .exchange(line.exchange())
+                .is_some_and(|exchange| !exchange.posted.is_empty());
         if matches!(record.content, Content::Body(_)) && !of_mcp {
             self.follow_carried(body, name, line, text, judged);
             return;

@@ -24,11 +24,13 @@ macro_rules! rules {
 pub(crate) mod caching;
 pub(crate) mod completion;
 pub(crate) mod content;
+pub(crate) mod contract;
 pub(crate) mod elicitation;
 pub(crate) mod error_code;
 pub(crate) mod features;
 pub(crate) mod framing;
 pub(crate) mod icons;
+pub(crate) mod initiative;
 pub(crate) mod input_required;
 pub(crate) mod json;
 pub(crate) mod jsonrpc;

@@ -6,7 +6,7 @@ use crate::observe::observe;
 
 const MODERN_META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
 const HANDSHAKE: &str = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}}
-{"from":"server","msg":{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}}
+{"from":"server","msg":{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"s","version":"1"}}}}
 {"from":"client","msg":{"jsonrpc":"2.0","method":"notifications/initialized"}}
 "#;
 
@@ -168,8 +168,9 @@ fn the_house_profile_wants_providers() {
 #[test]
 fn faults_point_at_the_byte_where_that_is_known() {
     let trace = format!(
-        "{HANDSHAKE}{}\n{}\n{}",
+        "{HANDSHAKE}{}\n{}\n{}\n{}",
         r#"{"from":"client","msg":{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"file:///a b"}}}"#,
+        r#"{"from":"server","msg":{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no"}}}"#,
         r#"{"from":"client","msg":{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"x"}}}"#,
         r#"{"from":"server","msg":{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"image","data":"UklGR*==","mimeType":"image/png"},{"type":"image","data":"aG\/\n*A==","mimeType":"image/png"}]}}}"#,
     );

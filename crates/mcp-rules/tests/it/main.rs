@@ -7,5 +7,6 @@ mod laws;
 mod limits;
 mod observe;
 mod profiles;
+mod sessions;
 mod traces;
 mod validator;

@@ -138,8 +138,8 @@ fn erlmcp_accepts_its_own_method_names() {
         ("tools/list_changed", ""),
         ("resources/updated", ""),
         ("roots/list_changed", ""),
-        ("tasks/create", r#""id":1,"#),
-        ("requests/cancel", r#""id":1,"#),
+        ("tasks/create", r#""id":2,"#),
+        ("requests/cancel", r#""id":2,"#),
     ] {
         let line = format!(
             r#"{{"from":"client","msg":{{"jsonrpc":"2.0",{id}"method":"{name}","params":{{}}}}}}"#

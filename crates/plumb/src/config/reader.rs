@@ -34,7 +34,8 @@ pub(super) fn read(text: &str) -> Result<Config, Faults> {
     if faults.is_empty() { Ok(config) } else { Err(faults) }
 }
 
-const ROOT_KEYS: [&str; 10] = [
+const ROOT_KEYS: [&str; 11] = [
+    "allowed-origins",
     "fail_on",
     "format",
     "limits",
@@ -59,6 +60,7 @@ fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
             "max_findings" => config.max_findings = keep(count(value, 0), faults),
             "schema" => config.schemas = keep(strings(value), faults).unwrap_or_default(),
             "schema_required" => config.schema_required = keep(boolean(value), faults),
+            "allowed-origins" => config.allowed_origins = origins(value, faults),
             "rules" => config.rules = rules(value, faults),
             "limits" => config.limits = limits(value, faults),
             "profiles" => config.profiles = profiles(value, faults),
@@ -93,8 +95,23 @@ fn rules(value: &Value<'_>, faults: &mut Faults) -> BTreeMap<String, Setting> {
     settings
 }
 
+fn origins(value: &Value<'_>, faults: &mut Faults) -> Vec<String> {
+    let origins = keep(strings(value), faults).unwrap_or_default();
+    for origin in &origins {
+        if !mcp_rules::is_web_origin(origin) {
+            faults.push(
+                Fault::new(value.span(), format!("`{origin}` is not a web origin")).help(
+                    "write scheme, host and port if it is unusual: `https://app.example.com`",
+                ),
+            );
+        }
+    }
+    origins
+}
+
 fn limits(value: &Value<'_>, faults: &mut Faults) -> Limits {
-    const KEYS: [&str; 6] = ["batch", "depth", "findings", "message_bytes", "pending", "sessions"];
+    const KEYS: [&str; 7] =
+        ["batch", "depth", "findings", "message_bytes", "pending", "remembered", "sessions"];
     let mut limits = Limits::default();
     let Some(table) = keep(table(value), faults) else {
         return limits;
@@ -105,6 +122,7 @@ fn limits(value: &Value<'_>, faults: &mut Faults) -> Limits {
             "depth" => &mut limits.depth,
             "batch" => &mut limits.batch,
             "pending" => &mut limits.pending,
+            "remembered" => &mut limits.remembered,
             "sessions" => &mut limits.sessions,
             "findings" => &mut limits.findings,
             unknown => {
