@@ -51,7 +51,7 @@ pub(crate) struct CheckArgs {
     /// Judge everything by this revision instead of the negotiated one
     #[arg(long, value_name = "REVISION", value_parser = revision_choice(), help_heading = RULES)]
     pub(crate) revision: Option<RevisionChoice>,
-    /// A named set of settings: spec, schema, jsonrpc, base-stack, erlmcp, or your own from plumb.toml
+    /// A named set of settings: spec, schema, jsonrpc, base-stack, erlmcp, portability, or your own from plumb.toml
     #[arg(long, value_name = "NAME", help_heading = RULES)]
     pub(crate) profile: Option<String>,
     /// Set a rule to error, warn or off; may be repeated

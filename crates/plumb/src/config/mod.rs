@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! revision = "2025-11-25"        # or "auto"
-//! profile = "house"              # spec, schema, jsonrpc, base-stack, erlmcp, or one from below
+//! profile = "house"   # spec, schema, jsonrpc, base-stack, erlmcp, portability, or one from below
 //! format = "human"
 //! fail_on = "warning"
 //! max_findings = 200
