@@ -1,15 +1,19 @@
 //! What the user typed. Parsing does no IO; [`plan`](crate::plan) says what it means.
 
+mod choices;
 mod examples;
 mod values;
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Parser, Subcommand};
 use mcp_core::{Revision, Side};
-use mcp_rules::{Layer, Meta, Setting, Severity};
+use mcp_rules::{Layer, Meta, Setting};
 
-use self::values::{layer, revision, revision_choice, rule_setting, severity, side};
+pub(crate) use self::choices::{
+    Color, FailOn, Format, MaxFindings, RevisionChoice, RulesFormat, SchemaFormat,
+};
+use self::values::{fail_on, layer, max_findings, revision, revision_choice, rule_setting, side};
 
 /// Tells whether a Model Context Protocol conversation is right, and exactly where it is not.
 #[derive(Debug, Parser)]
@@ -69,12 +73,12 @@ pub(crate) struct CheckArgs {
     /// How to report: for people, a finding per line, code scanning, test reports, workflow runs
     #[arg(long, value_name = "FORMAT", help_heading = OUTPUT)]
     pub(crate) format: Option<Format>,
-    /// Show this many findings and count the rest
-    #[arg(long, value_name = "N", help_heading = OUTPUT)]
-    pub(crate) max_findings: Option<u64>,
+    /// Show the first N findings, or `all`, and count the rest [default: depends on the format]
+    #[arg(long, value_name = "N", value_parser = max_findings, help_heading = OUTPUT)]
+    pub(crate) max_findings: Option<MaxFindings>,
     /// The least severity that makes the exit code 1 [default: error]
-    #[arg(long, value_name = "SEVERITY", value_parser = severity(), help_heading = OUTPUT)]
-    pub(crate) fail_on: Option<Severity>,
+    #[arg(long, value_name = "SEVERITY", value_parser = fail_on(), help_heading = OUTPUT)]
+    pub(crate) fail_on: Option<FailOn>,
     /// Say which schemas, which configuration and how many files are in use
     #[arg(short, long, help_heading = OUTPUT)]
     pub(crate) verbose: bool,
@@ -132,59 +136,13 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: clap_complete::Shell,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum Color {
-    #[default]
-    Auto,
-    Always,
-    Never,
-}
-
-/// How `check` reports.
-// Plain comments on the variants: doc comments would blow up the help to four lines per option.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum Format {
-    // Excerpts, reasons, a summary.
-    #[default]
-    Human,
-    // One finding per line.
-    Json,
-    // SARIF 2.1.0, for code scanning.
-    Sarif,
-    // XML, for test reports.
-    Junit,
-    // Annotations of a workflow run.
-    Github,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SchemaFormat {
-    Human,
-    Json,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RulesFormat {
-    Human,
-    Json,
-    Markdown,
-}
-
-/// Which revision to judge by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum RevisionChoice {
-    /// Whatever the conversation says.
-    #[default]
-    Auto,
-    Only(Revision),
-}
-
 const RULES: &str = "What to judge by";
 const OUTPUT: &str = "Output";
 
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
+    use mcp_rules::Severity;
 
     use super::*;
 

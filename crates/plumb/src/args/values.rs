@@ -3,9 +3,9 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mcp_core::{Revision, Side};
-use mcp_rules::{Layer, Meta, Setting, Severity};
+use mcp_rules::{Layer, Meta, Setting};
 
-use super::RevisionChoice;
+use super::{FailOn, MaxFindings, RevisionChoice};
 use crate::names;
 
 pub(super) fn revision_choice() -> impl TypedValueParser<Value = RevisionChoice> {
@@ -30,10 +30,16 @@ pub(super) fn side() -> impl TypedValueParser<Value = Side> {
         .map(|name| if name == Side::Client.as_str() { Side::Client } else { Side::Server })
 }
 
-pub(super) fn severity() -> impl TypedValueParser<Value = Severity> {
-    PossibleValuesParser::new([Severity::Warning.as_str(), Severity::Error.as_str()]).map(|name| {
-        if name == Severity::Warning.as_str() { Severity::Warning } else { Severity::Error }
-    })
+pub(super) fn fail_on() -> impl TypedValueParser<Value = FailOn> {
+    PossibleValuesParser::new(FailOn::ALL.map(FailOn::as_str))
+        .map(|name| FailOn::named(&name).unwrap_or_default())
+}
+
+pub(super) fn max_findings(text: &str) -> Result<MaxFindings, String> {
+    match text {
+        "all" => Ok(MaxFindings::All),
+        _ => text.parse().map(MaxFindings::First).map_err(|_| "use a number or `all`".to_owned()),
+    }
 }
 
 pub(super) fn rule_setting(text: &str) -> Result<(&'static Meta, Setting), String> {

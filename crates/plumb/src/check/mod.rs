@@ -2,7 +2,10 @@
 //! a renderer, in order, with memory that does not grow with the input.
 
 mod chunks;
+mod excerpts;
 mod inputs;
+mod lines;
+mod output;
 mod stream;
 mod turns;
 mod worker;
@@ -17,7 +20,9 @@ use mcp_rules::{Engine, Origin};
 
 use self::{
     inputs::{InputError, Source},
-    stream::{Output, Run, StreamError},
+    lines::Lines,
+    output::Output,
+    stream::{Run, StreamError},
 };
 use crate::{
     plan::CheckPlan,
@@ -51,11 +56,10 @@ pub(crate) fn run(plan: CheckPlan, renderer: &mut (dyn Renderer + Send)) -> io::
         engine: &engine,
         origin,
         jobs: plan.jobs,
-        max_findings: plan.max_findings,
         wants_excerpts: renderer.wants_excerpts(),
         progress: &progress,
     };
-    let mut output = Output { renderer, summary: Summary::default(), shown: 0 };
+    let mut output = Output::new(renderer, &progress, plan.shown);
     for source in &sources {
         output.summary.files += 1;
         match check_source(&run, source, &mut output) {
@@ -77,11 +81,12 @@ enum Failure {
 
 fn check_source(run: &Run<'_>, source: &Source, output: &mut Output<'_>) -> Result<(), Failure> {
     match source {
-        Source::Stdin => run.check(&Arc::from("-"), io::stdin(), output),
+        Source::Stdin => run.check(&Arc::from("-"), io::stdin(), output.file(None)),
         Source::File(path) => {
             let file = File::open(path)
                 .map_err(|error| Failure::Input(InputError::Open(path.clone(), error)))?;
-            run.check(&Arc::from(path.to_string_lossy()), file, output)
+            let lines = Lines::of(path, &file);
+            run.check(&Arc::from(path.to_string_lossy()), file, output.file(lines))
         }
     }
     .map_err(Failure::Stream)

@@ -45,7 +45,7 @@ pub(crate) fn check(args: &CheckArgs, color: Color) -> anyhow::Result<Outcome> {
     if !failures.is_empty() {
         return notes.unreadable(failures);
     }
-    Ok(if summary.has_at_least(plan.fail_on) { Outcome::Findings } else { Outcome::Clean })
+    Ok(if summary.fails(plan.fail_on) { Outcome::Findings } else { Outcome::Clean })
 }
 
 /// What is said on standard error besides findings.

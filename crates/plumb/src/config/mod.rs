@@ -4,8 +4,8 @@
 //! revision = "2025-11-25"        # or "auto"
 //! profile = "house"              # spec, schema, jsonrpc, base-stack, erlmcp, or one from below
 //! format = "human"
-//! fail_on = "warning"
-//! max_findings = 200
+//! fail_on = "warning"            # or "error", "never"
+//! max_findings = 200             # or "all"
 //! schema = ["2025-11-25=schemas/mine.json"]   # relative to this file
 //! schema_required = true
 //!
@@ -32,12 +32,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use mcp_rules::{Limits, Setting, Severity};
+use mcp_rules::{Limits, Setting};
 
 pub(crate) use fault::ConfigError;
 pub(crate) use profiles::{Profiles, ResolvedProfile};
 
-use crate::args::{Format, RevisionChoice};
+use crate::args::{FailOn, Format, MaxFindings, RevisionChoice};
 
 /// The name looked for in the working directory and its parents.
 pub(crate) const FILE_NAME: &str = "plumb.toml";
@@ -51,8 +51,8 @@ pub(crate) struct Config {
     /// Known to exist, either as one of ours or in `profiles`.
     pub(crate) profile: Option<String>,
     pub(crate) format: Option<Format>,
-    pub(crate) fail_on: Option<Severity>,
-    pub(crate) max_findings: Option<u64>,
+    pub(crate) fail_on: Option<FailOn>,
+    pub(crate) max_findings: Option<MaxFindings>,
     /// As on the command line.
     pub(crate) schemas: Vec<String>,
     pub(crate) schema_required: Option<bool>,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 use clap::ValueEnum as _;
 use mcp_core::Revision;
-use mcp_rules::{Limits, Profile, Setting, Severity};
+use mcp_rules::{Limits, Profile, Setting};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -16,7 +16,7 @@ use super::{
     profiles::{Profiles, UserProfile},
 };
 use crate::{
-    args::{Format, RevisionChoice},
+    args::{FailOn, Format, MaxFindings, RevisionChoice},
     names,
 };
 
@@ -55,8 +55,8 @@ fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
             "revision" => config.revision = keep(revision(value), faults),
             "profile" => chosen = keep(string(value), faults).zip(Some(value.span())),
             "format" => config.format = keep(format(value), faults),
-            "fail_on" => config.fail_on = keep(severity(value), faults),
-            "max_findings" => config.max_findings = keep(count(value, 0), faults),
+            "fail_on" => config.fail_on = keep(fail_on(value), faults),
+            "max_findings" => config.max_findings = keep(max_findings(value), faults),
             "schema" => config.schemas = keep(strings(value), faults).unwrap_or_default(),
             "schema_required" => config.schema_required = keep(boolean(value), faults),
             "rules" => config.rules = rules(value, faults),
@@ -218,6 +218,14 @@ fn count(value: &Value<'_>, least: u64) -> Result<u64, Fault> {
     }
 }
 
+fn max_findings(value: &Value<'_>) -> Result<MaxFindings, Fault> {
+    match value.get_ref() {
+        DeValue::String(text) if text == "all" => Ok(MaxFindings::All),
+        DeValue::Integer(_) => count(value, 0).map(MaxFindings::First),
+        _ => Err(wrong_type(value, "an integer or \"all\"")),
+    }
+}
+
 /// One of a fixed set of words.
 fn word<T>(
     value: &Value<'_>,
@@ -246,12 +254,8 @@ fn format(value: &Value<'_>) -> Result<Format, Fault> {
     word(value, "format", &known, |text| Format::from_str(text, false).ok())
 }
 
-fn severity(value: &Value<'_>) -> Result<Severity, Fault> {
-    word(value, "severity", &["warning", "error"], |text| match text {
-        "warning" => Some(Severity::Warning),
-        "error" => Some(Severity::Error),
-        _ => None,
-    })
+fn fail_on(value: &Value<'_>) -> Result<FailOn, Fault> {
+    word(value, "severity", &FailOn::ALL.map(FailOn::as_str), FailOn::named)
 }
 
 fn setting(value: &Value<'_>) -> Result<Setting, Fault> {

@@ -5,7 +5,7 @@ use mcp_core::Revision;
 use mcp_rules::{Profile, Setting, Severity};
 
 use super::{Config, ConfigError, FILE_NAME, find_upwards, reader::read};
-use crate::args::{Format, RevisionChoice};
+use crate::args::{FailOn, Format, MaxFindings, RevisionChoice};
 
 #[track_caller]
 fn check_faults(text: &str, expected: &str) {
@@ -47,8 +47,8 @@ rules = { result-invalid = "warning" }
     assert_eq!(config.revision, Some(RevisionChoice::Only(Revision::V2025_06_18)));
     assert_eq!(config.profile.as_deref(), Some("house"));
     assert_eq!(config.format, Some(Format::Json));
-    assert_eq!(config.fail_on, Some(Severity::Warning));
-    assert_eq!(config.max_findings, Some(20));
+    assert_eq!(config.fail_on, Some(FailOn::At(Severity::Warning)));
+    assert_eq!(config.max_findings, Some(MaxFindings::First(20)));
     assert_eq!(config.schemas, ["a.json", "2025-11-25=b.json"]);
     assert_eq!(config.schema_required, Some(true));
     assert_eq!(config.rules["method-unknown"], Setting::Off);
@@ -115,6 +115,10 @@ fn unknown_names_suggest_near_ones() {
         "plumb.toml:2:18: `fatal` is not a level (use one of: error, warning, off)",
     );
     check_faults(
+        "fail_on = 'nevre'",
+        "plumb.toml:1:11: `nevre` is not a severity (did you mean `never`?)",
+    );
+    check_faults(
         "format = 'xml'",
         "plumb.toml:1:10: `xml` is not a format (use one of: human, json, sarif, junit, github)",
     );
@@ -130,6 +134,10 @@ fn wrong_types_are_named() {
         "plumb.toml:1:19: expected true or false, found string",
     );
     check_faults("[limits]\ndepth = 0", "plumb.toml:2:9: expected an integer from 1 up, found 0");
+    check_faults(
+        "max_findings = 'al'",
+        "plumb.toml:1:16: expected an integer or \"all\", found string",
+    );
     check_faults("max_findings = -1", "plumb.toml:1:16: expected an integer from 0 up, found -1");
 }
 

@@ -2,12 +2,12 @@
 
 use crate::{
     report::{Counts, Summary},
-    text::counted,
+    text::{counted, grouped},
 };
 
-/// `3 errors, 1 warning in 1,204 messages (2 files)`.
+/// `3 errors, 1 warning in 1,204 messages (2 files): 1 by the client, 3 by the server`.
 pub(super) fn sentence(summary: &Summary) -> String {
-    format!("{} in {}", outcome(summary), extent(summary))
+    format!("{} in {}{}", outcome(summary), extent(summary), sides(summary))
 }
 
 /// `3 errors, 1 warning`, or `no findings`.
@@ -23,6 +23,19 @@ pub(super) fn outcome(summary: &Summary) -> String {
 pub(super) fn extent(summary: &Summary) -> String {
     let messages = counted(summary.messages, "message");
     format!("{messages} ({})", counted(summary.files, "file"))
+}
+
+/// `: 1 by the client, 3 by the server`; nothing where nobody is known to be at fault.
+pub(super) fn sides(summary: &Summary) -> String {
+    let sides = summary.by_side();
+    if sides.iter().all(|(side, count)| side.is_none() || *count == 0) {
+        return String::new();
+    }
+    let said = sides.iter().filter(|(_, count)| *count > 0).map(|(side, count)| match side {
+        Some(side) => format!("{} by the {side}", grouped(*count)),
+        None => format!("{} by an unknown side", grouped(*count)),
+    });
+    format!(": {}", said.collect::<Vec<_>>().join(", "))
 }
 
 /// `2 errors`, `1 warning` or both.
@@ -56,6 +69,9 @@ pub(super) fn remarks(summary: &Summary) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use mcp_core::Side;
+    use mcp_rules::{Finding, Severity};
+
     use super::*;
 
     #[test]
@@ -66,6 +82,18 @@ mod tests {
         assert_eq!(sentence(&summary), "1 error, 2 warnings in 1,204 messages (2 files)");
         summary.errors = 0;
         assert_eq!(outcome(&summary), "2 warnings");
+    }
+
+    #[test]
+    fn the_sides_at_fault_are_counted() {
+        let mut summary = Summary::default();
+        let rule = mcp_rules::rule("params-invalid").unwrap();
+        let mut finding = Finding::new(rule, Severity::Error, "wrong");
+        summary.add(&finding);
+        assert_eq!(sides(&summary), "");
+        finding.at_fault = Some(Side::Server);
+        (0..1200).for_each(|_| summary.add(&finding));
+        assert_eq!(sides(&summary), ": 1,200 by the server, 1 by an unknown side");
     }
 
     #[test]

@@ -29,6 +29,9 @@ fn an_error_is_exit_code_1() {
 fn a_warning_fails_only_when_asked_to() {
     place().run(&["check", "doubtful.jsonl"]).exits(0).prints("warning[id-unsafe-integer]");
     place().run(&["check", "--fail-on", "warning", "doubtful.jsonl"]).exits(1);
+    place().run(&["check", "--fail-on", "error", "doubtful.jsonl"]).exits(0);
+    place().run(&["check", "--fail-on", "never", "bad.jsonl"]).exits(0).prints("1 error");
+    place().run(&["check", "--fail-on", "never", "missing.jsonl"]).exits(2);
 }
 
 #[test]
@@ -74,6 +77,56 @@ fn findings_beyond_the_limit_are_counted() {
     let run = place.run(&["check", "--max-findings", "2", "many.jsonl"]).exits(1);
     assert_eq!(run.stdout.matches("error[params-invalid]").count(), 2);
     run.prints("5 errors in 5 messages").prints("3 findings not shown");
+}
+
+#[test]
+fn a_flood_is_cut_for_people_and_complete_for_programs() {
+    let place = Place::new()
+        .file("many.jsonl", &format!("{}{DOUBTFUL}", BAD.repeat(30)))
+        .file("more.jsonl", &BAD.repeat(11));
+    let run = place.run(&["check", "many.jsonl", "more.jsonl"]).exits(1);
+    assert_eq!(run.stdout.matches("--> many.jsonl").count(), 11);
+    assert_eq!(run.stdout.matches("--> more.jsonl").count(), 10);
+    let run = run
+        .prints("error[params-invalid] by the client: 20 more like this in many.jsonl")
+        .prints("error[params-invalid] by the client: 1 more like this in more.jsonl\n")
+        .prints("warning[id-unsafe-integer]")
+        .prints("41 errors, 1 warning in 42 messages (2 files): 42 by the client")
+        .prints("21 findings not shown");
+    assert_eq!(run.stdout.matches("--max-findings all").count(), 1);
+    let all = ["check", "--max-findings", "all", "many.jsonl", "more.jsonl"];
+    let run = place.run(&all).exits(1);
+    assert_eq!(run.stdout.matches("error[params-invalid]").count(), 41);
+    assert!(!run.stdout.contains("not shown") && !run.stdout.contains("more like this"));
+    for format in ["json", "sarif", "junit", "github"] {
+        let run = place.run(&["check", "--format", format, "many.jsonl"]).exits(1);
+        assert!(run.stdout.matches("7 is not of type").count() >= 30, "{format}");
+        assert!(!run.stdout.contains("more like this"), "{format}");
+    }
+    place.run(&["check", "--max-findings", "few"]).exits(2).complains("use a number or `all`");
+}
+
+#[test]
+fn the_side_at_fault_is_said_in_every_format() {
+    for (format, said) in [
+        ("human", "error[params-invalid] by the client: "),
+        ("json", "\"atFault\":\"client\""),
+        ("sarif", "\"atFault\": \"client\""),
+        ("junit", "at fault: client"),
+        ("github", "title=params-invalid by the client::"),
+    ] {
+        place().run(&["check", "--format", format, "bad.jsonl"]).exits(1).prints(said);
+    }
+}
+
+#[test]
+fn a_line_too_long_to_be_judged_is_shown_where_it_can_be_read_again() {
+    let place = Place::new()
+        .file("plumb.toml", "[limits]\nmessage_bytes = 60\n")
+        .file("long.ndjson", &format!("{}\n", "x".repeat(700_000)));
+    place.run(&["check", "long.ndjson"]).exits(0).prints("1 | xxxxxxxx");
+    let run = place.run_with_input(&["check"], &"x".repeat(700_000));
+    run.exits(0).prints("--> -:1");
 }
 
 #[test]
