@@ -62,9 +62,18 @@ pub(crate) struct Plan {
     pub(crate) overrides_required: bool,
     pub(crate) format: Format,
     pub(crate) fail_on: FailOn,
+    pub(crate) baseline: BaselinePlan,
     pub(crate) chatter: Chatter,
     /// The file that was read, if any.
     pub(crate) config: Option<PathBuf>,
+}
+
+/// What is done about findings that are known already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BaselinePlan {
+    None,
+    Use(PathBuf),
+    Write(PathBuf),
 }
 
 /// How much is said besides findings.
@@ -132,6 +141,7 @@ impl Plan {
             overrides,
             overrides_required: args.schema_required || config.schema_required.unwrap_or(false),
             format,
+            baseline: baseline(args, &config),
             fail_on: args.fail_on.or(config.fail_on).unwrap_or_default(),
             chatter,
             config: config.path,
@@ -155,6 +165,17 @@ fn inputs(files: &[PathBuf], surroundings: Surroundings) -> anyhow::Result<Vec<I
         return Err(Failure::new("standard input (`-`) can only be read once").into());
     }
     Ok(inputs)
+}
+
+/// Whoever writes a baseline wants to see everything, and need not have one yet.
+fn baseline(args: &CheckArgs, config: &Config) -> BaselinePlan {
+    if let Some(path) = &args.write_baseline {
+        return BaselinePlan::Write(path.clone());
+    }
+    let of_file = (config.baseline.as_ref())
+        .filter(|_| !args.no_baseline)
+        .map(|path| config.directory().join(path));
+    args.baseline.clone().or(of_file).map_or(BaselinePlan::None, BaselinePlan::Use)
 }
 
 fn shown(limit: Option<MaxFindings>, format: Format) -> Shown {
@@ -275,6 +296,20 @@ mod tests {
         assert_eq!(shown("--max-findings all"), Shown::All);
         assert_eq!(shown("--format junit --max-findings all"), Shown::All);
         assert_eq!(plan("", "max_findings = 'all'").unwrap().check.shown, Shown::All);
+    }
+
+    #[test]
+    fn the_baseline_comes_from_either() {
+        let file = "baseline = 'known.json'";
+        let baseline = |words, file| plan(words, file).unwrap().baseline;
+        let used = |name: &str| BaselinePlan::Use(name.into());
+        assert_eq!(baseline("", ""), BaselinePlan::None);
+        assert_eq!(baseline("", file), used("known.json"));
+        assert_eq!(baseline("--baseline mine.json", file), used("mine.json"));
+        assert_eq!(baseline("--no-baseline", file), BaselinePlan::None);
+        let written = BaselinePlan::Write("new.json".into());
+        assert_eq!(baseline("--write-baseline new.json", file), written);
+        assert!(plan("--write-baseline new.json --baseline old.json", "").is_err());
     }
 
     #[test]

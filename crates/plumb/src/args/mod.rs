@@ -79,6 +79,15 @@ pub(crate) struct CheckArgs {
     /// The least severity that makes the exit code 1 [default: error]
     #[arg(long, value_name = "SEVERITY", value_parser = fail_on(), help_heading = OUTPUT)]
     pub(crate) fail_on: Option<FailOn>,
+    /// Leave out the findings this file knows, and say which of them are gone
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Use no baseline, whatever plumb.toml says
+    #[arg(long, conflicts_with = "baseline", help_heading = OUTPUT)]
+    pub(crate) no_baseline: bool,
+    /// Write a baseline of everything found, and do not fail because of it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "no_baseline"], help_heading = OUTPUT)]
+    pub(crate) write_baseline: Option<PathBuf>,
     /// Say which schemas, which configuration and how many files are in use
     #[arg(short, long, help_heading = OUTPUT)]
     pub(crate) verbose: bool,

@@ -25,6 +25,7 @@ use self::{
     stream::{Run, StreamError},
 };
 use crate::{
+    baseline::Baseline,
     plan::CheckPlan,
     progress::Progress,
     report::{Renderer, Summary},
@@ -44,7 +45,11 @@ pub(crate) struct Checked {
 /// # Errors
 ///
 /// If the report cannot be written.
-pub(crate) fn run(plan: CheckPlan, renderer: &mut (dyn Renderer + Send)) -> io::Result<Checked> {
+pub(crate) fn run(
+    plan: CheckPlan,
+    baseline: Option<&mut Baseline>,
+    renderer: &mut (dyn Renderer + Send),
+) -> io::Result<Checked> {
     let (sources, errors) = inputs::expand(&plan.inputs);
     let mut failures: Vec<anyhow::Error> = errors.into_iter().map(anyhow::Error::from).collect();
     let engine = Engine::new(plan.schemas, plan.settings);
@@ -59,7 +64,7 @@ pub(crate) fn run(plan: CheckPlan, renderer: &mut (dyn Renderer + Send)) -> io::
         wants_excerpts: renderer.wants_excerpts(),
         progress: &progress,
     };
-    let mut output = Output::new(renderer, &progress, plan.shown);
+    let mut output = Output::new(renderer, &progress, plan.shown, baseline);
     for source in &sources {
         output.summary.files += 1;
         match check_source(&run, source, &mut output) {
@@ -81,12 +86,12 @@ enum Failure {
 
 fn check_source(run: &Run<'_>, source: &Source, output: &mut Output<'_>) -> Result<(), Failure> {
     match source {
-        Source::Stdin => run.check(&Arc::from("-"), io::stdin(), output.file(None)),
+        Source::Stdin => run.check(&Arc::from("-"), io::stdin(), output.file(None, None)),
         Source::File(path) => {
             let file = File::open(path)
                 .map_err(|error| Failure::Input(InputError::Open(path.clone(), error)))?;
             let lines = Lines::of(path, &file);
-            run.check(&Arc::from(path.to_string_lossy()), file, output.file(lines))
+            run.check(&Arc::from(path.to_string_lossy()), file, output.file(Some(path), lines))
         }
     }
     .map_err(Failure::Stream)

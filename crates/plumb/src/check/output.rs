@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     io,
+    path::Path,
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -10,6 +11,7 @@ use mcp_rules::Finding;
 
 use super::{excerpts, lines::Lines};
 use crate::{
+    baseline::Baseline,
     plan::Shown,
     progress::Progress,
     report::{Kind, Located, Renderer, Summary, Withheld},
@@ -21,6 +23,7 @@ pub(super) struct Output<'r> {
     pub(super) progress: &'r Progress,
     pub(super) summary: Summary,
     pub(super) limit: Shown,
+    pub(super) baseline: Option<&'r mut Baseline>,
     /// How many findings reached the renderer.
     shown: u64,
 }
@@ -38,12 +41,16 @@ impl<'r> Output<'r> {
         renderer: &'r mut (dyn Renderer + Send),
         progress: &'r Progress,
         limit: Shown,
+        baseline: Option<&'r mut Baseline>,
     ) -> Output<'r> {
-        Output { renderer, progress, summary: Summary::default(), limit, shown: 0 }
+        Output { renderer, progress, summary: Summary::default(), limit, baseline, shown: 0 }
     }
 
-    /// Begins a file; `lines` can find its lines again.
-    pub(super) fn file(&mut self, lines: Option<Lines>) -> FileOutput<'_, 'r> {
+    /// Begins a file, or standard input; `lines` can find its lines again.
+    pub(super) fn file(&mut self, path: Option<&Path>, lines: Option<Lines>) -> FileOutput<'_, 'r> {
+        if let Some(baseline) = &mut self.baseline {
+            baseline.enter(path);
+        }
         FileOutput { output: self, lines, kinds: BTreeMap::new() }
     }
 }
@@ -55,6 +62,10 @@ impl FileOutput<'_, '_> {
 
     /// Counts the finding and shows it, if it is one of those to be shown.
     pub(super) fn finding(&mut self, mut located: Located, sated: &Sated) -> io::Result<()> {
+        if (self.output.baseline.as_mut()).is_some_and(|known| known.knows(&located.finding)) {
+            self.output.summary.known += 1;
+            return Ok(());
+        }
         self.output.summary.add(&located.finding);
         if !self.admits(&located.finding, sated) {
             self.output.summary.dropped += 1;
@@ -84,7 +95,14 @@ impl FileOutput<'_, '_> {
         }
     }
 
-    /// The file has ended: says what was left out.
+    /// The file was checked to its end.
+    pub(super) fn complete(&mut self) {
+        if let Some(baseline) = &mut self.output.baseline {
+            baseline.leave();
+        }
+    }
+
+    /// Nothing more comes of this file: says what was left out.
     pub(super) fn finish(self, file: &Arc<str>) -> io::Result<()> {
         let Shown::OfEachKind(most) = self.output.limit else {
             return Ok(());

@@ -208,6 +208,7 @@ impl<R: Read + Send> Stream<'_, '_, '_, R> {
             for located in located {
                 output.finding(located, &self.sated).map_err(StreamError::Write)?;
             }
+            output.complete();
         }
         if !matches!(failure, Some(StreamError::Write(_))) {
             output.finish(self.name).map_err(StreamError::Write)?;

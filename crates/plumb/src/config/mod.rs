@@ -6,6 +6,7 @@
 //! format = "human"
 //! fail_on = "warning"            # or "error", "never"
 //! max_findings = 200             # or "all"
+//! baseline = "plumb-baseline.json"    # relative to this file
 //! schema = ["2025-11-25=schemas/mine.json"]   # relative to this file
 //! schema_required = true
 //!
@@ -53,6 +54,8 @@ pub(crate) struct Config {
     pub(crate) format: Option<Format>,
     pub(crate) fail_on: Option<FailOn>,
     pub(crate) max_findings: Option<MaxFindings>,
+    /// Relative to the file.
+    pub(crate) baseline: Option<PathBuf>,
     /// As on the command line.
     pub(crate) schemas: Vec<String>,
     pub(crate) schema_required: Option<bool>,

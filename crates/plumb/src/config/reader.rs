@@ -1,6 +1,6 @@
 //! From the text of a `plumb.toml` to a [`Config`], with every fault in it.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{collections::BTreeMap, ops::Range, path::PathBuf};
 
 use clap::ValueEnum as _;
 use mcp_core::Revision;
@@ -34,7 +34,8 @@ pub(super) fn read(text: &str) -> Result<Config, Faults> {
     if faults.is_empty() { Ok(config) } else { Err(faults) }
 }
 
-const ROOT_KEYS: [&str; 10] = [
+const ROOT_KEYS: [&str; 11] = [
+    "baseline",
     "fail_on",
     "format",
     "limits",
@@ -57,6 +58,7 @@ fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
             "format" => config.format = keep(format(value), faults),
             "fail_on" => config.fail_on = keep(fail_on(value), faults),
             "max_findings" => config.max_findings = keep(max_findings(value), faults),
+            "baseline" => config.baseline = keep(string(value), faults).map(PathBuf::from),
             "schema" => config.schemas = keep(strings(value), faults).unwrap_or_default(),
             "schema_required" => config.schema_required = keep(boolean(value), faults),
             "rules" => config.rules = rules(value, faults),

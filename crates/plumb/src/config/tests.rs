@@ -23,6 +23,7 @@ profile = "house"
 format = "json"
 fail_on = "warning"
 max_findings = 20
+baseline = "known.json"
 schema = ["a.json", "2025-11-25=b.json"]
 schema_required = true
 
@@ -49,6 +50,7 @@ rules = { result-invalid = "warning" }
     assert_eq!(config.format, Some(Format::Json));
     assert_eq!(config.fail_on, Some(FailOn::At(Severity::Warning)));
     assert_eq!(config.max_findings, Some(MaxFindings::First(20)));
+    assert_eq!(config.baseline.as_deref(), Some(Path::new("known.json")));
     assert_eq!(config.schemas, ["a.json", "2025-11-25=b.json"]);
     assert_eq!(config.schema_required, Some(true));
     assert_eq!(config.rules["method-unknown"], Setting::Off);
@@ -127,6 +129,7 @@ fn unknown_names_suggest_near_ones() {
 #[test]
 fn wrong_types_are_named() {
     check_faults("revision = 3", "plumb.toml:1:12: expected a string, found integer");
+    check_faults("baseline = true", "plumb.toml:1:12: expected a string, found boolean");
     check_faults("rules = 'off'", "plumb.toml:1:9: expected a table, found string");
     check_faults("schema = ['a', 1]", "plumb.toml:1:16: expected a string, found integer");
     check_faults(
@@ -158,7 +161,7 @@ fn profiles_must_be_new_and_end_somewhere() {
 fn every_fault_is_reported_in_order() {
     check_faults(
         "zz = 1\nrevision = 7\n",
-        "plumb.toml:1:1: unknown key `zz` (use one of: fail_on, format, limits, max_findings, profile, profiles, revision, rules, schema, schema_required)\nplumb.toml:2:12: expected a string, found integer",
+        "plumb.toml:1:1: unknown key `zz` (use one of: baseline, fail_on, format, limits, max_findings, profile, profiles, revision, rules, schema, schema_required)\nplumb.toml:2:12: expected a string, found integer",
     );
 }
 

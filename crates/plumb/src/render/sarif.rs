@@ -14,7 +14,7 @@ use mcp_rules::{Finding, Level, Meta, Severity};
 use serde_json::{Map, Value, json};
 
 use super::specification_url;
-use crate::report::{Excerpt, Located, Renderer, Summary};
+use crate::report::{Excerpt, Fingerprint, Located, Renderer, Summary};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// The name under which services find our fingerprints; a new way to make them needs a new one.
@@ -26,7 +26,7 @@ pub(super) struct Sarif<W> {
     rules: Vec<&'static Meta>,
     results: Vec<Value>,
     /// How often a fingerprint came up: like findings in one file must stay apart.
-    seen: BTreeMap<u64, u64>,
+    seen: BTreeMap<Fingerprint, u64>,
 }
 
 impl<W: Write> Sarif<W> {
@@ -51,8 +51,8 @@ impl<W: Write> Renderer for Sarif<W> {
     fn finding(&mut self, located: &Located) -> io::Result<()> {
         let finding = &located.finding;
         let index = self.rule_index(finding.rule);
-        let hash = fingerprint(located);
-        let occurrence = self.seen.entry(hash).or_default();
+        let print = Fingerprint::of(finding).and(&located.file);
+        let occurrence = self.seen.entry(print).or_default();
         *occurrence += 1;
         let text = match &finding.help {
             Some(help) => format!("{}\n{help}", finding.message),
@@ -64,7 +64,7 @@ impl<W: Write> Renderer for Sarif<W> {
             "level": finding.severity.as_str(),
             "message": { "text": text },
             "locations": [place(located)],
-            "partialFingerprints": { FINGERPRINT: format!("{hash:016x}:{occurrence}") },
+            "partialFingerprints": { FINGERPRINT: format!("{print}:{occurrence}") },
             "properties": properties(finding),
         });
         if let Some(related) = &finding.related {
@@ -94,6 +94,7 @@ impl<W: Write> Renderer for Sarif<W> {
                 "properties": {
                     "messages": summary.messages,
                     "files": summary.files,
+                    "known": summary.known,
                     "notShown": summary.dropped,
                 },
             }],
@@ -185,21 +186,6 @@ fn uri(path: &str) -> String {
         }
     }
     uri
-}
-
-/// What stays the same when lines are added above: FNV-1a over file, rule, sender, place, message.
-fn fingerprint(located: &Located) -> u64 {
-    let finding = &located.finding;
-    let place = finding.schema.as_ref().map_or("", |fault| fault.instance_path.as_str());
-    let from = finding.from.map_or("", mcp_core::Side::as_str);
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for part in [&*located.file, finding.rule.name, from, place, &finding.message] {
-        // The separator cannot occur in UTF-8.
-        for byte in part.bytes().chain([0xff]) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-    hash
 }
 
 #[cfg(test)]

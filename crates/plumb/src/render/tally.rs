@@ -14,6 +14,7 @@ pub(super) fn sentence(summary: &Summary) -> String {
 pub(super) fn outcome(summary: &Summary) -> String {
     let Summary { errors, warnings, .. } = *summary;
     match summary.findings() {
+        0 if summary.known > 0 => "no new findings".to_owned(),
         0 => "no findings".to_owned(),
         _ => counts(Counts { errors, warnings }),
     }
@@ -49,12 +50,20 @@ pub(super) fn counts(counts: Counts) -> String {
     }
 }
 
+/// What the baseline kept from being shown.
+pub(crate) fn known(summary: &Summary) -> String {
+    format!("{} known from the baseline", counted(summary.known, "finding"))
+}
+
 /// What the reader should know about what is not shown, one sentence each.
 pub(super) fn remarks(summary: &Summary) -> Vec<String> {
     let mut remarks = Vec::new();
     if summary.dropped > 0 {
         let dropped = counted(summary.dropped, "finding");
         remarks.push(format!("{dropped} not shown (see --max-findings)"));
+    }
+    if summary.known > 0 {
+        remarks.push(known(summary));
     }
     if summary.unreadable > 0 {
         let unreadable = counted(summary.unreadable, "input");
@@ -82,6 +91,8 @@ mod tests {
         assert_eq!(sentence(&summary), "1 error, 2 warnings in 1,204 messages (2 files)");
         summary.errors = 0;
         assert_eq!(outcome(&summary), "2 warnings");
+        summary = Summary { known: 3, ..Summary::default() };
+        assert_eq!(outcome(&summary), "no new findings");
     }
 
     #[test]
@@ -98,11 +109,13 @@ mod tests {
 
     #[test]
     fn what_is_not_shown_is_said() {
-        let summary = Summary { dropped: 1, unreadable: 1, unjudged: 3, ..Summary::default() };
+        let summary =
+            Summary { dropped: 1, known: 2, unreadable: 1, unjudged: 3, ..Summary::default() };
         assert_eq!(
             remarks(&summary),
             [
                 "1 finding not shown (see --max-findings)",
+                "2 findings known from the baseline",
                 "1 input could not be read",
                 "3 messages judged only in part: the request was not recorded"
             ]

@@ -1,6 +1,7 @@
 //! What checking hands to a renderer: findings with their place, and counts.
 
 mod excerpt;
+mod fingerprint;
 mod kind;
 mod summary;
 
@@ -9,6 +10,7 @@ use std::{io, sync::Arc};
 use mcp_rules::Finding;
 
 pub(crate) use excerpt::Excerpt;
+pub(crate) use fingerprint::{Fingerprint, place};
 pub(crate) use kind::{Kind, Withheld};
 pub(crate) use summary::{Counts, Summary};
 

@@ -18,6 +18,8 @@ pub(crate) struct Summary {
     pub(crate) warnings: u64,
     /// Findings that were counted above but not shown, or not kept, because there were too many.
     pub(crate) dropped: u64,
+    /// Findings the baseline knows, counted nowhere else.
+    pub(crate) known: u64,
     /// Inputs that could not be read, or not to their end.
     pub(crate) unreadable: u64,
     /// Messages judged only in part, such as an answer to a request that was not recorded.
