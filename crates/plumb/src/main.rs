@@ -12,6 +12,7 @@ mod plan;
 mod progress;
 mod render;
 mod report;
+mod selector;
 mod style;
 mod text;
 

@@ -28,9 +28,16 @@ impl UnknownName {
     }
 }
 
+impl UnknownName {
+    /// The same without what it was probably meant to be.
+    pub(crate) fn what(&self) -> String {
+        format!("there is no {} `{}`", self.kind, self.name)
+    }
+}
+
 impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no {} `{}`", self.kind, self.name)?;
+        f.write_str(&self.what())?;
         match &self.near {
             Some(near) => write!(f, "; did you mean `{near}`?"),
             None => Ok(()),

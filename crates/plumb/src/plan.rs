@@ -16,6 +16,7 @@ use crate::{
     args::{CheckArgs, FailOn, Format, MaxFindings, RevisionChoice},
     config::{Config, ResolvedProfile},
     failure::Failure,
+    selector,
 };
 
 /// Everything `check::run` needs to know.
@@ -201,8 +202,7 @@ fn settings(args: &CheckArgs, config: &Config) -> anyhow::Result<Settings> {
     settings.limits = config.limits;
     settings.rules = profile.rules;
     settings.rules.extend(config.rules.clone());
-    let typed = args.rules.iter().map(|(rule, setting)| (rule.name.to_owned(), *setting));
-    settings.rules.extend(typed);
+    settings.rules.extend(selector::by_rule(args.rules.clone()));
     Ok(settings)
 }
 
@@ -318,6 +318,16 @@ mod tests {
         let plan = plan("--profile house", file).unwrap();
         assert_eq!(plan.check.settings.profile, Profile::Erlmcp);
         assert_eq!(plan.check.settings.rules["method-unknown"], Setting::On(Severity::Error));
+    }
+
+    #[test]
+    fn patterns_on_the_command_line_win_over_names_in_the_file() {
+        let file = "[rules]\n'batch-*' = 'warning'\nbatch-empty = 'error'\n'layer:json' = 'off'";
+        let rules = |words| plan(words, file).unwrap().check.settings.rules;
+        assert_eq!(rules("")["batch-mixed"], Setting::On(Severity::Warning));
+        assert_eq!(rules("")["batch-empty"], Setting::On(Severity::Error));
+        assert_eq!(rules("")["json-duplicate-key"], Setting::Off);
+        assert_eq!(rules("--rule batch-*=off")["batch-empty"], Setting::Off);
     }
 
     #[test]

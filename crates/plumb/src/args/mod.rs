@@ -8,12 +8,13 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use mcp_core::{Revision, Side};
-use mcp_rules::{Layer, Meta, Setting};
+use mcp_rules::{Layer, Setting};
 
 pub(crate) use self::choices::{
     Color, FailOn, Format, MaxFindings, RevisionChoice, RulesFormat, SchemaFormat,
 };
 use self::values::{fail_on, layer, max_findings, revision, revision_choice, rule_setting, side};
+use crate::selector::Selector;
 
 /// Tells whether a Model Context Protocol conversation is right, and exactly where it is not.
 #[derive(Debug, Parser)]
@@ -58,9 +59,9 @@ pub(crate) struct CheckArgs {
     /// A named set of settings: spec, schema, jsonrpc, base-stack, erlmcp, or your own from plumb.toml
     #[arg(long, value_name = "NAME", help_heading = RULES)]
     pub(crate) profile: Option<String>,
-    /// Set a rule to error, warn or off; may be repeated
-    #[arg(long = "rule", value_name = "NAME=LEVEL", value_parser = rule_setting, help_heading = RULES)]
-    pub(crate) rules: Vec<(&'static Meta, Setting)>,
+    /// Set a rule, a pattern of rules or `layer:NAME` to error, warn or off; may be repeated
+    #[arg(long = "rule", value_name = "RULE=LEVEL", value_parser = rule_setting, help_heading = RULES)]
+    pub(crate) rules: Vec<(Selector, Setting)>,
     /// Who sent the messages of a file that does not say
     #[arg(long, value_name = "SIDE", value_parser = side(), help_heading = RULES)]
     pub(crate) from: Option<Side>,
@@ -154,6 +155,7 @@ mod tests {
     use mcp_rules::Severity;
 
     use super::*;
+    use crate::selector;
 
     fn check_args(words: &[&str]) -> Result<CheckArgs, clap::Error> {
         let words = ["plumb", "check"].into_iter().chain(words.iter().copied());
@@ -171,11 +173,10 @@ mod tests {
     #[test]
     fn rules_are_set_by_name() {
         let args = check_args(&["--rule", "params-invalid=warn", "--rule=method-unknown=off"]);
-        let names: Vec<_> =
-            (args.unwrap().rules.iter()).map(|(rule, setting)| (rule.name, *setting)).collect();
+        let levels = selector::by_rule(args.unwrap().rules);
         let expected =
-            [("params-invalid", Setting::On(Severity::Warning)), ("method-unknown", Setting::Off)];
-        assert_eq!(names, expected);
+            [("method-unknown", Setting::Off), ("params-invalid", Setting::On(Severity::Warning))];
+        assert_eq!(levels, expected.map(|(name, setting)| (name.to_owned(), setting)).into());
     }
 
     #[test]

@@ -3,10 +3,10 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mcp_core::{Revision, Side};
-use mcp_rules::{Layer, Meta, Setting};
+use mcp_rules::{Layer, Setting};
 
 use super::{FailOn, MaxFindings, RevisionChoice};
-use crate::names;
+use crate::selector::Selector;
 
 pub(super) fn revision_choice() -> impl TypedValueParser<Value = RevisionChoice> {
     let names = std::iter::once("auto").chain(Revision::ALL.into_iter().map(Revision::as_str));
@@ -42,11 +42,11 @@ pub(super) fn max_findings(text: &str) -> Result<MaxFindings, String> {
     }
 }
 
-pub(super) fn rule_setting(text: &str) -> Result<(&'static Meta, Setting), String> {
-    let Some((name, level)) = text.split_once('=') else {
+pub(super) fn rule_setting(text: &str) -> Result<(Selector, Setting), String> {
+    let Some((name, level)) = text.rsplit_once('=') else {
         return Err(format!("write it as {text}=error, {text}=warn or {text}=off"));
     };
-    let rule = names::rule(name).map_err(|error| error.to_string())?;
+    let selector = Selector::parse(name).map_err(|error| error.to_string())?;
     let setting = level.parse().map_err(|error: mcp_rules::UnknownSetting| error.to_string())?;
-    Ok((rule, setting))
+    Ok((selector, setting))
 }

@@ -9,6 +9,7 @@ mod home;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     path::{Path, PathBuf},
 };
 
@@ -54,6 +55,20 @@ pub(crate) struct Stale<'b> {
     pub(crate) seen: u64,
     /// How often it says it would be.
     pub(crate) count: u64,
+}
+
+impl fmt::Display for Stale<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Stale { file, rule, method, at, seen, count } = self;
+        write!(f, "{file}: {rule}")?;
+        match (method, at.is_empty()) {
+            (None, true) => {}
+            (None, false) => write!(f, " ({at})")?,
+            (Some(method), true) => write!(f, " ({method})")?,
+            (Some(method), false) => write!(f, " ({method} {at})")?,
+        }
+        write!(f, ", {seen} of {count}")
+    }
 }
 
 impl Baseline {

@@ -12,6 +12,8 @@
 //!
 //! [rules]
 //! method-unknown = "off"
+//! "capability-*" = "warning"     # a name counts more than a pattern
+//! "layer:http" = "off"
 //!
 //! [limits]
 //! message_bytes = 1048576

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     args::{FailOn, Format, MaxFindings, RevisionChoice},
     names,
+    selector::{self, Selector, SelectorError},
 };
 
 type Value<'i> = Spanned<DeValue<'i>>;
@@ -75,24 +76,29 @@ fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
 }
 
 fn rules(value: &Value<'_>, faults: &mut Faults) -> BTreeMap<String, Setting> {
-    let mut settings = BTreeMap::new();
     let Some(table) = keep(table(value), faults) else {
-        return settings;
+        return BTreeMap::new();
     };
+    let mut settings = Vec::new();
     for (key, value) in table {
-        let name = key.get_ref().as_ref();
-        if let Err(unknown) = names::rule(name) {
-            let fault = Fault::new(key.span(), format!("there is no rule `{name}`"));
-            faults.push(match unknown.near {
-                Some(near) => fault.suggest(Some(&near), &[]),
-                None => fault.help("`plumb rules` lists them"),
-            });
-        }
-        if let Some(setting) = keep(setting(value), faults) {
-            settings.insert(name.to_owned(), setting);
-        }
+        let selector = Selector::parse(key.get_ref());
+        let selector = keep(selector.map_err(|error| unknown_rules(&error, key.span())), faults);
+        let setting = keep(setting(value), faults);
+        settings.extend(selector.zip(setting));
     }
-    settings
+    selector::by_rule(settings)
+}
+
+fn unknown_rules(error: &SelectorError, span: Range<usize>) -> Fault {
+    match (error, error.near()) {
+        (SelectorError::Unknown(unknown), Some(near)) => {
+            Fault::new(span, unknown.what()).suggest(Some(near), &[])
+        }
+        (SelectorError::Pattern(text, source), _) => {
+            Fault::new(span, format!("`{text}` is not a pattern: {}", source.msg))
+        }
+        _ => Fault::new(span, error.to_string()).help("`plumb rules` lists them"),
+    }
 }
 
 fn limits(value: &Value<'_>, faults: &mut Faults) -> Limits {

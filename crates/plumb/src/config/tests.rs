@@ -64,6 +64,20 @@ rules = { result-invalid = "warning" }
 }
 
 #[test]
+fn patterns_and_layers_stand_for_their_rules_also_in_profiles() {
+    let config = read(
+        "[rules]\n'batch-*' = 'off'\nbatch-empty = 'error'\n\
+         [profiles.house]\nrules = { 'layer:json' = 'warning', '*' = 'off' }",
+    )
+    .unwrap();
+    assert_eq!(config.rules["batch-mixed"], Setting::Off);
+    assert_eq!(config.rules["batch-empty"], Setting::On(Severity::Error));
+    let house = config.profiles.resolve("house").unwrap();
+    assert_eq!(house.rules["json-duplicate-key"], Setting::On(Severity::Warning));
+    assert_eq!(house.rules["params-invalid"], Setting::Off);
+}
+
+#[test]
 fn an_empty_file_says_nothing() {
     let config = read("").unwrap();
     assert!(config.revision.is_none() && config.profile.is_none() && config.rules.is_empty());
@@ -103,6 +117,18 @@ fn unknown_names_suggest_near_ones() {
     check_faults(
         "[profiles.mine]\nrules = { wheather = 'off' }",
         "plumb.toml:2:11: there is no rule `wheather` (`plumb rules` lists them)",
+    );
+    check_faults(
+        "[rules]\n'wheather-*' = 'off'",
+        "plumb.toml:2:1: no rule fits `wheather-*` (`plumb rules` lists them)",
+    );
+    check_faults(
+        "[rules]\n'layer:jsonrcp' = 'off'",
+        "plumb.toml:2:1: there is no layer `jsonrcp` (did you mean `jsonrpc`?)",
+    );
+    check_faults(
+        "[rules]\n'[a' = 'off'",
+        "plumb.toml:2:1: `[a` is not a pattern: invalid range pattern",
     );
     check_faults(
         "profile = 'base_stack'",

@@ -42,7 +42,7 @@ fn what_is_known_is_neither_shown_nor_a_failure_in_any_format() {
         assert!(!run.stdout.contains("is not of type"), "{format}: {}", run.stdout);
         let said = if format == "human" { &run.stdout } else { &run.stderr };
         assert!(said.contains("3 findings known from the baseline"), "{format}: {said}");
-        assert!(!run.stderr.contains("found less"), "{format}: {}", run.stderr);
+        assert!(!run.stderr.contains("no longer"), "{format}: {}", run.stderr);
     }
     let run = place().run(&["check", "--baseline", "known.json", "traces"]).exits(0);
     run.prints("no new findings in 5 messages (2 files)\n");
@@ -70,7 +70,7 @@ fn what_is_gone_is_said_and_fails_nothing() {
     for format in FORMATS {
         let args = ["check", "--format", format, "--baseline", "known.json", "traces"];
         let run = place.run(&args).exits(0);
-        run.complains("note: 1 entry of the baseline known.json found less than known:")
+        run.complains("note: 1 entry of the baseline known.json no longer found, or less often:")
             .complains("traces/bad.jsonl: params-invalid (tools/call /params/name), 1 of 2")
             .complains("--write-baseline takes them out");
     }

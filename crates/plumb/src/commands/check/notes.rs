@@ -94,26 +94,14 @@ impl Notes {
             count => format!("{} entries", grouped(count as u64)),
         };
         let baseline = visible(&baseline.to_string_lossy()).into_owned();
-        let mut text = format!("{entries} of the baseline {baseline} found less than known:");
+        let mut text =
+            format!("{entries} of the baseline {baseline} no longer found, or less often:");
         let most = if self.chatter == Chatter::Verbose { usize::MAX } else { STALE_SHOWN };
         for entry in stale.iter().take(most) {
-            let Stale { file, rule, method, at, seen, count } = entry;
-            let details: Vec<&str> =
-                method.iter().copied().chain([*at]).filter(|part| !part.is_empty()).collect();
-            let details = if details.is_empty() {
-                String::new()
-            } else {
-                format!(" ({})", details.join(" "))
-            };
-            let line = format!("{file}: {rule}{details}, {seen} of {count}");
-            let _ = write!(text, "\n  {}", visible(&line));
+            let _ = write!(text, "\n  {}", visible(&entry.to_string()));
         }
-        if stale.len() > most {
-            let _ = write!(
-                text,
-                "\n  and {} more (-v lists all)",
-                grouped((stale.len() - most) as u64)
-            );
+        if let Some(rest) = stale.len().checked_sub(most).filter(|rest| *rest > 0) {
+            let _ = write!(text, "\n  and {} more (-v lists all)", grouped(rest as u64));
         }
         text.push_str("\n  this fails nothing; --write-baseline takes them out");
         self.note(&text);
