@@ -1,13 +1,17 @@
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// The name of a request: an integer or a string, compared by type and value.
 ///
 /// Integers of any size are told apart exactly: `9007199254740993` is not `9007199254740992`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct RequestId(Repr);
 
 /// An integer that fits `i64` is always `Integer`, so that equal ids have one representation.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 enum Repr {
     Integer(i64),
     /// Decimal digits, perhaps after a minus sign, without leading zeros.

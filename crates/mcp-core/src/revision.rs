@@ -1,14 +1,21 @@
 use std::{fmt, str::FromStr};
 
+use serde::{Deserialize, Serialize};
+
 /// A published revision of the specification, ordered by date.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are the dates of publication")]
 #[expect(clippy::exhaustive_enums, reason = "a new revision is meant to visit every match")]
 pub enum Revision {
+    #[serde(rename = "2024-11-05")]
     V2024_11_05,
+    #[serde(rename = "2025-03-26")]
     V2025_03_26,
+    #[serde(rename = "2025-06-18")]
     V2025_06_18,
+    #[serde(rename = "2025-11-25")]
     V2025_11_25,
+    #[serde(rename = "2026-07-28")]
     V2026_07_28,
 }
 
@@ -87,7 +94,7 @@ pub enum Era {
 }
 
 /// The revisions something holds for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Revisions(u8);
 
 impl Revisions {

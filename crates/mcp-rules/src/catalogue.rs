@@ -7,6 +7,7 @@ use crate::{
         json, jsonrpc, logging, meta, payload, progress, prompts, resources, roots, sampling,
         stateless, tasks, tool_schema, tools, x_mcp_header,
     },
+    session,
 };
 
 static FAMILIES: [&[&Meta]; 23] = [
@@ -36,7 +37,8 @@ static FAMILIES: [&[&Meta]; 23] = [
 ];
 
 static CATALOGUE: LazyLock<Vec<&'static Meta>> = LazyLock::new(|| {
-    let mut rules: Vec<_> = FAMILIES.into_iter().flatten().copied().collect();
+    let families = FAMILIES.into_iter().chain(session::RULES).chain(session::http::FAMILIES);
+    let mut rules: Vec<_> = families.flatten().copied().collect();
     rules.sort_by_key(|rule| rule.layer);
     rules
 });

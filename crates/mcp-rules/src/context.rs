@@ -3,11 +3,13 @@ use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 use mcp_schema::Method;
 
-/// What the conversation so far says about one message. Made by [`Session::follow`], used to
+use crate::session::{Negotiation, Notes};
+
+/// What the conversation so far says about one message. Made by [`Engine::follow`], used to
 /// judge the message; the two may happen on different threads.
 ///
-/// [`Session::follow`]: crate::Session::follow
-#[derive(Debug, Clone, Copy)]
+/// [`Engine::follow`]: crate::Engine::follow
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, none of them a state")]
 pub struct Context {
@@ -17,6 +19,8 @@ pub struct Context {
     pub revision: Revision,
     /// Whether that revision is certain, rather than a best guess.
     pub settled: bool,
+    /// Whether a revision was agreed on that nobody here knows, so that payloads cannot be judged.
+    pub foreign: bool,
     /// For a request or notification: its row in the revision's method table.
     pub method: Option<&'static Method>,
     /// For a response: the request it answers, if that was seen.
@@ -30,6 +34,10 @@ pub struct Context {
     pub http_error_body: bool,
     /// Whether the other side has sent something so broken that its id could not be read.
     pub unreadable_before: bool,
+    /// What an `initialize` result says about versions, for whoever sees several sessions.
+    pub(crate) negotiated: Option<Box<Negotiation>>,
+    /// What the conversation shows to be wrong with it.
+    pub(crate) notes: Notes,
 }
 
 /// The request that a response answers.
@@ -64,12 +72,15 @@ impl Alone {
             from: self.from,
             revision: self.revision,
             settled: true,
+            foreign: false,
             method: name.and_then(|name| mcp_schema::method(self.revision, &name)),
             answers: self.answers.map(answered),
             extensible: true,
             lacks_server_info: false,
             http_error_body: false,
             unreadable_before: false,
+            negotiated: None,
+            notes: Notes::default(),
         }
     }
 }

@@ -38,7 +38,10 @@ impl Conversations {
         if !self.by_name.contains_key(name) {
             self.make_room();
             self.arrival.push_back(name.into());
-            let session = engine.session(origin.revision);
+            let mut session = engine.session(origin.revision);
+            if origin.from_start {
+                session.begin();
+            }
             let conversation = Conversation { session, framers: [Framer::new(), Framer::new()] };
             self.by_name.insert(name.into(), conversation);
         }

@@ -9,15 +9,16 @@ use crate::{
     rules::{
         features, framing, json,
         jsonrpc::{self, Standing},
-        payload,
+        payload::{self, Verdict},
     },
+    session::Moment,
 };
 
 /// Judges messages: schemas in force and settings, nothing that changes (but for what is kept to
 /// be faster the next time).
 ///
-/// Judging is split in two, so that the expensive half can run in parallel. [`Session::follow`]
-/// (through [`Engine::follow`]) is cheap, sequential and remembers; [`Engine::judge`] is the rest
+/// Judging is split in two, so that the expensive half can run in parallel. [`Engine::follow`]
+/// is cheap, sequential and remembers; [`Engine::judge`] is the rest
 /// and only reads.
 #[derive(Debug)]
 pub struct Engine {
@@ -59,26 +60,46 @@ impl Engine {
 
     /// A session under this engine's limits.
     pub fn session(&self, forced: Option<Revision>) -> Session {
-        Session::new(forced, self.settings.limits.pending)
+        Session::new(forced)
     }
 
     /// Takes `message` into the session, in wire order.
     pub fn follow(&self, session: &mut Session, from: Option<Side>, message: Node<'_>) -> Followed {
+        self.follow_at(session, from, message, Moment::default())
+    }
+
+    pub(crate) fn follow_at(
+        &self,
+        session: &mut Session,
+        from: Option<Side>,
+        message: Node<'_>,
+        at: Moment,
+    ) -> Followed {
         if !message.is_array() {
-            return Followed::One(session.follow(from, &Envelope::of(message)));
+            return Followed::One(session.follow(self, from, &Envelope::of(message), at));
         }
         let (revision, settled) = session.revision();
         let batches = self.settings.profile.is_base_json_rpc()
             || !settled
             || revision == Revision::V2025_03_26;
         let whole = session.context(from);
+        if !batches {
+            session.note_void_batch(self, from, message);
+        }
         let entries = if batches { self.settings.limits.batch } else { 0 };
         let contexts = message
             .elements()
             .take(entries)
-            .map(|entry| session.follow(from, &Envelope::of(entry)))
+            .map(|entry| session.follow(self, from, &Envelope::of(entry), at))
             .collect();
         Followed::Batch(whole, contexts)
+    }
+
+    /// What is left to say when a conversation has ended.
+    pub fn finish(&self, session: &mut Session, findings: &mut Findings<'_>) {
+        let (revision, _) = session.revision();
+        *findings.scene() = Scene { revision: Some(revision), ..Scene::default() };
+        session.finish(self).report(true, findings);
     }
 
     /// Judges `message` by what the session said about it.
@@ -92,6 +113,7 @@ impl Engine {
             Followed::Batch(whole, contexts) => {
                 set_scene(message, whole, findings);
                 json::check(message, findings);
+                whole.notes.report(false, findings);
                 if !whole.settled {
                     // Whoever sends a batch means the one revision that has them.
                     findings.scene().revision = Some(Revision::V2025_03_26);
@@ -122,14 +144,33 @@ impl Engine {
     }
 
     fn judge_one(&self, envelope: &Envelope<'_>, context: &Context, findings: &mut Findings<'_>) {
+        let sound = self.judge_content(envelope, context, findings);
+        context.notes.report(sound, findings);
+    }
+
+    /// Everything that the message itself shows; says whether rules that look at the conversation
+    /// may add to it.
+    fn judge_content(
+        &self,
+        envelope: &Envelope<'_>,
+        context: &Context,
+        findings: &mut Findings<'_>,
+    ) -> bool {
         if jsonrpc::check(envelope, context, findings) == Standing::Void {
-            return;
+            return false;
         }
-        let payload = payload::check(&self.schemas, envelope, context, findings);
-        if let Some(payload) = payload
-            && self.settings.depth == Depth::Everything
-        {
-            features::check(self, payload, findings);
+        if context.foreign {
+            return true;
+        }
+        match payload::check(&self.schemas, envelope, context, findings) {
+            Verdict::Broken => false,
+            Verdict::Nothing => true,
+            Verdict::Fits(payload) => {
+                if self.settings.depth == Depth::Everything {
+                    features::check(self, payload, findings);
+                }
+                true
+            }
         }
     }
 

@@ -26,6 +26,7 @@
 //! # Ok::<(), mcp_json::SyntaxError>(())
 //! ```
 
+mod carried;
 mod catalogue;
 mod context;
 mod conversations;
@@ -38,6 +39,7 @@ mod layer;
 mod meta;
 mod observer;
 mod profile;
+#[macro_use]
 mod rules;
 mod session;
 mod settings;

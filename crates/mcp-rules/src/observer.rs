@@ -6,9 +6,11 @@ use mcp_json::{Node, SyntaxError, SyntaxErrorKind, Tape};
 
 use crate::{
     Carrier, Content, Cut, Engine, Finding, Findings, Followed, Framed, Line, Record, Session,
-    conversations::{Conversation, Conversations},
+    carried::{Carried, HttpLine},
+    conversations::Conversations,
     findings::{Fault, Scene},
     rules::framing,
+    session::{Bounded, Moment},
 };
 
 /// What is known about the file as a whole before it is read.
@@ -20,6 +22,9 @@ pub struct Origin {
     /// Who wrote the lines of a plain NDJSON file. If this is given, the file is taken for what
     /// that side wrote to its stream, blank lines and all.
     pub from: Option<Side>,
+    /// Whether conversations are seen from their beginning. Otherwise that is concluded from the
+    /// traffic.
+    pub from_start: bool,
 }
 
 /// What becomes of a line.
@@ -54,9 +59,14 @@ pub struct Observer<'e> {
     messages: u64,
     unmatched_results: u64,
     dropped: u64,
+    /// Which versions servers have accepted, and where.
+    accepted: Bounded<Accepted, u64>,
     tape: Tape,
     framed: Vec<Framed>,
 }
+
+/// Name and version of a server, and a version of the protocol.
+type Accepted = (Box<str>, Box<str>, Box<str>);
 
 impl<'e> Observer<'e> {
     /// At the beginning of a file.
@@ -69,6 +79,7 @@ impl<'e> Observer<'e> {
             messages: 0,
             unmatched_results: 0,
             dropped: 0,
+            accepted: Bounded::default(),
             tape: Tape::new(),
             framed: Vec::new(),
         }
@@ -119,7 +130,10 @@ impl<'e> Observer<'e> {
             }
             Ok(Line::Bare(message)) => self.follow_bare(number, text, message, judged),
             Ok(Line::Record(record)) => {
-                let routed = self.follow_record(number, &record, judged);
+                let routed = match record.http.and_then(HttpLine::read) {
+                    Some(line) => self.follow_http(number, &record, &line, text, judged),
+                    None => self.follow_record(number, &record, judged),
+                };
                 if record.ends {
                     self.report_unterminated(number, Some(record.from), text, judged);
                 }
@@ -166,6 +180,10 @@ impl<'e> Observer<'e> {
                 let from = self.writer(side);
                 self.judge_framed(&mut conversation.session, from, judged);
             }
+            let mut findings = Findings::new(self.engine.settings());
+            self.engine.finish(&mut conversation.session, &mut findings);
+            self.dropped += findings.take_dropped();
+            keep(b"", findings, judged);
         }
     }
 
@@ -201,7 +219,9 @@ impl<'e> Observer<'e> {
             return Routed::Done;
         }
         self.messages += 1;
-        Routed::Judge(self.engine.follow(&mut conversation.session, from, message))
+        let at = Moment { line: Some(number), ..Moment::default() };
+        let followed = self.engine.follow_at(&mut conversation.session, from, message, at);
+        Routed::Judge(self.compare_versions(number, followed))
     }
 
     fn follow_record(
@@ -227,39 +247,155 @@ impl<'e> Observer<'e> {
                 }
                 self.messages += 1;
                 let session = &mut conversation.session;
-                if record.from == Side::Client
-                    && let Some(version) = record.header("mcp-protocol-version")
-                {
-                    session.note_header(&version);
-                }
-                let mut followed = self.engine.follow(session, Some(record.from), *message);
-                if record.is_http_error()
-                    && let Followed::One(context) = &mut followed
-                {
-                    context.http_error_body = true;
-                }
-                Routed::Judge(followed)
+                let at = record.moment(number);
+                let followed = self.engine.follow_at(session, Some(record.from), *message, at);
+                Routed::Judge(self.compare_versions(number, followed))
             }
             Content::Raw(bytes) if record.carrier == Carrier::Stdio => {
                 self.follow_raw(number, &name, record.from, bytes, judged);
                 Routed::Done
             }
-            Content::Raw(bytes) => {
-                let conversation = self.conversations.take(&name, self.engine, self.origin);
-                let mut session = conversation.session;
+            Content::Raw(bytes) | Content::Body(bytes) => {
+                let mut conversation = self.conversations.take(&name, self.engine, self.origin);
                 self.judge_text(
                     number,
                     record.carrier,
-                    &mut session,
+                    &mut conversation.session,
                     Some(record.from),
                     bytes,
                     judged,
                 );
-                let conversation = Conversation { session, ..conversation };
                 self.conversations.put_back(&name, conversation);
                 Routed::Done
             }
         }
+    }
+
+    /// A line that travelled over HTTP: its message, and what HTTP shows beside it.
+    fn follow_http(
+        &mut self,
+        number: u64,
+        record: &Record<'_>,
+        line: &HttpLine<'_>,
+        text: &[u8],
+        judged: &mut Vec<Judged>,
+    ) -> Routed {
+        self.is_trace = true;
+        let name = record.session.and_then(Node::str_bytes).unwrap_or_default();
+        let carried = Carried {
+            from: record.from,
+            at: record.moment(number),
+            message: None,
+            body: record.http.and_then(|http| http.get("body")).map(Node::raw),
+        };
+        let message = match &record.content {
+            Content::Message(message) => *message,
+            Content::Nothing => {
+                self.follow_carried(carried, &name, line, text, judged);
+                return Routed::Done;
+            }
+            Content::Raw(bytes) | Content::Body(bytes) => {
+                self.follow_http_text(carried, &name, record, line, bytes, judged);
+                return Routed::Done;
+            }
+        };
+        if self.is_too_long(number, Some(record.from), message, judged) {
+            return Routed::Done;
+        }
+        self.messages += 1;
+        let carried = Carried { message: Some(message), ..carried };
+        match self.follow_carried(carried, &name, line, message.raw(), judged) {
+            Some(followed) => Routed::Judge(self.compare_versions(number, followed)),
+            None => Routed::Done,
+        }
+    }
+
+    fn follow_carried(
+        &mut self,
+        carried: Carried<'_>,
+        name: &[u8],
+        line: &HttpLine<'_>,
+        text: &[u8],
+        judged: &mut Vec<Judged>,
+    ) -> Option<Followed> {
+        let session = &mut self.conversations.named(name, self.engine, self.origin).session;
+        let (followed, notes) = carried.follow(line, self.engine, session);
+        let revision = session
+            .revision_of_exchange(line.exchange())
+            .map_or_else(|| session.revision().0, |(revision, _)| revision);
+        let mut findings = Findings::new(self.engine.settings());
+        *findings.scene() = Scene {
+            from: Some(carried.from),
+            revision: Some(revision),
+            line: carried.at.line,
+            ..Scene::default()
+        };
+        notes.report(true, &mut findings);
+        self.dropped += findings.take_dropped();
+        keep(text, findings, judged);
+        followed
+    }
+
+    /// A body or the data of an event that was recorded as text: parsed and judged on the spot.
+    fn follow_http_text(
+        &mut self,
+        carried: Carried<'_>,
+        name: &[u8],
+        record: &Record<'_>,
+        line: &HttpLine<'_>,
+        text: &[u8],
+        judged: &mut Vec<Judged>,
+    ) {
+        let number = carried.at.line.unwrap_or_default();
+        let body = Carried { body: Some(text), ..carried };
+        let session = &self.conversations.named(name, self.engine, self.origin).session;
+        let of_mcp =
+            session.exchange(line.exchange()).is_none_or(|exchange| !exchange.posted.is_empty());
+        if matches!(record.content, Content::Body(_)) && !of_mcp {
+            self.follow_carried(body, name, line, text, judged);
+            return;
+        }
+        let text = self.without_mark(number, Some(record.from), text, judged);
+        let mut tape = std::mem::take(&mut self.tape);
+        match tape.parse(text, self.engine.settings().limits.json()) {
+            Ok(document) => {
+                self.messages += 1;
+                let message = document.root();
+                let carried = Carried { message: Some(message), ..body };
+                if let Some(followed) = self.follow_carried(carried, name, line, text, judged) {
+                    let followed = self.compare_versions(number, followed);
+                    let mut findings = Findings::new(self.engine.settings());
+                    findings.set_line(number);
+                    self.engine.judge(message, &followed, &mut findings);
+                    self.dropped += findings.take_dropped();
+                    keep(text, findings, judged);
+                }
+            }
+            Err(_) => {
+                self.follow_carried(body, name, line, text, judged);
+                let mut conversation = self.conversations.take(name, self.engine, self.origin);
+                let session = &mut conversation.session;
+                self.judge_text(number, record.carrier, session, Some(record.from), text, judged);
+                self.conversations.put_back(name, conversation);
+            }
+        }
+        self.tape = tape;
+    }
+
+    /// Whether a server that is seen in several sessions is of one mind about versions.
+    fn compare_versions(&mut self, number: u64, mut followed: Followed) -> Followed {
+        if let Followed::One(context) = &mut followed
+            && let Some(negotiation) = context.negotiated.take()
+        {
+            let (name, version) = negotiation.server.clone();
+            let accepted = (name, version, negotiation.requested.clone());
+            if negotiation.requested == negotiation.answered {
+                self.accepted.insert(accepted, number, self.engine.settings().limits.remembered);
+            } else if let Some(line) = self.accepted.get(&accepted) {
+                context.notes.note(negotiation.inconsistent(Some(*line)));
+            }
+        }
+        followed
     }
 
     /// A line of the file that is not JSON at all.
@@ -343,18 +479,13 @@ impl<'e> Observer<'e> {
         judged: &mut Vec<Judged>,
     ) {
         self.messages += 1;
-        let text = match text.strip_prefix(framing::BOM) {
-            Some(rest) => {
-                self.report_from(line, from, rest, byte_order_mark(), judged);
-                rest
-            }
-            None => text,
-        };
+        let text = self.without_mark(line, from, text, judged);
         let mut findings = Findings::new(self.engine.settings());
         findings.set_line(line);
         match self.tape.parse(text, self.engine.settings().limits.json()) {
             Ok(document) => {
-                let followed = self.engine.follow(session, from, document.root());
+                let at = Moment { line: Some(line), ..Moment::default() };
+                let followed = self.engine.follow_at(session, from, document.root(), at);
                 self.engine.judge(document.root(), &followed, &mut findings);
             }
             Err(error) => {
@@ -363,6 +494,19 @@ impl<'e> Observer<'e> {
         }
         self.dropped += findings.take_dropped();
         keep(text, findings, judged);
+    }
+
+    /// The text without a byte order mark, which is reported.
+    fn without_mark<'t>(
+        &self,
+        line: u64,
+        from: Option<Side>,
+        text: &'t [u8],
+        judged: &mut Vec<Judged>,
+    ) -> &'t [u8] {
+        let Some(rest) = text.strip_prefix(framing::BOM) else { return text };
+        self.report_from(line, from, rest, byte_order_mark(), judged);
+        rest
     }
 
     /// Reports a message beyond the limit, which is then passed over.
@@ -418,7 +562,7 @@ pub fn message_of(value: Node<'_>) -> Option<Node<'_>> {
         Line::Bare(message) => Some(message),
         Line::Record(record) => match record.content {
             Content::Message(message) => Some(message),
-            Content::Raw(_) | Content::Nothing => None,
+            Content::Raw(_) | Content::Body(_) | Content::Nothing => None,
         },
     }
 }

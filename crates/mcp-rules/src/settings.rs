@@ -41,6 +41,8 @@ pub struct Limits {
     pub batch: usize,
     /// Requests without an answer that one side may have open in a session.
     pub pending: usize,
+    /// Things of one kind (ids, tools, cursors, subscriptions, …) remembered of one session.
+    pub remembered: usize,
     /// Conversations followed at once in one file.
     pub sessions: usize,
     /// Findings kept of one message; what is beyond is counted.
@@ -54,6 +56,7 @@ impl Default for Limits {
             depth: 128,
             batch: 1000,
             pending: 10_000,
+            remembered: 10_000,
             sessions: 10_000,
             findings: 100_000,
         }

@@ -9,7 +9,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use mcp_core::Side;
 use mcp_json::{Kind, Node};
 
-use crate::Carrier;
+use crate::{Carrier, format::date_time, session::Moment};
 
 /// What one line of a file holds.
 #[derive(Debug, Clone)]
@@ -37,6 +37,8 @@ pub struct Record<'a> {
     pub carrier: Carrier,
     /// Whether the stdio stream ended right after it, without a line break.
     pub ends: bool,
+    /// When it was recorded, RFC 3339.
+    pub time: Option<Node<'a>>,
 }
 
 /// What a record says was sent.
@@ -47,7 +49,9 @@ pub enum Content<'a> {
     Message(Node<'a>),
     /// `raw` or `rawBase64`: the exact bytes.
     Raw(Cow<'a, [u8]>),
-    /// Neither: only headers, the end of a stream.
+    /// A body that calls itself JSON, although the recorder could not read it as a message.
+    Body(Cow<'a, [u8]>),
+    /// None of these: only headers, the end of a stream.
     Nothing,
 }
 
@@ -95,21 +99,18 @@ impl<'a> Line<'a> {
             http: members.http,
             session: members.session,
             carrier: members.carrier(),
+            time: members.time,
             ends: members.http.is_none() && members.end.and_then(Node::as_bool) == Some(true),
         }))
     }
 }
 
-impl<'a> Record<'a> {
-    /// The HTTP header of this name, whatever its case.
-    pub fn header(&self, name: &str) -> Option<Cow<'a, str>> {
-        header(self.http?, name)
-    }
-
-    /// Whether the message is the body of an HTTP response with an error status.
-    pub fn is_http_error(&self) -> bool {
-        let status = self.http.and_then(|http| http.get("status")).and_then(Node::as_i64);
-        status.is_some_and(|status| status >= 400)
+impl Record<'_> {
+    /// When and where it was seen, as far as the record itself says.
+    pub(crate) fn moment(&self, line: u64) -> Moment {
+        let millis =
+            self.time.and_then(Node::str_bytes).and_then(|text| date_time::to_millis(&text));
+        Moment { line: Some(line), millis, ..Moment::default() }
     }
 }
 
@@ -124,6 +125,7 @@ struct Members<'a> {
     session: Option<Node<'a>>,
     transport: Option<Node<'a>>,
     end: Option<Node<'a>>,
+    time: Option<Node<'a>>,
     jsonrpc: bool,
 }
 
@@ -139,6 +141,7 @@ impl<'a> Members<'a> {
             b"session" => &mut self.session,
             b"transport" => &mut self.transport,
             b"end" => &mut self.end,
+            b"ts" => &mut self.time,
             b"jsonrpc" => {
                 self.jsonrpc = true;
                 return;
@@ -162,7 +165,7 @@ impl<'a> Members<'a> {
             return Ok(Content::Raw(Cow::Owned(bytes)));
         }
         Ok(match self.http.and_then(json_body) {
-            Some(body) => Content::Raw(body),
+            Some(body) => Content::Body(body),
             None => Content::Nothing,
         })
     }
@@ -210,7 +213,7 @@ mod tests {
             Ok(Line::Record(record)) => {
                 let content = match &record.content {
                     Content::Message(node) => String::from_utf8_lossy(node.raw()).into_owned(),
-                    Content::Raw(bytes) => format!("{bytes:?}"),
+                    Content::Raw(bytes) | Content::Body(bytes) => format!("{bytes:?}"),
                     Content::Nothing => "nothing".into(),
                 };
                 format!("{} {:?} {content}", record.from, record.carrier)

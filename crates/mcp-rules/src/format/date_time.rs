@@ -17,6 +17,48 @@ pub(crate) fn is_rfc3339(text: &[u8]) -> bool {
     }
 }
 
+/// The moment that `text` names by RFC 3339, in milliseconds since 1970.
+pub(crate) fn to_millis(text: &[u8]) -> Option<i64> {
+    if !is_rfc3339(text) {
+        return None;
+    }
+    let number = |range: std::ops::Range<usize>| {
+        text.get(range)?.iter().try_fold(0, |sum: i64, digit| {
+            digit.is_ascii_digit().then(|| 10 * sum + i64::from(digit - b'0'))
+        })
+    };
+    let days = days_since_1970(number(0..4)?, number(5..7)?, number(8..10)?);
+    let seconds = (days * 24 + number(11..13)?) * 3600 + number(14..16)? * 60 + number(17..19)?;
+    let rest = &text[19..];
+    let fraction = rest.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count();
+    let (millis, zone) = match rest {
+        [b'.' | b',', digits @ ..] => {
+            let thousandths = (0..3).fold(0, |sum, position| {
+                let digit = digits.get(position).filter(|_| position < fraction);
+                10 * sum + digit.map_or(0, |digit| i64::from(digit - b'0'))
+            });
+            (thousandths, &digits[fraction..])
+        }
+        zone => (0, zone),
+    };
+    let offset = match zone {
+        [sign @ (b'+' | b'-'), h, i, b':', m, n] => {
+            let pair = |tens: &u8, ones: &u8| i64::from(tens - b'0') * 10 + i64::from(ones - b'0');
+            let minutes = pair(h, i) * 60 + pair(m, n);
+            if *sign == b'+' { minutes } else { -minutes }
+        }
+        _ => 0,
+    };
+    Some((seconds - offset * 60) * 1000 + millis)
+}
+
+/// Days of the Gregorian calendar, counted in years that begin in March.
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    365 * year + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468
+}
+
 /// Whether `text` is a date-time by ISO 8601 in its extended form: seconds and offset may be left
 /// out, and the offset may be shorter.
 pub(crate) fn is_iso8601(text: &[u8]) -> bool {
@@ -133,5 +175,19 @@ mod tests {
             assert!(!is_rfc3339(text.as_bytes()), "{text}");
             assert!(!is_iso8601(text.as_bytes()), "{text}");
         }
+    }
+
+    #[test]
+    fn moments_are_counted_from_1970() {
+        for (text, millis) in [
+            ("1970-01-01T00:00:00Z", 0),
+            ("2026-07-28T12:00:00.250Z", 1_785_240_000_250),
+            ("2026-07-28T14:00:00.25+02:00", 1_785_240_000_250),
+            ("2024-02-29T23:59:60Z", 1_709_251_200_000),
+            ("1969-12-31T23:59:59Z", -1000),
+        ] {
+            assert_eq!(to_millis(text.as_bytes()), Some(millis), "{text}");
+        }
+        assert_eq!(to_millis(b"2026-07-28"), None);
     }
 }

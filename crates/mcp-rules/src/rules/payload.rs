@@ -88,25 +88,38 @@ pub(crate) struct Payload<'a> {
     pub(crate) node: Node<'a>,
 }
 
-/// Judges the payload of a message with a sound envelope. Gives the payload back if it fits, so
-/// that deeper rules may look at it.
+/// What was found out about the payload of a message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Verdict<'a> {
+    /// It fits; deeper rules may look at it.
+    Fits(Payload<'a>),
+    /// There is none, or no definition to judge it by.
+    Nothing,
+    /// It was reported. Whatever else is wrong probably follows from that.
+    Broken,
+}
+
+/// Judges the payload of a message with a sound envelope.
 pub(crate) fn check<'a>(
     schemas: &Schemas,
     envelope: &Envelope<'a>,
     context: &Context,
     findings: &mut Findings<'_>,
-) -> Option<Payload<'a>> {
-    match envelope.kind()? {
+) -> Verdict<'a> {
+    let Some(kind) = envelope.kind() else { return Verdict::Broken };
+    match kind {
         MessageKind::Request => check_call(schemas, Part::Params, envelope, context, findings),
         MessageKind::Notification => {
             check_call(schemas, Part::NotificationParams, envelope, context, findings)
         }
         MessageKind::Response => {
             if let Some(error) = envelope.error {
-                check_error(schemas, error, envelope, context, findings);
-                return None;
+                return check_error(schemas, error, envelope, context, findings);
             }
-            check_result(schemas, envelope.result?, context, findings)
+            match envelope.result {
+                Some(result) => check_result(schemas, result, context, findings),
+                None => Verdict::Broken,
+            }
         }
     }
 }
@@ -117,36 +130,35 @@ fn check_call<'a>(
     envelope: &Envelope<'a>,
     context: &Context,
     findings: &mut Findings<'_>,
-) -> Option<Payload<'a>> {
+) -> Verdict<'a> {
     let Some(method) = context.method else {
-        report_unknown_method(envelope, context, findings);
-        return None;
+        return report_unknown_method(envelope, context, findings);
     };
-    if let Some(side) = context.from
+    if let (Some(side), Some(name)) = (context.from, envelope.method)
         && !method.sender.allows(side)
     {
-        let name = envelope.method?.span();
-        report_direction(method, side, name, findings);
-        return None;
+        report_direction(method, side, name.span(), findings);
+        return Verdict::Broken;
     }
     if method.input_request_only {
-        return None;
+        return Verdict::Nothing;
     }
-    let Some(definition) = method.params else {
-        return envelope.params.map(|node| Payload { part, shape: Shape::Usual, method, node });
-    };
-    let Some(params) = envelope.params else {
-        if method.params_required {
-            report_missing_params(part, method, definition, envelope.object.span(), findings);
+    let (definition, params) = match (method.params, envelope.params) {
+        (Some(definition), Some(params)) => (definition, params),
+        (None, Some(node)) => {
+            return Verdict::Fits(Payload { part, shape: Shape::Usual, method, node });
         }
-        return None;
+        (Some(definition), None) if method.params_required => {
+            report_missing_params(part, method, definition, envelope.object.span(), findings);
+            return Verdict::Broken;
+        }
+        (_, None) => return Verdict::Nothing,
     };
-    fits(schemas, definition, params, part, method, findings).then_some(Payload {
-        part,
-        shape: Shape::Usual,
-        method,
-        node: params,
-    })
+    if fits(schemas, definition, params, part, method, findings) {
+        Verdict::Fits(Payload { part, shape: Shape::Usual, method, node: params })
+    } else {
+        Verdict::Broken
+    }
 }
 
 fn check_result<'a>(
@@ -154,52 +166,60 @@ fn check_result<'a>(
     result: Node<'a>,
     context: &Context,
     findings: &mut Findings<'_>,
-) -> Option<Payload<'a>> {
-    let answered = context.answers?;
-    let method = answered.method?;
+) -> Verdict<'a> {
+    let Some((answered, method)) =
+        context.answers.and_then(|answered| Some((answered, answered.method?)))
+    else {
+        return Verdict::Nothing;
+    };
     if method.input_request_only {
-        return None; // No request of this revision; whoever asks like that is told elsewhere.
+        return Verdict::Nothing; // No request of this revision; whoever asks like that is told elsewhere.
     }
-    let (definition, shape) = result_definition(method, answered, result, findings)?;
+    let (definition, shape) = match result_definition(method, answered, result, findings) {
+        Ok(chosen) => chosen,
+        Err(verdict) => return verdict,
+    };
     if context.lacks_server_info {
         stateless::report_server_info(result, findings);
     }
     if shape == Shape::InputRequired && !input_required::check_not_empty(result, findings) {
-        return None;
+        return Verdict::Broken;
     }
-    fits(schemas, definition, result, Part::Result, method, findings).then_some(Payload {
-        part: Part::Result,
-        shape,
-        method,
-        node: result,
-    })
+    if fits(schemas, definition, result, Part::Result, method, findings) {
+        Verdict::Fits(Payload { part: Part::Result, shape, method, node: result })
+    } else {
+        Verdict::Broken
+    }
 }
 
 /// The definition a result must fit: usually the method's, but a task may have been created
-/// instead, or (2026-07-28) more input may be asked for.
-fn result_definition(
+/// instead, or (2026-07-28) more input may be asked for. The error is what there is to say if
+/// there is none.
+fn result_definition<'a>(
     method: &'static Method,
     answered: Answered,
     result: Node<'_>,
     findings: &mut Findings<'_>,
-) -> Option<(&'static Definition, Shape)> {
+) -> Result<(&'static Definition, Shape), Verdict<'a>> {
     if answered.task
         && result.get("task").is_some()
         && let Some(task_result) = method.task_result
     {
-        return Some((task_result, Shape::Task));
+        return Ok((task_result, Shape::Task));
     }
-    let definition = method.result?;
+    let definition = method.result.ok_or(Verdict::Nothing)?;
     if definition.revision < Revision::V2026_07_28 {
-        return Some((definition, Shape::Usual));
+        return Ok((definition, Shape::Usual));
     }
     match stateless::check_result_type(result, answered, findings) {
-        ResultType::Complete => Some((definition, Shape::Usual)),
+        ResultType::Complete => Ok((definition, Shape::Usual)),
         ResultType::InputRequired => method
             .input_required
             .or_else(|| mcp_schema::definition(definition.revision, "InputRequiredResult"))
-            .map(|definition| (definition, Shape::InputRequired)),
-        ResultType::Foreign | ResultType::Unusable => None,
+            .map(|definition| (definition, Shape::InputRequired))
+            .ok_or(Verdict::Nothing),
+        ResultType::Foreign => Err(Verdict::Nothing),
+        ResultType::Unusable => Err(Verdict::Broken),
     }
 }
 
@@ -363,14 +383,17 @@ fn report_direction(method: &'static Method, side: Side, span: Span, findings: &
 }
 
 #[cold]
-fn report_unknown_method(envelope: &Envelope<'_>, context: &Context, findings: &mut Findings<'_>) {
-    let Some(node) = envelope.method else { return };
-    let Some(name) = node.as_str() else { return };
-    if findings.settings().profile.knows_method(name.as_bytes()) {
-        return;
-    }
-    if name.starts_with("rpc.") {
-        return; // `method-reserved-prefix` has said it.
+fn report_unknown_method<'a>(
+    envelope: &Envelope<'_>,
+    context: &Context,
+    findings: &mut Findings<'_>,
+) -> Verdict<'a> {
+    let Some((node, name)) = envelope.method.and_then(|node| Some((node, node.as_str()?))) else {
+        return Verdict::Broken;
+    };
+    // `method-reserved-prefix` has spoken about the latter.
+    if findings.settings().profile.knows_method(name.as_bytes()) || name.starts_with("rpc.") {
+        return Verdict::Nothing;
     }
     let elsewhere = mcp_schema::revisions_with(&name);
     if elsewhere != Revisions::NONE {
@@ -385,14 +408,15 @@ fn report_unknown_method(envelope: &Envelope<'_>, context: &Context, findings: &
                 .code(ErrorCode::MethodNotFound.code())
                 .help(format!("it is defined in {elsewhere}")),
             );
+            return Verdict::Broken;
         }
-        return;
+        return Verdict::Nothing;
     }
     let known = mcp_schema::methods(context.revision).iter().map(|method| method.name);
     let near = mcp_schema::nearest(&name, known);
     // A private method is legal. Without a declaration to go by, only a near miss is suspicious.
     if context.extensible && near.is_none() {
-        return;
+        return Verdict::Nothing;
     }
     let fault = Fault::new(&METHOD_UNKNOWN, format!("no published revision defines `{name}`"))
         .at(node.span())
@@ -401,22 +425,23 @@ fn report_unknown_method(envelope: &Envelope<'_>, context: &Context, findings: &
         Some(near) => fault.help(format!("did you mean `{near}`?")),
         None => fault.help("declare an `experimental` capability for methods of your own"),
     });
+    Verdict::Nothing
 }
 
-fn check_error(
+fn check_error<'a>(
     schemas: &Schemas,
     error: Node<'_>,
     envelope: &Envelope<'_>,
     context: &Context,
     findings: &mut Findings<'_>,
-) {
+) -> Verdict<'a> {
     let Some(code) = envelope.error_code() else {
-        return;
+        return Verdict::Broken;
     };
     let shape = mcp_schema::defined_code(context.revision, code).and_then(|defined| defined.data);
     let Some(definition) = shape.and_then(|name| mcp_schema::definition(context.revision, name))
     else {
-        return;
+        return Verdict::Nothing;
     };
     let Some(data) = error.get("data") else {
         findings.report(
@@ -429,13 +454,14 @@ fn check_error(
                     params: json!({"missingProperty": "data"}),
                 }),
         );
-        return;
+        return Verdict::Broken;
     };
     if schemas.accepts(definition, data) {
         elicitation::check_error_data(data, findings);
-        return;
+        return Verdict::Nothing;
     }
     for violation in schemas.violations(definition, data) {
         findings.report(violation_fault(&ERROR_DATA_INVALID, &violation, "/error/data", None));
     }
+    Verdict::Broken
 }

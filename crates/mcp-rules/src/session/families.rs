@@ -1,0 +1,85 @@
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Asked, Event, Known, Notes, cancellation, capabilities, elicitation, ids, inputs, lifecycle,
+    logging, modern, pagination, progress, prompts, resources, sampling, subscriptions, tasks,
+    tools,
+};
+use crate::Meta;
+
+/// The rules that need a conversation, by family.
+pub(crate) static RULES: [&[&Meta]; 16] = [
+    ids::RULES,
+    lifecycle::RULES,
+    capabilities::RULES,
+    tools::RULES,
+    prompts::RULES,
+    pagination::RULES,
+    resources::RULES,
+    sampling::RULES,
+    elicitation::RULES,
+    progress::RULES,
+    cancellation::RULES,
+    logging::RULES,
+    tasks::RULES,
+    modern::RULES,
+    inputs::RULES,
+    subscriptions::RULES,
+];
+
+/// What each family remembers for itself.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Families {
+    tools: tools::Tools,
+    prompts: prompts::Prompts,
+    pagination: pagination::Pagination,
+    resources: resources::Resources,
+    sampling: sampling::Sampling,
+    elicitation: elicitation::Elicitation,
+    progress: progress::Progress,
+    cancellation: cancellation::Cancellation,
+    logging: logging::Logging,
+    tasks: tasks::Tasks,
+    modern: modern::Modern,
+    inputs: inputs::Inputs,
+    subscriptions: subscriptions::Subscriptions,
+}
+
+/// Calls a method of every family in turn.
+macro_rules! each {
+    ($families:expr, $method:ident($($argument:expr),*)) => {{
+        $families.tools.$method($($argument),*);
+        $families.prompts.$method($($argument),*);
+        $families.pagination.$method($($argument),*);
+        $families.resources.$method($($argument),*);
+        $families.sampling.$method($($argument),*);
+        $families.elicitation.$method($($argument),*);
+        $families.progress.$method($($argument),*);
+        $families.cancellation.$method($($argument),*);
+        $families.logging.$method($($argument),*);
+        $families.tasks.$method($($argument),*);
+        $families.modern.$method($($argument),*);
+        $families.inputs.$method($($argument),*);
+        $families.subscriptions.$method($($argument),*);
+    }};
+}
+
+impl Families {
+    pub(super) fn follow(
+        &mut self,
+        event: &Event<'_>,
+        asked: &mut Asked,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        each!(self, follow(event, asked, known, notes));
+    }
+
+    pub(super) fn finish(&mut self, known: &Known<'_>, notes: &mut Notes) {
+        each!(self, finish(known, notes));
+    }
+
+    pub(super) fn restart(&mut self) {
+        each!(self, restart());
+    }
+}

@@ -1,0 +1,34 @@
+//! The headers of 2026-07-28 that repeat parts of the body.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Exchange, HttpEvent};
+use crate::session::{Known, Notes};
+
+rules! {}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct StandardHeaders {}
+
+/// What is remembered of one exchange.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Seen {}
+
+impl StandardHeaders {
+    pub(super) fn follow(
+        &mut self,
+        event: &HttpEvent<'_>,
+        exchange: &mut Exchange,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+    }
+
+    /// The session has ended.
+    pub(super) fn finish(&mut self, known: &Known<'_>, notes: &mut Notes) {}
+
+    /// A new session begins on the same endpoint.
+    pub(super) fn restart(&mut self) {
+        *self = StandardHeaders::default();
+    }
+}

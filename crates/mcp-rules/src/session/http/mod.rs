@@ -1,0 +1,177 @@
+//! What the HTTP transport shows: exchanges, headers, streams.
+
+mod auth;
+mod event;
+mod exchange;
+mod headers;
+mod legacy_sse;
+mod requests;
+mod responses;
+mod sessions;
+mod streams;
+
+use mcp_core::{Era, Revision, Side};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use event::{Headers, HttpEvent, Part, Sse};
+pub(crate) use exchange::{Exchange, Posted, PostedKind};
+
+use super::{Bounded, Known, Notes};
+use crate::Meta;
+
+/// The rules about HTTP.
+pub(crate) static FAMILIES: [&[&Meta]; 7] = [
+    requests::RULES,
+    headers::RULES,
+    sessions::RULES,
+    responses::RULES,
+    streams::RULES,
+    legacy_sse::RULES,
+    auth::RULES,
+];
+
+/// Whether a message on a stream is news.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    Fresh,
+    /// It was delivered before: it counts once.
+    Again,
+}
+
+/// What is remembered of the HTTP traffic of a session.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Http {
+    exchanges: Bounded<u64, Exchange>,
+    posts: u64,
+    requests: requests::Requests,
+    headers: headers::StandardHeaders,
+    sessions: sessions::Sessions,
+    responses: responses::Responses,
+    streams: streams::Streams,
+    legacy_sse: legacy_sse::LegacySse,
+    auth: auth::Auth,
+}
+
+impl Http {
+    /// The exchange of this number, unless it is forgotten.
+    pub(crate) fn exchange(&self, number: u64) -> Option<&Exchange> {
+        self.exchanges.get(&number)
+    }
+
+    /// How many POSTs of the client were seen.
+    pub(crate) fn posts(&self) -> u64 {
+        self.posts
+    }
+
+    /// Whether the request of this exchange names a session.
+    pub(crate) fn names_session(&self, stream: Option<u64>) -> bool {
+        let exchange = stream.and_then(|number| self.exchange(number));
+        exchange.is_some_and(|exchange| exchange.session_id.is_some())
+    }
+
+    /// A client's request comes in: makes room for what is to be known about it.
+    pub(super) fn open(&mut self, event: &HttpEvent<'_>, capacity: usize) {
+        let exchange = Exchange::open(event);
+        self.posts += u64::from(exchange.is_post());
+        self.exchanges.insert(event.exchange, exchange, capacity);
+    }
+
+    /// Judges an observation and takes it in. Says whether the message it carries is news.
+    pub(super) fn follow(
+        &mut self,
+        event: &HttpEvent<'_>,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) -> Delivery {
+        let mut exchange = self.exchanges.remove(&event.exchange).unwrap_or_else(|| Exchange {
+            number: event.exchange,
+            at: event.at,
+            ..Exchange::default()
+        });
+        match event.part {
+            Part::Request { .. } => {
+                exchange.revision = Some(event.revision);
+                exchange.settled = event.settled;
+            }
+            Part::Response { status, headers } => {
+                exchange.status = Some(status);
+                let kind = headers.get("content-type").unwrap_or_default();
+                exchange.is_sse = is_media_type(&kind, "text/event-stream");
+            }
+            Part::Event(_) => exchange.is_sse = true,
+            Part::End => exchange.ended = true,
+        }
+        let delivery = self.judge(event, &mut exchange, known, notes);
+        if event.from == Side::Server {
+            exchange.note_answers(event.message);
+        }
+        self.close_settled(&exchange, event, notes);
+        self.exchanges.insert(event.exchange, exchange, known.limits.remembered);
+        delivery
+    }
+
+    fn judge(
+        &mut self,
+        event: &HttpEvent<'_>,
+        exchange: &mut Exchange,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) -> Delivery {
+        self.legacy_sse.follow(event, exchange, known, notes);
+        self.requests.follow(event, exchange, known, notes);
+        self.headers.follow(event, exchange, known, notes);
+        self.sessions.follow(event, exchange, known, notes);
+        self.responses.follow(event, exchange, known, notes);
+        self.auth.follow(event, exchange, known, notes);
+        self.streams.follow(event, exchange, known, notes)
+    }
+
+    /// A refused request needs no other answer, and neither does one that its client has given
+    /// up: since 2026-07-28 closing the stream says that.
+    fn close_settled(&self, exchange: &Exchange, event: &HttpEvent<'_>, notes: &mut Notes) {
+        let settled = match event.part {
+            // A body that answers is matched as any answer.
+            Part::Response { status, .. } => status >= 400 && event.message.is_none(),
+            Part::End => event.from == Side::Client && event.revision.era() == Era::Modern,
+            Part::Request { .. } | Part::Event(_) => false,
+        };
+        if settled {
+            for id in exchange.requests().filter_map(|posted| posted.id.clone()) {
+                notes.close(Side::Client, id);
+            }
+        }
+    }
+
+    pub(super) fn finish(&mut self, known: &Known<'_>, notes: &mut Notes) {
+        self.requests.finish(known, notes);
+        self.headers.finish(known, notes);
+        self.sessions.finish(known, notes);
+        self.responses.finish(known, notes);
+        self.streams.finish(known, notes);
+        self.legacy_sse.finish(known, notes);
+        self.auth.finish(known, notes);
+    }
+
+    /// A new session begins on the same endpoint; exchanges under way go on.
+    pub(super) fn restart(&mut self) {
+        self.requests.restart();
+        self.headers.restart();
+        self.sessions.restart();
+        self.responses.restart();
+        self.streams.restart();
+        self.legacy_sse.restart();
+        self.auth.restart();
+    }
+}
+
+/// Whether a `Content-Type` is this type, whatever its parameters.
+pub(crate) fn is_media_type(value: &str, media_type: &str) -> bool {
+    let bare = value.split(';').next().unwrap_or_default().trim();
+    bare.eq_ignore_ascii_case(media_type)
+}
+
+/// The revision of an exchange, for answers to it.
+pub(super) fn revision_of(http: &Http, number: u64) -> Option<(Revision, bool)> {
+    let exchange = http.exchange(number)?;
+    Some((exchange.revision?, exchange.settled))
+}

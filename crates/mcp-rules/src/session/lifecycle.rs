@@ -1,0 +1,474 @@
+//! The handshake of the revisions that have one: what may be said when.
+
+use mcp_core::{RequestId, Revision, Revisions, Side};
+use mcp_json::Node;
+use serde::{Deserialize, Serialize};
+
+use super::{Event, Known, Moment, Notes, What, request::looks_like_the_first};
+use crate::{Level, Severity, findings::Fault};
+
+const LEGACY: Revisions = Revisions::LEGACY;
+
+rules! {
+    INITIALIZE_NOT_FIRST: "initialize-not-first", Session, Level::Error, LEGACY, "basic/lifecycle#initialization";
+    BEFORE_RESPONSE: "request-before-initialize-response", Session, Level::Warning, LEGACY, "basic/lifecycle#initialization";
+    INITIALIZED_EARLY: "initialized-before-response", Session, Level::Error, LEGACY, "basic/lifecycle#initialization";
+    INITIALIZED_MISSING: "initialized-missing", Session, Level::Error, LEGACY, "basic/lifecycle#initialization";
+    SERVER_REQUEST_EARLY: "server-request-before-initialized", Session, Level::Warning, LEGACY, "basic/lifecycle#initialization";
+    SERVER_EARLY: "server-message-before-initialize", Session, Level::Warning, LEGACY, "basic/lifecycle#initialization";
+    INITIALIZE_DUPLICATE: "initialize-duplicate", Session, Level::Warning, LEGACY, "basic/lifecycle#initialization";
+    INITIALIZED_DUPLICATE: "initialized-duplicate", Session, Level::Warning, LEGACY, "basic/lifecycle#initialization";
+    PING_NOT_EMPTY: "ping-result-not-empty", Session, Level::Warning, LEGACY, "basic/utilities/ping#behavior-requirements";
+    CANCEL_INITIALIZE: "cancel-initialize", Session, Level::Error, LEGACY, "basic/utilities/cancellation#behavior-requirements";
+    VERSION_UNKNOWN: "protocol-version-unknown", Session, Level::Warning, Revisions::ALL, "basic/lifecycle#version-negotiation";
+    MODERN_VERSION: "initialize-with-modern-version", Session, Level::Error, LEGACY, "basic/versioning#backward-compatibility-with-initialization-based-versions";
+    VERSION_INCONSISTENT: "version-negotiation-inconsistent", Session, Level::Error, LEGACY, "basic/lifecycle#version-negotiation";
+}
+
+/// Messages before the handshake that are kept in case one follows. Whoever sends more than this
+/// is in the middle of a session that the observer joined late.
+const MAX_EARLY: usize = 16;
+
+/// How far the handshake is, and what was seen of it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Lifecycle {
+    phase: Phase,
+    start: Start,
+    /// What came before any `initialize`; only if one comes is it known to have been too early.
+    early: Vec<Early>,
+    /// The last `initialize`.
+    initialize: Option<(RequestId, Moment)>,
+    /// When `notifications/initialized` was sent, be it too early.
+    initialized: Option<Moment>,
+    /// Where a second handshake goes back to if it fails.
+    before: Phase,
+    /// The first request of the client since the `initialize` result, `initialized` still lacking.
+    unannounced: Option<Moment>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) enum Phase {
+    /// No `initialize` was seen.
+    #[default]
+    Unknown,
+    /// It was sent.
+    Initializing,
+    /// It was answered with an error.
+    Failed,
+    /// It was answered with a result.
+    Answered,
+    /// `notifications/initialized` was sent.
+    Ready,
+}
+
+/// Whether the beginning of the session was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+enum Start {
+    #[default]
+    Unknown,
+    Seen,
+    Missed,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Early {
+    at: Moment,
+    from: Side,
+    name: Box<str>,
+}
+
+impl Lifecycle {
+    /// At a beginning that is known to be one.
+    pub(super) fn from_start() -> Lifecycle {
+        Lifecycle { start: Start::Seen, ..Lifecycle::default() }
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Whether the beginning of the session was seen.
+    pub(crate) fn is_from_start(&self) -> bool {
+        self.start == Start::Seen
+    }
+
+    /// Whether `id` is that of the last `initialize`.
+    pub(crate) fn is_initialize(&self, id: &RequestId) -> bool {
+        self.initialize.as_ref().is_some_and(|(initialize, _)| initialize == id)
+    }
+
+    pub(super) fn judge(&self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+        check_versions(event, notes);
+        if event.is_modern() {
+            return;
+        }
+        match (event.what, event.from) {
+            (What::Request(_), Side::Client) if event.name == "initialize" => {
+                self.judge_initialize(event, known, notes);
+            }
+            (What::Request(id), Side::Client) => self.judge_request(id, event, notes),
+            (What::Notification, Side::Client) => self.judge_notification(event, notes),
+            (What::Request(_), Side::Server) => self.judge_server_request(event, notes),
+            (What::Answer(_), _) => check_ping(event, notes),
+            (What::Notification, Side::Server) => {}
+        }
+    }
+
+    fn judge_initialize(&self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+        for early in &self.early {
+            notes.always(early.fault(event));
+        }
+        let same_session = match known.http {
+            Some(http) if event.at.stream.is_some() => http.names_session(event.at.stream),
+            _ => true,
+        };
+        if same_session && matches!(self.phase, Phase::Answered | Phase::Ready) {
+            let first = self.initialize.as_ref().and_then(|(_, at)| at.line);
+            notes.note(
+                Fault::new(&INITIALIZE_DUPLICATE, "the session is initialised already")
+                    .at(method_span(event))
+                    .related(first, "it was initialised here")
+                    .help("keep using the session, or open a new connection for a new one"),
+            );
+        }
+    }
+
+    fn judge_request(&self, id: &RequestId, event: &Event<'_>, notes: &mut Notes) {
+        if event.name == "ping" {
+            return;
+        }
+        let initialize = self.initialize.as_ref().and_then(|(_, at)| at.line);
+        match self.phase {
+            Phase::Unknown if self.begins_wrongly(id) => notes.note(not_first(event)),
+            Phase::Failed => notes.note(
+                not_first(event)
+                    .related(initialize, "this `initialize` was answered with an error"),
+            ),
+            Phase::Initializing => notes.note(
+                Fault::new(
+                    &BEFORE_RESPONSE,
+                    format!("`{}` is sent before `initialize` was answered", event.name),
+                )
+                .at(method_span(event))
+                .related(initialize, "`initialize` was sent here")
+                .help("wait for the result: it says which version and features the server has"),
+            ),
+            Phase::Answered if event.at.stream.is_none() && self.unannounced.is_none() => notes
+                .note(
+                    initialized_missing(event.name)
+                        .at(method_span(event))
+                        .related(initialize, "the session was initialised here"),
+                ),
+            Phase::Unknown | Phase::Answered | Phase::Ready => {}
+        }
+    }
+
+    /// Whether a first request cannot be one from the middle of a session.
+    fn begins_wrongly(&self, id: &RequestId) -> bool {
+        match self.start {
+            Start::Seen => true,
+            // Nobody counts backwards to zero.
+            Start::Unknown => self.early.is_empty() && id.as_i64() == Some(0),
+            Start::Missed => false,
+        }
+    }
+
+    fn judge_notification(&self, event: &Event<'_>, notes: &mut Notes) {
+        if event.name == "notifications/cancelled"
+            && let Some(id) = event.params().and_then(|params| params.get("requestId"))
+            && let Some((initialize, at)) = &self.initialize
+            && super::request_id(id).as_ref() == Some(initialize)
+        {
+            notes.note(
+                Fault::new(&CANCEL_INITIALIZE, "`initialize` must not be cancelled")
+                    .at(id.span())
+                    .related(at.line, "`initialize` was sent here")
+                    .help("close the connection instead"),
+            );
+        }
+        let is_initialized = event.name == "notifications/initialized";
+        let initialize = self.initialize.as_ref().and_then(|(_, at)| at.line);
+        match self.phase {
+            Phase::Unknown if self.start == Start::Seen => notes.note(not_first(event)),
+            Phase::Initializing | Phase::Failed if is_initialized => notes.note(
+                Fault::new(
+                    &INITIALIZED_EARLY,
+                    if self.phase == Phase::Failed {
+                        "the client reports success, but `initialize` was answered with an error"
+                    } else {
+                        "the client reports success before `initialize` was answered"
+                    },
+                )
+                .at(method_span(event))
+                .related(initialize, "`initialize` was sent here")
+                .help("send it once the `initialize` result has arrived"),
+            ),
+            Phase::Failed => notes.note(not_first(event)),
+            Phase::Ready if is_initialized => notes.note(
+                Fault::new(&INITIALIZED_DUPLICATE, "the client has reported this already")
+                    .at(method_span(event))
+                    .related(self.initialized.and_then(|at| at.line), "it was reported here")
+                    .help("send it once per session"),
+            ),
+            _ => {}
+        }
+    }
+
+    fn judge_server_request(&self, event: &Event<'_>, notes: &mut Notes) {
+        if event.name == "ping" || !matches!(self.phase, Phase::Initializing | Phase::Answered) {
+            return;
+        }
+        let initialize = self.initialize.as_ref().and_then(|(_, at)| at.line);
+        notes.note(
+            Fault::new(
+                &SERVER_REQUEST_EARLY,
+                format!("the server sends `{}` before the client is ready", event.name),
+            )
+            .at(method_span(event))
+            .related(initialize, "`initialize` was sent here")
+            .help("wait for `notifications/initialized`; until then only `ping` is expected"),
+        );
+    }
+
+    /// Takes the message in, after it was judged.
+    pub(super) fn take_in(&mut self, event: &Event<'_>) {
+        self.note_start(event);
+        if event.is_modern() {
+            return;
+        }
+        match (event.what, event.from) {
+            (What::Request(id), Side::Client) if event.name == "initialize" => {
+                if matches!(self.phase, Phase::Answered | Phase::Ready) {
+                    self.before = self.phase;
+                }
+                self.phase = Phase::Initializing;
+                self.initialize = Some((id.clone(), event.at));
+                self.initialized = None;
+                self.unannounced = None;
+                self.early.clear();
+            }
+            (What::Request(_), Side::Client) => {
+                if self.phase == Phase::Answered && event.name != "ping" {
+                    self.unannounced.get_or_insert(event.at);
+                }
+            }
+            (What::Notification, Side::Client) if event.name == "notifications/initialized" => {
+                self.initialized.get_or_insert(event.at);
+                if self.phase == Phase::Answered {
+                    self.phase = Phase::Ready;
+                }
+            }
+            (What::Answer(_), Side::Server) if event.name == "initialize" => {
+                if self.phase == Phase::Initializing {
+                    self.phase = match (event.result(), self.before, self.initialized) {
+                        (None, Phase::Unknown, _) => Phase::Failed,
+                        (None, before, _) => before,
+                        (Some(_), _, None) => Phase::Answered,
+                        (Some(_), _, Some(_)) => Phase::Ready,
+                    };
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note_start(&mut self, event: &Event<'_>) {
+        match (event.what, event.from) {
+            (What::Request(_), Side::Client) if event.name == "initialize" => {
+                self.start = Start::Seen;
+            }
+            _ if self.start == Start::Seen || self.phase != Phase::Unknown => {}
+            (What::Request(id), Side::Client) if event.is_modern() => {
+                let first = self.start == Start::Unknown && looks_like_the_first(id);
+                self.start = if first { Start::Seen } else { Start::Missed };
+                self.early.clear();
+            }
+            (What::Answer(_), Side::Server) if self.early.is_empty() => self.start = Start::Missed,
+            (What::Answer(_), _) => {}
+            _ if event.name == "ping" || event.is_modern() => {}
+            _ => self.note_early(event),
+        }
+    }
+
+    fn note_early(&mut self, event: &Event<'_>) {
+        let noted_at_once = match event.what {
+            What::Request(id) => event.from == Side::Client && self.begins_wrongly(id),
+            _ => false,
+        };
+        if self.early.len() >= MAX_EARLY {
+            self.start = Start::Missed;
+            self.early.clear();
+        } else if self.start == Start::Unknown && !noted_at_once {
+            let (at, from) = (event.at, event.from);
+            self.early.push(Early { at, from, name: event.name.into() });
+        }
+    }
+
+    /// An HTTP session has ended.
+    pub(super) fn finish(&self, notes: &mut Notes) {
+        if self.phase == Phase::Answered
+            && let Some(at) = self.unannounced.filter(|at| at.stream.is_some())
+        {
+            let initialize = self.initialize.as_ref().and_then(|(_, at)| at.line);
+            notes.always(
+                initialized_missing("requests")
+                    .earlier(at.line, Side::Client)
+                    .related(initialize, "the session was initialised here"),
+            );
+        }
+    }
+}
+
+impl Early {
+    /// What is to be said now that a handshake follows.
+    fn fault(&self, initialize: &Event<'_>) -> Fault {
+        let (rule, message) = match self.from {
+            Side::Client => (
+                &INITIALIZE_NOT_FIRST,
+                format!("the client sends `{}` before `initialize`", self.name),
+            ),
+            Side::Server => (
+                &SERVER_EARLY,
+                format!("the server sends `{}` before it was asked to initialise", self.name),
+            ),
+        };
+        Fault::new(rule, message)
+            .earlier(self.at.line, self.from)
+            .related(initialize.at.line, "`initialize` came only here")
+            .help("a session begins with `initialize`; only `ping` may come before it")
+    }
+}
+
+fn not_first(event: &Event<'_>) -> Fault {
+    Fault::new(
+        &INITIALIZE_NOT_FIRST,
+        format!("`{}` is sent before the session was initialised", event.name),
+    )
+    .at(method_span(event))
+    .help("begin with `initialize`; only `ping` may come before it")
+}
+
+fn initialized_missing(name: &str) -> Fault {
+    let what = if name == "requests" { name.to_owned() } else { format!("`{name}`") };
+    Fault::new(
+        &INITIALIZED_MISSING,
+        format!("the client sends {what} without having sent `notifications/initialized`"),
+    )
+    .help("send `notifications/initialized` as soon as the `initialize` result has arrived")
+}
+
+pub(super) fn method_span(event: &Event<'_>) -> mcp_json::Span {
+    event.envelope.method.unwrap_or(event.node()).span()
+}
+
+fn check_ping(event: &Event<'_>, notes: &mut Notes) {
+    if event.name != "ping" {
+        return;
+    }
+    let Some(result) = event.result() else { return };
+    let extra = result.members().find(|(name, _)| !name.str_eq("_meta"));
+    if let Some((name, _)) = extra {
+        notes.note(
+            Fault::new(&PING_NOT_EMPTY, "the answer to `ping` has content")
+                .at(name.span())
+                .related(event.answered().and_then(|request| request.at.line), "the ping was here")
+                .help("answer with an empty result: `\"result\":{}`"),
+        );
+    }
+}
+
+/// Versions that are named anywhere in the message.
+fn check_versions(event: &Event<'_>, notes: &mut Notes) {
+    match (event.what, event.name) {
+        (What::Request(_), "initialize") => {
+            let version = event.params().and_then(|params| params.get("protocolVersion"));
+            check_handshake_version(version, Severity::Warning, notes);
+        }
+        (What::Answer(_), "initialize") => {
+            let version = event.result().and_then(|result| result.get("protocolVersion"));
+            check_handshake_version(version, Severity::Error, notes);
+        }
+        (What::Answer(_), "server/discover") => {
+            let versions = event.result().and_then(|result| result.get("supportedVersions"));
+            for version in versions.into_iter().flat_map(Node::elements) {
+                check_published(version, notes);
+            }
+        }
+        (What::Request(_), _) if event.is_modern() => {
+            if let Some(version) = event.meta().and_then(|meta| meta.get(super::META_VERSION)) {
+                check_published(version, notes);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn check_handshake_version(version: Option<Node<'_>>, severity: Severity, notes: &mut Notes) {
+    let Some(version) = version else { return };
+    let revision = version.as_str().and_then(|text| text.parse::<Revision>().ok());
+    match revision {
+        Some(Revision::V2026_07_28) => notes.note(
+            Fault::new(
+                &MODERN_VERSION,
+                "a revision without a handshake cannot be agreed on in one",
+            )
+            .at(version.span())
+            .severity(severity)
+            .help(format!(
+                "name {} or older; from 2026-07-28 on, requests carry their version themselves",
+                Revision::LATEST_LEGACY
+            )),
+        ),
+        Some(_) => {}
+        None => check_published(version, notes),
+    }
+}
+
+fn check_published(version: Node<'_>, notes: &mut Notes) {
+    let Some(text) = version.as_str() else { return };
+    if text.parse::<Revision>().is_err() {
+        notes.note(
+            Fault::new(&VERSION_UNKNOWN, format!("`{text}` is not a published revision"))
+                .at(version.span())
+                .help(
+                    "published are 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28",
+                ),
+        );
+    }
+}
+
+/// What a server made of the version it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Negotiation {
+    /// Name and version of the server.
+    pub(crate) server: (Box<str>, Box<str>),
+    pub(crate) requested: Box<str>,
+    pub(crate) answered: Box<str>,
+}
+
+impl Negotiation {
+    /// What an `initialize` result tells about it.
+    pub(super) fn of(event: &Event<'_>) -> Option<Box<Negotiation>> {
+        let result = event.result()?;
+        let text = |node: Option<Node<'_>>| Some(Box::from(node?.as_str()?.as_ref()));
+        let server = result.get("serverInfo")?;
+        Some(Box::new(Negotiation {
+            server: (text(server.get("name"))?, text(server.get("version"))?),
+            requested: event.answered()?.asked.requested_version.clone()?,
+            answered: text(result.get("protocolVersion"))?,
+        }))
+    }
+
+    /// The fault of a server that accepted the requested version before.
+    pub(crate) fn inconsistent(&self, accepted: Option<u64>) -> Fault {
+        Fault::new(
+            &VERSION_INCONSISTENT,
+            format!(
+                "the server answers with {}, although it has accepted the requested {} before",
+                self.answered, self.requested
+            ),
+        )
+        .related(accepted, "there it accepted the version")
+        .help("answer with the requested version whenever it is supported")
+    }
+}

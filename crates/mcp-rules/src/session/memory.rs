@@ -1,0 +1,150 @@
+use mcp_core::{RequestId, Revision, Side};
+use mcp_json::Node;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Asked, Capabilities, Declared, Event, Http, Known, Lifecycle, Listings, META_CAPABILITIES,
+    MethodRef, Name, Request, Requests, What, versions::Versions,
+};
+use crate::{Engine, Limits};
+
+/// What all rules may know about a conversation.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Memory {
+    pub(super) versions: Versions,
+    pub(super) lifecycle: Lifecycle,
+    pub(super) declared: Declared,
+    pub(super) requests: Requests,
+    listings: Listings,
+    /// Whether declared capabilities leave room for unknown names. Until a declaration was seen,
+    /// they do.
+    extensible: Option<bool>,
+    /// Whether that side has sent something unreadable, by `Side as usize`.
+    unreadable: [bool; 2],
+}
+
+impl Memory {
+    pub(super) fn new(forced: Option<Revision>) -> Memory {
+        Memory { versions: Versions::new(forced), ..Memory::default() }
+    }
+
+    pub(super) fn known<'s>(&'s self, engine: &'s Engine, http: Option<&'s Http>) -> Known<'s> {
+        Known {
+            engine,
+            limits: &engine.settings().limits,
+            from_start: self.lifecycle.is_from_start(),
+            lifecycle: &self.lifecycle,
+            declared: &self.declared,
+            requests: &self.requests,
+            listings: &self.listings,
+            http,
+        }
+    }
+
+    pub(super) fn is_extensible(&self) -> bool {
+        self.extensible != Some(false)
+    }
+
+    pub(super) fn note_unreadable(&mut self, from: Option<Side>) {
+        for side in Side::BOTH {
+            self.unreadable[side as usize] |= from.is_none_or(|from| from == side);
+        }
+    }
+
+    /// Whether the peer of `from` has sent something unreadable.
+    pub(super) fn unreadable_before(&self, from: Option<Side>) -> bool {
+        Side::BOTH.into_iter().any(|side| self.unreadable[side as usize] && from != Some(side))
+    }
+
+    /// A new session begins on the same endpoint.
+    pub(super) fn restart(&mut self) {
+        let versions = std::mem::take(&mut self.versions);
+        *self = Memory { versions, ..Memory::default() };
+    }
+
+    /// Takes out the request that an answer of `from` is for, and says who made it.
+    pub(super) fn take_open(
+        &mut self,
+        from: Option<Side>,
+        id: &RequestId,
+    ) -> Option<(Side, Request)> {
+        let askers = match from {
+            Some(side) => [Some(side.other()), None],
+            None => [Some(Side::Client), Some(Side::Server)],
+        };
+        askers.into_iter().flatten().find_map(|asker| Some((asker, self.requests.take(asker, id)?)))
+    }
+
+    /// Takes in a request or notification, after it was judged.
+    pub(super) fn take_in_call(&mut self, event: &Event<'_>, mut asked: Asked, limits: &Limits) {
+        let declared = event
+            .meta()
+            .filter(|_| event.is_modern() && event.from == Side::Client)
+            .and_then(|meta| meta.get(META_CAPABILITIES))
+            .map(|node| self.note_capabilities(node, event));
+        if event.name == "initialize" && event.from == Side::Client {
+            let capabilities = event.params().and_then(|params| params.get("capabilities"));
+            let capabilities = capabilities.map(|node| self.note_capabilities(node, event));
+            self.declared.note_handshake(Side::Client, capabilities);
+            self.versions.request(event.revision);
+            let version = event.params().and_then(|params| params.get("protocolVersion"));
+            asked.requested_version = version.and_then(Node::as_str).map(|text| (*text).into());
+        }
+        if event.name == "notifications/cancelled"
+            && let Some(id) = event.params().and_then(|params| params.get("requestId"))
+            && let Some(id) = super::request_id(id)
+        {
+            self.requests.cancel(event.from, &id, event.at);
+        }
+        if let What::Request(id) = event.what {
+            let name = match event.method {
+                Some(method) => Name::Known(MethodRef::new(event.revision, method)),
+                None => Name::Other(event.name.into()),
+            };
+            let request = Request {
+                at: event.at,
+                number: self.requests.next_number(event.from),
+                name,
+                revision: event.revision,
+                settled: event.settled,
+                task: event.params().and_then(|params| params.get("task")).is_some(),
+                extensions: declared.as_ref().is_some_and(Capabilities::is_open_ended),
+                cancelled: None,
+                answered: None,
+                declared: declared.map(Box::new),
+                asked,
+            };
+            self.requests.insert(event.from, id.clone(), request, limits);
+        }
+        self.listings.take_in(event, limits);
+        self.lifecycle.take_in(event);
+    }
+
+    /// Takes in an answer, after it was judged.
+    pub(super) fn take_in_answer(&mut self, event: &Event<'_>, limits: &Limits) {
+        match (event.name, event.result()) {
+            ("initialize", Some(result)) => {
+                self.versions.settle(result);
+                let capabilities = result.get("capabilities");
+                let capabilities = capabilities.map(|node| self.note_capabilities(node, event));
+                self.declared.note_handshake(Side::Server, capabilities);
+            }
+            ("initialize", None) => self.versions.give_up(),
+            ("server/discover", Some(result)) => {
+                if let Some(node) = result.get("capabilities") {
+                    let capabilities = self.note_capabilities(node, event);
+                    self.declared.note_discovered(capabilities);
+                }
+            }
+            _ => {}
+        }
+        self.listings.take_in(event, limits);
+        self.lifecycle.take_in(event);
+    }
+
+    fn note_capabilities(&mut self, node: Node<'_>, event: &Event<'_>) -> Capabilities {
+        let capabilities = Capabilities::of(node, event.at);
+        self.extensible = Some(self.extensible == Some(true) || capabilities.is_open_ended());
+        capabilities
+    }
+}

@@ -1,0 +1,431 @@
+//! Follows a conversation and judges what only the conversation shows.
+//!
+//! A [`Session`] is the shared [`Memory`] (revision, handshake, capabilities, requests, listings)
+//! and the families of rules, each with its own part. For every message that counts the families
+//! look at it with the memory as it was before; then the memory takes the message in. What they
+//! note is reported when the message is judged.
+//!
+//! Everything that is remembered is bounded, and what was forgotten or never seen is not held
+//! against anybody.
+
+mod bounded;
+mod cancellation;
+mod capabilities;
+mod capability;
+mod elicitation;
+mod event;
+mod families;
+pub(crate) mod http;
+mod id_set;
+mod ids;
+mod inputs;
+mod lifecycle;
+mod listings;
+mod logging;
+mod memory;
+mod modern;
+mod moment;
+mod notes;
+mod pagination;
+mod progress;
+mod prompts;
+mod request;
+mod requests;
+mod resources;
+mod sampling;
+mod subscriptions;
+mod tasks;
+mod tools;
+mod versions;
+
+use std::borrow::Cow;
+
+use mcp_core::{Era, RequestId, Revision, Side};
+use mcp_json::Node;
+use mcp_jsonrpc::{Envelope, JsonRpcId, MessageKind};
+use mcp_schema::{Method, MethodKind, Sender};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::{
+    bounded::Bounded,
+    capability::{Capabilities, Declared, Flag},
+    event::{Answer, Event, Known, What},
+    families::Families,
+    http::Http,
+    lifecycle::{Lifecycle, Negotiation, Phase},
+    listings::Listings,
+    memory::Memory,
+    moment::Moment,
+    notes::Notes,
+    request::{Asked, MethodRef, Name, Request},
+    requests::Requests,
+};
+use crate::{Answered, Context, Engine, Layer};
+
+/// The member of a modern request's `_meta` that names its revision.
+pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// The member of a modern request's `_meta` that declares the client's capabilities.
+pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// The member of a modern request's `_meta` that names the client.
+pub(crate) const META_CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+/// The member of a modern result's `_meta` that names the server.
+pub(crate) const META_SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// Every rule that needs a conversation.
+pub(crate) use families::RULES;
+
+/// What is remembered of one conversation. Can be saved and restored with `serde`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Session {
+    memory: Memory,
+    families: Families,
+    http: Option<Box<Http>>,
+    /// Whether a result has lacked the name of its server; once is enough to say so.
+    server_info_missed: bool,
+    unmatched_results: u64,
+}
+
+impl Session {
+    /// A conversation of which nothing is known. `forced` overrides whatever the peers say about
+    /// the revision.
+    pub fn new(forced: Option<Revision>) -> Session {
+        Session { memory: Memory::new(forced), ..Session::default() }
+    }
+
+    /// Says that what is followed next is the beginning of the conversation. Otherwise that is
+    /// concluded from the traffic, with care.
+    pub fn begin(&mut self) {
+        self.memory.lifecycle = Lifecycle::from_start();
+    }
+
+    /// The revision in force now, and whether it is certain.
+    pub fn revision(&self) -> (Revision, bool) {
+        self.memory.versions.current()
+    }
+
+    /// How many results came whose request was not seen, so that no definition could be chosen.
+    pub fn unmatched_results(&self) -> u64 {
+        self.unmatched_results
+    }
+
+    /// Notes that `from` sent something from which no message could be read.
+    pub(crate) fn note_unreadable(&mut self, from: Option<Side>) {
+        self.memory.note_unreadable(from);
+    }
+
+    /// Takes in one message, in wire order, and says what is known about it.
+    pub(crate) fn follow(
+        &mut self,
+        engine: &Engine,
+        from: Option<Side>,
+        envelope: &Envelope<'_>,
+        at: Moment,
+    ) -> Context {
+        match envelope.kind() {
+            Some(kind) if envelope.jsonrpc.is_some_and(|version| version.str_eq("2.0")) => {
+                if kind == MessageKind::Response {
+                    self.follow_response(engine, from, envelope, at)
+                } else {
+                    self.follow_call(engine, from, kind, envelope, at)
+                }
+            }
+            _ => self.void(engine, self.context(from), envelope),
+        }
+    }
+
+    pub(crate) fn context(&self, from: Option<Side>) -> Context {
+        let (revision, settled) = self.revision();
+        Context {
+            from,
+            revision,
+            settled,
+            foreign: self.memory.versions.is_foreign(),
+            method: None,
+            answers: None,
+            extensible: self.memory.is_extensible(),
+            lacks_server_info: false,
+            http_error_body: false,
+            unreadable_before: self.memory.unreadable_before(from),
+            negotiated: None,
+            notes: Notes::default(),
+        }
+    }
+
+    /// A batch where there are none: it counts for nothing, and so do its entries.
+    pub(crate) fn note_void_batch(&mut self, engine: &Engine, from: Option<Side>, batch: Node<'_>) {
+        for entry in batch.elements().take(engine.settings().limits.batch) {
+            self.void(engine, self.context(from), &Envelope::of(entry));
+        }
+    }
+
+    /// A message that counts for nothing: it was so broken that the other side may not have been
+    /// able to read it, and if it answers, that is fine.
+    fn void(&mut self, engine: &Engine, context: Context, envelope: &Envelope<'_>) -> Context {
+        self.memory.note_unreadable(context.from);
+        if let Some(id) = envelope.id.and_then(request_id) {
+            for asker in Side::BOTH {
+                if context.from.is_none_or(|from| from == asker) {
+                    self.memory.requests.note_void(asker, &id, &engine.settings().limits);
+                }
+            }
+        }
+        context
+    }
+
+    fn follow_call(
+        &mut self,
+        engine: &Engine,
+        from: Option<Side>,
+        kind: MessageKind,
+        envelope: &Envelope<'_>,
+        at: Moment,
+    ) -> Context {
+        let mut context = self.context(from);
+        let Some(name) = envelope.method.and_then(Node::as_str).filter(|name| !name.is_empty())
+        else {
+            return self.void(engine, context, envelope);
+        };
+        let meta = match from {
+            Some(Side::Server) => None,
+            _ => envelope.params.and_then(|params| params.get("_meta")),
+        };
+        let declared = meta.and_then(|meta| meta.get(META_VERSION));
+        (context.revision, context.settled) =
+            self.memory.versions.of_call(name.as_bytes(), declared, envelope);
+        context.method = mcp_schema::method(context.revision, name.as_bytes());
+        context.from = from.or_else(|| infer_sender(context.method, name.as_bytes()));
+
+        let is_notification = match context.method {
+            Some(method) => method.kind == MethodKind::Notification,
+            None if kind == MessageKind::Notification => true,
+            None => name.starts_with("notifications/"),
+        };
+        if is_notification != (kind == MessageKind::Notification) {
+            return self.void(engine, context, envelope);
+        }
+        let id = envelope.id.map(request_id);
+        if id == Some(None) {
+            return self.void(engine, context, envelope);
+        }
+        let Some(from) = context.from else {
+            return context;
+        };
+        if from == Side::Server && context.revision.era() == Era::Modern && id.is_some() {
+            return context; // Forbidden, and to be ignored.
+        }
+        let name: Cow<'_, str> = context.method.map_or(name, |method| method.name.into());
+        if name == "initialize" && from == Side::Client {
+            self.begin_again(engine, at, &mut context.notes);
+        }
+        let what = match &id {
+            Some(Some(id)) => What::Request(id),
+            _ => What::Notification,
+        };
+        let event = Event {
+            at,
+            from,
+            revision: context.revision,
+            settled: context.settled,
+            name: &name,
+            method: context.method,
+            envelope,
+            what,
+        };
+        let mut asked = Asked::default();
+        self.judge(engine, &event, &mut asked, &mut context);
+        self.memory.take_in_call(&event, asked, &engine.settings().limits);
+        self.apply(&mut context.notes);
+        context.extensible = self.memory.is_extensible();
+        context
+    }
+
+    fn follow_response(
+        &mut self,
+        engine: &Engine,
+        from: Option<Side>,
+        envelope: &Envelope<'_>,
+        at: Moment,
+    ) -> Context {
+        let mut context = self.context(from);
+        let id = envelope.id.and_then(request_id);
+        let found = id.as_ref().and_then(|id| self.memory.take_open(from, id));
+        let (asker, request) = match found {
+            Some((asker, request)) => (Some(asker), Some(request)),
+            None => (from.map(Side::other), None),
+        };
+        context.from = from.or(asker.map(Side::other));
+        if let Some(request) = &request {
+            (context.revision, context.settled) = (request.revision, request.settled);
+            context.answers = Some(Answered {
+                method: request.method(),
+                task: request.task,
+                extensions: request.extensions,
+            });
+        } else {
+            self.unmatched_results += u64::from(envelope.result.is_some() && id.is_some());
+        }
+        let Some(asker) = asker else { return context };
+        if asker == Side::Server && context.revision.era() == Era::Modern {
+            return context; // Forbidden, and to be ignored.
+        }
+        let event = Event {
+            at,
+            from: asker.other(),
+            revision: context.revision,
+            settled: context.settled,
+            name: request.as_ref().map_or("", Request::name),
+            method: request.as_ref().and_then(Request::method),
+            envelope,
+            what: What::Answer(Answer { id: id.as_ref(), request: request.as_ref() }),
+        };
+        if event.name == "initialize" {
+            context.negotiated = Negotiation::of(&event);
+        }
+        self.judge(engine, &event, &mut Asked::default(), &mut context);
+        self.memory.take_in_answer(&event, &engine.settings().limits);
+        if event.name == "initialize" && event.result().is_some() {
+            (context.revision, context.settled) = self.revision();
+            context.extensible = self.memory.is_extensible();
+            context.foreign = self.memory.versions.is_foreign();
+        }
+        if event.is_modern() && request.is_some() && !self.server_info_missed {
+            context.lacks_server_info = lacks_server_info(envelope);
+            self.server_info_missed = context.lacks_server_info;
+        }
+        if let (Some(id), Some(request)) = (id, request) {
+            self.memory.requests.keep(asker, id, request, at);
+        }
+        self.apply(&mut context.notes);
+        context
+    }
+
+    fn judge(
+        &mut self,
+        engine: &Engine,
+        event: &Event<'_>,
+        asked: &mut Asked,
+        context: &mut Context,
+    ) {
+        if engine.settings().stops_before(Layer::Session) {
+            return;
+        }
+        let known = self.memory.known(engine, self.http.as_deref());
+        let notes = &mut context.notes;
+        self.memory.lifecycle.judge(event, &known, notes);
+        ids::judge(event, &known, notes);
+        if !context.foreign {
+            capabilities::judge(event, &known, notes);
+            self.families.follow(event, asked, &known, notes);
+        }
+    }
+
+    /// A new `initialize` over HTTP that names no session begins a new one.
+    fn begin_again(&mut self, engine: &Engine, at: Moment, notes: &mut Notes) {
+        let Some(http) = &mut self.http else { return };
+        let begun = self.memory.lifecycle.phase() != Phase::Unknown;
+        if at.stream.is_none() || http.names_session(at.stream) || !begun {
+            return;
+        }
+        let known = self.memory.known(engine, None);
+        self.memory.lifecycle.finish(notes);
+        self.families.finish(&known, notes);
+        http.finish(&known, notes);
+        http.restart();
+        self.families.restart();
+        self.memory.restart();
+    }
+
+    /// Applies what rules have found out about requests.
+    fn apply(&mut self, notes: &mut Notes) {
+        for (asker, id) in notes.take_closed() {
+            self.memory.requests.take(asker, &id);
+        }
+    }
+
+    /// The conversation has ended.
+    pub(crate) fn finish(&mut self, engine: &Engine) -> Notes {
+        let mut notes = Notes::default();
+        if engine.settings().stops_before(Layer::Session) {
+            return notes;
+        }
+        let known = self.memory.known(engine, self.http.as_deref());
+        self.memory.lifecycle.finish(&mut notes);
+        self.families.finish(&known, &mut notes);
+        let known = self.memory.known(engine, None);
+        if let Some(http) = &mut self.http {
+            http.finish(&known, &mut notes);
+        }
+        for (asker, id) in notes.take_closed() {
+            self.memory.requests.take(asker, &id);
+        }
+        ids::finish(&self.memory.known(engine, None), &mut notes);
+        notes
+    }
+}
+
+/// The parts that only HTTP has.
+impl Session {
+    /// How many POSTs were seen before now.
+    pub(crate) fn posts(&self) -> u64 {
+        self.http.as_ref().map_or(0, |http| http.posts())
+    }
+
+    /// The revision and certainty that an exchange was made with.
+    pub(crate) fn revision_of_exchange(&self, number: u64) -> Option<(Revision, bool)> {
+        http::revision_of(self.http.as_deref()?, number)
+    }
+
+    pub(crate) fn exchange(&self, number: u64) -> Option<&http::Exchange> {
+        self.http.as_deref()?.exchange(number)
+    }
+
+    /// A client's request comes in, before its message is followed.
+    pub(crate) fn open_exchange(&mut self, engine: &Engine, event: &http::HttpEvent<'_>) {
+        if let http::Part::Request { headers, .. } = event.part
+            && let Some(version) = headers.get("mcp-protocol-version")
+        {
+            self.memory.versions.note_header(&version);
+        }
+        self.http.get_or_insert_default().open(event, engine.settings().limits.remembered);
+    }
+
+    /// Judges what an HTTP line shows beside its message.
+    pub(crate) fn follow_http(
+        &mut self,
+        engine: &Engine,
+        event: &http::HttpEvent<'_>,
+        notes: &mut Notes,
+    ) -> http::Delivery {
+        let known = self.memory.known(engine, None);
+        let delivery = self.http.get_or_insert_default().follow(event, &known, notes);
+        self.apply(notes);
+        delivery
+    }
+}
+
+/// Whether a message is a modern result, and one that does not name its server.
+fn lacks_server_info(envelope: &Envelope<'_>) -> bool {
+    let Some(result) = envelope.result else {
+        return false;
+    };
+    let has_type = result.get("resultType").is_some_and(Node::is_string);
+    let named = result.get("_meta").is_some_and(|meta| meta.get(META_SERVER_INFO).is_some());
+    has_type && !named
+}
+
+/// The id that `node` spells, if it is one that requests may have.
+pub(crate) fn request_id(node: Node<'_>) -> Option<RequestId> {
+    JsonRpcId::read(node)?.to_request_id()
+}
+
+/// Who sends `name`, where only one side may.
+fn infer_sender(method: Option<&'static Method>, name: &[u8]) -> Option<Side> {
+    let method = method.or_else(|| {
+        Revision::ALL.into_iter().rev().find_map(|revision| mcp_schema::method(revision, name))
+    })?;
+    match method.sender {
+        Sender::Client => Some(Side::Client),
+        Sender::Server => Some(Side::Server),
+        Sender::Both => None,
+    }
+}

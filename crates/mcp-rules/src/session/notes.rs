@@ -1,0 +1,58 @@
+use mcp_core::{RequestId, Side};
+
+use crate::findings::{Fault, Findings};
+
+/// Faults that only the conversation shows, noted while following and reported when the message is
+/// judged.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Notes {
+    /// Left out if the message is broken in an earlier layer: one fault, one report.
+    deep: Vec<Fault>,
+    always: Vec<Fault>,
+    closed: Vec<(Side, RequestId)>,
+}
+
+impl Notes {
+    /// Notes a fault of a message whose envelope and payload are sound; it is dropped otherwise.
+    pub(crate) fn note(&mut self, fault: Fault) {
+        self.deep.push(fault);
+    }
+
+    /// Notes a fault that stands whatever else is wrong with the message: one of an earlier
+    /// message, or of what carried it.
+    pub(crate) fn always(&mut self, fault: Fault) {
+        self.always.push(fault);
+    }
+
+    /// Notes that no answer is due any more for this request of `asker`: it was refused by other
+    /// means, or its loss has been reported.
+    pub(crate) fn close(&mut self, asker: Side, id: RequestId) {
+        self.closed.push((asker, id));
+    }
+
+    pub(crate) fn take_closed(&mut self) -> Vec<(Side, RequestId)> {
+        std::mem::take(&mut self.closed)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.deep.is_empty() && self.always.is_empty()
+    }
+
+    /// Takes in what `other` says.
+    pub(crate) fn append(&mut self, mut other: Notes) {
+        self.deep.append(&mut other.deep);
+        self.always.append(&mut other.always);
+        self.closed.append(&mut other.closed);
+    }
+
+    /// Reports what is to be reported; `sound` says whether the message passed the layers before.
+    pub(crate) fn report(&self, sound: bool, findings: &mut Findings<'_>) {
+        if self.is_empty() {
+            return;
+        }
+        let deep = self.deep.iter().filter(|_| sound);
+        for fault in self.always.iter().chain(deep) {
+            findings.report(fault.clone());
+        }
+    }
+}

@@ -1,0 +1,116 @@
+use mcp_core::{RequestId, Revision};
+use mcp_schema::Method;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use super::{
+    Capabilities, Moment, elicitation, inputs, logging, modern, pagination, progress, prompts,
+    resources, sampling, subscriptions, tasks, tools,
+};
+
+/// A request: open, or (for a while) answered.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Request {
+    pub(crate) at: Moment,
+    /// Position among the requests of its side.
+    pub(crate) number: u64,
+    pub(crate) name: Name,
+    /// The revision that governs it and its answer.
+    pub(crate) revision: Revision,
+    pub(crate) settled: bool,
+    /// Whether it asked to be run as a task.
+    pub(crate) task: bool,
+    /// Whether it declared extensions, whose result types no revision lists.
+    pub(crate) extensions: bool,
+    pub(crate) cancelled: Option<Moment>,
+    pub(crate) answered: Option<Moment>,
+    /// What the client declared in the request itself (2026-07-28).
+    pub(crate) declared: Option<Box<Capabilities>>,
+    pub(crate) asked: Asked,
+}
+
+impl Request {
+    pub(crate) fn method(&self) -> Option<&'static Method> {
+        match &self.name {
+            Name::Known(method) => Some(method.get()),
+            Name::Other(_) => None,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        match &self.name {
+            Name::Known(method) => method.get().name,
+            Name::Other(name) => name,
+        }
+    }
+}
+
+/// The method of a request.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Name {
+    /// One that the revision knows.
+    Known(MethodRef),
+    Other(Box<str>),
+}
+
+/// A row of a revision's method table, saved by name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MethodRef {
+    revision: Revision,
+    method: &'static Method,
+}
+
+impl MethodRef {
+    pub(crate) fn new(revision: Revision, method: &'static Method) -> MethodRef {
+        MethodRef { revision, method }
+    }
+
+    pub(crate) fn get(self) -> &'static Method {
+        self.method
+    }
+}
+
+impl Serialize for MethodRef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.revision, self.method.name).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for MethodRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (revision, name) = <(Revision, String)>::deserialize(deserializer)?;
+        mcp_schema::method(revision, name.as_bytes())
+            .map(|method| MethodRef { revision, method })
+            .ok_or_else(|| D::Error::custom(format!("{revision} has no method `{name}`")))
+    }
+}
+
+/// What is remembered of a request until its answer comes: each family its own part.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Asked {
+    /// The version that an `initialize` asks for.
+    pub(crate) requested_version: Option<Box<str>>,
+    pub(crate) tool_call: Option<Box<tools::Asked>>,
+    pub(crate) prompt: Option<Box<prompts::Asked>>,
+    pub(crate) page: Option<Box<pagination::Asked>>,
+    pub(crate) sampling: Option<Box<sampling::Asked>>,
+    pub(crate) elicitation: Option<Box<elicitation::Asked>>,
+    pub(crate) resource: Option<Box<resources::Asked>>,
+    pub(crate) progress: Option<Box<progress::Asked>>,
+    pub(crate) logging: Option<Box<logging::Asked>>,
+    pub(crate) task: Option<Box<tasks::Asked>>,
+    pub(crate) modern: Option<Box<modern::Asked>>,
+    pub(crate) input: Option<Box<inputs::Asked>>,
+    pub(crate) listen: Option<Box<subscriptions::Asked>>,
+}
+
+/// Whether `id` is one that a counter begins with: the session is then seen from its start.
+pub(super) fn looks_like_the_first(id: &RequestId) -> bool {
+    match (id.as_i64(), id.as_str()) {
+        (Some(number), _) => matches!(number, 0 | 1),
+        (None, Some(text)) => {
+            let digits = text.trim_start_matches(|character: char| !character.is_ascii_digit());
+            digits.is_empty() || matches!(digits, "0" | "1" | "00" | "01" | "001" | "0001")
+        }
+        (None, None) => false,
+    }
+}

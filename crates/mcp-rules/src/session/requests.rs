@@ -1,0 +1,123 @@
+//! Which requests are open, which were answered, which ids were ever used.
+
+use mcp_core::{Era, RequestId, Side};
+use serde::{Deserialize, Serialize};
+
+use super::{Bounded, Moment, Request, id_set::IdSet};
+use crate::Limits;
+
+/// The requests of both sides, each with its own ids.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Requests {
+    client: Asker,
+    server: Asker,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Asker {
+    open: Bounded<RequestId, Request>,
+    /// The last ones that were answered.
+    past: Bounded<RequestId, Request>,
+    /// Ids of the session, where they must not be used again.
+    used: IdSet,
+    /// Requests that were still open when they had to be forgotten.
+    evicted: IdSet,
+    /// Ids of messages that count for nothing; an answer to one is nobody's fault.
+    void: IdSet,
+    /// How many requests there were.
+    count: u64,
+    /// The newest request that has been answered, by its number.
+    newest_answered: Option<u64>,
+}
+
+impl Requests {
+    fn of(&self, asker: Side) -> &Asker {
+        match asker {
+            Side::Client => &self.client,
+            Side::Server => &self.server,
+        }
+    }
+
+    fn of_mut(&mut self, asker: Side) -> &mut Asker {
+        match asker {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+
+    /// The request of this id that waits for its answer.
+    pub(crate) fn open(&self, asker: Side, id: &RequestId) -> Option<&Request> {
+        self.of(asker).open.get(id)
+    }
+
+    /// All that wait for their answer, oldest first.
+    pub(crate) fn iter_open(&self, asker: Side) -> impl Iterator<Item = (&RequestId, &Request)> {
+        self.of(asker).open.iter()
+    }
+
+    /// A request that was answered not long ago.
+    pub(crate) fn past(&self, asker: Side, id: &RequestId) -> Option<&Request> {
+        self.of(asker).past.get(id)
+    }
+
+    /// Whether a legacy request of this session had this id.
+    pub(crate) fn was_used(&self, asker: Side, id: &RequestId) -> bool {
+        self.of(asker).used.contains(id)
+    }
+
+    /// Whether a request of this id may have been made, although it is not known.
+    pub(crate) fn may_have_been(&self, asker: Side, id: &RequestId, era: Era) -> bool {
+        let asker = self.of(asker);
+        let known_ids_end = match era {
+            Era::Legacy => asker.used.forgot(),
+            Era::Modern => asker.past.forgot(),
+        };
+        known_ids_end
+            || [&asker.evicted, &asker.void].into_iter().any(|ids| ids.contains(id) || ids.forgot())
+    }
+
+    /// Whether the other side has answered a request that came after this one.
+    pub(crate) fn was_overtaken(&self, asker: Side, request: &Request) -> bool {
+        self.of(asker).newest_answered.is_some_and(|newest| newest > request.number)
+    }
+
+    pub(super) fn next_number(&mut self, asker: Side) -> u64 {
+        let asker = self.of_mut(asker);
+        asker.count += 1;
+        asker.count
+    }
+
+    pub(super) fn insert(&mut self, side: Side, id: RequestId, request: Request, limits: &Limits) {
+        let asker = self.of_mut(side);
+        if request.revision.era() == Era::Legacy {
+            asker.used.insert(&id, limits.remembered);
+        }
+        asker.past.remove(&id);
+        if let Some((id, _)) = asker.open.insert(id, request, limits.pending) {
+            asker.evicted.insert(&id, limits.remembered);
+        }
+    }
+
+    pub(super) fn take(&mut self, asker: Side, id: &RequestId) -> Option<Request> {
+        self.of_mut(asker).open.remove(id)
+    }
+
+    /// Keeps an answered request for a while.
+    pub(super) fn keep(&mut self, side: Side, id: RequestId, mut request: Request, at: Moment) {
+        const PAST: usize = 256;
+        let asker = self.of_mut(side);
+        request.answered = Some(at);
+        asker.newest_answered = asker.newest_answered.max(Some(request.number));
+        asker.past.insert(id, request, PAST);
+    }
+
+    pub(super) fn cancel(&mut self, asker: Side, id: &RequestId, at: Moment) {
+        if let Some(request) = self.of_mut(asker).open.get_mut(id) {
+            request.cancelled.get_or_insert(at);
+        }
+    }
+
+    pub(super) fn note_void(&mut self, asker: Side, id: &RequestId, limits: &Limits) {
+        self.of_mut(asker).void.insert(id, limits.remembered);
+    }
+}

@@ -1,0 +1,33 @@
+//! `subscriptions/listen` and what is delivered for it (2026-07-28).
+
+use serde::{Deserialize, Serialize};
+
+use super::{Asked as AskedParts, Event, Known, Notes};
+
+rules! {}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Subscriptions {}
+
+/// What is remembered of a request until its answer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Asked {}
+
+impl Subscriptions {
+    pub(super) fn follow(
+        &mut self,
+        event: &Event<'_>,
+        asked: &mut AskedParts,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+    }
+
+    /// The session has ended.
+    pub(super) fn finish(&mut self, known: &Known<'_>, notes: &mut Notes) {}
+
+    /// A new session begins on the same endpoint.
+    pub(super) fn restart(&mut self) {
+        *self = Subscriptions::default();
+    }
+}

@@ -1,0 +1,142 @@
+//! Which revision is spoken.
+
+use mcp_core::{Era, Revision};
+use mcp_json::Node;
+use mcp_jsonrpc::Envelope;
+use serde::{Deserialize, Serialize};
+
+/// What the peers have said about the revision.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Versions {
+    /// Overrides whatever the peers say.
+    forced: Option<Revision>,
+    /// From the `initialize` request, until its result names the real one.
+    requested: Option<Revision>,
+    negotiated: Option<Negotiated>,
+    /// What was in force before a second handshake.
+    previous: Option<Negotiated>,
+    /// The last revision a modern request declared.
+    modern: Option<Revision>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Negotiated {
+    Published(Revision),
+    /// One that nobody here knows: the newest that has a handshake comes closest.
+    Foreign,
+}
+
+impl Versions {
+    pub(super) fn new(forced: Option<Revision>) -> Versions {
+        Versions { forced, ..Versions::default() }
+    }
+
+    /// The revision in force now, and whether it is certain.
+    pub(crate) fn current(&self) -> (Revision, bool) {
+        if let Some(forced) = self.forced {
+            return (forced, true);
+        }
+        match (self.negotiated, self.requested, self.modern) {
+            (Some(Negotiated::Published(negotiated)), _, _) => (negotiated, true),
+            (Some(Negotiated::Foreign), _, _) => (Revision::LATEST_LEGACY, false),
+            (None, Some(requested), _) => (requested, false),
+            (None, None, Some(modern)) => (modern, true),
+            (None, None, None) => (Revision::LATEST_LEGACY, false),
+        }
+    }
+
+    /// Whether a revision was agreed on that is not published: nothing can be said about payloads.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.forced.is_none() && self.negotiated == Some(Negotiated::Foreign)
+    }
+
+    /// Whether nobody has said anything yet.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.forced.is_none()
+            && self.negotiated.is_none()
+            && self.requested.or(self.modern).is_none()
+    }
+
+    /// The revision that a request or notification is to be judged by. `declared` is what a modern
+    /// request says in its `_meta`.
+    pub(super) fn of_call(
+        &mut self,
+        name: &[u8],
+        declared: Option<Node<'_>>,
+        envelope: &Envelope<'_>,
+    ) -> (Revision, bool) {
+        if let Some(forced) = self.forced {
+            return (forced, true);
+        }
+        if name == b"initialize" {
+            let version = envelope.params.and_then(|params| params.get("protocolVersion"));
+            return (legacy(version).unwrap_or(Revision::LATEST_LEGACY), false);
+        }
+        if let Some(declared) = declared.and_then(Node::as_str) {
+            let revision = match declared.parse::<Revision>() {
+                Ok(revision) if revision.era() == Era::Modern => revision,
+                _ => Revision::LATEST,
+            };
+            self.modern = Some(revision);
+            return (revision, true);
+        }
+        let (revision, settled) = self.current();
+        if self.is_unknown() && mcp_schema::method(revision, name).is_none() {
+            // A name only modern revisions have says more than our guess.
+            let modern = mcp_schema::method(Revision::LATEST, name).is_some();
+            return (if modern { Revision::LATEST } else { revision }, false);
+        }
+        (revision, settled)
+    }
+
+    /// A handshake begins.
+    pub(super) fn request(&mut self, revision: Revision) {
+        self.requested = Some(revision);
+        self.previous = self.negotiated.take();
+    }
+
+    /// The `initialize` result names the revision that governs everything after it.
+    pub(super) fn settle(&mut self, result: Node<'_>) {
+        let version = result.get("protocolVersion");
+        self.negotiated = Some(match (legacy(version), version) {
+            (Some(revision), _) => Negotiated::Published(revision),
+            // Saying nothing, or naming a revision without a handshake, is reported elsewhere.
+            (None, None) => {
+                Negotiated::Published(self.requested.unwrap_or(Revision::LATEST_LEGACY))
+            }
+            (None, Some(version)) if is_modern(version) => {
+                Negotiated::Published(Revision::LATEST_LEGACY)
+            }
+            (None, Some(_)) => Negotiated::Foreign,
+        });
+    }
+
+    /// The handshake failed: whatever was requested is not spoken.
+    pub(super) fn give_up(&mut self) {
+        self.requested = None;
+        self.negotiated = self.previous.take();
+    }
+
+    /// The revision that an HTTP request names in its header. What the message itself says counts
+    /// more, and so does a handshake.
+    pub(super) fn note_header(&mut self, version: &str) {
+        if self.is_unknown()
+            && let Ok(revision) = version.parse::<Revision>()
+        {
+            match revision.era() {
+                Era::Modern => self.modern = Some(revision),
+                Era::Legacy => self.negotiated = Some(Negotiated::Published(revision)),
+            }
+        }
+    }
+}
+
+fn legacy(version: Option<Node<'_>>) -> Option<Revision> {
+    let revision = version.and_then(Node::as_str)?.parse::<Revision>().ok()?;
+    (revision.era() == Era::Legacy).then_some(revision)
+}
+
+fn is_modern(version: Node<'_>) -> bool {
+    let revision = version.as_str().and_then(|version| version.parse::<Revision>().ok());
+    revision.is_some_and(|revision| revision.era() == Era::Modern)
+}
