@@ -51,6 +51,13 @@ pub(crate) fn rule(name: &str) -> Result<&'static Meta, UnknownName> {
         .ok_or_else(|| UnknownName::new("rule", name, mcp_rules::catalogue().map(|rule| rule.name)))
 }
 
+/// The rules whose name has `part` in it.
+pub(crate) fn containing(part: &str) -> Vec<&'static str> {
+    let part = part.to_lowercase();
+    let names = mcp_rules::catalogue().map(|rule| rule.name);
+    names.filter(|name| !part.is_empty() && name.contains(&part)).collect()
+}
+
 /// The candidate that `unknown` was probably meant to be: a slip of the pen, or else the only one
 /// that contains it.
 pub(crate) fn nearest<'c>(

@@ -28,6 +28,8 @@ pub(crate) struct CheckPlan {
     pub(crate) forced_revision: Option<Revision>,
     /// Who sent the messages of files that do not say.
     pub(crate) from: Option<Side>,
+    /// Whether recordings are known to begin where their sessions begin.
+    pub(crate) from_start: bool,
     pub(crate) settings: Settings,
     pub(crate) schemas: Schemas,
     pub(crate) shown: Shown,
@@ -131,6 +133,7 @@ impl Plan {
                 RevisionChoice::Only(revision) => Some(revision),
             },
             from: args.from,
+            from_start: args.from_start || config.from_start.unwrap_or(false),
             settings: settings(args, &config)?,
             schemas: Schemas::embedded(),
             shown: shown(args.max_findings.or(config.max_findings), format),
@@ -191,10 +194,7 @@ fn shown(limit: Option<MaxFindings>, format: Format) -> Shown {
 fn settings(args: &CheckArgs, config: &Config) -> anyhow::Result<Settings> {
     let name = args.profile.as_deref().or(config.profile.as_deref());
     let profile = match name {
-        Some(name) => config.profiles.resolve(name).map_err(|error| {
-            let names: Vec<&str> = config.profiles.names().collect();
-            Failure::new(error.to_string()).hint(format!("profiles are {}", names.join(", ")))
-        })?,
+        Some(name) => config.profiles.named(name)?,
         None => ResolvedProfile::default(),
     };
     let mut settings = Settings::default();

@@ -13,7 +13,10 @@ use mcp_rules::{Layer, Setting};
 pub(crate) use self::choices::{
     Color, FailOn, Format, MaxFindings, RevisionChoice, RulesFormat, SchemaFormat,
 };
-use self::values::{fail_on, layer, max_findings, revision, revision_choice, rule_setting, side};
+use self::values::{
+    fail_on, layer, max_findings, profile_name, revision, revision_choice, rule_name, rule_setting,
+    side,
+};
 use crate::selector::Selector;
 
 /// Tells whether a Model Context Protocol conversation is right, and exactly where it is not.
@@ -53,11 +56,11 @@ pub(crate) struct CheckArgs {
     /// Traces or NDJSON files, directories or glob patterns; `-` is standard input
     #[arg(value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
-    /// Judge everything by this revision instead of the negotiated one
+    /// Judge by the revision the peers agree on, or everything by this one [default: auto]
     #[arg(long, value_name = "REVISION", value_parser = revision_choice(), help_heading = RULES)]
     pub(crate) revision: Option<RevisionChoice>,
-    /// A named set of settings: spec, schema, jsonrpc, base-stack, erlmcp, or your own from plumb.toml
-    #[arg(long, value_name = "NAME", help_heading = RULES)]
+    /// A named set of settings, one of ours or of your own in plumb.toml [default: spec]
+    #[arg(long, value_name = "NAME", value_parser = profile_name(), help_heading = RULES)]
     pub(crate) profile: Option<String>,
     /// Set a rule, a pattern of rules or `layer:NAME` to error, warn or off; may be repeated
     #[arg(long = "rule", value_name = "RULE=LEVEL", value_parser = rule_setting, help_heading = RULES)]
@@ -65,6 +68,9 @@ pub(crate) struct CheckArgs {
     /// Who sent the messages of a file that does not say
     #[arg(long, value_name = "SIDE", value_parser = side(), help_heading = RULES)]
     pub(crate) from: Option<Side>,
+    /// Take it that recordings begin where their sessions begin; otherwise the traffic has to show it
+    #[arg(long, help_heading = RULES)]
+    pub(crate) from_start: bool,
     /// Use an official-format schema from a file or URL instead of the embedded one; may be repeated
     #[arg(long = "schema", value_name = "[REVISION=]PATH|URL", help_heading = RULES)]
     pub(crate) schemas: Vec<String>,
@@ -130,13 +136,19 @@ pub(crate) struct RulesArgs {
     /// Only rules of this layer
     #[arg(long, value_name = "LAYER", value_parser = layer())]
     pub(crate) layer: Option<Layer>,
+    /// Only rules this profile looks at, with its levels
+    #[arg(long, value_name = "NAME", value_parser = profile_name())]
+    pub(crate) profile: Option<String>,
+    /// Take profiles from this file instead of the plumb.toml here or in a parent directory
+    #[arg(long, value_name = "FILE", requires = "profile")]
+    pub(crate) config: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExplainArgs {
-    /// The name of a rule, or a finding as `check --format json` prints it
-    #[arg(value_name = "RULE")]
-    pub(crate) rule: String,
+    /// Names of rules, or findings as `check --format json` prints them; `-` is standard input
+    #[arg(value_name = "RULE", required = true, value_parser = rule_name(), hide_possible_values = true)]
+    pub(crate) rules: Vec<String>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,12 +1,49 @@
 //! From the words of the command line to values; what is not one of a few known words is refused
 //! with the nearest of them.
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use std::ffi::OsStr;
+
+use clap::{
+    Arg, Command,
+    builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser},
+};
 use mcp_core::{Revision, Side};
-use mcp_rules::{Layer, Setting};
+use mcp_rules::{Layer, Profile, Setting};
 
 use super::{FailOn, MaxFindings, RevisionChoice};
 use crate::selector::Selector;
+
+/// A text for which some names are suggested, by help and by shells. Whether it means something is
+/// found out where more is known.
+#[derive(Debug, Clone)]
+pub(super) struct Suggesting(fn() -> Vec<&'static str>);
+
+/// One of our profiles, or the user's own.
+pub(super) fn profile_name() -> Suggesting {
+    Suggesting(|| Profile::ALL.into_iter().map(Profile::as_str).collect())
+}
+
+/// The name of a rule, or something that holds one.
+pub(super) fn rule_name() -> Suggesting {
+    Suggesting(|| mcp_rules::catalogue().map(|rule| rule.name).collect())
+}
+
+impl TypedValueParser for Suggesting {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
+    }
+}
 
 pub(super) fn revision_choice() -> impl TypedValueParser<Value = RevisionChoice> {
     let names = std::iter::once("auto").chain(Revision::ALL.into_iter().map(Revision::as_str));

@@ -57,6 +57,7 @@ pub(crate) fn run(
     let mut origin = Origin::default();
     origin.revision = plan.forced_revision;
     origin.from = plan.from;
+    origin.from_start = plan.from_start;
     let run = Run {
         engine: &engine,
         origin,

@@ -2,7 +2,8 @@
 //!
 //! ```toml
 //! revision = "2025-11-25"        # or "auto"
-//! profile = "house"              # spec, schema, jsonrpc, base-stack, erlmcp, or one from below
+//! from_start = true              # recordings begin where their sessions begin
+//! profile = "house"              # a built-in one, or one from below
 //! format = "human"
 //! fail_on = "warning"            # or "error", "never"
 //! max_findings = 200             # or "all"
@@ -51,6 +52,7 @@ pub(crate) struct Config {
     /// Where it was read from.
     pub(crate) path: Option<PathBuf>,
     pub(crate) revision: Option<RevisionChoice>,
+    pub(crate) from_start: Option<bool>,
     /// Known to exist, either as one of ours or in `profiles`.
     pub(crate) profile: Option<String>,
     pub(crate) format: Option<Format>,

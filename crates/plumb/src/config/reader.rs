@@ -35,10 +35,11 @@ pub(super) fn read(text: &str) -> Result<Config, Faults> {
     if faults.is_empty() { Ok(config) } else { Err(faults) }
 }
 
-const ROOT_KEYS: [&str; 11] = [
+const ROOT_KEYS: [&str; 12] = [
     "baseline",
     "fail_on",
     "format",
+    "from_start",
     "limits",
     "max_findings",
     "profile",
@@ -57,6 +58,7 @@ fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
             "revision" => config.revision = keep(revision(value), faults),
             "profile" => chosen = keep(string(value), faults).zip(Some(value.span())),
             "format" => config.format = keep(format(value), faults),
+            "from_start" => config.from_start = keep(boolean(value), faults),
             "fail_on" => config.fail_on = keep(fail_on(value), faults),
             "max_findings" => config.max_findings = keep(max_findings(value), faults),
             "baseline" => config.baseline = keep(string(value), faults).map(PathBuf::from),
@@ -102,7 +104,8 @@ fn unknown_rules(error: &SelectorError, span: Range<usize>) -> Fault {
 }
 
 fn limits(value: &Value<'_>, faults: &mut Faults) -> Limits {
-    const KEYS: [&str; 6] = ["batch", "depth", "findings", "message_bytes", "pending", "sessions"];
+    const KEYS: [&str; 7] =
+        ["batch", "depth", "findings", "message_bytes", "pending", "remembered", "sessions"];
     let mut limits = Limits::default();
     let Some(table) = keep(table(value), faults) else {
         return limits;
@@ -113,6 +116,7 @@ fn limits(value: &Value<'_>, faults: &mut Faults) -> Limits {
             "depth" => &mut limits.depth,
             "batch" => &mut limits.batch,
             "pending" => &mut limits.pending,
+            "remembered" => &mut limits.remembered,
             "sessions" => &mut limits.sessions,
             "findings" => &mut limits.findings,
             unknown => {

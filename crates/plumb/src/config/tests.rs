@@ -19,6 +19,7 @@ fn every_key_is_read() {
     let config = read(
         r#"
 revision = "2025-06-18"
+from_start = true
 profile = "house"
 format = "json"
 fail_on = "warning"
@@ -38,6 +39,7 @@ batch = 2
 pending = 3
 findings = 4
 sessions = 5
+remembered = 6
 
 [profiles.house]
 extends = "erlmcp"
@@ -47,6 +49,7 @@ rules = { result-invalid = "warning" }
     .unwrap();
     assert_eq!(config.revision, Some(RevisionChoice::Only(Revision::V2025_06_18)));
     assert_eq!(config.profile.as_deref(), Some("house"));
+    assert_eq!(config.from_start, Some(true));
     assert_eq!(config.format, Some(Format::Json));
     assert_eq!(config.fail_on, Some(FailOn::At(Severity::Warning)));
     assert_eq!(config.max_findings, Some(MaxFindings::First(20)));
@@ -58,6 +61,7 @@ rules = { result-invalid = "warning" }
     let limits = config.limits;
     assert_eq!((limits.message_bytes, limits.depth, limits.batch), (1024, 9, 2));
     assert_eq!((limits.pending, limits.findings, limits.sessions), (3, 4, 5));
+    assert_eq!(limits.remembered, 6);
     let house = config.profiles.resolve("house").unwrap();
     assert_eq!(house.base, Profile::Erlmcp);
     assert_eq!(house.rules["result-invalid"], Setting::On(Severity::Warning));
@@ -104,7 +108,7 @@ fn unknown_keys_are_refused_at_every_level() {
     );
     check_faults(
         "[limits]\nzzz = 3",
-        "plumb.toml:2:1: unknown key `zzz` (use one of: batch, depth, findings, message_bytes, pending, sessions)",
+        "plumb.toml:2:1: unknown key `zzz` (use one of: batch, depth, findings, message_bytes, pending, remembered, sessions)",
     );
 }
 
@@ -162,6 +166,7 @@ fn wrong_types_are_named() {
         "schema_required = 'yes'",
         "plumb.toml:1:19: expected true or false, found string",
     );
+    check_faults("from_start = 1", "plumb.toml:1:14: expected true or false, found integer");
     check_faults("[limits]\ndepth = 0", "plumb.toml:2:9: expected an integer from 1 up, found 0");
     check_faults(
         "max_findings = 'al'",
@@ -187,7 +192,7 @@ fn profiles_must_be_new_and_end_somewhere() {
 fn every_fault_is_reported_in_order() {
     check_faults(
         "zz = 1\nrevision = 7\n",
-        "plumb.toml:1:1: unknown key `zz` (use one of: baseline, fail_on, format, limits, max_findings, profile, profiles, revision, rules, schema, schema_required)\nplumb.toml:2:12: expected a string, found integer",
+        "plumb.toml:1:1: unknown key `zz` (use one of: baseline, fail_on, format, from_start, limits, max_findings, profile, profiles, revision, rules, schema, schema_required)\nplumb.toml:2:12: expected a string, found integer",
     );
 }
 

@@ -210,6 +210,7 @@ fn related() -> Located {
 fn unseen() -> Located {
     let mut finding = found("params-invalid", Severity::Error, "the id was used before");
     finding.from = Some(Side::Client);
+    finding.method = Some("ping");
     finding.related = Some(Related { line: 3, reason: "the request was here" });
     Located { excerpt: None, ..locate("-", 9, b"", None, finding, "") }
 }

@@ -1,5 +1,7 @@
 mod notes;
 
+use std::time::Instant;
+
 use self::notes::Notes;
 use super::Outcome;
 use crate::{
@@ -20,6 +22,8 @@ pub(crate) fn check(args: &CheckArgs, color: Color) -> anyhow::Result<Outcome> {
         (None, true) => Config::default(),
         (None, false) => Config::find()?,
     };
+    #[expect(clippy::disallowed_methods, reason = "only to say how long it took")]
+    let begun = Instant::now();
     let mut plan = Plan::new(args, config, Surroundings::of_process())?;
     let notes = Notes::new(Palette::of_stderr(color), plan.chatter);
     plan.check.schemas = notes.load(&plan.overrides, plan.overrides_required)?;
@@ -37,7 +41,7 @@ pub(crate) fn check(args: &CheckArgs, color: Color) -> anyhow::Result<Outcome> {
     if summary.files > 0 || failures.is_empty() {
         renderer.finish(&summary)?;
     }
-    notes.checked(&summary);
+    notes.checked(&summary, begun.elapsed());
     let baseline = baseline.as_ref();
     if let Some(baseline) = baseline.filter(|baseline| !baseline.is_to_be_written()) {
         notes.known(&summary, plan.format);

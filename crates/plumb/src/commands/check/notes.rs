@@ -4,6 +4,7 @@ use std::{
     fmt::Write as _,
     io::{self, Write as _},
     path::Path,
+    time::Duration,
 };
 
 use mcp_core::Revision;
@@ -68,12 +69,13 @@ impl Notes {
         self.verbose(&format!("worker threads: {}", plan.check.jobs));
     }
 
-    pub(super) fn checked(&self, summary: &Summary) {
+    pub(super) fn checked(&self, summary: &Summary, took: Duration) {
         self.verbose(&format!(
-            "checked {} with {} in {}",
+            "checked {} with {} in {}, in {:.2} s",
             counted(summary.bytes, "byte"),
             counted(summary.messages, "message"),
-            counted(summary.files, "file")
+            counted(summary.files, "file"),
+            took.as_secs_f64()
         ));
     }
 

@@ -223,7 +223,10 @@ fn details(located: &Located) -> String {
     if let Some(index) = finding.index {
         details.push(format!("batch entry {index}"));
     }
-    let title = (located.excerpt.as_ref()).map_or("", |excerpt| excerpt.title.as_str());
+    let title = match &located.excerpt {
+        Some(excerpt) => excerpt.title.as_str(),
+        None => finding.method.unwrap_or_default(),
+    };
     if !title.is_empty() {
         details.push(text::without_middle(&visible(title), TITLE).into_owned());
     }
