@@ -34,6 +34,7 @@ mod request;
 mod requests;
 mod resources;
 mod sampling;
+mod shown;
 mod stated_schema;
 mod subscriptions;
 mod tasks;
