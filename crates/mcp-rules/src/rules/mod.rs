@@ -30,6 +30,7 @@ pub(crate) mod error_code;
 pub(crate) mod features;
 pub(crate) mod framing;
 pub(crate) mod icons;
+pub(crate) mod initiative;
 pub(crate) mod input_required;
 pub(crate) mod json;
 pub(crate) mod jsonrpc;

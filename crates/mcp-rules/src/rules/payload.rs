@@ -13,7 +13,7 @@ use super::{
     elicitation, input_required, refine,
     stateless::{self, ResultType},
 };
-use crate::{Answered, Context, Findings, Level, Meta, SchemaFault, findings::Fault};
+use crate::{Answered, Context, Findings, Layer, Level, Meta, SchemaFault, findings::Fault};
 
 const STRICT: Level = Level::ErrorIn(Revisions::from(Revision::V2025_06_18));
 
@@ -213,6 +213,13 @@ fn result_definition<'a>(
     }
     match stateless::check_result_type(result, answered, findings) {
         ResultType::Complete => Ok((definition, Shape::Usual)),
+        ResultType::InputRequired
+            if method.input_required.is_none()
+                && !findings.settings().stops_before(Layer::Session) =>
+        {
+            input_required::report_not_allowed(method, result, findings);
+            Err(Verdict::Broken)
+        }
         ResultType::InputRequired => method
             .input_required
             .or_else(|| mcp_schema::definition(definition.revision, "InputRequiredResult"))

@@ -19,7 +19,7 @@ mod families;
 pub(crate) mod http;
 mod id_set;
 mod ids;
-mod inputs;
+pub(crate) mod inputs;
 mod lifecycle;
 mod listings;
 mod logging;
@@ -36,7 +36,7 @@ mod resources;
 mod sampling;
 mod shown;
 mod stated_schema;
-mod subscriptions;
+pub(crate) mod subscriptions;
 mod tasks;
 mod tools;
 mod versions;
@@ -143,6 +143,7 @@ impl Session {
             revision,
             settled,
             foreign: self.memory.versions.is_foreign(),
+            forbidden: false,
             method: None,
             answers: None,
             extensible: self.memory.is_extensible(),
@@ -214,7 +215,13 @@ impl Session {
             return context;
         };
         if from == Side::Server && context.revision.era() == Era::Modern && id.is_some() {
-            return context; // Forbidden, and to be ignored.
+            if name != "ping" || self.memory.modern_server.is_some() {
+                context.forbidden = context.settled;
+                return context;
+            }
+            // So far only the client is known to be modern: it may be probing an old server.
+            (context.revision, context.settled) = (Revision::LATEST_LEGACY, false);
+            context.method = mcp_schema::method(context.revision, name.as_bytes());
         }
         let name: Cow<'_, str> = context.method.map_or(name, |method| method.name.into());
         if name == "initialize" && from == Side::Client {
@@ -236,7 +243,8 @@ impl Session {
         };
         let mut asked = Asked::default();
         self.judge(engine, &event, &mut asked, &mut context);
-        self.memory.take_in_call(&event, asked, &engine.settings().limits);
+        let in_session = self.http.as_ref().is_some_and(|http| http.is_in_session(at.stream));
+        self.memory.take_in_call(&event, asked, in_session, &engine.settings().limits);
         self.apply(&mut context.notes);
         context.extensible = self.memory.is_extensible();
         context
@@ -269,7 +277,8 @@ impl Session {
         }
         let Some(asker) = asker else { return context };
         if asker == Side::Server && context.revision.era() == Era::Modern {
-            return context; // Forbidden, and to be ignored.
+            context.forbidden = context.settled;
+            return context;
         }
         let event = Event {
             at,

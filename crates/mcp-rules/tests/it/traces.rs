@@ -52,7 +52,10 @@ fn expectations(text: &str) -> BTreeMap<u64, Vec<String>> {
     expected
 }
 
-/// A rule that is off by default is on in its own folder.
+/// What a server lets in, in the folder of the rule that must be told.
+const ALLOWED_ORIGIN: &str = "https://app.example.com";
+
+/// A rule that is off by default, or needs to be told something, is on in its own folder.
 pub(crate) fn settings_for(trace: &Path) -> Settings {
     let mut settings = Settings::default();
     let folder = trace.parent().and_then(Path::file_name).and_then(|name| name.to_str());
@@ -60,6 +63,9 @@ pub(crate) fn settings_for(trace: &Path) -> Settings {
         && rule.level == Level::OptIn
     {
         settings.rules.insert(rule.name.to_owned(), Setting::On(Severity::Warning));
+    }
+    if folder == Some("origin-not-rejected") {
+        settings.allowed_origins.push(ALLOWED_ORIGIN.to_owned());
     }
     settings
 }

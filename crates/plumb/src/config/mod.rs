@@ -8,6 +8,7 @@
 //! max_findings = 200
 //! schema = ["2025-11-25=schemas/mine.json"]   # relative to this file
 //! schema_required = true
+//! allowed-origins = ["https://app.example.com"]   # for `origin-not-rejected`
 //!
 //! [rules]
 //! method-unknown = "off"
@@ -56,6 +57,7 @@ pub(crate) struct Config {
     /// As on the command line.
     pub(crate) schemas: Vec<String>,
     pub(crate) schema_required: Option<bool>,
+    pub(crate) allowed_origins: Vec<String>,
     pub(crate) rules: BTreeMap<String, Setting>,
     pub(crate) limits: Limits,
     pub(crate) profiles: Profiles,

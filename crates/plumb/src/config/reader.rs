@@ -34,7 +34,8 @@ pub(super) fn read(text: &str) -> Result<Config, Faults> {
     if faults.is_empty() { Ok(config) } else { Err(faults) }
 }
 
-const ROOT_KEYS: [&str; 10] = [
+const ROOT_KEYS: [&str; 11] = [
+    "allowed-origins",
     "fail_on",
     "format",
     "limits",
@@ -59,6 +60,7 @@ fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
             "max_findings" => config.max_findings = keep(count(value, 0), faults),
             "schema" => config.schemas = keep(strings(value), faults).unwrap_or_default(),
             "schema_required" => config.schema_required = keep(boolean(value), faults),
+            "allowed-origins" => config.allowed_origins = origins(value, faults),
             "rules" => config.rules = rules(value, faults),
             "limits" => config.limits = limits(value, faults),
             "profiles" => config.profiles = profiles(value, faults),
@@ -91,6 +93,20 @@ fn rules(value: &Value<'_>, faults: &mut Faults) -> BTreeMap<String, Setting> {
         }
     }
     settings
+}
+
+fn origins(value: &Value<'_>, faults: &mut Faults) -> Vec<String> {
+    let origins = keep(strings(value), faults).unwrap_or_default();
+    for origin in &origins {
+        if !mcp_rules::is_web_origin(origin) {
+            faults.push(
+                Fault::new(value.span(), format!("`{origin}` is not a web origin")).help(
+                    "write scheme, host and port if it is unusual: `https://app.example.com`",
+                ),
+            );
+        }
+    }
+    origins
 }
 
 fn limits(value: &Value<'_>, faults: &mut Faults) -> Limits {

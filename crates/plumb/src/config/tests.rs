@@ -25,6 +25,7 @@ fail_on = "warning"
 max_findings = 20
 schema = ["a.json", "2025-11-25=b.json"]
 schema_required = true
+allowed-origins = ["https://app.example.com"]
 
 [rules]
 method-unknown = "off"
@@ -51,6 +52,7 @@ rules = { result-invalid = "warning" }
     assert_eq!(config.max_findings, Some(20));
     assert_eq!(config.schemas, ["a.json", "2025-11-25=b.json"]);
     assert_eq!(config.schema_required, Some(true));
+    assert_eq!(config.allowed_origins, ["https://app.example.com"]);
     assert_eq!(config.rules["method-unknown"], Setting::Off);
     assert_eq!(config.rules["params-invalid"], Setting::On(Severity::Warning));
     let limits = config.limits;
@@ -89,6 +91,15 @@ fn unknown_keys_are_refused_at_every_level() {
     check_faults(
         "[limits]\nzzz = 3",
         "plumb.toml:2:1: unknown key `zzz` (use one of: batch, depth, findings, message_bytes, pending, remembered, sessions)",
+    );
+}
+
+#[test]
+fn origins_have_no_path() {
+    assert_eq!(read("allowed-origins = 'null'").unwrap().allowed_origins, ["null"]);
+    check_faults(
+        "allowed-origins = ['https://example.com/app']",
+        "plumb.toml:1:19: `https://example.com/app` is not a web origin (write scheme, host and port if it is unusual: `https://app.example.com`)",
     );
 }
 

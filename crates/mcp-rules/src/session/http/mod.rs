@@ -63,10 +63,20 @@ impl Http {
         self.posts
     }
 
-    /// Whether the request of this exchange names a session.
+    /// Whether the request of this exchange names the session that is being used. An id of another
+    /// one, or of one that has ended, is no reason to take a new session for the old.
     pub(crate) fn names_session(&self, stream: Option<u64>) -> bool {
         let exchange = stream.and_then(|number| self.exchange(number));
-        exchange.is_some_and(|exchange| exchange.session_id.is_some())
+        let id = exchange.and_then(|exchange| exchange.session_id.as_deref());
+        id.is_some_and(|id| self.sessions.is_current(id))
+    }
+
+    /// Whether the request of this exchange belongs to a session that was begun before.
+    pub(crate) fn is_in_session(&self, stream: Option<u64>) -> bool {
+        let exchange = stream.and_then(|number| self.exchange(number));
+        exchange.is_some_and(|exchange| {
+            !exchange.seen || exchange.session_id.is_some() || exchange.names_version
+        })
     }
 
     /// A client's request comes in: makes room for what is to be known about it.
