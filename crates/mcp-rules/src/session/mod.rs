@@ -34,6 +34,7 @@ mod request;
 mod requests;
 mod resources;
 mod sampling;
+mod shown;
 mod stated_schema;
 pub(crate) mod subscriptions;
 mod tasks;
