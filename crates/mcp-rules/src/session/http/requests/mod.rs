@@ -78,6 +78,7 @@ impl Requests {
         match event.part {
             Part::Request { headers, .. } => {
                 self.note_endpoint(headers, exchange, known);
+                exchange.request.at_endpoint &= is_streamable(event, exchange, known);
                 if exchange.request.at_endpoint {
                     self.judge_request(event, headers, exchange, known, notes);
                 }
@@ -225,6 +226,13 @@ impl Requests {
     pub(super) fn restart(&mut self) {
         self.retries = retry::Retries::default();
     }
+}
+
+/// Whether an exchange is known not to be one of HTTP+SSE, whose posts look alike. Whoever joins
+/// late has seen no `endpoint` event.
+fn is_streamable(event: &HttpEvent<'_>, exchange: &Exchange, known: &Known<'_>) -> bool {
+    let initializes = exchange.posted.iter().any(|posted| &*posted.name == "initialize");
+    event.settled || known.from_start || initializes || exchange.session_id.is_some()
 }
 
 fn names_mcp(headers: Headers<'_>) -> bool {
