@@ -4,13 +4,13 @@ use crate::{
     Meta,
     rules::{
         caching, completion, content, elicitation, error_code, framing, icons, initiative,
-        input_required, json, jsonrpc, logging, meta, payload, progress, prompts, resources, roots,
-        sampling, stateless, tasks, tool_schema, tools, x_mcp_header,
+        input_required, json, jsonrpc, logging, meta, payload, portability, progress, prompts,
+        resources, roots, sampling, stateless, tasks, tool_schema, tools, x_mcp_header,
     },
     session,
 };
 
-static FAMILIES: [&[&Meta]; 24] = [
+static FAMILIES: [&[&Meta]; 25] = [
     framing::RULES,
     json::RULES,
     jsonrpc::RULES,
@@ -35,6 +35,7 @@ static FAMILIES: [&[&Meta]; 24] = [
     tools::RULES,
     tool_schema::RULES,
     x_mcp_header::RULES,
+    portability::RULES,
 ];
 
 static CATALOGUE: LazyLock<Vec<&'static Meta>> = LazyLock::new(|| {

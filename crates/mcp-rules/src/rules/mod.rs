@@ -37,6 +37,7 @@ pub(crate) mod jsonrpc;
 pub(crate) mod logging;
 pub(crate) mod meta;
 pub(crate) mod payload;
+pub(crate) mod portability;
 pub(crate) mod progress;
 pub(crate) mod prompts;
 pub(crate) mod refine;

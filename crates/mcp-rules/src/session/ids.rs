@@ -51,6 +51,9 @@ fn judge_stray(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut
     let asker = event.from.other();
     let requests = known.requests;
     let at = id_node(event).span();
+    if requests.past(asker, id).is_some_and(|request| request.repeated) {
+        return;
+    }
     if let Some(request) = requests.past(asker, id) {
         notes.note(duplicate().at(at).related(
             request.answered.and_then(|answered| answered.line),

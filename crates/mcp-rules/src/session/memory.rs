@@ -122,6 +122,7 @@ impl Memory {
                 extensions: declared.as_ref().is_some_and(Capabilities::is_open_ended),
                 cancelled: None,
                 answered: None,
+                repeated: false,
                 declared: declared.map(Box::new),
                 asked,
             };

@@ -34,6 +34,7 @@ mod request;
 mod requests;
 mod resources;
 mod sampling;
+mod shown;
 mod stated_schema;
 pub(crate) mod subscriptions;
 mod tasks;
@@ -351,6 +352,9 @@ impl Session {
     fn apply(&mut self, notes: &mut Notes) {
         for (asker, id) in notes.take_closed() {
             self.memory.requests.take(asker, &id);
+        }
+        for (asker, id) in notes.take_repeated() {
+            self.memory.requests.repeat(asker, &id);
         }
     }
 

@@ -99,9 +99,13 @@ fn entries_of_input_requests_are_judged_by_their_method() {
         r#""bare":{"method":"sampling/createMessage"}"#,
         r#""t/k":{"method":"elicitation/create","params":{"mode":"url","url":7,"message":"m"}}"#,
     ];
+    let asked = MODERN_META.replace(
+        r#"clientCapabilities":{}"#,
+        r#"clientCapabilities":{"elicitation":{"url":{}},"roots":{}}"#,
+    );
     let message = |requests: &[&str]| {
         format!(
-            r#"{{"from":"client","msg":{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x",{MODERN_META}}}}}}}
+            r#"{{"from":"client","msg":{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x",{asked}}}}}}}
 {{"from":"server","msg":{{"jsonrpc":"2.0","id":1,"result":{{"resultType":"input_required","inputRequests":{{{}}},{meta}}}}}}}
 "#,
             requests.join(",")

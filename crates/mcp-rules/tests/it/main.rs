@@ -1,9 +1,11 @@
 //! Integration tests of the rule catalogue and the engine.
 
+mod authorization;
 mod catalogue;
 mod features;
 mod laws;
 mod limits;
+mod modern;
 mod observe;
 mod profiles;
 mod sessions;

@@ -36,6 +36,9 @@ pub(crate) const RETRIED: &[&str] = &["tools/call", "prompts/get", "resources/re
 /// Results that asked for input and are remembered. Every retry is compared with all of them.
 const MAX_PENDING: usize = 1000;
 
+/// How many of them, the newest ones, are remembered with all details.
+const MAX_DETAILED: u64 = 32;
+
 /// Entries of one result that are reported.
 const MAX_REPORTED: usize = 16;
 
@@ -97,8 +100,11 @@ impl Inputs {
             check_declared(result, declared, notes);
         }
         let Some(asked) = request.asked.input.as_deref() else { return };
-        let Some(pending) = Pending::of(result, id, asked.target, event) else { return };
+        let Some(pending) = Pending::of(result, id, asked.target, event, known) else { return };
         self.count += 1;
+        if let Some(old) = self.pending.get_mut(&self.count.saturating_sub(MAX_DETAILED)) {
+            old.forget_details();
+        }
         self.pending.insert(self.count, pending, MAX_PENDING.min(known.limits.remembered));
     }
 

@@ -1,17 +1,17 @@
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-
 use mcp_core::RequestId;
 use mcp_json::Node;
 use mcp_schema::Definition;
 use serde::{Deserialize, Serialize};
 
 use super::MODERN;
-use crate::session::{Event, Moment};
+use crate::session::{Event, Known, Moment, digest::digest, elicitation, sampling};
 
 /// Questions of one result that are remembered, and the longest key. A result with more is
 /// remembered without them.
 const MAX_QUESTIONS: usize = 64;
 const LONGEST_KEY: usize = 256;
+/// Questions of one result whose details are remembered.
+const MAX_DETAILED: usize = 8;
 
 /// What a request is for: a tool, a prompt or a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,9 +55,7 @@ pub(super) struct Fingerprint(u64);
 
 impl Fingerprint {
     pub(super) fn of(text: Node<'_>) -> Option<Fingerprint> {
-        let mut hasher = DefaultHasher::new();
-        text.str_bytes()?.hash(&mut hasher);
-        Some(Fingerprint(hasher.finish()))
+        Some(Fingerprint(digest(&text.str_bytes()?)))
     }
 }
 
@@ -80,10 +78,11 @@ pub(super) struct Question {
     pub(super) kind: QuestionKind,
 }
 
+/// What is asked for, with the details of it as long as there is room.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum QuestionKind {
-    Elicitation,
-    Sampling,
+    Elicitation(Option<Box<elicitation::Asked>>),
+    Sampling(Option<Box<sampling::Asked>>),
     Roots,
     /// None that the revision knows; that is reported elsewhere.
     Other,
@@ -96,6 +95,7 @@ impl Pending {
         id: &RequestId,
         target: Target,
         event: &Event<'_>,
+        known: &Known<'_>,
     ) -> Option<Pending> {
         let state = match result.get("requestState") {
             Some(state) => Some(Fingerprint::of(state)?),
@@ -103,12 +103,28 @@ impl Pending {
         };
         let questions = match result.get("inputRequests") {
             Some(entries) if entries.len() > MAX_QUESTIONS => None,
-            Some(entries) => {
-                entries.members().map(|(key, entry)| Question::of(key, entry)).collect()
-            }
+            Some(entries) => entries
+                .members()
+                .enumerate()
+                .map(|(position, (key, entry))| {
+                    let details = (position < MAX_DETAILED).then_some((event, known));
+                    Question::of(key, entry, details)
+                })
+                .collect(),
             None => Some(Vec::new()),
         };
         Some(Pending { at: event.at, id: id.clone(), target, state, questions })
+    }
+
+    /// Keeps only what takes little room.
+    pub(super) fn forget_details(&mut self) {
+        for question in self.questions.iter_mut().flatten() {
+            match &mut question.kind {
+                QuestionKind::Elicitation(details) => *details = None,
+                QuestionKind::Sampling(details) => *details = None,
+                QuestionKind::Roots | QuestionKind::Other => {}
+            }
+        }
     }
 
     pub(super) fn question(&self, key: &str) -> Option<&Question> {
@@ -130,14 +146,23 @@ impl Pending {
 }
 
 impl Question {
-    fn of(key: Node<'_>, entry: Node<'_>) -> Option<Question> {
+    fn of(
+        key: Node<'_>,
+        entry: Node<'_>,
+        details: Option<(&Event<'_>, &Known<'_>)>,
+    ) -> Option<Question> {
         let key = key.as_str().filter(|key| key.len() <= LONGEST_KEY)?;
         let method = entry.get("method");
         let is = |name| method.is_some_and(|method| method.str_eq(name));
+        let details = entry.get("params").zip(details);
         let kind = if is("elicitation/create") {
-            QuestionKind::Elicitation
+            QuestionKind::Elicitation(details.map(|(params, (event, known))| {
+                Box::new(elicitation::Asked::of(params, event, known))
+            }))
         } else if is("sampling/createMessage") {
-            QuestionKind::Sampling
+            QuestionKind::Sampling(details.map(|(params, (event, known))| {
+                Box::new(sampling::Asked::of(params, event, known))
+            }))
         } else if is("roots/list") {
             QuestionKind::Roots
         } else {
@@ -149,8 +174,8 @@ impl Question {
     /// What the answer must look like.
     pub(super) fn definition(&self) -> Option<&'static Definition> {
         let name = match self.kind {
-            QuestionKind::Elicitation => "ElicitResult",
-            QuestionKind::Sampling => "CreateMessageResult",
+            QuestionKind::Elicitation(_) => "ElicitResult",
+            QuestionKind::Sampling(_) => "CreateMessageResult",
             QuestionKind::Roots => "ListRootsResult",
             QuestionKind::Other => return None,
         };

@@ -6,12 +6,12 @@ use mcp_json::{Node, Span};
 use super::{
     MAX_REPORTED, RESPONSE_MISSING, RESPONSE_TYPE, RESPONSE_UNKNOWN, SAME_ID, STATE_MISMATCH,
     WRONG_REQUEST,
-    pending::{Fingerprint, Pending, Question, Target},
+    pending::{Fingerprint, Pending, Question, QuestionKind, Target},
 };
 use crate::{
     findings::Fault,
     rules::payload,
-    session::{Event, Known, Notes},
+    session::{Event, Known, Notes, elicitation, sampling},
 };
 
 /// A request that brings answers, a state, or both.
@@ -220,10 +220,19 @@ fn check_answer(
 ) {
     let schemas = known.engine.schemas();
     let Some(definition) = question.definition() else { return };
+    let prefix = format!("/params/inputResponses/{}", escaped(&question.key));
     if schemas.accepts(definition, answer) {
+        match &question.kind {
+            QuestionKind::Elicitation(Some(details)) => {
+                elicitation::check_answer(details, answer, &prefix, known, notes);
+            }
+            QuestionKind::Sampling(Some(details)) => {
+                sampling::check_answer(details, answer, &prefix, known, notes);
+            }
+            _ => {}
+        }
         return;
     }
-    let prefix = format!("/params/inputResponses/{}", escaped(&question.key));
     let violations = schemas.violations(definition, answer);
     let fault = match violations.first() {
         Some(violation) => payload::violation_fault(&RESPONSE_TYPE, violation, &prefix, None),

@@ -38,10 +38,6 @@ pub(crate) struct Subscriptions {
     interrupted: bool,
 }
 
-/// What is remembered of a request until its answer: nothing here, as subscriptions outlive it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Asked {}
-
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Subscription {
     at: Moment,
@@ -295,14 +291,11 @@ impl Subscription {
             return;
         }
         let uri = event.params().and_then(|params| params.get("uri"));
-        let (message, at) = match (kind, uri) {
-            (Kind::Updates, Some(uri)) => {
-                ("the subscription does not list this resource".to_owned(), uri)
-            }
-            _ => {
-                let message = format!("the subscription did not ask for `{}`", kind.member());
-                (message, method_node(event))
-            }
+        let (message, at) = if let (Kind::Updates, Some(uri)) = (kind, uri) {
+            ("the subscription does not list this resource".to_owned(), uri)
+        } else {
+            let message = format!("the subscription did not ask for `{}`", kind.member());
+            (message, method_node(event))
         };
         notes.note(
             Fault::new(&NOT_REQUESTED, message)
