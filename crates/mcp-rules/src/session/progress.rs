@@ -207,7 +207,7 @@ impl Tokens {
                 notes.note(
                     Fault::new(
                         &AFTER_COMPLETION,
-                        format!("what the token {token} was for has been finished"),
+                        format!("the work that the progress token {token} stands for is finished"),
                     )
                     .at(node.span())
                     .related(end.line, "it was finished here")
