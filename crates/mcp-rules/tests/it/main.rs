@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod features;
+mod http_requests;
 mod laws;
 mod limits;
 mod observe;

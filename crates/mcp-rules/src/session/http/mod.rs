@@ -127,6 +127,9 @@ impl Http {
         known: &Known<'_>,
         notes: &mut Notes,
     ) -> Delivery {
+        if matches!(event.part, Part::Request { .. }) {
+            exchange.session.is_of_another = self.sessions.is_of_another(exchange);
+        }
         self.legacy_sse.follow(event, exchange, known, notes);
         self.requests.follow(event, exchange, known, notes);
         self.headers.follow(event, exchange, known, notes);

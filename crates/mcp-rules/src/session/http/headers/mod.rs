@@ -57,6 +57,7 @@ enum Reply {
 }
 
 impl StandardHeaders {
+    #[expect(clippy::unused_self, reason = "every family has it")]
     pub(super) fn follow(
         &mut self,
         event: &HttpEvent<'_>,
@@ -65,11 +66,13 @@ impl StandardHeaders {
         notes: &mut Notes,
     ) {
         let modern = exchange.revision.unwrap_or(event.revision).era() == Era::Modern;
-        if !modern || !exchange.is_post() || !exchange.request.at_endpoint {
+        if !modern || !exchange.is_post() || !exchange.request.at_endpoint() {
             return;
         }
         match event.part {
-            Part::Request { headers, .. } if event.settled && !initializes(exchange) => {
+            Part::Request { headers, .. }
+                if event.settled && headers.are_known() && !initializes(exchange) =>
+            {
                 if let Some(request) = event.message.and_then(Request::read) {
                     exchange.headers.meta_incomplete = request.lacks_meta();
                     let sound = request.check(headers, known, notes);

@@ -58,20 +58,17 @@ impl Versions {
         notes: &mut Notes,
     ) {
         let initialised = matches!(known.lifecycle.phase(), Phase::Answered | Phase::Ready);
-        let joined_late = known.lifecycle.phase() == Phase::Unknown && !known.from_start;
+        if !initialised || exchange.session.is_of_another {
+            return;
+        }
         let Some(header) = headers.get(NAME) else {
-            if initialised || joined_late {
-                let version = event.revision;
-                notes.always(missing(
-                    format!("{} names no protocol version", exchange.method),
-                    version.as_str(),
-                ));
-            }
+            let message = format!("{} names no protocol version", exchange.method);
+            notes.always(missing(message, event.revision.as_str()));
             return;
         };
         let agreed = event.revision.as_str();
         let other = headers.all(NAME).find(|value| value.trim() != agreed);
-        let Some(other) = other.filter(|_| initialised) else { return };
+        let Some(other) = other else { return };
         notes.always(
             Fault::new(
                 &VERSION_MISMATCH,
@@ -134,10 +131,10 @@ impl Versions {
 
     /// Whether all versions the server speaks demand the header.
     fn knows_no_version_without_header(&self) -> bool {
-        let demands = |version: &Box<str>| {
+        let demands = |version: &str| {
             version.parse::<Revision>().map_or(true, |revision| WITH_VERSION.contains(revision))
         };
-        self.supported.as_ref().is_some_and(|list| list.iter().all(demands))
+        self.supported.as_ref().is_some_and(|list| list.iter().all(|version| demands(version)))
     }
 
     /// Takes in what a server says about the versions it speaks.
@@ -168,7 +165,7 @@ impl Versions {
         let Some(list) = list.filter(|list| list.is_array()) else { return };
         if list.len() <= MAX_LISTED {
             let versions = list.elements().filter_map(Node::as_str);
-            self.supported = Some(versions.map(|version| version.into()).collect());
+            self.supported = Some(versions.map(Into::into).collect());
         }
     }
 }
