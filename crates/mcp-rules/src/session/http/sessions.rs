@@ -331,7 +331,7 @@ fn check_charset(id: &str, notes: &mut Notes) {
 }
 
 fn note_minted(headers: Headers<'_>, at: Moment, exchange: &mut Exchange) {
-    let asks = exchange.is_post() && exchange.requests().next().is_some();
+    let asks = exchange.is_post() && !exchange.posted.is_empty();
     if let Some(id) = headers.get(NAME).filter(|_| asks && !initializes(exchange)) {
         exchange.session.minted = Some((id.trim().into(), at));
     }

@@ -157,7 +157,10 @@ impl<'a> Request<'a> {
     }
 
     fn check_name(&self, headers: Headers<'_>, notes: &mut Notes) -> bool {
-        let Some((member, name)) = self.named() else { return true };
+        let Some((member, name)) = self.named() else {
+            check_unneeded_name(headers, notes);
+            return true;
+        };
         let help = || format!("send `Mcp-Name: {}`", value::encode(&name));
         let fault = match headers.get("mcp-name") {
             None => Fault::new(&NAME_MISSING, "the request has no `Mcp-Name`"),
@@ -172,6 +175,17 @@ impl<'a> Request<'a> {
         };
         notes.always(fault.help(help()));
         false
+    }
+}
+
+/// Servers have nothing to compare it with, but even so it must be readable.
+fn check_unneeded_name(headers: Headers<'_>, notes: &mut Notes) {
+    let name = headers.get("mcp-name");
+    if let Some(Value::Broken(reason)) = name.as_deref().map(|name| value::read(name, None)) {
+        notes.always(
+            Fault::new(&ENCODING, format!("`Mcp-Name` {reason}"))
+                .help("leave the header out where it is not needed"),
+        );
     }
 }
 

@@ -251,6 +251,7 @@ impl Requests {
     /// A new session begins on the same endpoint, with the same server.
     pub(super) fn restart(&mut self) {
         self.retries = retry::Retries::default();
+        self.versions.restart();
     }
 }
 

@@ -21,6 +21,8 @@ const MAX_LISTED: usize = 64;
 /// What is known of the versions a server speaks.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Versions {
+    /// What the last `initialize` result says.
+    agreed: Option<Box<str>>,
     /// Those it was asked for and answered with another one.
     refused: Bounded<Box<str>, ()>,
     /// Its own list, from `server/discover` or an error.
@@ -44,29 +46,28 @@ impl Versions {
             return;
         }
         match event.revision.era() {
-            Era::Legacy => self.judge_legacy(event, headers, exchange, known, notes),
+            Era::Legacy => self.judge_legacy(headers, exchange, known, notes),
             Era::Modern => self.judge_modern(event, headers, exchange, notes),
         }
     }
 
     fn judge_legacy(
         &self,
-        event: &HttpEvent<'_>,
         headers: Headers<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         let initialised = matches!(known.lifecycle.phase(), Phase::Answered | Phase::Ready);
-        if !initialised || exchange.session.is_of_another {
+        let Some(agreed) = self.agreed.as_deref().filter(|_| initialised) else { return };
+        if exchange.session.is_of_another {
             return;
         }
         let Some(header) = headers.get(NAME) else {
             let message = format!("{} names no protocol version", exchange.method);
-            notes.always(missing(message, event.revision.as_str()));
+            notes.always(missing(message, agreed));
             return;
         };
-        let agreed = event.revision.as_str();
         let other = headers.all(NAME).find(|value| value.trim() != agreed);
         let Some(other) = other else { return };
         notes.always(
@@ -137,6 +138,11 @@ impl Versions {
         self.supported.as_ref().is_some_and(|list| list.iter().all(|version| demands(version)))
     }
 
+    /// A new session begins on the same endpoint, with the same server.
+    pub(super) fn restart(&mut self) {
+        self.agreed = None;
+    }
+
     /// Takes in what a server says about the versions it speaks.
     pub(super) fn note_answer(&mut self, envelope: &Envelope<'_>, known: &Known<'_>) {
         let Some(id) = envelope.id.and_then(request_id) else { return };
@@ -145,6 +151,7 @@ impl Versions {
             ("initialize", Some(result)) => {
                 let answered = result.get("protocolVersion").and_then(Node::as_str);
                 let requested = request.asked.requested_version.as_deref();
+                self.agreed = answered.as_deref().map(Into::into);
                 if let (Some(answered), Some(requested)) = (answered, requested) {
                     self.refused.remove(&*answered);
                     if requested != answered {
