@@ -3,6 +3,7 @@
 mod authorization;
 mod catalogue;
 mod features;
+mod http_requests;
 mod laws;
 mod limits;
 mod modern;

@@ -138,6 +138,9 @@ impl Http {
             self.auth.follow(event, exchange, known, notes);
             return Delivery::Fresh;
         }
+        if matches!(event.part, Part::Request { .. }) {
+            exchange.session.is_of_another = self.sessions.is_of_another(exchange);
+        }
         self.legacy_sse.follow(event, exchange, known, notes);
         self.requests.follow(event, exchange, known, notes);
         self.headers.follow(event, exchange, known, notes);

@@ -63,6 +63,8 @@ enum End {
 /// What is remembered of one exchange.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
+    /// Whether it belongs to another session than the one whose handshake was seen last.
+    pub(crate) is_of_another: bool,
     /// Its request came when the session it names had ended.
     after: Option<Ended>,
     /// The id in the response to `initialize`, which counts once the result is there.
@@ -77,6 +79,12 @@ impl Sessions {
         self.current.as_deref() == Some(id.trim()) && self.ended(id.trim()).is_none()
     }
 
+    /// Whether a request names an earlier session.
+    pub(super) fn is_of_another(&self, exchange: &Exchange) -> bool {
+        let id = exchange.session_id.as_deref().map(str::trim);
+        id.is_some_and(|id| self.current.as_deref() != Some(id) && self.assigned_at(id).is_some())
+    }
+
     pub(super) fn follow(
         &mut self,
         event: &HttpEvent<'_>,
@@ -84,7 +92,7 @@ impl Sessions {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if !exchange.request.at_endpoint {
+        if !exchange.request.at_endpoint() {
             return;
         }
         let era = exchange.revision.unwrap_or(event.revision).era();
@@ -96,7 +104,7 @@ impl Sessions {
                 match era {
                     Era::Legacy => {
                         self.judge_response(status, headers, exchange, notes);
-                        self.note_end(status, event.at, exchange, known);
+                        self.note_end(status, event, exchange, known);
                     }
                     Era::Modern => note_minted(headers, event.at, exchange),
                 }
@@ -112,7 +120,8 @@ impl Sessions {
     }
 
     fn judge_request(&self, exchange: &mut Exchange, notes: &mut Notes) {
-        if !(exchange.is_post() || exchange.is_get() || exchange.is_delete()) {
+        let judged = exchange.is_post() || exchange.is_get() || exchange.is_delete();
+        if !judged || !exchange.request.headers_known {
             return;
         }
         let id = exchange.session_id.as_deref().map(str::trim);
@@ -216,25 +225,44 @@ impl Sessions {
         }
     }
 
-    /// Takes in that a session has ended.
-    fn note_end(&mut self, status: u16, at: Moment, exchange: &Exchange, known: &Known<'_>) {
+    /// Takes in that a session has ended, or that it has not, whatever the server said.
+    fn note_end(
+        &mut self,
+        status: u16,
+        event: &HttpEvent<'_>,
+        exchange: &Exchange,
+        known: &Known<'_>,
+    ) {
+        let Some(id) = exchange.session_id.as_deref().map(str::trim) else { return };
         let by = match status {
+            _ if initializes(exchange) => return,
             200..=299 if exchange.is_delete() => End::Deleted,
-            404 if !initializes(exchange) => End::NotFound,
+            200..=299 => {
+                self.revive(id);
+                return;
+            }
+            // Some say with it that there is no such method.
+            404 if error_code(event) != Some(-32601) => End::NotFound,
             _ => return,
         };
-        let Some(id) = exchange.session_id.as_deref().map(str::trim) else { return };
-        let ended = Some(Ended { at, by });
+        let ended = Some(Ended { at: event.at, by });
         match self.ids.get_mut(id) {
-            Some(standing) => match standing.ended {
-                // What the client now knows for sure.
-                None | Some(Ended { by: End::Deleted, .. }) => standing.ended = ended,
-                Some(Ended { by: End::NotFound, .. }) => {}
-            },
+            // A deleted one that is not found: now the client knows it, too.
+            Some(standing) if standing.ended.is_none_or(|ended| ended.by == End::Deleted) => {
+                standing.ended = ended;
+            }
+            Some(_) => {}
             None => {
                 let standing = Standing { assigned: None, ended };
                 self.ids.insert(id.into(), standing, known.limits.remembered);
             }
+        }
+    }
+
+    /// A session that was not found is served again. That is said once.
+    fn revive(&mut self, id: &str) {
+        if let Some(standing) = self.ids.get_mut(id) {
+            standing.ended = standing.ended.filter(|ended| ended.by == End::Deleted);
         }
     }
 
@@ -286,6 +314,10 @@ impl Sessions {
     }
 }
 
+fn error_code(event: &HttpEvent<'_>) -> Option<i64> {
+    Envelope::of(event.message?).error_code()
+}
+
 fn check_charset(id: &str, notes: &mut Notes) {
     if let Some(character) = id.chars().find(|character| !character.is_ascii_graphic()) {
         notes.always(
@@ -299,7 +331,7 @@ fn check_charset(id: &str, notes: &mut Notes) {
 }
 
 fn note_minted(headers: Headers<'_>, at: Moment, exchange: &mut Exchange) {
-    let asks = exchange.is_post() && exchange.requests().next().is_some();
+    let asks = exchange.is_post() && !exchange.posted.is_empty();
     if let Some(id) = headers.get(NAME).filter(|_| asks && !initializes(exchange)) {
         exchange.session.minted = Some((id.trim().into(), at));
     }

@@ -57,6 +57,7 @@ enum Reply {
 }
 
 impl StandardHeaders {
+    #[expect(clippy::unused_self, reason = "every family has it")]
     pub(super) fn follow(
         &mut self,
         event: &HttpEvent<'_>,
@@ -65,11 +66,13 @@ impl StandardHeaders {
         notes: &mut Notes,
     ) {
         let modern = exchange.revision.unwrap_or(event.revision).era() == Era::Modern;
-        if !modern || !exchange.is_post() || !exchange.request.at_endpoint {
+        if !modern || !exchange.is_post() || !exchange.request.at_endpoint() {
             return;
         }
         match event.part {
-            Part::Request { headers, .. } if event.settled && !initializes(exchange) => {
+            Part::Request { headers, .. }
+                if event.settled && headers.are_known() && !initializes(exchange) =>
+            {
                 if let Some(request) = event.message.and_then(Request::read) {
                     exchange.headers.meta_incomplete = request.lacks_meta();
                     let sound = request.check(headers, known, notes);
@@ -154,7 +157,10 @@ impl<'a> Request<'a> {
     }
 
     fn check_name(&self, headers: Headers<'_>, notes: &mut Notes) -> bool {
-        let Some((member, name)) = self.named() else { return true };
+        let Some((member, name)) = self.named() else {
+            check_unneeded_name(headers, notes);
+            return true;
+        };
         let help = || format!("send `Mcp-Name: {}`", value::encode(&name));
         let fault = match headers.get("mcp-name") {
             None => Fault::new(&NAME_MISSING, "the request has no `Mcp-Name`"),
@@ -169,6 +175,17 @@ impl<'a> Request<'a> {
         };
         notes.always(fault.help(help()));
         false
+    }
+}
+
+/// Servers have nothing to compare it with, but even so it must be readable.
+fn check_unneeded_name(headers: Headers<'_>, notes: &mut Notes) {
+    let name = headers.get("mcp-name");
+    if let Some(Value::Broken(reason)) = name.as_deref().map(|name| value::read(name, None)) {
+        notes.always(
+            Fault::new(&ENCODING, format!("`Mcp-Name` {reason}"))
+                .help("leave the header out where it is not needed"),
+        );
     }
 }
 

@@ -24,10 +24,8 @@ pub(super) fn check(
     known: &Known<'_>,
     notes: &mut Notes,
 ) -> bool {
-    if request.method != "tools/call" {
-        return true;
-    }
-    let tool = request.param("name").and_then(Node::as_str);
+    let tool = request.param("name").filter(|_| request.method == "tools/call");
+    let tool = tool.and_then(Node::as_str);
     let tool = tool.and_then(|name| known.listings.tools.get(&name));
     let params = tool.map_or(&[][..], |tool| &tool.headers);
     check_others(headers, params, notes);

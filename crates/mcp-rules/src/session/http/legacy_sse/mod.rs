@@ -12,7 +12,7 @@ use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
 use self::target::Target;
-use super::{Exchange, Headers, HttpEvent, Part, Sse};
+use super::{Exchange, Headers, HttpEvent, Part, Sse, requests::Place};
 use crate::{
     Level,
     findings::Fault,
@@ -31,11 +31,15 @@ rules! {
 pub(crate) struct LegacySse {
     /// The URIs that `endpoint` events gave, and where.
     endpoints: Bounded<Target, Moment>,
+    /// The paths of streams that gave one.
+    streams: Bounded<Box<str>, ()>,
 }
 
 /// What is remembered of one stream.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
+    /// Whether there was an `endpoint` event.
+    begun: bool,
     /// The first event, if it was not `endpoint`.
     other_first: Option<Moment>,
 }
@@ -51,6 +55,11 @@ impl LegacySse {
         match event.part {
             Part::Request { url, headers, .. } if exchange.is_post() => {
                 self.judge_post(url, headers, exchange, notes);
+            }
+            Part::Request { headers, .. } if exchange.is_get() => {
+                if self.streams.contains(exchange.path()) && !is_streamable_get(headers) {
+                    exchange.request.place = Place::LegacySse;
+                }
             }
             // A stream that is resumed does not begin again.
             Part::Event(sse) if exchange.is_get() && exchange.last_event_id.is_none() => {
@@ -71,13 +80,13 @@ impl LegacySse {
         let Some((endpoint, at)) = self.endpoints.iter().last() else { return };
         let target = Target::read(url);
         if self.endpoints.iter().any(|(endpoint, _)| endpoint.matches(&target)) {
-            exchange.request.legacy_sse = true;
+            exchange.request.place = Place::LegacySse;
             return;
         }
         if exchange.posted.is_empty() || is_streamable(headers) || self.endpoints.forgot() {
             return;
         }
-        exchange.request.legacy_sse = true;
+        exchange.request.place = Place::LegacySse;
         notes.always(
             Fault::new(
                 &WRONG_ENDPOINT,
@@ -101,8 +110,12 @@ impl LegacySse {
         if is_endpoint && event.message.is_none() && !data.is_empty() {
             let target = Target::read(&exchange.url).resolve(data.trim());
             self.endpoints.insert(target, event.at, known.limits.remembered);
-            exchange.request.legacy_sse = true;
-        } else if !exchange.request.legacy_sse
+            if !self.streams.contains(exchange.path()) {
+                self.streams.insert(exchange.path().into(), (), known.limits.remembered);
+            }
+            exchange.legacy_sse.begun = true;
+            exchange.request.place = Place::LegacySse;
+        } else if !exchange.legacy_sse.begun
             // Without data nothing is dispatched: it is no event at all.
             && (event.message.is_some() || event.body.is_some() || !data.is_empty())
         {
@@ -127,8 +140,8 @@ fn judge_event(
     notes: &mut Notes,
 ) {
     let Some(message) = event.message else { return };
-    if let Some(name) = sse.event().filter(|name| exchange.request.legacy_sse && name != "message")
-    {
+    let is_old = exchange.request.place == Place::LegacySse;
+    if let Some(name) = sse.event().filter(|name| is_old && name != "message") {
         notes.always(
             Fault::new(&EVENT_TYPE, format!("the message arrives as a `{name}` event"))
                 .help("name the event `message`, or not at all"),
@@ -139,7 +152,7 @@ fn judge_event(
     if answers_initialize(message, known)
         && let Some(at) = exchange.legacy_sse.other_first.take()
     {
-        exchange.request.legacy_sse = true;
+        exchange.request.place = Place::LegacySse;
         let fault = Fault::new(&ENDPOINT_MISSING, "the stream does not begin with `endpoint`")
             .help("first send `event: endpoint` with the URI to which messages are posted");
         notes.always(if at == event.at { fault } else { fault.earlier(at.line, Side::Server) });
@@ -154,6 +167,11 @@ fn answers_initialize(message: Node<'_>, known: &Known<'_>) -> bool {
         envelope.id.and_then(request_id).and_then(|id| known.requests.open(Side::Client, &id));
     request.is_some_and(|request| request.name() == "initialize")
         && version.is_some_and(|version| version.str_eq(Revision::V2024_11_05.as_str()))
+}
+
+/// Whether a GET belongs to a session of the newer transport, which has none of its own.
+fn is_streamable_get(headers: Headers<'_>) -> bool {
+    headers.all("mcp-session-id").next().is_some()
 }
 
 /// Whether the headers of a POST show the newer transport, which a server may offer beside this.

@@ -13,15 +13,21 @@ use crate::{
 const JSON: &str = "application/json";
 const EVENT_STREAM: &str = "text/event-stream";
 
-/// The headers of an `initialize` until its answer shows which transport is spoken: on HTTP+SSE,
-/// which answers 202, nothing is demanded of them.
+/// The headers of an `initialize`, or of a message in a session that was joined late, until the
+/// answer shows which transport is spoken: on HTTP+SSE, which answers 202, nothing is demanded of
+/// them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Held {
     accept: Option<Box<str>>,
     content_type: Option<Box<str>>,
 }
 
-pub(super) fn judge(headers: Headers<'_>, exchange: &mut Exchange, notes: &mut Notes) {
+pub(super) fn judge(
+    settled: bool,
+    headers: Headers<'_>,
+    exchange: &mut Exchange,
+    notes: &mut Notes,
+) {
     let accept = headers.get("accept");
     if exchange.is_get() {
         let lacking = check_accept(accept.as_deref(), &[EVENT_STREAM]);
@@ -32,7 +38,7 @@ pub(super) fn judge(headers: Headers<'_>, exchange: &mut Exchange, notes: &mut N
     }
     let content_type = headers.get("content-type");
     let faults = check_post(accept.as_deref(), content_type.as_deref());
-    if initializes(exchange) {
+    if initializes(exchange) || !settled {
         if faults.iter().any(Option::is_some) {
             exchange.request.held = Some(Box::new(Held {
                 accept: accept.map(Into::into),
@@ -46,16 +52,15 @@ pub(super) fn judge(headers: Headers<'_>, exchange: &mut Exchange, notes: &mut N
     }
 }
 
-/// The answer to an `initialize` has come.
+/// The answer has come.
 pub(super) fn judge_held(status: u16, exchange: &mut Exchange, notes: &mut Notes) {
     let Some(held) = exchange.request.held.take() else { return };
     if status == 202 {
         return;
     }
-    for fault in check_post(held.accept.as_deref(), held.content_type.as_deref()) {
-        if let Some(fault) = fault {
-            notes.always(fault.earlier(exchange.at.line, Side::Client));
-        }
+    let faults = check_post(held.accept.as_deref(), held.content_type.as_deref());
+    for fault in faults.into_iter().flatten() {
+        notes.always(fault.earlier(exchange.at.line, Side::Client));
     }
 }
 

@@ -53,11 +53,9 @@ pub(crate) struct Requests {
 /// What is remembered of one exchange.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
-    /// Whether it is with the MCP endpoint of Streamable HTTP. Rules about that transport say
-    /// nothing about others.
-    pub(crate) at_endpoint: bool,
-    /// Whether it belongs to the HTTP+SSE transport of 2024-11-05.
-    pub(crate) legacy_sse: bool,
+    pub(crate) place: Place,
+    /// Whether the headers of the request were recorded.
+    pub(crate) headers_known: bool,
     /// Whether the server has shown by now that it speaks a revision without a handshake: a legacy
     /// server may answer anything to a request it does not understand.
     pub(crate) server_is_modern: bool,
@@ -65,6 +63,25 @@ pub(crate) struct Seen {
     version: Option<version::Unsupported>,
     foreign_origin: Option<Box<str>>,
     retry: retry::Seen,
+}
+
+/// What an exchange has to do with MCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) enum Place {
+    /// Nothing, as far as anybody can tell: a health check, a metadata document.
+    #[default]
+    Elsewhere,
+    /// It is with the MCP endpoint of Streamable HTTP. Rules about that transport say nothing
+    /// about other places.
+    Endpoint,
+    /// It belongs to the HTTP+SSE transport of 2024-11-05.
+    LegacySse,
+}
+
+impl Seen {
+    pub(crate) fn at_endpoint(&self) -> bool {
+        self.place == Place::Endpoint
+    }
 }
 
 impl Requests {
@@ -78,20 +95,23 @@ impl Requests {
         match event.part {
             Part::Request { headers, .. } => {
                 self.note_endpoint(headers, exchange, known);
-                exchange.request.at_endpoint &= is_streamable(event, exchange, known);
-                if exchange.request.at_endpoint {
+                if exchange.request.at_endpoint() {
                     self.judge_request(event, headers, exchange, known, notes);
                 }
             }
             Part::Response { status, .. } => {
                 self.note_answer(event, exchange, known);
-                if exchange.request.at_endpoint {
+                if exchange.request.at_endpoint() {
                     accept::judge_held(status, exchange, notes);
                     version::judge_answer(status, event, exchange, notes);
                     origin::judge_answer(status, event, exchange, notes);
                 }
             }
             Part::Event(sse) => {
+                if exchange.request.place == Place::LegacySse {
+                    // A client may have tried Streamable HTTP first.
+                    self.endpoints.remove(exchange.path());
+                }
                 self.note_answer(event, exchange, known);
                 exchange.request.retry.note(sse);
             }
@@ -102,9 +122,10 @@ impl Requests {
 
     /// The endpoint is where messages are posted. Until that has happened, only headers tell.
     fn note_endpoint(&mut self, headers: Headers<'_>, exchange: &mut Exchange, known: &Known<'_>) {
-        if exchange.request.legacy_sse {
+        if exchange.request.place == Place::LegacySse {
             return;
         }
+        exchange.request.headers_known = headers.are_known();
         let path = exchange.path();
         let has_message = !exchange.posted.is_empty();
         let is_endpoint = if exchange.is_post() && has_message {
@@ -118,7 +139,9 @@ impl Requests {
         } else {
             self.endpoints.contains(path)
         };
-        exchange.request.at_endpoint = is_endpoint;
+        if is_endpoint {
+            exchange.request.place = Place::Endpoint;
+        }
     }
 
     fn judge_request(
@@ -133,8 +156,11 @@ impl Requests {
             notes.always(not_post(exchange));
             return;
         }
+        if !exchange.request.headers_known {
+            return;
+        }
         if exchange.is_post() || exchange.is_get() {
-            accept::judge(headers, exchange, notes);
+            accept::judge(event.settled, headers, exchange, notes);
         }
         if exchange.is_post() || exchange.is_get() || exchange.is_delete() {
             exchange.request.foreign_origin = origin::foreign(headers, known);
@@ -225,14 +251,8 @@ impl Requests {
     /// A new session begins on the same endpoint, with the same server.
     pub(super) fn restart(&mut self) {
         self.retries = retry::Retries::default();
+        self.versions.restart();
     }
-}
-
-/// Whether an exchange is known not to be one of HTTP+SSE, whose posts look alike. Whoever joins
-/// late has seen no `endpoint` event.
-fn is_streamable(event: &HttpEvent<'_>, exchange: &Exchange, known: &Known<'_>) -> bool {
-    let initializes = exchange.posted.iter().any(|posted| &*posted.name == "initialize");
-    event.settled || known.from_start || initializes || exchange.session_id.is_some()
 }
 
 fn names_mcp(headers: Headers<'_>) -> bool {

@@ -21,6 +21,8 @@ const MAX_LISTED: usize = 64;
 /// What is known of the versions a server speaks.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Versions {
+    /// What the last `initialize` result says.
+    agreed: Option<Box<str>>,
     /// Those it was asked for and answered with another one.
     refused: Bounded<Box<str>, ()>,
     /// Its own list, from `server/discover` or an error.
@@ -44,34 +46,30 @@ impl Versions {
             return;
         }
         match event.revision.era() {
-            Era::Legacy => self.judge_legacy(event, headers, exchange, known, notes),
+            Era::Legacy => self.judge_legacy(headers, exchange, known, notes),
             Era::Modern => self.judge_modern(event, headers, exchange, notes),
         }
     }
 
     fn judge_legacy(
         &self,
-        event: &HttpEvent<'_>,
         headers: Headers<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         let initialised = matches!(known.lifecycle.phase(), Phase::Answered | Phase::Ready);
-        let joined_late = known.lifecycle.phase() == Phase::Unknown && !known.from_start;
+        let Some(agreed) = self.agreed.as_deref().filter(|_| initialised) else { return };
+        if exchange.session.is_of_another {
+            return;
+        }
         let Some(header) = headers.get(NAME) else {
-            if initialised || joined_late {
-                let version = event.revision;
-                notes.always(missing(
-                    format!("{} names no protocol version", exchange.method),
-                    version.as_str(),
-                ));
-            }
+            let message = format!("{} names no protocol version", exchange.method);
+            notes.always(missing(message, agreed));
             return;
         };
-        let agreed = event.revision.as_str();
         let other = headers.all(NAME).find(|value| value.trim() != agreed);
-        let Some(other) = other.filter(|_| initialised) else { return };
+        let Some(other) = other else { return };
         notes.always(
             Fault::new(
                 &VERSION_MISMATCH,
@@ -134,10 +132,15 @@ impl Versions {
 
     /// Whether all versions the server speaks demand the header.
     fn knows_no_version_without_header(&self) -> bool {
-        let demands = |version: &Box<str>| {
+        let demands = |version: &str| {
             version.parse::<Revision>().map_or(true, |revision| WITH_VERSION.contains(revision))
         };
-        self.supported.as_ref().is_some_and(|list| list.iter().all(demands))
+        self.supported.as_ref().is_some_and(|list| list.iter().all(|version| demands(version)))
+    }
+
+    /// A new session begins on the same endpoint, with the same server.
+    pub(super) fn restart(&mut self) {
+        self.agreed = None;
     }
 
     /// Takes in what a server says about the versions it speaks.
@@ -148,6 +151,7 @@ impl Versions {
             ("initialize", Some(result)) => {
                 let answered = result.get("protocolVersion").and_then(Node::as_str);
                 let requested = request.asked.requested_version.as_deref();
+                self.agreed = answered.as_deref().map(Into::into);
                 if let (Some(answered), Some(requested)) = (answered, requested) {
                     self.refused.remove(&*answered);
                     if requested != answered {
@@ -168,7 +172,7 @@ impl Versions {
         let Some(list) = list.filter(|list| list.is_array()) else { return };
         if list.len() <= MAX_LISTED {
             let versions = list.elements().filter_map(Node::as_str);
-            self.supported = Some(versions.map(|version| version.into()).collect());
+            self.supported = Some(versions.map(Into::into).collect());
         }
     }
 }
