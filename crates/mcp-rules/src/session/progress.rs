@@ -199,8 +199,9 @@ impl Tokens {
             }
             return;
         };
-        if event.is_modern() && event.at.stream != entry.at.stream {
-            return; // Whatever is wrong with it, it stands on another request's stream.
+        let is_open = matches!(entry.life, Life::Request);
+        if event.is_modern() && is_open && event.at.stream != entry.at.stream {
+            return; // `http-stream-unrelated` speaks about that.
         }
         match entry.life {
             Life::Over(end) if end.surely_before(event.at) => {
