@@ -16,7 +16,7 @@ use mcp_core::{Era, Revision, Side};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use event::{Headers, HttpEvent, Part, Sse};
-pub(crate) use exchange::{Exchange, Posted, PostedKind};
+pub(crate) use exchange::{Exchange, PostedKind};
 
 use self::endpoints::Endpoints;
 use super::{Bounded, Known, Notes};
@@ -122,7 +122,7 @@ impl Http {
         if event.from == Side::Server {
             exchange.note_answers(event.message);
         }
-        self.close_settled(&exchange, event, notes);
+        close_settled(&exchange, event, notes);
         self.exchanges.insert(event.exchange, exchange, known.limits.remembered);
         delivery
     }
@@ -150,22 +150,6 @@ impl Http {
         self.streams.follow(event, exchange, known, notes)
     }
 
-    /// A refused request needs no other answer, and neither does one that its client has given
-    /// up: since 2026-07-28 closing the stream says that.
-    fn close_settled(&self, exchange: &Exchange, event: &HttpEvent<'_>, notes: &mut Notes) {
-        let settled = match event.part {
-            // A body that answers is matched as any answer.
-            Part::Response { status, .. } => status >= 400 && event.message.is_none(),
-            Part::End => event.from == Side::Client && event.revision.era() == Era::Modern,
-            Part::Request { .. } | Part::Event(_) => false,
-        };
-        if settled {
-            for id in exchange.requests().filter_map(|posted| posted.id.clone()) {
-                notes.close(Side::Client, id);
-            }
-        }
-    }
-
     pub(super) fn finish(&mut self, known: &Known<'_>, notes: &mut Notes) {
         self.requests.finish(known, notes);
         self.headers.finish(known, notes);
@@ -185,6 +169,22 @@ impl Http {
         self.streams.restart();
         self.legacy_sse.restart();
         self.auth.restart();
+    }
+}
+
+/// A refused request needs no other answer, and neither does one that its client has given
+/// up: since 2026-07-28 closing the stream says that.
+fn close_settled(exchange: &Exchange, event: &HttpEvent<'_>, notes: &mut Notes) {
+    let settled = match event.part {
+        // A body that answers is matched as any answer.
+        Part::Response { status, .. } => status >= 400 && event.message.is_none(),
+        Part::End => event.from == Side::Client && event.revision.era() == Era::Modern,
+        Part::Request { .. } | Part::Event(_) => false,
+    };
+    if settled {
+        for id in exchange.requests().filter_map(|posted| posted.id.clone()) {
+            notes.close(Side::Client, id);
+        }
     }
 }
 
