@@ -1,10 +1,10 @@
-//! `cargo xtask generate`: from `revisions/` to `src/generated/`.
+//! `cargo xtask generate`: from `revisions/` to `src/generated/`, and from the rules to their index.
 
 use std::{
     collections::BTreeMap,
     fs,
     io::Write as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, ExitCode, Stdio},
 };
 
@@ -15,6 +15,7 @@ use crate::{
     emit::{self, Sources},
     layout,
     methods::parse_table,
+    rule_index,
     schema::parse_document,
 };
 
@@ -29,12 +30,21 @@ pub(crate) fn write() -> Result<ExitCode> {
     for path in strays()? {
         fs::remove_file(&path).with_context(|| format!("could not remove {}", path.display()))?;
     }
+    // Last, because plumb is made of the files above.
+    let index = rule_index::path();
+    let text = rule_index::text()?;
+    fs::create_dir_all(layout::docs_folder())
+        .and_then(|()| fs::write(&index, text))
+        .with_context(|| format!("could not write {}", index.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Names every file that is not what would be written now.
 pub(crate) fn check() -> Result<ExitCode> {
-    let stale = stale()?;
+    let mut stale = stale()?;
+    if stale.is_empty() && !is_current(&rule_index::path(), &rule_index::text()?) {
+        stale.push(rule_index::path());
+    }
     for path in &stale {
         let path = path.strip_prefix(layout::root()).unwrap_or(path);
         eprintln!("{} is stale; run `cargo xtask generate`", path.display());
@@ -42,17 +52,22 @@ pub(crate) fn check() -> Result<ExitCode> {
     Ok(if stale.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Generated modules that are not current.
 fn stale() -> Result<Vec<PathBuf>> {
     let mut stale = strays()?;
     for (path, text) in files()? {
-        if fs::read_to_string(&path).ok().as_deref() != Some(text.as_str()) {
+        if !is_current(&path, &text) {
             stale.push(path);
         }
     }
     Ok(stale)
 }
 
-/// Every generated file with its text.
+fn is_current(path: &Path, text: &str) -> bool {
+    fs::read_to_string(path).ok().as_deref() == Some(text)
+}
+
+/// Every generated module with its text.
 fn files() -> Result<BTreeMap<PathBuf, String>> {
     let mut files = BTreeMap::new();
     let folder = layout::generated_folder();

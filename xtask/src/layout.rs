@@ -9,6 +9,11 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in a folder of the workspace")
 }
 
+/// The folder of pages for readers.
+pub(crate) fn docs_folder() -> PathBuf {
+    root().join("docs")
+}
+
 /// The folder of a revision's data.
 pub(crate) fn revision_folder(revision: Revision) -> PathBuf {
     root().join("crates/mcp-schema/revisions").join(revision.as_str())

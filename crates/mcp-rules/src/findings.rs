@@ -83,19 +83,20 @@ impl<'s> Findings<'s> {
 
     /// Whether `rule` can be reported at all; lets costly checks be skipped.
     pub(crate) fn wants(&self, rule: &'static Meta) -> bool {
-        self.severity(rule, None).is_some()
+        self.severity(rule, self.scene.revision, None).is_some()
     }
 
     /// Adds `fault` unless its rule is off or does not hold for the revision at hand.
     pub(crate) fn report(&mut self, fault: Fault) {
-        let Some(severity) = self.severity(fault.rule, fault.severity) else {
+        let revision = fault.revision.or(self.scene.revision);
+        let Some(severity) = self.severity(fault.rule, revision, fault.severity) else {
             return;
         };
         if self.list.len() >= self.capacity {
             self.dropped += 1;
             return;
         }
-        let Scene { from, revision, line, index, method, base, .. } = self.scene;
+        let Scene { from, line, index, method, base, .. } = self.scene;
         let shift = |span: Span| Span { start: span.start - base, end: span.end - base };
         let elsewhere = fault.line.is_some();
         self.list.push(Finding {
@@ -114,11 +115,16 @@ impl<'s> Findings<'s> {
         });
     }
 
-    fn severity(&self, rule: &'static Meta, case: Option<Severity>) -> Option<Severity> {
-        let revision = self.revision();
-        if self.scene.revision.is_some() && !rule.applies.contains(revision) {
+    fn severity(
+        &self,
+        rule: &'static Meta,
+        revision: Option<Revision>,
+        case: Option<Severity>,
+    ) -> Option<Severity> {
+        if revision.is_some_and(|revision| !rule.applies.contains(revision)) {
             return None;
         }
+        let revision = revision.unwrap_or(Revision::LATEST);
         match self.settings.rule(rule) {
             Some(Setting::On(severity)) => Some(severity),
             Some(Setting::Off) => None,
@@ -132,6 +138,8 @@ impl<'s> Findings<'s> {
 pub(crate) struct Fault {
     rule: &'static Meta,
     severity: Option<Severity>,
+    /// The revision that is broken, if it is not the message's own.
+    revision: Option<Revision>,
     span: Option<Span>,
     code: Option<i64>,
     schema: Option<SchemaFault>,
@@ -149,6 +157,7 @@ impl Fault {
         Fault {
             rule,
             severity: None,
+            revision: None,
             span: None,
             code: None,
             schema: None,
@@ -205,6 +214,12 @@ impl Fault {
     pub(crate) fn earlier(mut self, line: Option<u64>, from: Side) -> Fault {
         self.line = line;
         self.from = Some(from);
+        self
+    }
+
+    /// For a message of one revision that breaks a rule of another.
+    pub(crate) fn under(mut self, revision: Revision) -> Fault {
+        self.revision = Some(revision);
         self
     }
 

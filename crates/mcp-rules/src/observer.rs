@@ -287,11 +287,12 @@ impl<'e> Observer<'e> {
     ) -> Routed {
         self.is_trace = true;
         let name = record.session.and_then(Node::str_bytes).unwrap_or_default();
+        let body = record.http.and_then(|http| http.get("body")).and_then(Node::str_bytes);
         let carried = Carried {
             from: record.from,
             at: record.moment(number),
             message: None,
-            body: record.http.and_then(|http| http.get("body")).map(Node::raw),
+            body: body.as_deref(),
         };
         let message = match &record.content {
             Content::Message(message) => *message,
@@ -354,8 +355,11 @@ impl<'e> Observer<'e> {
         let number = carried.at.line.unwrap_or_default();
         let body = Carried { body: Some(text), ..carried };
         let session = &self.conversations.named(name, self.engine, self.origin).session;
-        let of_mcp =
-            session.exchange(line.exchange()).is_none_or(|exchange| !exchange.posted.is_empty());
+        // Metadata and tokens are JSON too: only what answers a message is meant as one.
+        let of_mcp = record.from == Side::Server
+            && session
+                .exchange(line.exchange())
+                .is_some_and(|exchange| !exchange.posted.is_empty());
         if matches!(record.content, Content::Body(_)) && !of_mcp {
             self.follow_carried(body, name, line, text, judged);
             return;
@@ -363,6 +367,10 @@ impl<'e> Observer<'e> {
         let text = self.without_mark(number, Some(record.from), text, judged);
         let mut tape = std::mem::take(&mut self.tape);
         match tape.parse(text, self.engine.settings().limits.json()) {
+            Ok(document) if line.is_refusal() && document.root().get("jsonrpc").is_none() => {
+                // Whoever refuses a request need not speak JSON-RPC: OAuth has errors of its own.
+                self.follow_carried(body, name, line, text, judged);
+            }
             Ok(document) => {
                 self.messages += 1;
                 let message = document.root();

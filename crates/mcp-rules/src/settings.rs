@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use mcp_json::Limits as JsonLimits;
 
-use crate::{Layer, Meta, Profile, Setting};
+use crate::{Layer, Level, Meta, Profile, Setting, Severity};
 
 /// How strictly to judge: a profile, the user's own levels on top of it, and limits.
 #[derive(Debug, Clone, Default)]
@@ -74,6 +74,16 @@ impl Limits {
 }
 
 impl Settings {
+    /// How `rule` reports under these settings.
+    pub fn level(&self, rule: &Meta) -> Level {
+        match self.rule(rule) {
+            None => rule.level,
+            Some(Setting::On(Severity::Error)) => Level::Error,
+            Some(Setting::On(Severity::Warning)) => Level::Warning,
+            Some(Setting::Off) => Level::OptIn,
+        }
+    }
+
     /// What the user or the profile says about `rule`; `None` leaves it to the rule itself.
     pub(crate) fn rule(&self, rule: &Meta) -> Option<Setting> {
         if let Some(setting) = self.rules.get(rule.name) {

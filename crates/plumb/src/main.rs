@@ -1,6 +1,7 @@
 //! The command line of plumb: the only place that decides words, colours and exit codes.
 
 mod args;
+mod baseline;
 mod check;
 mod commands;
 mod config;
@@ -11,6 +12,7 @@ mod plan;
 mod progress;
 mod render;
 mod report;
+mod selector;
 mod style;
 mod text;
 

@@ -28,9 +28,16 @@ impl UnknownName {
     }
 }
 
+impl UnknownName {
+    /// The same without what it was probably meant to be.
+    pub(crate) fn what(&self) -> String {
+        format!("there is no {} `{}`", self.kind, self.name)
+    }
+}
+
 impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no {} `{}`", self.kind, self.name)?;
+        f.write_str(&self.what())?;
         match &self.near {
             Some(near) => write!(f, "; did you mean `{near}`?"),
             None => Ok(()),
@@ -42,6 +49,13 @@ impl fmt::Display for UnknownName {
 pub(crate) fn rule(name: &str) -> Result<&'static Meta, UnknownName> {
     mcp_rules::rule(name)
         .ok_or_else(|| UnknownName::new("rule", name, mcp_rules::catalogue().map(|rule| rule.name)))
+}
+
+/// The rules whose name has `part` in it.
+pub(crate) fn containing(part: &str) -> Vec<&'static str> {
+    let part = part.to_lowercase();
+    let names = mcp_rules::catalogue().map(|rule| rule.name);
+    names.filter(|name| !part.is_empty() && name.contains(&part)).collect()
 }
 
 /// The candidate that `unknown` was probably meant to be: a slip of the pen, or else the only one

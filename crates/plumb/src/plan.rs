@@ -9,13 +9,14 @@ use std::{
 };
 
 use mcp_core::{Revision, Side};
-use mcp_rules::{Settings, Severity};
+use mcp_rules::Settings;
 use mcp_schema::{Override, Schemas, Source};
 
 use crate::{
-    args::{CheckArgs, Format, RevisionChoice},
+    args::{CheckArgs, FailOn, Format, MaxFindings, RevisionChoice},
     config::{Config, ResolvedProfile},
     failure::Failure,
+    selector,
 };
 
 /// Everything `check::run` needs to know.
@@ -27,14 +28,24 @@ pub(crate) struct CheckPlan {
     pub(crate) forced_revision: Option<Revision>,
     /// Who sent the messages of files that do not say.
     pub(crate) from: Option<Side>,
+    /// Whether recordings are known to begin where their sessions begin.
+    pub(crate) from_start: bool,
     pub(crate) settings: Settings,
     pub(crate) schemas: Schemas,
-    /// How many findings reach the renderer; the others are only counted.
-    pub(crate) max_findings: Option<u64>,
+    pub(crate) shown: Shown,
     /// Worker threads, at least one.
     pub(crate) jobs: usize,
     /// Whether to show a progress bar on standard error.
     pub(crate) progress: bool,
+}
+
+/// Which findings reach the renderer; the others are only counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    All,
+    First(u64),
+    /// The first of each kind in each file.
+    OfEachKind(u64),
 }
 
 /// Where messages come from.
@@ -53,11 +64,19 @@ pub(crate) struct Plan {
     /// Whether a schema that cannot be used is an error rather than a warning.
     pub(crate) overrides_required: bool,
     pub(crate) format: Format,
-    /// The least severity that makes the run a failure.
-    pub(crate) fail_on: Severity,
+    pub(crate) fail_on: FailOn,
+    pub(crate) baseline: BaselinePlan,
     pub(crate) chatter: Chatter,
     /// The file that was read, if any.
     pub(crate) config: Option<PathBuf>,
+}
+
+/// What is done about findings that are known already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BaselinePlan {
+    None,
+    Use(PathBuf),
+    Write(PathBuf),
 }
 
 /// How much is said besides findings.
@@ -89,6 +108,8 @@ impl Surroundings {
 
 /// The formats that print everything at the end keep every finding until then.
 const BUFFERED_FINDINGS: u64 = 5000;
+/// People have understood after so many findings that are alike.
+const ALIKE_FINDINGS: u64 = 10;
 
 impl Plan {
     /// What `args` and `config` mean together.
@@ -99,7 +120,6 @@ impl Plan {
     ) -> anyhow::Result<Plan> {
         let overrides = overrides(args, &config)?;
         let format = args.format.or(config.format).unwrap_or_default();
-        let buffered = matches!(format, Format::Sarif | Format::Junit).then_some(BUFFERED_FINDINGS);
         let revision = args.revision.or(config.revision).unwrap_or_default();
         let chatter = match (args.quiet, args.verbose) {
             (true, _) => Chatter::Quiet,
@@ -113,9 +133,10 @@ impl Plan {
                 RevisionChoice::Only(revision) => Some(revision),
             },
             from: args.from,
+            from_start: args.from_start || config.from_start.unwrap_or(false),
             settings: settings(args, &config)?,
             schemas: Schemas::embedded(),
-            max_findings: args.max_findings.or(config.max_findings).or(buffered),
+            shown: shown(args.max_findings.or(config.max_findings), format),
             jobs: args.jobs.map_or(surroundings.cores, usize::from),
             progress: surroundings.stderr_is_terminal && chatter != Chatter::Quiet,
         };
@@ -124,7 +145,8 @@ impl Plan {
             overrides,
             overrides_required: args.schema_required || config.schema_required.unwrap_or(false),
             format,
-            fail_on: args.fail_on.or(config.fail_on).unwrap_or(Severity::Error),
+            baseline: baseline(args, &config),
+            fail_on: args.fail_on.or(config.fail_on).unwrap_or_default(),
             chatter,
             config: config.path,
         })
@@ -149,13 +171,30 @@ fn inputs(files: &[PathBuf], surroundings: Surroundings) -> anyhow::Result<Vec<I
     Ok(inputs)
 }
 
+/// Whoever writes a baseline wants to see everything, and need not have one yet.
+fn baseline(args: &CheckArgs, config: &Config) -> BaselinePlan {
+    if let Some(path) = &args.write_baseline {
+        return BaselinePlan::Write(path.clone());
+    }
+    let of_file = (config.baseline.as_ref())
+        .filter(|_| !args.no_baseline)
+        .map(|path| config.directory().join(path));
+    args.baseline.clone().or(of_file).map_or(BaselinePlan::None, BaselinePlan::Use)
+}
+
+fn shown(limit: Option<MaxFindings>, format: Format) -> Shown {
+    match (limit, format) {
+        (Some(MaxFindings::All), _) | (None, Format::Json | Format::Github) => Shown::All,
+        (Some(MaxFindings::First(most)), _) => Shown::First(most),
+        (None, Format::Sarif | Format::Junit) => Shown::First(BUFFERED_FINDINGS),
+        (None, Format::Human) => Shown::OfEachKind(ALIKE_FINDINGS),
+    }
+}
+
 fn settings(args: &CheckArgs, config: &Config) -> anyhow::Result<Settings> {
     let name = args.profile.as_deref().or(config.profile.as_deref());
     let profile = match name {
-        Some(name) => config.profiles.resolve(name).map_err(|error| {
-            let names: Vec<&str> = config.profiles.names().collect();
-            Failure::new(error.to_string()).hint(format!("profiles are {}", names.join(", ")))
-        })?,
+        Some(name) => config.profiles.named(name)?,
         None => ResolvedProfile::default(),
     };
     let mut settings = Settings::default();
@@ -164,8 +203,7 @@ fn settings(args: &CheckArgs, config: &Config) -> anyhow::Result<Settings> {
     settings.allowed_origins.clone_from(&config.allowed_origins);
     settings.rules = profile.rules;
     settings.rules.extend(config.rules.clone());
-    let typed = args.rules.iter().map(|(rule, setting)| (rule.name.to_owned(), *setting));
-    settings.rules.extend(typed);
+    settings.rules.extend(selector::by_rule(args.rules.clone()));
     Ok(settings)
 }
 
@@ -196,7 +234,7 @@ fn parse_override(text: &str) -> anyhow::Result<Override> {
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
-    use mcp_rules::{Profile, Setting};
+    use mcp_rules::{Profile, Setting, Severity};
 
     use super::*;
     use crate::{
@@ -222,8 +260,8 @@ mod tests {
         assert_eq!(plan.check.inputs, [Input::Stdin]);
         assert_eq!(plan.check.forced_revision, None);
         assert_eq!(plan.check.settings.profile, Profile::Spec);
-        assert_eq!((plan.check.jobs, plan.check.max_findings), (8, None));
-        assert_eq!((plan.format, plan.fail_on), (Format::Human, Severity::Error));
+        assert_eq!((plan.check.jobs, plan.check.shown), (8, Shown::OfEachKind(ALIKE_FINDINGS)));
+        assert_eq!((plan.format, plan.fail_on), (Format::Human, FailOn::At(Severity::Error)));
     }
 
     #[test]
@@ -233,23 +271,46 @@ mod tests {
         let from_file = plan("", file).unwrap();
         assert_eq!(from_file.check.forced_revision, Some(Revision::V2024_11_05));
         assert_eq!(from_file.check.settings.profile, Profile::Schema);
-        assert_eq!((from_file.format, from_file.fail_on), (Format::Json, Severity::Warning));
+        assert_eq!(
+            (from_file.format, from_file.fail_on),
+            (Format::Json, FailOn::At(Severity::Warning))
+        );
         let words = "--revision auto --format human --fail-on error --max-findings 9 \
                      --profile jsonrpc --rule params-invalid=error";
         let typed = plan(words, file).unwrap();
         assert_eq!(typed.check.forced_revision, None);
-        assert_eq!(typed.check.max_findings, Some(9));
+        assert_eq!(from_file.check.shown, Shown::First(3));
+        assert_eq!(typed.check.shown, Shown::First(9));
         assert_eq!(typed.check.settings.profile, Profile::JsonRpc);
-        assert_eq!((typed.format, typed.fail_on), (Format::Human, Severity::Error));
+        assert_eq!((typed.format, typed.fail_on), (Format::Human, FailOn::At(Severity::Error)));
         let rules = &typed.check.settings.rules;
         assert_eq!(rules["method-unknown"], Setting::Off);
         assert_eq!(rules["params-invalid"], Setting::On(Severity::Error));
     }
 
     #[test]
-    fn formats_that_keep_findings_keep_only_so_many() {
-        assert_eq!(plan("--format sarif", "").unwrap().check.max_findings, Some(BUFFERED_FINDINGS));
-        assert_eq!(plan("--format github", "").unwrap().check.max_findings, None);
+    fn every_format_shows_as_much_as_it_can_bear() {
+        let shown = |words| plan(words, "").unwrap().check.shown;
+        assert_eq!(shown("--format sarif"), Shown::First(BUFFERED_FINDINGS));
+        assert_eq!(shown("--format github"), Shown::All);
+        assert_eq!(shown("--format json --max-findings 2"), Shown::First(2));
+        assert_eq!(shown("--max-findings all"), Shown::All);
+        assert_eq!(shown("--format junit --max-findings all"), Shown::All);
+        assert_eq!(plan("", "max_findings = 'all'").unwrap().check.shown, Shown::All);
+    }
+
+    #[test]
+    fn the_baseline_comes_from_either() {
+        let file = "baseline = 'known.json'";
+        let baseline = |words, file| plan(words, file).unwrap().baseline;
+        let used = |name: &str| BaselinePlan::Use(name.into());
+        assert_eq!(baseline("", ""), BaselinePlan::None);
+        assert_eq!(baseline("", file), used("known.json"));
+        assert_eq!(baseline("--baseline mine.json", file), used("mine.json"));
+        assert_eq!(baseline("--no-baseline", file), BaselinePlan::None);
+        let written = BaselinePlan::Write("new.json".into());
+        assert_eq!(baseline("--write-baseline new.json", file), written);
+        assert!(plan("--write-baseline new.json --baseline old.json", "").is_err());
     }
 
     #[test]
@@ -258,6 +319,16 @@ mod tests {
         let plan = plan("--profile house", file).unwrap();
         assert_eq!(plan.check.settings.profile, Profile::Erlmcp);
         assert_eq!(plan.check.settings.rules["method-unknown"], Setting::On(Severity::Error));
+    }
+
+    #[test]
+    fn patterns_on_the_command_line_win_over_names_in_the_file() {
+        let file = "[rules]\n'batch-*' = 'warning'\nbatch-empty = 'error'\n'layer:json' = 'off'";
+        let rules = |words| plan(words, file).unwrap().check.settings.rules;
+        assert_eq!(rules("")["batch-mixed"], Setting::On(Severity::Warning));
+        assert_eq!(rules("")["batch-empty"], Setting::On(Severity::Error));
+        assert_eq!(rules("")["json-duplicate-key"], Setting::Off);
+        assert_eq!(rules("--rule batch-*=off")["batch-empty"], Setting::Off);
     }
 
     #[test]

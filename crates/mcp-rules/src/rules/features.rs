@@ -28,7 +28,7 @@ pub(crate) fn check(engine: &Engine, payload: Payload<'_>, findings: &mut Findin
             }
             check_notification(payload.method.name, node, findings);
         }
-        Part::Result => {
+        Part::Result | Part::TaskOutcome => {
             if let Some(own_meta) = own_meta {
                 meta::check_result(own_meta, findings);
             }

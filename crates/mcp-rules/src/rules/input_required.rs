@@ -19,8 +19,24 @@ use crate::{Engine, Findings, Level, findings::Fault};
 const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
 
 rules! {
+    NOT_ALLOWED: "input-required-not-allowed", Session, Level::Error, MODERN, "basic/patterns/mrtr#supported-requests";
     EMPTY: "input-required-empty", Schema, Level::Error, MODERN, "basic/patterns/mrtr#server-requirements-basic-workflow";
     REQUEST_INVALID: "input-request-invalid", Schema, Level::Error, MODERN, "basic/patterns/mrtr#server-requirements-basic-workflow";
+}
+
+/// A result that asks for input, of a method that cannot be repeated with answers.
+#[cold]
+pub(crate) fn report_not_allowed(
+    method: &'static Method,
+    result: Node<'_>,
+    findings: &mut Findings<'_>,
+) {
+    findings.report(
+        Fault::new(&NOT_ALLOWED, format!("a result of `{}` cannot ask for input", method.name))
+            .at(result.get("resultType").unwrap_or(result).span())
+            .code(ErrorCode::InternalError.code())
+            .help("ask in the result of `tools/call`, `prompts/get` or `resources/read`"),
+    );
 }
 
 /// Whether an `input_required` result says what it wants.

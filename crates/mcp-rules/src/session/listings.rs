@@ -15,6 +15,8 @@ use crate::{Limits, format::token};
 const SCHEMA_BYTES: usize = 16 << 20;
 /// Parameters of one tool that may be repeated in headers.
 const MAX_HEADERS: usize = 256;
+/// Required arguments that are kept of one prompt; each is looked for in every request.
+const MAX_REQUIRED: usize = 256;
 
 /// The listings of a session (2026-07-28: of a server).
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -298,6 +300,9 @@ impl Listed for Prompt {
         for argument in node.get("arguments").into_iter().flat_map(Node::elements) {
             let is_required = argument.get("required").and_then(Node::as_bool) == Some(true);
             let Some(name) = argument.get("name").and_then(Node::as_str) else { continue };
+            if required.len() == MAX_REQUIRED {
+                break;
+            }
             if is_required && let Some(left) = room.checked_sub(name.len().max(16)) {
                 *room = left;
                 required.push(name.into());

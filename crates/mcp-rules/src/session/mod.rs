@@ -19,7 +19,7 @@ mod families;
 pub(crate) mod http;
 mod id_set;
 mod ids;
-mod inputs;
+pub(crate) mod inputs;
 mod lifecycle;
 mod listings;
 mod logging;
@@ -34,8 +34,9 @@ mod request;
 mod requests;
 mod resources;
 mod sampling;
+mod shown;
 mod stated_schema;
-mod subscriptions;
+pub(crate) mod subscriptions;
 mod tasks;
 mod tools;
 mod versions;
@@ -142,6 +143,7 @@ impl Session {
             revision,
             settled,
             foreign: self.memory.versions.is_foreign(),
+            forbidden: false,
             method: None,
             answers: None,
             extensible: self.memory.is_extensible(),
@@ -213,7 +215,13 @@ impl Session {
             return context;
         };
         if from == Side::Server && context.revision.era() == Era::Modern && id.is_some() {
-            return context; // Forbidden, and to be ignored.
+            if name != "ping" || self.memory.modern_server.is_some() {
+                context.forbidden = context.settled;
+                return context;
+            }
+            // So far only the client is known to be modern: it may be probing an old server.
+            (context.revision, context.settled) = (Revision::LATEST_LEGACY, false);
+            context.method = mcp_schema::method(context.revision, name.as_bytes());
         }
         let name: Cow<'_, str> = context.method.map_or(name, |method| method.name.into());
         if name == "initialize" && from == Side::Client {
@@ -263,13 +271,15 @@ impl Session {
                 method: request.method(),
                 task: request.task,
                 extensions: request.extensions,
+                original: tasks::original(request),
             });
         } else {
             self.unmatched_results += u64::from(envelope.result.is_some() && id.is_some());
         }
         let Some(asker) = asker else { return context };
         if asker == Side::Server && context.revision.era() == Era::Modern {
-            return context; // Forbidden, and to be ignored.
+            context.forbidden = context.settled;
+            return context;
         }
         let event = Event {
             at,
@@ -342,6 +352,9 @@ impl Session {
     fn apply(&mut self, notes: &mut Notes) {
         for (asker, id) in notes.take_closed() {
             self.memory.requests.take(asker, &id);
+        }
+        for (asker, id) in notes.take_repeated() {
+            self.memory.requests.repeat(asker, &id);
         }
     }
 

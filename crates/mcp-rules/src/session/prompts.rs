@@ -5,7 +5,7 @@ use mcp_json::Node;
 use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked as AskedParts, Event, Known, Notes};
+use super::{Asked as AskedParts, Event, Known, Notes, shown::shown};
 use crate::{Level, findings::Fault, rules::stateless::is_complete};
 
 rules! {
@@ -65,7 +65,7 @@ fn check_get(params: Node<'_>, known: &Known<'_>, notes: &mut Notes) -> Option<A
     let prompts = &known.listings.prompts;
     if prompts.lacks(&name) {
         notes.note(
-            Fault::new(&UNKNOWN, format!("the server lists no prompt `{name}`"))
+            Fault::new(&UNKNOWN, format!("the server lists no prompt `{}`", shown(&name)))
                 .at(node.span())
                 .code(ErrorCode::InvalidParams.code())
                 .help(prompts.suggestion(&name)),
@@ -77,14 +77,18 @@ fn check_get(params: Node<'_>, known: &Known<'_>, notes: &mut Notes) -> Option<A
     let given = |name: &str| arguments.is_some_and(|arguments| arguments.get(name).is_some());
     let missing: Vec<&str> =
         prompt.required.iter().map(|name| &**name).filter(|name| !given(name)).take(10).collect();
-    let first = missing.first()?;
-    let names = missing.join("`, `");
+    let first = shown(missing.first()?);
+    let names: Vec<_> = missing.iter().map(|name| shown(name)).collect();
+    let names = names.join("`, `");
     notes.note(
-        Fault::new(&REQUIRED_ARGUMENT_MISSING, format!("the prompt `{name}` requires `{names}`"))
-            .at(arguments.unwrap_or(params).span())
-            .code(ErrorCode::InvalidParams.code())
-            .related(prompt.at.line, "the prompt was listed here")
-            .help(format!("add `{first}` to `arguments`")),
+        Fault::new(
+            &REQUIRED_ARGUMENT_MISSING,
+            format!("the prompt `{}` requires `{names}`", shown(&name)),
+        )
+        .at(arguments.unwrap_or(params).span())
+        .code(ErrorCode::InvalidParams.code())
+        .related(prompt.at.line, "the prompt was listed here")
+        .help(format!("add `{first}` to `arguments`")),
     );
     Some(Asked { missing: names.into() })
 }
@@ -121,11 +125,11 @@ fn check_reference(reference: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
     let listings = known.listings;
     let (unknown, message, help) = if member == "name" {
         let prompts = &listings.prompts;
-        let message = format!("the server lists no prompt `{name}`");
+        let message = format!("the server lists no prompt `{}`", shown(&name));
         (prompts.lacks(&name), message, prompts.suggestion(&name))
     } else {
         let templates = &listings.templates;
-        let message = format!("the server lists no template `{name}`");
+        let message = format!("the server lists no template `{}`", shown(&name));
         // Without a variable it may be a plain resource, which can be completed too.
         (name.contains('{') && templates.lacks(&name), message, templates.suggestion(&name))
     };

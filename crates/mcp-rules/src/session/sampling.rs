@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Asked as AskedParts, Event, Flag, Known, Moment, Notes,
+    shown::shown,
     stated_schema::{self, StatedSchema},
 };
 use crate::{
@@ -258,7 +259,7 @@ fn not_offered(asked: &Asked, node: Node<'_>, name: &str) -> Fault {
         Some(near) => format!("did you mean `{near}`?"),
         None => "use only the tools of the request".to_owned(),
     };
-    Fault::new(&TOOL_INPUT_INVALID, format!("the request offers no tool `{name}`"))
+    Fault::new(&TOOL_INPUT_INVALID, format!("the request offers no tool `{}`", shown(name)))
         .at(node.span())
         .related(asked.at.line, "the request was here")
         .help(help)

@@ -99,9 +99,13 @@ fn entries_of_input_requests_are_judged_by_their_method() {
         r#""bare":{"method":"sampling/createMessage"}"#,
         r#""t/k":{"method":"elicitation/create","params":{"mode":"url","url":7,"message":"m"}}"#,
     ];
+    let asked = MODERN_META.replace(
+        r#"clientCapabilities":{}"#,
+        r#"clientCapabilities":{"elicitation":{"url":{}},"roots":{}}"#,
+    );
     let message = |requests: &[&str]| {
         format!(
-            r#"{{"from":"client","msg":{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x",{MODERN_META}}}}}}}
+            r#"{{"from":"client","msg":{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x",{asked}}}}}}}
 {{"from":"server","msg":{{"jsonrpc":"2.0","id":1,"result":{{"resultType":"input_required","inputRequests":{{{}}},{meta}}}}}}}
 "#,
             requests.join(",")
@@ -126,12 +130,12 @@ fn entries_of_input_requests_are_judged_by_their_method() {
 fn tokens_and_ids_beyond_doubles_are_found_wherever_they_stand() {
     let huge = "9007199254740993";
     let trace = format!(
-        r#"{HANDSHAKE}{{"from":"client","msg":{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"x","_meta":{{"progressToken":{huge}}}}}}}}}
+        r#"{HANDSHAKE}{{"from":"client","msg":{{"jsonrpc":"2.0","id":{huge},"method":"tools/call","params":{{"name":"x","_meta":{{"progressToken":{huge}}}}}}}}}
 {{"from":"server","msg":{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{huge},"progress":1}}}}}}
 {{"from":"client","msg":{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{huge}}}}}}}
 "#
     );
-    check(&trace, Profile::Spec, &[("id-unsafe-integer", huge); 3]);
+    check(&trace, Profile::Spec, &[("id-unsafe-integer", huge); 4]);
 }
 
 #[test]

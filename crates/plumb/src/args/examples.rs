@@ -14,11 +14,22 @@ Examples:
   plumb check 'traces/**/*.jsonl' --fail-on warning
   my-recorder | plumb check -                   from standard input
   plumb check --from server server-output.ndjson
-  plumb check --rule method-unknown=off --format json trace.jsonl | jq .message
+  plumb check --from-start --revision 2025-11-25 trace.jsonl
+  plumb check --rule 'capability-*=off' --rule layer:http=warn trace.jsonl
+  plumb check --format json trace.jsonl | jq .message
   plumb check --format sarif traces/ > plumb.sarif
+  plumb check --write-baseline plumb-baseline.json traces/
+  plumb check --baseline plumb-baseline.json traces/
 
-The formats human, json and github print findings as they come. sarif and junit print everything
-at the end, and show at most 5000 findings unless --max-findings says otherwise.
+human shows the first 10 findings of a rule, severity and side in a file and counts the rest; sarif
+and junit, which print at the end, show the first 5000; json and github show everything, as it
+comes. --max-findings says otherwise for every format.
+
+Of several --rule for one rule, the one that names it most closely counts: a name more than a
+pattern, a pattern more than a layer.
+
+A baseline names findings by rule, sender, method, place and message, not by line. What it knows
+fails nothing; what is in it and no longer there is listed and fails nothing either.
 
 Exit codes: 0 clean, 1 findings of severity error (see --fail-on), 2 could not run.";
 
@@ -32,12 +43,16 @@ pub(super) const RULES: &str = "\
 Examples:
   plumb rules --layer jsonrpc
   plumb rules --revision 2025-06-18
+  plumb rules --profile schema
   plumb rules --format json | jq -r '.[].name'";
 
 pub(super) const EXPLAIN: &str = "\
 Examples:
-  plumb explain params-invalid
-  plumb explain \"$(plumb check --format json trace.jsonl | head -1)\"";
+  plumb explain params-invalid method-unknown
+  plumb explain \"$(plumb check --format json trace.jsonl | head -1)\"
+  plumb check --format json trace.jsonl | plumb explain -
+
+A finding is told before its rule is explained; each rule is explained once.";
 
 pub(super) const COMPLETIONS: &str = "\
 Examples:

@@ -1,15 +1,23 @@
 //! What the user typed. Parsing does no IO; [`plan`](crate::plan) says what it means.
 
+mod choices;
 mod examples;
 mod values;
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Parser, Subcommand};
 use mcp_core::{Revision, Side};
-use mcp_rules::{Layer, Meta, Setting, Severity};
+use mcp_rules::{Layer, Setting};
 
-use self::values::{layer, revision, revision_choice, rule_setting, severity, side};
+pub(crate) use self::choices::{
+    Color, FailOn, Format, MaxFindings, RevisionChoice, RulesFormat, SchemaFormat,
+};
+use self::values::{
+    fail_on, layer, max_findings, profile_name, revision, revision_choice, rule_name, rule_setting,
+    side,
+};
+use crate::selector::Selector;
 
 /// Tells whether a Model Context Protocol conversation is right, and exactly where it is not.
 #[derive(Debug, Parser)]
@@ -48,18 +56,21 @@ pub(crate) struct CheckArgs {
     /// Traces or NDJSON files, directories or glob patterns; `-` is standard input
     #[arg(value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
-    /// Judge everything by this revision instead of the negotiated one
+    /// Judge by the revision the peers agree on, or everything by this one [default: auto]
     #[arg(long, value_name = "REVISION", value_parser = revision_choice(), help_heading = RULES)]
     pub(crate) revision: Option<RevisionChoice>,
-    /// A named set of settings: spec, schema, jsonrpc, base-stack, erlmcp, or your own from plumb.toml
-    #[arg(long, value_name = "NAME", help_heading = RULES)]
+    /// A named set of settings, one of ours or of your own in plumb.toml [default: spec]
+    #[arg(long, value_name = "NAME", value_parser = profile_name(), help_heading = RULES)]
     pub(crate) profile: Option<String>,
-    /// Set a rule to error, warn or off; may be repeated
-    #[arg(long = "rule", value_name = "NAME=LEVEL", value_parser = rule_setting, help_heading = RULES)]
-    pub(crate) rules: Vec<(&'static Meta, Setting)>,
+    /// Set a rule, a pattern of rules or `layer:NAME` to error, warn or off; may be repeated
+    #[arg(long = "rule", value_name = "RULE=LEVEL", value_parser = rule_setting, help_heading = RULES)]
+    pub(crate) rules: Vec<(Selector, Setting)>,
     /// Who sent the messages of a file that does not say
     #[arg(long, value_name = "SIDE", value_parser = side(), help_heading = RULES)]
     pub(crate) from: Option<Side>,
+    /// Take it that recordings begin where their sessions begin; otherwise the traffic has to show it
+    #[arg(long, help_heading = RULES)]
+    pub(crate) from_start: bool,
     /// Use an official-format schema from a file or URL instead of the embedded one; may be repeated
     #[arg(long = "schema", value_name = "[REVISION=]PATH|URL", help_heading = RULES)]
     pub(crate) schemas: Vec<String>,
@@ -69,12 +80,21 @@ pub(crate) struct CheckArgs {
     /// How to report: for people, a finding per line, code scanning, test reports, workflow runs
     #[arg(long, value_name = "FORMAT", help_heading = OUTPUT)]
     pub(crate) format: Option<Format>,
-    /// Show this many findings and count the rest
-    #[arg(long, value_name = "N", help_heading = OUTPUT)]
-    pub(crate) max_findings: Option<u64>,
+    /// Show the first N findings, or `all`, and count the rest [default: depends on the format]
+    #[arg(long, value_name = "N", value_parser = max_findings, help_heading = OUTPUT)]
+    pub(crate) max_findings: Option<MaxFindings>,
     /// The least severity that makes the exit code 1 [default: error]
-    #[arg(long, value_name = "SEVERITY", value_parser = severity(), help_heading = OUTPUT)]
-    pub(crate) fail_on: Option<Severity>,
+    #[arg(long, value_name = "SEVERITY", value_parser = fail_on(), help_heading = OUTPUT)]
+    pub(crate) fail_on: Option<FailOn>,
+    /// Leave out the findings this file knows, and say which of them are gone
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Use no baseline, whatever plumb.toml says
+    #[arg(long, conflicts_with = "baseline", help_heading = OUTPUT)]
+    pub(crate) no_baseline: bool,
+    /// Write a baseline of everything found, and do not fail because of it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "no_baseline"], help_heading = OUTPUT)]
+    pub(crate) write_baseline: Option<PathBuf>,
     /// Say which schemas, which configuration and how many files are in use
     #[arg(short, long, help_heading = OUTPUT)]
     pub(crate) verbose: bool,
@@ -116,13 +136,19 @@ pub(crate) struct RulesArgs {
     /// Only rules of this layer
     #[arg(long, value_name = "LAYER", value_parser = layer())]
     pub(crate) layer: Option<Layer>,
+    /// Only rules this profile looks at, with its levels
+    #[arg(long, value_name = "NAME", value_parser = profile_name())]
+    pub(crate) profile: Option<String>,
+    /// Take profiles from this file instead of the plumb.toml here or in a parent directory
+    #[arg(long, value_name = "FILE", requires = "profile")]
+    pub(crate) config: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExplainArgs {
-    /// The name of a rule, or a finding as `check --format json` prints it
-    #[arg(value_name = "RULE")]
-    pub(crate) rule: String,
+    /// Names of rules, or findings as `check --format json` prints them; `-` is standard input
+    #[arg(value_name = "RULE", required = true, value_parser = rule_name(), hide_possible_values = true)]
+    pub(crate) rules: Vec<String>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -132,61 +158,16 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: clap_complete::Shell,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum Color {
-    #[default]
-    Auto,
-    Always,
-    Never,
-}
-
-/// How `check` reports.
-// Plain comments on the variants: doc comments would blow up the help to four lines per option.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum Format {
-    // Excerpts, reasons, a summary.
-    #[default]
-    Human,
-    // One finding per line.
-    Json,
-    // SARIF 2.1.0, for code scanning.
-    Sarif,
-    // XML, for test reports.
-    Junit,
-    // Annotations of a workflow run.
-    Github,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SchemaFormat {
-    Human,
-    Json,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RulesFormat {
-    Human,
-    Json,
-    Markdown,
-}
-
-/// Which revision to judge by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum RevisionChoice {
-    /// Whatever the conversation says.
-    #[default]
-    Auto,
-    Only(Revision),
-}
-
 const RULES: &str = "What to judge by";
 const OUTPUT: &str = "Output";
 
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
+    use mcp_rules::Severity;
 
     use super::*;
+    use crate::selector;
 
     fn check_args(words: &[&str]) -> Result<CheckArgs, clap::Error> {
         let words = ["plumb", "check"].into_iter().chain(words.iter().copied());
@@ -204,11 +185,10 @@ mod tests {
     #[test]
     fn rules_are_set_by_name() {
         let args = check_args(&["--rule", "params-invalid=warn", "--rule=method-unknown=off"]);
-        let names: Vec<_> =
-            (args.unwrap().rules.iter()).map(|(rule, setting)| (rule.name, *setting)).collect();
+        let levels = selector::by_rule(args.unwrap().rules);
         let expected =
-            [("params-invalid", Setting::On(Severity::Warning)), ("method-unknown", Setting::Off)];
-        assert_eq!(names, expected);
+            [("method-unknown", Setting::Off), ("params-invalid", Setting::On(Severity::Warning))];
+        assert_eq!(levels, expected.map(|(name, setting)| (name.to_owned(), setting)).into());
     }
 
     #[test]

@@ -1,12 +1,49 @@
 //! From the words of the command line to values; what is not one of a few known words is refused
 //! with the nearest of them.
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use mcp_core::{Revision, Side};
-use mcp_rules::{Layer, Meta, Setting, Severity};
+use std::ffi::OsStr;
 
-use super::RevisionChoice;
-use crate::names;
+use clap::{
+    Arg, Command,
+    builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser},
+};
+use mcp_core::{Revision, Side};
+use mcp_rules::{Layer, Profile, Setting};
+
+use super::{FailOn, MaxFindings, RevisionChoice};
+use crate::selector::Selector;
+
+/// A text for which some names are suggested, by help and by shells. Whether it means something is
+/// found out where more is known.
+#[derive(Debug, Clone)]
+pub(super) struct Suggesting(fn() -> Vec<&'static str>);
+
+/// One of our profiles, or the user's own.
+pub(super) fn profile_name() -> Suggesting {
+    Suggesting(|| Profile::ALL.into_iter().map(Profile::as_str).collect())
+}
+
+/// The name of a rule, or something that holds one.
+pub(super) fn rule_name() -> Suggesting {
+    Suggesting(|| mcp_rules::catalogue().map(|rule| rule.name).collect())
+}
+
+impl TypedValueParser for Suggesting {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
+    }
+}
 
 pub(super) fn revision_choice() -> impl TypedValueParser<Value = RevisionChoice> {
     let names = std::iter::once("auto").chain(Revision::ALL.into_iter().map(Revision::as_str));
@@ -30,17 +67,23 @@ pub(super) fn side() -> impl TypedValueParser<Value = Side> {
         .map(|name| if name == Side::Client.as_str() { Side::Client } else { Side::Server })
 }
 
-pub(super) fn severity() -> impl TypedValueParser<Value = Severity> {
-    PossibleValuesParser::new([Severity::Warning.as_str(), Severity::Error.as_str()]).map(|name| {
-        if name == Severity::Warning.as_str() { Severity::Warning } else { Severity::Error }
-    })
+pub(super) fn fail_on() -> impl TypedValueParser<Value = FailOn> {
+    PossibleValuesParser::new(FailOn::ALL.map(FailOn::as_str))
+        .map(|name| FailOn::named(&name).unwrap_or_default())
 }
 
-pub(super) fn rule_setting(text: &str) -> Result<(&'static Meta, Setting), String> {
-    let Some((name, level)) = text.split_once('=') else {
+pub(super) fn max_findings(text: &str) -> Result<MaxFindings, String> {
+    match text {
+        "all" => Ok(MaxFindings::All),
+        _ => text.parse().map(MaxFindings::First).map_err(|_| "use a number or `all`".to_owned()),
+    }
+}
+
+pub(super) fn rule_setting(text: &str) -> Result<(Selector, Setting), String> {
+    let Some((name, level)) = text.rsplit_once('=') else {
         return Err(format!("write it as {text}=error, {text}=warn or {text}=off"));
     };
-    let rule = names::rule(name).map_err(|error| error.to_string())?;
+    let selector = Selector::parse(name).map_err(|error| error.to_string())?;
     let setting = level.parse().map_err(|error: mcp_rules::UnknownSetting| error.to_string())?;
-    Ok((rule, setting))
+    Ok((selector, setting))
 }

@@ -12,6 +12,8 @@ const READ: usize = 256 * 1024;
 pub(super) struct Chunk {
     /// Position in the stream, from 0.
     pub(super) index: u64,
+    /// Where it begins in the stream, in bytes.
+    pub(super) offset: u64,
     /// The text; every line but the last of the stream ends with a line break.
     pub(super) bytes: Vec<u8>,
     /// Whether a line too long to be kept stands here instead of text.
@@ -24,6 +26,8 @@ pub(super) struct Chunks<R> {
     source: R,
     /// The beginning of a line whose end has not been read yet.
     carry: Vec<u8>,
+    /// Bytes read so far.
+    read: u64,
     max_line: usize,
     next_index: u64,
     ended: bool,
@@ -31,12 +35,13 @@ pub(super) struct Chunks<R> {
 
 impl<R: Read> Chunks<R> {
     pub(super) fn new(source: R, max_line: usize) -> Chunks<R> {
-        Chunks { source, carry: Vec::new(), max_line, next_index: 0, ended: false }
+        Chunks { source, carry: Vec::new(), read: 0, max_line, next_index: 0, ended: false }
     }
 
     /// Fills `chunk` with the next lines; `false` at the end of the stream.
     pub(super) fn next(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
         chunk.bytes.clear();
+        chunk.offset = self.read - self.carry.len() as u64;
         chunk.bytes.append(&mut self.carry);
         chunk.too_long = false;
         chunk.index = self.next_index;
@@ -72,7 +77,9 @@ impl<R: Read> Chunks<R> {
                 outcome => break outcome,
             }
         };
-        buffer.truncate(filled + *outcome.as_ref().unwrap_or(&0));
+        let length = *outcome.as_ref().unwrap_or(&0);
+        buffer.truncate(filled + length);
+        self.read += length as u64;
         outcome.map(|length| length == 0)
     }
 
@@ -118,6 +125,9 @@ mod tests {
         while chunks.next(&mut chunk).unwrap() {
             assert_eq!(chunk.index, expected_index);
             expected_index += 1;
+            let begin = &text[usize::try_from(chunk.offset).unwrap()..];
+            assert!(begin.as_bytes().starts_with(&chunk.bytes), "{}", chunk.offset);
+            assert!(chunk.offset == 0 || text[..text.len() - begin.len()].ends_with('\n'));
             if chunk.too_long {
                 lines.push("(too long)".into());
             }

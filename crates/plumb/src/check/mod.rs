@@ -2,7 +2,10 @@
 //! a renderer, in order, with memory that does not grow with the input.
 
 mod chunks;
+mod excerpts;
 mod inputs;
+mod lines;
+mod output;
 mod stream;
 mod turns;
 mod worker;
@@ -17,9 +20,12 @@ use mcp_rules::{Engine, Origin};
 
 use self::{
     inputs::{InputError, Source},
-    stream::{Output, Run, StreamError},
+    lines::Lines,
+    output::Output,
+    stream::{Run, StreamError},
 };
 use crate::{
+    baseline::Baseline,
     plan::CheckPlan,
     progress::Progress,
     report::{Renderer, Summary},
@@ -39,7 +45,11 @@ pub(crate) struct Checked {
 /// # Errors
 ///
 /// If the report cannot be written.
-pub(crate) fn run(plan: CheckPlan, renderer: &mut (dyn Renderer + Send)) -> io::Result<Checked> {
+pub(crate) fn run(
+    plan: CheckPlan,
+    baseline: Option<&mut Baseline>,
+    renderer: &mut (dyn Renderer + Send),
+) -> io::Result<Checked> {
     let (sources, errors) = inputs::expand(&plan.inputs);
     let mut failures: Vec<anyhow::Error> = errors.into_iter().map(anyhow::Error::from).collect();
     let engine = Engine::new(plan.schemas, plan.settings);
@@ -47,15 +57,15 @@ pub(crate) fn run(plan: CheckPlan, renderer: &mut (dyn Renderer + Send)) -> io::
     let mut origin = Origin::default();
     origin.revision = plan.forced_revision;
     origin.from = plan.from;
+    origin.from_start = plan.from_start;
     let run = Run {
         engine: &engine,
         origin,
         jobs: plan.jobs,
-        max_findings: plan.max_findings,
         wants_excerpts: renderer.wants_excerpts(),
         progress: &progress,
     };
-    let mut output = Output { renderer, summary: Summary::default(), shown: 0 };
+    let mut output = Output::new(renderer, &progress, plan.shown, baseline);
     for source in &sources {
         output.summary.files += 1;
         match check_source(&run, source, &mut output) {
@@ -77,11 +87,12 @@ enum Failure {
 
 fn check_source(run: &Run<'_>, source: &Source, output: &mut Output<'_>) -> Result<(), Failure> {
     match source {
-        Source::Stdin => run.check(&Arc::from("-"), io::stdin(), output),
+        Source::Stdin => run.check(&Arc::from("-"), io::stdin(), output.file(None, None)),
         Source::File(path) => {
             let file = File::open(path)
                 .map_err(|error| Failure::Input(InputError::Open(path.clone(), error)))?;
-            run.check(&Arc::from(path.to_string_lossy()), file, output)
+            let lines = Lines::of(path, &file);
+            run.check(&Arc::from(path.to_string_lossy()), file, output.file(Some(path), lines))
         }
     }
     .map_err(Failure::Stream)

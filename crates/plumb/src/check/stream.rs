@@ -9,35 +9,25 @@ use std::{
     thread,
 };
 
-use mcp_json::{Limits, Node, Tape};
-use mcp_jsonrpc::Envelope;
-use mcp_rules::{Engine, Finding, Findings, Observer, Origin};
+use mcp_json::Limits;
+use mcp_rules::{Engine, Findings, Observer, Origin};
 
 use super::{
     chunks::{Chunk, Chunks},
+    excerpts,
+    output::{FileOutput, Sated},
     turns::Turns,
     worker::{Following, Found, Worker},
 };
-use crate::{
-    progress::Progress,
-    report::{Excerpt, Located, Renderer, Summary},
-};
+use crate::{progress::Progress, report::Located};
 
 /// What all streams of a run share.
 pub(super) struct Run<'r> {
     pub(super) engine: &'r Engine,
     pub(super) origin: Origin,
     pub(super) jobs: usize,
-    pub(super) max_findings: Option<u64>,
     pub(super) wants_excerpts: bool,
     pub(super) progress: &'r Progress,
-}
-
-/// Where findings go, in order.
-pub(super) struct Output<'r> {
-    pub(super) renderer: &'r mut (dyn Renderer + Send),
-    pub(super) summary: Summary,
-    pub(super) shown: u64,
 }
 
 /// Why a stream was not checked to its end.
@@ -55,7 +45,7 @@ impl Run<'_> {
         &self,
         name: &Arc<str>,
         source: impl Read + Send,
-        output: &mut Output<'_>,
+        output: FileOutput<'_, '_>,
     ) -> Result<(), StreamError> {
         let limits = self.engine.settings().limits;
         // A record wraps a message, and may spell its bytes with escapes.
@@ -78,6 +68,7 @@ impl Run<'_> {
             chunks: Mutex::new(chunks),
             following: Turns::new(following),
             output: Turns::new(output),
+            sated: Sated::default(),
             bytes: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             failure: Mutex::new(None),
@@ -90,20 +81,21 @@ impl Run<'_> {
 }
 
 /// One stream while it is being worked on.
-struct Stream<'s, 'r, R> {
+struct Stream<'s, 'o, 'r, R> {
     run: &'s Run<'s>,
     name: &'s Arc<str>,
     line_limits: Limits,
     chunks: Mutex<Chunks<R>>,
     following: Turns<Following<'s>>,
-    output: Turns<&'s mut Output<'r>>,
+    output: Turns<FileOutput<'o, 'r>>,
+    sated: Sated,
     bytes: AtomicU64,
     /// Findings beyond the limit of one message.
     dropped: AtomicU64,
     failure: Mutex<Option<StreamError>>,
 }
 
-impl<R: Read + Send> Stream<'_, '_, R> {
+impl<R: Read + Send> Stream<'_, '_, '_, R> {
     /// The first chunk is worked on at once, whether or not more is there yet: what comes through
     /// a pipe is judged as it comes.
     fn work_on_all(&self, first: Worker) {
@@ -138,7 +130,14 @@ impl<R: Read + Send> Stream<'_, '_, R> {
             self.bytes.fetch_add(length, Ordering::Relaxed);
             self.run.progress.advance(length);
             self.dropped.fetch_add(findings.take_dropped(), Ordering::Relaxed);
-            match self.output.take(index, |output| self.emit(output, &located)) {
+            let offset = worker.chunk.offset;
+            let emitted = self.output.take(index, |output| {
+                if let Some(lines) = &mut output.lines {
+                    lines.mark(first_line, offset);
+                }
+                self.emit(output, located)
+            });
+            match emitted {
                 None => return,
                 Some(Err(error)) => return self.fail(StreamError::Write(error)),
                 Some(Ok(())) => {}
@@ -160,21 +159,13 @@ impl<R: Read + Send> Stream<'_, '_, R> {
 
     fn locate(&self, found: Found<'_>) -> Located {
         let Found { finding, text } = found;
-        let excerpt = self.run.wants_excerpts.then(|| excerpt(&finding, text));
-        Located { file: self.name.clone(), finding, excerpt }
+        let wanted = self.run.wants_excerpts && !text.is_empty() && !self.sated.contains(&finding);
+        let excerpt = wanted.then(|| excerpts::of_message(&finding, text));
+        Located { file: self.name.clone(), finding, excerpt, related: None }
     }
 
-    fn emit(&self, output: &mut Output<'_>, located: &[Located]) -> io::Result<()> {
-        for located in located {
-            output.summary.add(&located.finding);
-            if self.run.max_findings.is_some_and(|max| output.shown >= max) {
-                output.summary.dropped += 1;
-                continue;
-            }
-            output.shown += 1;
-            self.run.progress.suspend(|| output.renderer.finding(located))?;
-        }
-        Ok(())
+    fn emit(&self, output: &mut FileOutput<'_, '_>, located: Vec<Located>) -> io::Result<()> {
+        located.into_iter().try_for_each(|located| output.finding(located, &self.sated))
     }
 
     fn note(&self, error: StreamError) {
@@ -192,68 +183,47 @@ impl<R: Read + Send> Stream<'_, '_, R> {
     }
 
     /// Reports what only the end of the stream shows.
-    fn finish(self) -> Result<(), StreamError> {
-        let mut following = self.following.into_inner();
-        let mut judged = Vec::new();
-        following.observer.finish(&mut judged);
-        let output = self.output.into_inner();
-        output.summary.messages += following.observer.messages();
-        output.summary.unjudged += following.observer.unmatched_results();
-        output.summary.dropped += following.observer.dropped() + self.dropped.into_inner();
-        output.summary.bytes += self.bytes.into_inner();
-        if let Some(error) = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(error);
-        }
-        for judged in &judged {
+    fn finish(mut self) -> Result<(), StreamError> {
+        let mut late = Vec::new();
+        let observer = &mut self.following.get_mut().observer;
+        observer.finish(&mut late);
+        let (messages, unjudged) = (observer.messages(), observer.unmatched_results());
+        let dropped = observer.dropped() + self.dropped.load(Ordering::Relaxed);
+        let mut located = Vec::new();
+        for judged in &late {
             for finding in &judged.findings {
-                let excerpt = self.run.wants_excerpts.then(|| excerpt(finding, &judged.text));
-                let located =
-                    Located { file: self.name.clone(), finding: finding.clone(), excerpt };
-                output.summary.add(finding);
-                output.shown += 1;
-                output.renderer.finding(&located).map_err(StreamError::Write)?;
+                let finding = finding.clone();
+                located.push(self.locate(Found { finding, text: &judged.text }));
             }
         }
-        Ok(())
+        let mut output = self.output.into_inner();
+        let summary = output.summary();
+        summary.messages += messages;
+        summary.unjudged += unjudged;
+        summary.dropped += dropped;
+        summary.bytes += self.bytes.into_inner();
+        let failure = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // Without its end, the stream does not show what only the end shows.
+        if failure.is_none() {
+            for located in located {
+                output.finding(located, &self.sated).map_err(StreamError::Write)?;
+            }
+            output.complete();
+        }
+        if !matches!(failure, Some(StreamError::Write(_))) {
+            output.finish(self.name).map_err(StreamError::Write)?;
+        }
+        failure.map_or(Ok(()), Err)
     }
 }
 
 /// A worker that panics would leave the others waiting for its turn.
-struct StopOnPanic<'s, 't, 'r, R: Read + Send>(&'s Stream<'t, 'r, R>);
+struct StopOnPanic<'s, 't, 'o, 'r, R: Read + Send>(&'s Stream<'t, 'o, 'r, R>);
 
-impl<R: Read + Send> Drop for StopOnPanic<'_, '_, '_, R> {
+impl<R: Read + Send> Drop for StopOnPanic<'_, '_, '_, '_, R> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.stop();
         }
-    }
-}
-
-fn excerpt(finding: &Finding, text: &[u8]) -> Excerpt {
-    Excerpt::new(text, finding.span, title(text, finding))
-}
-
-/// Which message it is: `tools/call, id 3` or `result of tools/call, id 3`.
-fn title(text: &[u8], finding: &Finding) -> String {
-    let mut tape = Tape::new();
-    let limits = Limits { max_bytes: usize::MAX, ..Limits::default() };
-    let Ok(document) = tape.parse(text, limits) else { return String::new() };
-    let root = document.root();
-    let message = finding.index.and_then(|index| root.elements().nth(index)).unwrap_or(root);
-    let envelope = Envelope::of(message);
-    let answer = |word: &str| match finding.method {
-        Some(method) => format!("{word} of {method}"),
-        None => word.to_owned(),
-    };
-    let name = match envelope.method.and_then(Node::as_str) {
-        Some(method) => method.into_owned(),
-        None if envelope.result.is_some() => answer("result"),
-        None if envelope.error.is_some() => answer("error"),
-        None => String::new(),
-    };
-    match envelope.readable_id() {
-        Some(id) if name.is_empty() => format!("id {id}"),
-        Some(id) => format!("{name}, id {id}"),
-        None => name,
     }
 }

@@ -27,7 +27,7 @@ struct ParsedLine {
     terminated: bool,
 }
 
-/// A finding and the text it was found in.
+/// A finding and the text it was found in; no text if it speaks of another line.
 pub(super) struct Found<'t> {
     pub(super) finding: Finding,
     pub(super) text: &'t [u8],
@@ -108,9 +108,13 @@ impl Worker {
         for (position, (line, routed)) in self.lines.iter().zip(&self.routed).enumerate() {
             if let (Routed::Judge(followed), Ok(slot)) = (routed, line.value) {
                 let text = &self.chunk.bytes[line.range.clone()];
-                findings.set_line(first_line + position as u64);
+                let number = first_line + position as u64;
+                findings.set_line(number);
                 let document = self.tape.document(slot, text);
-                judge_line(engine, &document, followed, findings, &mut found);
+                judge_line(engine, &document, followed, findings, |finding, text| {
+                    let text = if finding.line == Some(number) { text } else { b"" };
+                    found(Found { finding, text });
+                });
             }
             emit_settled(position, &mut found);
         }
@@ -123,7 +127,7 @@ fn judge_line(
     document: &Document<'_>,
     followed: &Followed,
     findings: &mut Findings<'_>,
-    found: &mut impl FnMut(Found<'_>),
+    mut found: impl FnMut(Finding, &[u8]),
 ) {
     Observer::judge(engine, document.root(), followed, findings);
     if findings.as_slice().is_empty() {
@@ -131,7 +135,7 @@ fn judge_line(
     }
     let text = message_of(document.root()).map_or(document.input(), |message| message.raw());
     for finding in findings.take() {
-        found(Found { finding, text });
+        found(finding, text);
     }
 }
 

@@ -2,16 +2,20 @@
 //!
 //! ```toml
 //! revision = "2025-11-25"        # or "auto"
-//! profile = "house"              # spec, schema, jsonrpc, base-stack, erlmcp, or one from below
+//! from_start = true              # recordings begin where their sessions begin
+//! profile = "house"              # a built-in one, or one from below
 //! format = "human"
-//! fail_on = "warning"
-//! max_findings = 200
+//! fail_on = "warning"            # or "error", "never"
+//! max_findings = 200             # or "all"
+//! baseline = "plumb-baseline.json"    # relative to this file
 //! schema = ["2025-11-25=schemas/mine.json"]   # relative to this file
 //! schema_required = true
-//! allowed-origins = ["https://app.example.com"]   # for `origin-not-rejected`
+//! allowed_origins = ["https://app.example.com"]   # for `origin-not-rejected`
 //!
 //! [rules]
 //! method-unknown = "off"
+//! "capability-*" = "warning"     # a name counts more than a pattern
+//! "layer:http" = "off"
 //!
 //! [limits]
 //! message_bytes = 1048576
@@ -33,12 +37,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use mcp_rules::{Limits, Setting, Severity};
+use mcp_rules::{Limits, Setting};
 
 pub(crate) use fault::ConfigError;
 pub(crate) use profiles::{Profiles, ResolvedProfile};
 
-use crate::args::{Format, RevisionChoice};
+use crate::args::{FailOn, Format, MaxFindings, RevisionChoice};
 
 /// The name looked for in the working directory and its parents.
 pub(crate) const FILE_NAME: &str = "plumb.toml";
@@ -49,11 +53,14 @@ pub(crate) struct Config {
     /// Where it was read from.
     pub(crate) path: Option<PathBuf>,
     pub(crate) revision: Option<RevisionChoice>,
+    pub(crate) from_start: Option<bool>,
     /// Known to exist, either as one of ours or in `profiles`.
     pub(crate) profile: Option<String>,
     pub(crate) format: Option<Format>,
-    pub(crate) fail_on: Option<Severity>,
-    pub(crate) max_findings: Option<u64>,
+    pub(crate) fail_on: Option<FailOn>,
+    pub(crate) max_findings: Option<MaxFindings>,
+    /// Relative to the file.
+    pub(crate) baseline: Option<PathBuf>,
     /// As on the command line.
     pub(crate) schemas: Vec<String>,
     pub(crate) schema_required: Option<bool>,

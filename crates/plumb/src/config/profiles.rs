@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use mcp_rules::{Profile, Setting};
 
-use crate::names::UnknownName;
+use crate::{failure::Failure, names::UnknownName};
 
 /// The user's own profiles, by name. Each extends one that exists, and none extends itself.
 #[derive(Debug, Default)]
@@ -41,6 +41,14 @@ impl Profiles {
             current = &profile.extends;
         }
         Err(UnknownName::new("profile", current, self.names()))
+    }
+
+    /// The same for a name that somebody typed.
+    pub(crate) fn named(&self, name: &str) -> Result<ResolvedProfile, Failure> {
+        self.resolve(name).map_err(|error| {
+            let names: Vec<&str> = self.names().collect();
+            Failure::new(error.to_string()).hint(format!("profiles are {}", names.join(", ")))
+        })
     }
 
     /// Every profile there is, ours first.

@@ -1,10 +1,10 @@
 //! From the text of a `plumb.toml` to a [`Config`], with every fault in it.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{collections::BTreeMap, ops::Range, path::PathBuf};
 
 use clap::ValueEnum as _;
 use mcp_core::Revision;
-use mcp_rules::{Limits, Profile, Setting, Severity};
+use mcp_rules::{Limits, Profile, Setting};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -16,8 +16,9 @@ use super::{
     profiles::{Profiles, UserProfile},
 };
 use crate::{
-    args::{Format, RevisionChoice},
+    args::{FailOn, Format, MaxFindings, RevisionChoice},
     names,
+    selector::{self, Selector, SelectorError},
 };
 
 type Value<'i> = Spanned<DeValue<'i>>;
@@ -34,10 +35,12 @@ pub(super) fn read(text: &str) -> Result<Config, Faults> {
     if faults.is_empty() { Ok(config) } else { Err(faults) }
 }
 
-const ROOT_KEYS: [&str; 11] = [
-    "allowed-origins",
+const ROOT_KEYS: [&str; 13] = [
+    "allowed_origins",
+    "baseline",
     "fail_on",
     "format",
+    "from_start",
     "limits",
     "max_findings",
     "profile",
@@ -56,11 +59,13 @@ fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
             "revision" => config.revision = keep(revision(value), faults),
             "profile" => chosen = keep(string(value), faults).zip(Some(value.span())),
             "format" => config.format = keep(format(value), faults),
-            "fail_on" => config.fail_on = keep(severity(value), faults),
-            "max_findings" => config.max_findings = keep(count(value, 0), faults),
+            "from_start" => config.from_start = keep(boolean(value), faults),
+            "fail_on" => config.fail_on = keep(fail_on(value), faults),
+            "max_findings" => config.max_findings = keep(max_findings(value), faults),
+            "baseline" => config.baseline = keep(string(value), faults).map(PathBuf::from),
             "schema" => config.schemas = keep(strings(value), faults).unwrap_or_default(),
             "schema_required" => config.schema_required = keep(boolean(value), faults),
-            "allowed-origins" => config.allowed_origins = origins(value, faults),
+            "allowed_origins" => config.allowed_origins = origins(value, faults),
             "rules" => config.rules = rules(value, faults),
             "limits" => config.limits = limits(value, faults),
             "profiles" => config.profiles = profiles(value, faults),
@@ -75,24 +80,29 @@ fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
 }
 
 fn rules(value: &Value<'_>, faults: &mut Faults) -> BTreeMap<String, Setting> {
-    let mut settings = BTreeMap::new();
     let Some(table) = keep(table(value), faults) else {
-        return settings;
+        return BTreeMap::new();
     };
+    let mut settings = Vec::new();
     for (key, value) in table {
-        let name = key.get_ref().as_ref();
-        if let Err(unknown) = names::rule(name) {
-            let fault = Fault::new(key.span(), format!("there is no rule `{name}`"));
-            faults.push(match unknown.near {
-                Some(near) => fault.suggest(Some(&near), &[]),
-                None => fault.help("`plumb rules` lists them"),
-            });
-        }
-        if let Some(setting) = keep(setting(value), faults) {
-            settings.insert(name.to_owned(), setting);
-        }
+        let selector = Selector::parse(key.get_ref());
+        let selector = keep(selector.map_err(|error| unknown_rules(&error, key.span())), faults);
+        let setting = keep(setting(value), faults);
+        settings.extend(selector.zip(setting));
     }
-    settings
+    selector::by_rule(settings)
+}
+
+fn unknown_rules(error: &SelectorError, span: Range<usize>) -> Fault {
+    match (error, error.near()) {
+        (SelectorError::Unknown(unknown), Some(near)) => {
+            Fault::new(span, unknown.what()).suggest(Some(near), &[])
+        }
+        (SelectorError::Pattern(text, source), _) => {
+            Fault::new(span, format!("`{text}` is not a pattern: {}", source.msg))
+        }
+        _ => Fault::new(span, error.to_string()).help("`plumb rules` lists them"),
+    }
 }
 
 fn origins(value: &Value<'_>, faults: &mut Faults) -> Vec<String> {
@@ -236,6 +246,14 @@ fn count(value: &Value<'_>, least: u64) -> Result<u64, Fault> {
     }
 }
 
+fn max_findings(value: &Value<'_>) -> Result<MaxFindings, Fault> {
+    match value.get_ref() {
+        DeValue::String(text) if text == "all" => Ok(MaxFindings::All),
+        DeValue::Integer(_) => count(value, 0).map(MaxFindings::First),
+        _ => Err(wrong_type(value, "an integer or \"all\"")),
+    }
+}
+
 /// One of a fixed set of words.
 fn word<T>(
     value: &Value<'_>,
@@ -264,12 +282,8 @@ fn format(value: &Value<'_>) -> Result<Format, Fault> {
     word(value, "format", &known, |text| Format::from_str(text, false).ok())
 }
 
-fn severity(value: &Value<'_>) -> Result<Severity, Fault> {
-    word(value, "severity", &["warning", "error"], |text| match text {
-        "warning" => Some(Severity::Warning),
-        "error" => Some(Severity::Error),
-        _ => None,
-    })
+fn fail_on(value: &Value<'_>) -> Result<FailOn, Fault> {
+    word(value, "severity", &FailOn::ALL.map(FailOn::as_str), FailOn::named)
 }
 
 fn setting(value: &Value<'_>) -> Result<Setting, Fault> {

@@ -5,7 +5,7 @@ use mcp_core::Revision;
 use mcp_rules::{Profile, Setting, Severity};
 
 use super::{Config, ConfigError, FILE_NAME, find_upwards, reader::read};
-use crate::args::{Format, RevisionChoice};
+use crate::args::{FailOn, Format, MaxFindings, RevisionChoice};
 
 #[track_caller]
 fn check_faults(text: &str, expected: &str) {
@@ -19,13 +19,15 @@ fn every_key_is_read() {
     let config = read(
         r#"
 revision = "2025-06-18"
+from_start = true
 profile = "house"
 format = "json"
 fail_on = "warning"
 max_findings = 20
+baseline = "known.json"
 schema = ["a.json", "2025-11-25=b.json"]
 schema_required = true
-allowed-origins = ["https://app.example.com"]
+allowed_origins = ["https://app.example.com"]
 
 [rules]
 method-unknown = "off"
@@ -38,6 +40,7 @@ batch = 2
 pending = 3
 findings = 4
 sessions = 5
+remembered = 6
 
 [profiles.house]
 extends = "erlmcp"
@@ -47,9 +50,11 @@ rules = { result-invalid = "warning" }
     .unwrap();
     assert_eq!(config.revision, Some(RevisionChoice::Only(Revision::V2025_06_18)));
     assert_eq!(config.profile.as_deref(), Some("house"));
+    assert_eq!(config.from_start, Some(true));
     assert_eq!(config.format, Some(Format::Json));
-    assert_eq!(config.fail_on, Some(Severity::Warning));
-    assert_eq!(config.max_findings, Some(20));
+    assert_eq!(config.fail_on, Some(FailOn::At(Severity::Warning)));
+    assert_eq!(config.max_findings, Some(MaxFindings::First(20)));
+    assert_eq!(config.baseline.as_deref(), Some(Path::new("known.json")));
     assert_eq!(config.schemas, ["a.json", "2025-11-25=b.json"]);
     assert_eq!(config.schema_required, Some(true));
     assert_eq!(config.allowed_origins, ["https://app.example.com"]);
@@ -58,9 +63,24 @@ rules = { result-invalid = "warning" }
     let limits = config.limits;
     assert_eq!((limits.message_bytes, limits.depth, limits.batch), (1024, 9, 2));
     assert_eq!((limits.pending, limits.findings, limits.sessions), (3, 4, 5));
+    assert_eq!(limits.remembered, 6);
     let house = config.profiles.resolve("house").unwrap();
     assert_eq!(house.base, Profile::Erlmcp);
     assert_eq!(house.rules["result-invalid"], Setting::On(Severity::Warning));
+}
+
+#[test]
+fn patterns_and_layers_stand_for_their_rules_also_in_profiles() {
+    let config = read(
+        "[rules]\n'batch-*' = 'off'\nbatch-empty = 'error'\n\
+         [profiles.house]\nrules = { 'layer:json' = 'warning', '*' = 'off' }",
+    )
+    .unwrap();
+    assert_eq!(config.rules["batch-mixed"], Setting::Off);
+    assert_eq!(config.rules["batch-empty"], Setting::On(Severity::Error));
+    let house = config.profiles.resolve("house").unwrap();
+    assert_eq!(house.rules["json-duplicate-key"], Setting::On(Severity::Warning));
+    assert_eq!(house.rules["params-invalid"], Setting::Off);
 }
 
 #[test]
@@ -96,9 +116,9 @@ fn unknown_keys_are_refused_at_every_level() {
 
 #[test]
 fn origins_have_no_path() {
-    assert_eq!(read("allowed-origins = 'null'").unwrap().allowed_origins, ["null"]);
+    assert_eq!(read("allowed_origins = 'null'").unwrap().allowed_origins, ["null"]);
     check_faults(
-        "allowed-origins = ['https://example.com/app']",
+        "allowed_origins = ['https://example.com/app']",
         "plumb.toml:1:19: `https://example.com/app` is not a web origin (write scheme, host and port if it is unusual: `https://app.example.com`)",
     );
 }
@@ -114,6 +134,18 @@ fn unknown_names_suggest_near_ones() {
         "plumb.toml:2:11: there is no rule `wheather` (`plumb rules` lists them)",
     );
     check_faults(
+        "[rules]\n'wheather-*' = 'off'",
+        "plumb.toml:2:1: no rule fits `wheather-*` (`plumb rules` lists them)",
+    );
+    check_faults(
+        "[rules]\n'layer:jsonrcp' = 'off'",
+        "plumb.toml:2:1: there is no layer `jsonrcp` (did you mean `jsonrpc`?)",
+    );
+    check_faults(
+        "[rules]\n'[a' = 'off'",
+        "plumb.toml:2:1: `[a` is not a pattern: invalid range pattern",
+    );
+    check_faults(
         "profile = 'base_stack'",
         "plumb.toml:1:11: there is no profile `base_stack` (did you mean `base-stack`?)",
     );
@@ -126,6 +158,10 @@ fn unknown_names_suggest_near_ones() {
         "plumb.toml:2:18: `fatal` is not a level (use one of: error, warning, off)",
     );
     check_faults(
+        "fail_on = 'nevre'",
+        "plumb.toml:1:11: `nevre` is not a severity (did you mean `never`?)",
+    );
+    check_faults(
         "format = 'xml'",
         "plumb.toml:1:10: `xml` is not a format (use one of: human, json, sarif, junit, github)",
     );
@@ -134,13 +170,19 @@ fn unknown_names_suggest_near_ones() {
 #[test]
 fn wrong_types_are_named() {
     check_faults("revision = 3", "plumb.toml:1:12: expected a string, found integer");
+    check_faults("baseline = true", "plumb.toml:1:12: expected a string, found boolean");
     check_faults("rules = 'off'", "plumb.toml:1:9: expected a table, found string");
     check_faults("schema = ['a', 1]", "plumb.toml:1:16: expected a string, found integer");
     check_faults(
         "schema_required = 'yes'",
         "plumb.toml:1:19: expected true or false, found string",
     );
+    check_faults("from_start = 1", "plumb.toml:1:14: expected true or false, found integer");
     check_faults("[limits]\ndepth = 0", "plumb.toml:2:9: expected an integer from 1 up, found 0");
+    check_faults(
+        "max_findings = 'al'",
+        "plumb.toml:1:16: expected an integer or \"all\", found string",
+    );
     check_faults("max_findings = -1", "plumb.toml:1:16: expected an integer from 0 up, found -1");
 }
 
@@ -161,7 +203,7 @@ fn profiles_must_be_new_and_end_somewhere() {
 fn every_fault_is_reported_in_order() {
     check_faults(
         "zz = 1\nrevision = 7\n",
-        "plumb.toml:1:1: unknown key `zz` (use one of: allowed-origins, fail_on, format, limits, max_findings, profile, profiles, revision, rules, schema, schema_required)\nplumb.toml:2:12: expected a string, found integer",
+        "plumb.toml:1:1: unknown key `zz` (use one of: allowed_origins, baseline, fail_on, format, from_start, limits, max_findings, profile, profiles, revision, rules, schema, schema_required)\nplumb.toml:2:12: expected a string, found integer",
     );
 }
 

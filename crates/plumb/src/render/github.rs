@@ -29,9 +29,16 @@ impl<W: Write> Renderer for Github<W> {
         if let Some(number) = finding.line {
             let _ = write!(line, ",line={number}");
         }
-        let _ = write!(line, ",title={}::{}", finding.rule.name, data(&finding.message));
+        let _ = write!(line, ",title={}", finding.rule.name);
+        if let Some(side) = finding.at_fault {
+            let _ = write!(line, " by the {side}");
+        }
+        let _ = write!(line, "::{}", data(&finding.message));
         if let Some(fault) = &finding.schema {
             let _ = write!(line, " (at {})", data(&fault.instance_path));
+        }
+        if let Some(related) = &finding.related {
+            let _ = write!(line, "%0Aline {}: {}", related.line, data(related.reason));
         }
         if let Some(help) = &finding.help {
             let _ = write!(line, "%0A{}", data(help));

@@ -7,16 +7,19 @@ use std::{
     sync::Arc,
 };
 
-use mcp_rules::{Finding, Severity};
+use mcp_rules::Finding;
 
 use super::{specification_url, tally};
-use crate::report::{Located, Renderer, Summary};
+use crate::{
+    args::FailOn,
+    report::{Located, Renderer, Summary},
+};
 
 /// Keeps findings until the end, since a suite begins with its counts.
 pub(super) struct Junit<W> {
     out: W,
-    /// What is at least this bad is a failed case; the rest passes and is only told.
-    fail_on: Severity,
+    /// What fails the run is a failed case; the rest passes and is only told.
+    fail_on: FailOn,
     suites: BTreeMap<Arc<str>, Suite>,
 }
 
@@ -28,7 +31,7 @@ struct Suite {
 }
 
 impl<W: Write> Junit<W> {
-    pub(super) fn new(out: W, fail_on: Severity) -> Junit<W> {
+    pub(super) fn new(out: W, fail_on: FailOn) -> Junit<W> {
         Junit { out, fail_on, suites: BTreeMap::new() }
     }
 }
@@ -41,7 +44,7 @@ impl<W: Write> Renderer for Junit<W> {
     fn finding(&mut self, located: &Located) -> io::Result<()> {
         let suite = self.suites.entry(located.file.clone()).or_default();
         suite.tests += 1;
-        suite.failures += u64::from(located.finding.severity >= self.fail_on);
+        suite.failures += u64::from(self.fail_on.fails(located.finding.severity));
         case(located, self.fail_on, &mut suite.cases);
         Ok(())
     }
@@ -78,7 +81,7 @@ impl<W: Write> Renderer for Junit<W> {
     }
 }
 
-fn case(located: &Located, fail_on: Severity, out: &mut String) {
+fn case(located: &Located, fail_on: FailOn, out: &mut String) {
     let Located { file, finding, .. } = located;
     let line = finding.line.unwrap_or_default();
     let rule = finding.rule.name;
@@ -88,7 +91,7 @@ fn case(located: &Located, fail_on: Severity, out: &mut String) {
         attribute(file)
     );
     let told = content(&details(file, finding));
-    if finding.severity >= fail_on {
+    if fail_on.fails(finding.severity) {
         let message = attribute(&finding.message);
         let _ =
             writeln!(out, "      <failure message=\"{message}\" type=\"{rule}\">{told}</failure>");
@@ -106,11 +109,17 @@ fn details(file: &str, finding: &Finding) -> String {
     if let Some(from) = finding.from {
         let _ = write!(out, "\nfrom: {from}");
     }
+    if let Some(side) = finding.at_fault {
+        let _ = write!(out, "\nat fault: {side}");
+    }
     if let Some(revision) = finding.revision {
         let _ = write!(out, "\nrevision: {revision}");
     }
     if let Some(fault) = &finding.schema {
         let _ = write!(out, "\nat: {}", fault.instance_path);
+    }
+    if let Some(related) = &finding.related {
+        let _ = write!(out, "\nline {}: {}", related.line, related.reason);
     }
     if let Some(help) = &finding.help {
         let _ = write!(out, "\nhelp: {help}");
@@ -148,12 +157,17 @@ fn attribute(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mcp_rules::Severity;
+
     use super::*;
     use crate::render::testing;
 
     #[test]
     fn findings_are_cases_of_their_file() {
-        insta::assert_snapshot!(testing::rendered(|out| Junit::new(out, Severity::Error)));
+        insta::assert_snapshot!(testing::rendered(|out| Junit::new(
+            out,
+            FailOn::At(Severity::Error)
+        )));
     }
 
     #[test]
@@ -162,13 +176,17 @@ mod tests {
             let text = testing::rendered(|out| Junit::new(out, fail_on));
             text.matches("<failure ").count()
         };
-        assert_eq!(failures(Severity::Error), 6);
-        assert_eq!(failures(Severity::Warning), 7);
+        assert_eq!(failures(FailOn::Never), 0);
+        assert_eq!(failures(FailOn::At(Severity::Error)), 8);
+        assert_eq!(failures(FailOn::At(Severity::Warning)), 10);
     }
 
     #[test]
     fn a_clean_run_is_one_case() {
-        insta::assert_snapshot!(testing::rendered_empty(|out| Junit::new(out, Severity::Error)));
+        insta::assert_snapshot!(testing::rendered_empty(|out| Junit::new(
+            out,
+            FailOn::At(Severity::Error)
+        )));
     }
 
     #[test]

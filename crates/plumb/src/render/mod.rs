@@ -16,6 +16,7 @@ use std::io;
 use mcp_core::Revision;
 use mcp_rules::Meta;
 
+pub(crate) use self::tally::known;
 use crate::{
     args::{Color, Format},
     plan::{Chatter, Plan},

@@ -14,7 +14,7 @@ use mcp_rules::{Finding, Level, Meta, Severity};
 use serde_json::{Map, Value, json};
 
 use super::specification_url;
-use crate::report::{Located, Renderer, Summary};
+use crate::report::{Excerpt, Fingerprint, Located, Renderer, Summary};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// The name under which services find our fingerprints; a new way to make them needs a new one.
@@ -26,7 +26,7 @@ pub(super) struct Sarif<W> {
     rules: Vec<&'static Meta>,
     results: Vec<Value>,
     /// How often a fingerprint came up: like findings in one file must stay apart.
-    seen: BTreeMap<u64, u64>,
+    seen: BTreeMap<Fingerprint, u64>,
 }
 
 impl<W: Write> Sarif<W> {
@@ -51,22 +51,28 @@ impl<W: Write> Renderer for Sarif<W> {
     fn finding(&mut self, located: &Located) -> io::Result<()> {
         let finding = &located.finding;
         let index = self.rule_index(finding.rule);
-        let hash = fingerprint(located);
-        let occurrence = self.seen.entry(hash).or_default();
+        let print = Fingerprint::of(finding).and(&located.file);
+        let occurrence = self.seen.entry(print).or_default();
         *occurrence += 1;
         let text = match &finding.help {
             Some(help) => format!("{}\n{help}", finding.message),
             None => finding.message.clone(),
         };
-        self.results.push(json!({
+        let mut result = json!({
             "ruleId": finding.rule.name,
             "ruleIndex": index,
             "level": finding.severity.as_str(),
             "message": { "text": text },
-            "locations": [location(located)],
-            "partialFingerprints": { FINGERPRINT: format!("{hash:016x}:{occurrence}") },
+            "locations": [place(located)],
+            "partialFingerprints": { FINGERPRINT: format!("{print}:{occurrence}") },
             "properties": properties(finding),
-        }));
+        });
+        if let Some(related) = &finding.related {
+            let mut explaining = location(&located.file, related.line, located.related.as_ref());
+            explaining["message"] = json!({ "text": related.reason });
+            result["relatedLocations"] = json!([explaining]);
+        }
+        self.results.push(result);
         Ok(())
     }
 
@@ -88,6 +94,7 @@ impl<W: Write> Renderer for Sarif<W> {
                 "properties": {
                     "messages": summary.messages,
                     "files": summary.files,
+                    "known": summary.known,
                     "notShown": summary.dropped,
                 },
             }],
@@ -116,25 +123,31 @@ fn describe(rule: &Meta) -> Value {
     described
 }
 
-fn location(located: &Located) -> Value {
-    let mut region = Map::new();
-    // Lines count from 1; a region must not be empty.
-    region.insert("startLine".into(), located.finding.line.unwrap_or(1).max(1).into());
-    if let Some(excerpt) = &located.excerpt {
-        region.insert("snippet".into(), json!({ "text": excerpt.text }));
-    }
-    let mut location = json!({
-        "physicalLocation": {
-            "artifactLocation": { "uri": uri(&located.file) },
-            "region": region,
-        },
-    });
-    let fault = located.finding.schema.as_ref();
-    if let Some(fault) = fault.filter(|fault| !fault.instance_path.is_empty()) {
-        location["logicalLocations"] =
+fn place(located: &Located) -> Value {
+    let finding = &located.finding;
+    let line = finding.line.unwrap_or(1);
+    let mut place = location(&located.file, line, located.excerpt.as_ref());
+    let fault = finding.schema.as_ref().filter(|fault| !fault.instance_path.is_empty());
+    if let Some(fault) = fault {
+        place["logicalLocations"] =
             json!([{ "fullyQualifiedName": fault.instance_path, "kind": "value" }]);
     }
-    location
+    place
+}
+
+fn location(file: &str, line: u64, excerpt: Option<&Excerpt>) -> Value {
+    let mut region = Map::new();
+    // Lines count from 1; a region must not be empty.
+    region.insert("startLine".into(), line.max(1).into());
+    if let Some(excerpt) = excerpt {
+        region.insert("snippet".into(), json!({ "text": excerpt.text }));
+    }
+    json!({
+        "physicalLocation": {
+            "artifactLocation": { "uri": uri(file) },
+            "region": region,
+        },
+    })
 }
 
 fn properties(finding: &Finding) -> Value {
@@ -145,6 +158,9 @@ fn properties(finding: &Finding) -> Value {
     }
     if let Some(from) = finding.from {
         properties.insert("from".into(), from.as_str().into());
+    }
+    if let Some(side) = finding.at_fault {
+        properties.insert("atFault".into(), side.as_str().into());
     }
     if let Some(span) = finding.span {
         properties.insert("messageSpan".into(), json!([span.start, span.end]));
@@ -170,21 +186,6 @@ fn uri(path: &str) -> String {
         }
     }
     uri
-}
-
-/// What stays the same when lines are added above: FNV-1a over file, rule, sender, place, message.
-fn fingerprint(located: &Located) -> u64 {
-    let finding = &located.finding;
-    let place = finding.schema.as_ref().map_or("", |fault| fault.instance_path.as_str());
-    let from = finding.from.map_or("", mcp_core::Side::as_str);
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for part in [&*located.file, finding.rule.name, from, place, &finding.message] {
-        // The separator cannot occur in UTF-8.
-        for byte in part.bytes().chain([0xff]) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-    hash
 }
 
 #[cfg(test)]
@@ -236,13 +237,23 @@ mod tests {
                 for print in result["partialFingerprints"].as_object().unwrap().values() {
                     assert!(print.is_string(), "3.27.17");
                 }
-                let place = &result["locations"][0]["physicalLocation"];
-                let uri = place["artifactLocation"]["uri"].as_str().expect("3.4.3");
-                let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/%".contains(&byte);
-                assert!(uri.bytes().all(legal), "3.10.1: {uri}");
-                assert!(place["region"]["startLine"].as_u64().unwrap() >= 1, "3.30.5");
+                let related = result["relatedLocations"].as_array().into_iter().flatten();
+                for location in related.chain([&result["locations"][0]]) {
+                    check_place(&location["physicalLocation"]);
+                }
+                for location in result["relatedLocations"].as_array().into_iter().flatten() {
+                    assert!(location["message"]["text"].is_string(), "3.28.5");
+                }
             }
         }
+    }
+
+    #[track_caller]
+    fn check_place(place: &Value) {
+        let uri = place["artifactLocation"]["uri"].as_str().expect("3.4.3");
+        let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/%".contains(&byte);
+        assert!(uri.bytes().all(legal), "3.10.1: {uri}");
+        assert!(place["region"]["startLine"].as_u64().unwrap() >= 1, "3.30.5");
     }
 
     #[test]

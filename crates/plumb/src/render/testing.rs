@@ -7,7 +7,7 @@ use std::{
 
 use mcp_core::{Revision, Side};
 use mcp_json::Span;
-use mcp_rules::{Finding, SchemaFault, Severity};
+use mcp_rules::{Finding, Related, SchemaFault, Severity};
 use serde_json::json;
 
 use crate::report::{Excerpt, Located, Renderer, Summary};
@@ -25,19 +25,25 @@ pub(super) fn rendered_empty<R: Renderer>(make: impl FnOnce(Shared) -> R) -> Str
 fn render<R: Renderer>(make: impl FnOnce(Shared) -> R, findings: &[Located]) -> String {
     let out = Shared::default();
     let mut renderer = make(out.clone());
-    let mut summary = Summary { messages: 1204, files: 2, bytes: 500_000, ..Summary::default() };
+    let mut summary = Summary { messages: 1204, files: 3, bytes: 500_000, ..Summary::default() };
     for located in findings {
         summary.add(&located.finding);
         renderer.finding(located).unwrap();
     }
     renderer.finish(&summary).unwrap();
-    let bytes = out.0.lock().unwrap().clone();
-    String::from_utf8(bytes).unwrap()
+    out.text()
 }
 
 /// A buffer that can still be read after a renderer has taken it.
 #[derive(Clone, Default)]
 pub(super) struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Shared {
+    /// What was written so far.
+    pub(super) fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
 
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -49,7 +55,7 @@ impl Write for Shared {
     }
 }
 
-/// In the order of two files.
+/// In the order of their files.
 pub(super) fn findings() -> Vec<Located> {
     vec![
         wrong_type(),
@@ -59,6 +65,9 @@ pub(super) fn findings() -> Vec<Located> {
         whole_message(),
         unexpected_end(),
         long_value(),
+        late(),
+        related(),
+        unseen(),
     ]
 }
 
@@ -168,6 +177,44 @@ fn long_value() -> Located {
     )
 }
 
+/// Noticed in hindsight, and not the mistake of whoever sent the message.
+fn late() -> Located {
+    let message = br#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"slow"}}"#;
+    let mut finding = found("result-invalid", Severity::Warning, "the request was never answered");
+    finding.from = Some(Side::Client);
+    finding.at_fault = Some(Side::Server);
+    locate("odd, name: 100%.jsonl", 7, message, None, finding, "tools/call, id 4")
+}
+
+/// Explained by another line, with a longer number.
+fn related() -> Located {
+    let message = br#"{"jsonrpc":"2.0","id":4,"result":{}}"#;
+    let mut finding = found("params-invalid", Severity::Error, "there are two answers to it");
+    finding.from = Some(Side::Server);
+    finding.related = Some(Related { line: 1207, reason: "the other answer was here" });
+    finding.help = Some("answer once".into());
+    let mut located = locate(
+        "odd, name: 100%.jsonl",
+        8,
+        message,
+        Some("4"),
+        finding,
+        "result of tools/call, id 4",
+    );
+    let other = br#"{"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"It is not as if there were nothing to say about it."}]}}"#;
+    located.related = Some(Excerpt::new(other, None, "result, id 4".to_owned()));
+    located
+}
+
+/// From a pipe: neither its line nor the one that explains it can be had.
+fn unseen() -> Located {
+    let mut finding = found("params-invalid", Severity::Error, "the id was used before");
+    finding.from = Some(Side::Client);
+    finding.method = Some("ping");
+    finding.related = Some(Related { line: 3, reason: "the request was here" });
+    Located { excerpt: None, ..locate("-", 9, b"", None, finding, "") }
+}
+
 fn found(rule: &str, severity: Severity, message: &str) -> Finding {
     let mut finding = Finding::new(mcp_rules::rule(rule).unwrap(), severity, message);
     finding.revision = Some(Revision::V2025_11_25);
@@ -189,5 +236,6 @@ fn locate(
         finding.span = Some(Span { start, end: start + marked.len() });
     }
     let excerpt = Excerpt::new(message, finding.span, title.to_owned());
-    Located { file: file.into(), finding, excerpt: Some(excerpt) }
+    finding.at_fault = finding.at_fault.or(finding.from);
+    Located { file: file.into(), finding, excerpt: Some(excerpt), related: None }
 }

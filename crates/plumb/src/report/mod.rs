@@ -1,6 +1,8 @@
 //! What checking hands to a renderer: findings with their place, and counts.
 
 mod excerpt;
+mod fingerprint;
+mod kind;
 mod summary;
 
 use std::{io, sync::Arc};
@@ -8,6 +10,8 @@ use std::{io, sync::Arc};
 use mcp_rules::Finding;
 
 pub(crate) use excerpt::Excerpt;
+pub(crate) use fingerprint::{Fingerprint, place};
+pub(crate) use kind::{Kind, Withheld};
 pub(crate) use summary::{Counts, Summary};
 
 /// A finding and where it stands.
@@ -17,8 +21,10 @@ pub(crate) struct Located {
     pub(crate) file: Arc<str>,
     /// Its `line` is set.
     pub(crate) finding: Finding,
-    /// Only made if [`Renderer::wants_excerpts`] says so.
+    /// Only made if [`Renderer::wants_excerpts`] says so, and if the line can be had.
     pub(crate) excerpt: Option<Excerpt>,
+    /// The line that explains it, likewise.
+    pub(crate) related: Option<Excerpt>,
 }
 
 /// Writes findings in one format, as they come.
@@ -26,8 +32,14 @@ pub(crate) trait Renderer {
     /// Whether findings should carry an excerpt; making one costs time.
     fn wants_excerpts(&self) -> bool;
 
-    /// Takes the next finding; the findings of a file come one after the other, by line.
+    /// Takes the next finding; the findings of a file come one after the other, by the line that
+    /// showed them.
     fn finding(&mut self, located: &Located) -> io::Result<()>;
+
+    /// The file has ended, and so many findings of one kind were left out.
+    fn withheld(&mut self, _withheld: &Withheld) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Everything has been checked. Called once, after the last finding.
     fn finish(&mut self, summary: &Summary) -> io::Result<()>;

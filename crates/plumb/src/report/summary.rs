@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use mcp_core::Side;
 use mcp_rules::{Finding, Severity};
 
+use crate::args::FailOn;
+
 /// What a run amounts to, in numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
@@ -10,12 +12,14 @@ pub(crate) struct Summary {
     pub(crate) messages: u64,
     pub(crate) files: u64,
     pub(crate) bytes: u64,
-    /// By rule name and sender, where the sender is known.
+    /// By rule name and the side at fault, where that is known.
     pub(crate) by_rule: BTreeMap<(&'static str, Option<Side>), Counts>,
     pub(crate) errors: u64,
     pub(crate) warnings: u64,
     /// Findings that were counted above but not shown, or not kept, because there were too many.
     pub(crate) dropped: u64,
+    /// Findings the baseline knows, counted nowhere else.
+    pub(crate) known: u64,
     /// Inputs that could not be read, or not to their end.
     pub(crate) unreadable: u64,
     /// Messages judged only in part, such as an answer to a request that was not recorded.
@@ -41,7 +45,7 @@ impl Counts {
 impl Summary {
     /// Counts a finding, whether it is shown or not.
     pub(crate) fn add(&mut self, finding: &Finding) {
-        let key = (finding.rule.name, finding.from);
+        let key = (finding.rule.name, finding.at_fault);
         self.by_rule.entry(key).or_default().count(finding.severity);
         match finding.severity {
             Severity::Error => self.errors += 1,
@@ -54,12 +58,18 @@ impl Summary {
         self.errors + self.warnings
     }
 
-    /// Whether something at least as bad as `threshold` was found.
-    pub(crate) fn has_at_least(&self, threshold: Severity) -> bool {
-        match threshold {
-            Severity::Error => self.errors > 0,
-            Severity::Warning => self.findings() > 0,
-        }
+    /// By the side at fault, those nobody is known to be at fault for last.
+    pub(crate) fn by_side(&self) -> [(Option<Side>, u64); 3] {
+        [Some(Side::Client), Some(Side::Server), None].map(|side| {
+            let of_side = self.by_rule.iter().filter(|((_, at_fault), _)| *at_fault == side);
+            (side, of_side.map(|(_, counts)| counts.errors + counts.warnings).sum())
+        })
+    }
+
+    /// Whether something was found that makes the run a failure.
+    pub(crate) fn fails(&self, fail_on: FailOn) -> bool {
+        (self.errors > 0 && fail_on.fails(Severity::Error))
+            || (self.warnings > 0 && fail_on.fails(Severity::Warning))
     }
 }
 
@@ -67,14 +77,14 @@ impl Summary {
 mod tests {
     use super::*;
 
-    fn found(name: &str, severity: Severity, from: Option<Side>) -> Finding {
+    fn found(name: &str, severity: Severity, at_fault: Option<Side>) -> Finding {
         let mut finding = Finding::new(mcp_rules::rule(name).unwrap(), severity, "wrong");
-        finding.from = from;
+        finding.at_fault = at_fault;
         finding
     }
 
     #[test]
-    fn findings_count_by_rule_and_sender() {
+    fn findings_count_by_rule_and_side() {
         let mut summary = Summary::default();
         summary.add(&found("params-invalid", Severity::Error, Some(Side::Client)));
         summary.add(&found("params-invalid", Severity::Error, Some(Side::Client)));
@@ -82,14 +92,20 @@ mod tests {
         let client = summary.by_rule[&("params-invalid", Some(Side::Client))];
         assert_eq!(client, Counts { errors: 2, warnings: 0 });
         assert_eq!((summary.errors, summary.warnings, summary.by_rule.len()), (2, 1, 2));
+        assert_eq!(
+            summary.by_side(),
+            [(Some(Side::Client), 2), (Some(Side::Server), 0), (None, 1)]
+        );
     }
 
     #[test]
     fn the_threshold_decides_what_fails() {
         let mut summary = Summary::default();
-        assert!(!summary.has_at_least(Severity::Warning));
+        let fails = |summary: &Summary| FailOn::ALL.map(|fail_on| summary.fails(fail_on));
+        assert_eq!(fails(&summary), [false, false, false]);
         summary.add(&found("method-unknown", Severity::Warning, None));
-        assert!(summary.has_at_least(Severity::Warning));
-        assert!(!summary.has_at_least(Severity::Error));
+        assert_eq!(fails(&summary), [true, false, false]);
+        summary.add(&found("params-invalid", Severity::Error, None));
+        assert_eq!(fails(&summary), [true, true, false]);
     }
 }

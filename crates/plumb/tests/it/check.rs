@@ -29,6 +29,9 @@ fn an_error_is_exit_code_1() {
 fn a_warning_fails_only_when_asked_to() {
     place().run(&["check", "doubtful.jsonl"]).exits(0).prints("warning[id-unsafe-integer]");
     place().run(&["check", "--fail-on", "warning", "doubtful.jsonl"]).exits(1);
+    place().run(&["check", "--fail-on", "error", "doubtful.jsonl"]).exits(0);
+    place().run(&["check", "--fail-on", "never", "bad.jsonl"]).exits(0).prints("1 error");
+    place().run(&["check", "--fail-on", "never", "missing.jsonl"]).exits(2);
 }
 
 #[test]
@@ -77,6 +80,114 @@ fn findings_beyond_the_limit_are_counted() {
 }
 
 #[test]
+fn a_flood_is_cut_for_people_and_complete_for_programs() {
+    let place = Place::new()
+        .file("many.jsonl", &format!("{}{DOUBTFUL}", BAD.repeat(30)))
+        .file("more.jsonl", &BAD.repeat(11));
+    let run = place.run(&["check", "many.jsonl", "more.jsonl"]).exits(1);
+    assert_eq!(run.stdout.matches("--> many.jsonl").count(), 11);
+    assert_eq!(run.stdout.matches("--> more.jsonl").count(), 10);
+    let run = run
+        .prints("error[params-invalid] by the client: 20 more like this in many.jsonl")
+        .prints("error[params-invalid] by the client: 1 more like this in more.jsonl\n")
+        .prints("warning[id-unsafe-integer]")
+        .prints("41 errors, 1 warning in 42 messages (2 files): 42 by the client")
+        .prints("21 findings not shown");
+    assert_eq!(run.stdout.matches("--max-findings all").count(), 1);
+    let all = ["check", "--max-findings", "all", "many.jsonl", "more.jsonl"];
+    let run = place.run(&all).exits(1);
+    assert_eq!(run.stdout.matches("error[params-invalid]").count(), 41);
+    assert!(!run.stdout.contains("not shown") && !run.stdout.contains("more like this"));
+    for format in ["json", "sarif", "junit", "github"] {
+        let run = place.run(&["check", "--format", format, "many.jsonl"]).exits(1);
+        assert!(run.stdout.matches("7 is not of type").count() >= 30, "{format}");
+        assert!(!run.stdout.contains("more like this"), "{format}");
+    }
+    place.run(&["check", "--max-findings", "few"]).exits(2).complains("use a number or `all`");
+}
+
+#[test]
+fn the_side_at_fault_is_said_in_every_format() {
+    for (format, said) in [
+        ("human", "error[params-invalid] by the client: "),
+        ("json", "\"atFault\":\"client\""),
+        ("sarif", "\"atFault\": \"client\""),
+        ("junit", "at fault: client"),
+        ("github", "title=params-invalid by the client::"),
+    ] {
+        place().run(&["check", "--format", format, "bad.jsonl"]).exits(1).prints(said);
+    }
+}
+
+/// The same id twice, with an answer in between.
+const REUSED: &str = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}}
+{"from":"server","msg":{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}}
+{"from":"client","msg":{"jsonrpc":"2.0","method":"notifications/initialized"}}
+{"from":"client","msg":{"jsonrpc":"2.0","id":2,"method":"ping"}}
+{"from":"server","msg":{"jsonrpc":"2.0","id":2,"result":{}}}
+"#;
+
+#[test]
+fn the_line_that_explains_a_finding_is_shown() {
+    let again = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":2,"method":"ping"}}"#;
+    let answer = r#"{"from":"server","msg":{"jsonrpc":"2.0","id":2,"result":{}}}"#;
+    // Far apart, so that the line has to be read again.
+    let trace = format!("{REUSED}{}{again}\n{answer}\n", "\n".repeat(700_000));
+    let place = Place::new().file("reused.jsonl", &trace);
+    let run = place.run(&["check", "reused.jsonl"]).exits(1);
+    run.prints("error[request-id-reused] by the client")
+        .prints("(ping, id 2): reused.jsonl:4\n")
+        .prints("\n     4 | {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n");
+    let run = place.run_with_input(&["check", "-"], &trace).exits(1);
+    run.prints("= note: line 4: ");
+    let run = place.run(&["check", "--format", "json", "reused.jsonl"]).exits(1);
+    run.prints("\"related\":{\"line\":4,");
+    let run = place.run(&["check", "--format", "sarif", "reused.jsonl"]).exits(1);
+    let log: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let related = &log["runs"][0]["results"][0]["relatedLocations"][0];
+    assert_eq!(related["physicalLocation"]["region"]["startLine"], 4);
+    for format in ["junit", "github"] {
+        place.run(&["check", "--format", format, "reused.jsonl"]).exits(1).prints("line 4: ");
+    }
+}
+
+#[test]
+fn what_shows_only_in_hindsight_is_shown_where_it_stands() {
+    let open = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":3,"method":"ping"}}"#;
+    let later = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":4,"method":"ping"}}"#;
+    let answer = r#"{"from":"server","msg":{"jsonrpc":"2.0","id":4,"result":{}}}"#;
+    let trace = format!("{REUSED}{open}\n{later}\n{answer}\n");
+    let place = Place::new().file("open.jsonl", &trace);
+    let run = place.run(&["check", "open.jsonl"]).exits(0);
+    run.prints("warning[request-unanswered] by the server: ")
+        .prints("--> open.jsonl:6 (client → server, 2025-11-25, ping, id 3)")
+        .prints("\n6 | {\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}\n");
+    let run = place.run_with_input(&["check", "-"], &trace).exits(0);
+    run.prints("--> -:6 (client → server, 2025-11-25)\n = help: ");
+}
+
+#[test]
+fn a_recording_may_be_said_to_begin_at_the_beginning() {
+    let answer = "{\"from\":\"server\",\"msg\":{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}}\n";
+    let place = Place::new().file("t.jsonl", answer);
+    place.run(&["check", "t.jsonl"]).exits(0).prints("no findings");
+    let run = place.run(&["check", "--from-start", "t.jsonl"]).exits(1);
+    run.prints("error[response-unknown-id]");
+    let place = place.file("plumb.toml", "from_start = true\n");
+    place.run(&["check", "t.jsonl"]).exits(1).prints("error[response-unknown-id]");
+}
+
+#[test]
+fn a_line_too_long_to_be_judged_is_shown_where_it_can_be_read_again() {
+    let place = Place::new()
+        .file("plumb.toml", "[limits]\nmessage_bytes = 60\n")
+        .file("long.ndjson", &format!("{}\n", "x".repeat(700_000)));
+    place.run(&["check", "long.ndjson"]).exits(0).prints("1 | xxxxxxxx");
+    let run = place.run_with_input(&["check"], &"x".repeat(700_000));
+    run.exits(0).prints("--> -:1");
+}
+
+#[test]
 fn quiet_prints_findings_only() {
     let run = place().run(&["check", "-q", "good.jsonl"]).exits(0);
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
@@ -85,7 +196,9 @@ fn quiet_prints_findings_only() {
 #[test]
 fn verbose_says_what_is_in_force() {
     let run = place().run(&["check", "-v", "good.jsonl"]).exits(0);
-    run.complains("configuration: none").complains("schema of 2025-11-25: embedded");
+    run.complains("configuration: none")
+        .complains("schema of 2025-11-25: embedded")
+        .complains(" with 2 messages in 1 file, in ");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The commands that tell rather than check.
 
-use super::Place;
+use super::{BAD, Place};
 
 #[test]
 fn rules_are_listed_in_every_format() {
@@ -18,8 +18,89 @@ fn a_rule_is_explained_by_name_or_finding() {
     let by_name = Place::new().run(&["explain", "params-invalid"]).exits(0);
     let finding = r#"{"file":"a.jsonl","rule":"params-invalid","line":1}"#;
     let by_finding = Place::new().run(&["explain", finding]).exits(0);
-    assert_eq!(by_name.stdout, by_finding.stdout);
+    assert_eq!(by_name.stdout, by_finding.stdout, "it says no more than its rule");
     by_name.prints("# params-invalid: ").prints("## Why it hurts");
+}
+
+#[test]
+fn a_profile_says_which_rules_and_how() {
+    let rules = |args: &[&str]| -> Vec<serde_json::Value> {
+        let place = Place::new().file(
+            "plumb.toml",
+            "[profiles.house]\nextends = 'schema'\nrules = { 'batch-*' = 'off', method-unknown = 'error' }\n",
+        );
+        let run = place.run(&[&["rules", "--format", "json"], args].concat()).exits(0);
+        serde_json::from_str(&run.stdout).unwrap()
+    };
+    let has =
+        |rules: &[serde_json::Value], name: &str| rules.iter().any(|rule| rule["name"] == name);
+    let all = rules(&[]);
+    let schema = rules(&["--profile", "schema"]);
+    assert!(schema.len() < all.len());
+    assert!(has(&schema, "batch-empty") && !schema.iter().any(|rule| rule["layer"] == "http"));
+    let house = rules(&["--profile", "house"]);
+    assert!(!has(&house, "batch-empty"));
+    let method = house.iter().find(|rule| rule["name"] == "method-unknown").unwrap();
+    assert_eq!(method["levels"]["2025-11-25"], "error");
+    for layer in ["json", "http"] {
+        let run = Place::new().run(&["rules", "--profile", "jsonrpc", "--layer", layer]).exits(0);
+        assert_eq!(run.stdout.contains("json-duplicate-key"), layer == "json");
+    }
+}
+
+#[test]
+fn a_profile_that_is_not_there_leads_on() {
+    let run = Place::new().run(&["rules", "--profile", "shcema"]).exits(2);
+    run.complains("did you mean `schema`?").complains("help: profiles are spec");
+    let place = Place::new().file("mine.toml", "[profiles.house]\n").file("plumb.toml", "[rules");
+    place.run(&["rules", "--profile", "house", "--config", "mine.toml"]).exits(0);
+    place.run(&["rules", "--profile", "spec"]).exits(0);
+    place.run(&["rules", "--profile", "house"]).exits(2).complains("plumb.toml:1");
+    place.run(&["rules", "--config", "mine.toml"]).exits(2).complains("--profile");
+}
+
+#[test]
+fn lists_have_colours_only_when_they_are_wanted() {
+    for args in [&["rules"][..], &["explain", "params-invalid"], &["schema", "Tool"]] {
+        let plain = Place::new().run(args).exits(0);
+        assert!(!plain.stdout.contains('\x1b'), "{args:?}");
+        let coloured = Place::new().run(&[args, &["--color", "always"]].concat()).exits(0);
+        assert!(coloured.stdout.contains('\x1b'), "{args:?}");
+    }
+}
+
+#[test]
+fn several_rules_and_findings_are_explained() {
+    let run = Place::new().run(&["explain", "params-invalid", "method-unknown"]).exits(0);
+    run.prints("# params-invalid: ").prints("\n\n# method-unknown: ");
+    let place = Place::new().file("bad.jsonl", &BAD.repeat(7));
+    let findings = place.run(&["check", "--format", "json", "bad.jsonl"]).exits(1).stdout;
+    let first = findings.lines().next().unwrap();
+    let run = place.run(&["explain", first]).exits(0);
+    run.prints("An error by the client in bad.jsonl on line 1: 7 is not of type \"string\"\n")
+        .prints("- at: /params/name\n")
+        .prints("## Why it hurts");
+    let run = place.run_with_input(&["explain", "-"], &findings).exits(0);
+    assert_eq!(run.stdout.matches("## Why it hurts").count(), 1);
+    assert_eq!(run.stdout.matches("on line ").count(), 5);
+    run.prints("And 2 more like this.");
+    let run = place.run_with_input(&["explain", "-"], "params-invalid\nmethod-unknown\n").exits(0);
+    assert_eq!(run.stdout.matches("## Why it hurts").count(), 2);
+}
+
+#[test]
+fn what_cannot_be_explained_is_said() {
+    let refused = |args: &[&str], input: &str| {
+        let run = Place::new().run_with_input(args, input).exits(2);
+        assert_eq!(run.stdout, "");
+        run.complains("error: ").complains("help: ").stderr
+    };
+    assert!(refused(&["explain", "-"], "").contains("standard input is empty"));
+    assert!(refused(&["explain", "-"], "{\"rule\":").contains("is not JSON"));
+    assert!(refused(&["explain", "{}"], "").contains("no `rule`"));
+    assert!(refused(&["explain", "params-invalid", "wheather"], "").contains("wheather"));
+    assert!(refused(&["explain", "batch"], "").contains("perhaps one of batch-"));
+    Place::new().run(&["explain"]).exits(2).complains("<RULE>");
 }
 
 #[test]
@@ -51,7 +132,8 @@ fn an_unknown_definition_leads_on() {
 #[test]
 fn completions_are_written_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        Place::new().run(&["completions", shell]).exits(0).prints("max-findings");
+        let run = Place::new().run(&["completions", shell]).exits(0);
+        run.prints("max-findings").prints("write-baseline").prints("from-start");
     }
     Place::new().run(&["completions", "tcsh"]).exits(2).complains("possible values");
 }

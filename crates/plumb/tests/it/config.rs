@@ -23,6 +23,22 @@ fn the_command_line_wins() {
 }
 
 #[test]
+fn patterns_and_layers_are_obeyed() {
+    let place = Place::new()
+        .file("plumb.toml", "[rules]\n'params-*' = 'off'\n'layer:json' = 'error'\n")
+        .file("bad.jsonl", BAD)
+        .file("doubtful.jsonl", DOUBTFUL);
+    place.run(&["check", "bad.jsonl"]).exits(0).prints("no findings");
+    place.run(&["check", "doubtful.jsonl"]).exits(1).prints("error[id-unsafe-integer]");
+    place.run(&["check", "--rule", "*=off", "doubtful.jsonl", "bad.jsonl"]).exits(0);
+    place.run(&["check", "--rule", "layer:schema=error", "bad.jsonl"]).exits(1);
+    let run = place.run(&["check", "--rule", "wheather-*=off", "bad.jsonl"]).exits(2);
+    run.complains("no rule fits `wheather-*`");
+    let run = place.run(&["check", "--rule", "layer:htp=off", "bad.jsonl"]).exits(2);
+    run.complains("did you mean `http`?");
+}
+
+#[test]
 fn another_file_or_none_can_be_chosen() {
     let place = Place::new()
         .file("plumb.toml", "[rules]\nparams-invalid = 'off'\n")

@@ -1,10 +1,12 @@
-//! What the README shows is what the program prints.
+//! What pages for readers show is what the program prints.
 
 use std::{
     fs,
     path::Path,
     process::{Command, Stdio},
 };
+
+use super::Place;
 
 #[test]
 fn the_demonstration_is_what_the_program_prints() {
@@ -21,4 +23,19 @@ fn the_demonstration_is_what_the_program_prints() {
         .unwrap();
     assert_eq!(shown, String::from_utf8(output.stdout).unwrap());
     assert_eq!(output.status.code(), Some(1));
+}
+
+/// The page has links besides: it is written by `cargo xtask generate`, and `generate --check`
+/// compares every byte.
+#[test]
+fn the_rule_index_is_current() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut index = fs::read_to_string(root.join("docs/rules.md")).unwrap();
+    let listed = Place::new().run(&["rules", "--format", "markdown"]).exits(0).stdout;
+    for rule in mcp_rules::catalogue().map(|rule| rule.name) {
+        let page = format!("../crates/mcp-rules/docs/{rule}.md");
+        assert!(root.join("docs").join(&page).exists(), "{page}");
+        index = index.replace(&format!("[`{rule}`]({page})"), &format!("`{rule}`"));
+    }
+    assert!(index.ends_with(&listed), "run `cargo xtask generate`");
 }

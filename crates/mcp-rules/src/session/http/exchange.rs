@@ -19,6 +19,8 @@ pub(crate) struct Exchange {
     /// `POST`, `GET`, `DELETE`, … as written.
     pub(crate) method: Box<str>,
     pub(crate) url: Box<str>,
+    /// Whether it goes to somebody else than the MCP server: to an authorization server, say.
+    pub(crate) elsewhere: bool,
     /// The revision of the request, and whether that is certain.
     pub(crate) revision: Option<Revision>,
     pub(crate) settled: bool,

@@ -1,6 +1,7 @@
 //! What the HTTP transport shows: exchanges, headers, streams.
 
 mod auth;
+mod endpoints;
 mod event;
 mod exchange;
 mod headers;
@@ -9,6 +10,7 @@ mod requests;
 mod responses;
 mod sessions;
 mod streams;
+mod url;
 
 use mcp_core::{Era, Revision, Side};
 use serde::{Deserialize, Serialize};
@@ -16,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use event::{Headers, HttpEvent, Part, Sse};
 pub(crate) use exchange::{Exchange, Posted, PostedKind};
 
+use self::endpoints::Endpoints;
 use super::{Bounded, Known, Notes};
 use crate::Meta;
 
@@ -42,6 +45,7 @@ pub(crate) enum Delivery {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Http {
     exchanges: Bounded<u64, Exchange>,
+    endpoints: Endpoints,
     posts: u64,
     requests: requests::Requests,
     headers: headers::StandardHeaders,
@@ -81,8 +85,11 @@ impl Http {
 
     /// A client's request comes in: makes room for what is to be known about it.
     pub(super) fn open(&mut self, event: &HttpEvent<'_>, capacity: usize) {
-        let exchange = Exchange::open(event);
-        self.posts += u64::from(exchange.is_post());
+        let mut exchange = Exchange::open(event);
+        if let Part::Request { headers, .. } = event.part {
+            exchange.elsewhere = self.endpoints.take_in(&exchange, headers);
+        }
+        self.posts += u64::from(exchange.is_post() && !exchange.elsewhere);
         self.exchanges.insert(event.exchange, exchange, capacity);
     }
 
@@ -127,6 +134,10 @@ impl Http {
         known: &Known<'_>,
         notes: &mut Notes,
     ) -> Delivery {
+        if exchange.elsewhere {
+            self.auth.follow(event, exchange, known, notes);
+            return Delivery::Fresh;
+        }
         if matches!(event.part, Part::Request { .. }) {
             exchange.session.is_of_another = self.sessions.is_of_another(exchange);
         }

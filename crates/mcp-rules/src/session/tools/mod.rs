@@ -7,7 +7,7 @@ use mcp_json::Node;
 use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked as AskedParts, Event, Known, Notes, stated_schema::StatedSchema};
+use super::{Asked as AskedParts, Event, Known, Notes, shown::shown, stated_schema::StatedSchema};
 use crate::{
     Level,
     findings::Fault,
@@ -83,7 +83,7 @@ fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option
     let tools = &known.listings.tools;
     if tools.lacks(&name) {
         notes.note(
-            Fault::new(&UNKNOWN, format!("the server lists no tool `{name}`"))
+            Fault::new(&UNKNOWN, format!("the server lists no tool `{}`", shown(&name)))
                 .at(node.span())
                 .code(ErrorCode::InvalidParams.code())
                 .help(tools.suggestion(&name)),
@@ -127,7 +127,7 @@ fn check_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
         notes.note(
             Fault::new(
                 &ARGUMENTS_INVALID_ACCEPTED,
-                format!("the arguments broke the `inputSchema` of `{}`", call.name),
+                format!("the arguments broke the `inputSchema` of `{}`", shown(&call.name)),
             )
             .at(result.span())
             .related(request.at.line, "the call was here")
@@ -167,7 +167,7 @@ fn check_structured(
                 &STRUCTURED_CONTENT_MISSING,
                 format!(
                     "`{}` has an `outputSchema` and answers without `structuredContent`",
-                    call.name
+                    shown(&call.name)
                 ),
             )
             .at(result.span())

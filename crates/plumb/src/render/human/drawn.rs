@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use annotate_snippets::{Annotation, AnnotationKind, Snippet};
-use mcp_rules::Finding;
+use mcp_rules::SchemaFault;
 
 use crate::{render::reason::reason, report::Excerpt, text::width};
 
@@ -13,8 +13,9 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
-    pub(super) fn new(excerpt: &Excerpt, finding: &Finding, room: usize) -> Drawn {
-        let label = excerpt.span.as_ref().and(finding.schema.as_ref()).and_then(reason);
+    /// `fault` gives the words beside the underline.
+    pub(super) fn new(excerpt: &Excerpt, fault: Option<&SchemaFault>, room: usize) -> Drawn {
+        let label = excerpt.span.as_ref().and(fault).and_then(reason);
         let mut excerpt = excerpt.narrowed(room);
         if excerpt.cut_before || excerpt.cut_after {
             // A mark on either side says so.

@@ -16,10 +16,13 @@ use mcp_rules::{Finding, Severity};
 use self::drawn::Drawn;
 use super::specification_url;
 use crate::{
-    report::{Located, Renderer, Summary},
+    report::{Kind, Located, Renderer, Summary, Withheld},
     style::Palette,
-    text::{self, visible, width, wrap},
+    text::{self, grouped, visible, width, wrap},
 };
+
+/// Columns for the method and the id of a message.
+const TITLE: usize = 40;
 
 /// How it is to look.
 #[derive(Debug, Clone, Copy)]
@@ -37,11 +40,13 @@ pub(super) struct Human<W> {
     look: Look,
     /// Rules of which it was already said where to read more.
     explained: BTreeSet<&'static str>,
+    /// Whether it was already said how to see what is left out.
+    hinted: bool,
 }
 
 impl<W: Write> Human<W> {
     pub(super) fn new(out: W, look: Look) -> Human<W> {
-        Human { out, look, explained: BTreeSet::new() }
+        Human { out, look, explained: BTreeSet::new(), hinted: false }
     }
 }
 
@@ -52,10 +57,22 @@ impl<W: Write> Renderer for Human<W> {
 
     fn finding(&mut self, located: &Located) -> io::Result<()> {
         let explain = self.explained.insert(located.finding.rule.name);
-        let mut text = self.look.title(&located.finding);
+        let finding = &located.finding;
+        let mut text = self.look.title(Kind::of(finding), &finding.message);
         self.look.place(located, &mut text);
         text.push_str(&self.look.body(located, explain));
         text.push_str("\n\n");
+        self.out.write_all(text.as_bytes())
+    }
+
+    fn withheld(&mut self, withheld: &Withheld) -> io::Result<()> {
+        let mut message =
+            format!("{} more like this in {}", grouped(withheld.count), withheld.file);
+        if !std::mem::replace(&mut self.hinted, true) {
+            message.push_str(" (--max-findings all or --format json shows them)");
+        }
+        let mut text = self.look.title(withheld.kind, &message);
+        text.push('\n');
         self.out.write_all(text.as_bytes())
     }
 
@@ -68,15 +85,16 @@ impl<W: Write> Renderer for Human<W> {
 }
 
 impl Look {
-    /// `error[params-invalid]: what is wrong`, on as many lines as it takes.
-    fn title(&self, finding: &Finding) -> String {
+    /// `error[params-invalid] by the client: what is wrong`, on as many lines as it takes.
+    fn title(&self, kind: Kind, message: &str) -> String {
         let Palette { bold, .. } = self.palette;
-        let style = self.severity(finding.severity);
-        let level = format!("{}[{}]", finding.severity.as_str(), finding.rule.name);
-        let message = visible(&finding.message);
+        let style = self.severity(kind.severity);
+        let level = format!("{}[{}]", kind.severity.as_str(), kind.rule);
+        let whose = kind.at_fault.map(|side| format!(" by the {side}")).unwrap_or_default();
         let indent = 2;
-        let lines = wrap(&message, self.width.saturating_sub(level.len() + 2), self.width - indent);
-        let mut out = format!("{style}{level}{style:#}{bold}:");
+        let room = self.width.saturating_sub(level.len() + whose.len() + 2);
+        let lines = wrap(&visible(message), room, self.width - indent);
+        let mut out = format!("{style}{level}{style:#}{whose}{bold}:");
         for (position, line) in lines.iter().enumerate() {
             match position {
                 0 if line.is_empty() => {}
@@ -92,7 +110,7 @@ impl Look {
     fn place(&self, located: &Located, out: &mut String) {
         let Palette { frame, dim, .. } = self.palette;
         let finding = &located.finding;
-        let indent = gutter(finding);
+        let indent = gutter(located);
         let mut place = visible(&located.file).into_owned();
         if let Some(line) = finding.line {
             let _ = write!(place, ":{line}");
@@ -115,12 +133,15 @@ impl Look {
     /// The excerpt and what is said below it.
     fn body(&self, located: &Located, explain: bool) -> String {
         let finding = &located.finding;
-        let room = self.width.saturating_sub(gutter(finding) + 3);
+        let room = self.width.saturating_sub(gutter(located) + 3);
         let mut notes = Vec::new();
         if let Some(fault) = finding.schema.as_ref().filter(|fault| !fault.instance_path.is_empty())
         {
             let path = text::without_middle(&fault.instance_path, room.saturating_sub(6));
             notes.push((Level::NOTE.with_name("at"), path.into_owned()));
+        }
+        if let Some(related) = finding.related.as_ref().filter(|_| located.related.is_none()) {
+            notes.push((Level::NOTE, format!("line {}: {}", related.line, related.reason)));
         }
         if let Some(help) = &finding.help {
             let room = room.saturating_sub("= help: ".len());
@@ -134,9 +155,14 @@ impl Look {
             Severity::Warning => Level::WARNING,
         };
         let mut group = Group::with_level(level);
-        let drawn = (located.excerpt.as_ref()).map(|excerpt| Drawn::new(excerpt, finding, room));
+        let drawn = (located.excerpt.as_ref())
+            .map(|excerpt| Drawn::new(excerpt, finding.schema.as_ref(), room));
         if let Some(drawn) = &drawn {
-            group = group.element(drawn.snippet(line_number(finding)));
+            group = group.element(drawn.snippet(line_number(finding.line)));
+        }
+        let explaining = self.explaining(located, room);
+        if let Some((drawn, line, place)) = &explaining {
+            group = group.element(drawn.snippet(*line).path(place.as_str()));
         }
         for (level, text) in notes {
             group = group.element(level.message(text));
@@ -144,6 +170,23 @@ impl Look {
         // Lines are cut to fit already, and better than it can be done without knowing the text.
         let renderer = self.palette.snippets().term_width(usize::MAX / 4);
         renderer.render(&[group])
+    }
+
+    /// The line that explains the finding, its number, and what is said above it.
+    fn explaining(&self, located: &Located, room: usize) -> Option<(Drawn, usize, String)> {
+        let related = located.finding.related.as_ref()?;
+        let excerpt = located.related.as_ref()?;
+        let line = line_number(Some(related.line));
+        let mut place = related.reason.to_owned();
+        let title = text::without_middle(&excerpt.title, TITLE);
+        if !title.is_empty() {
+            let _ = write!(place, " ({})", visible(&title));
+        }
+        // The line number is appended to it.
+        let _ = write!(place, ": {}", visible(&located.file));
+        let fits = width(&place) + line.to_string().len() + 2 <= room;
+        let place = if fits { place } else { related.reason.to_owned() };
+        Some((Drawn::new(excerpt, None, room), line, place))
     }
 
     fn severity(&self, severity: Severity) -> Style {
@@ -180,24 +223,33 @@ fn details(located: &Located) -> String {
     if let Some(index) = finding.index {
         details.push(format!("batch entry {index}"));
     }
-    let title = (located.excerpt.as_ref()).map_or("", |excerpt| excerpt.title.as_str());
+    let title = match &located.excerpt {
+        Some(excerpt) => excerpt.title.as_str(),
+        None => finding.method.unwrap_or_default(),
+    };
     if !title.is_empty() {
-        details.push(text::without_middle(&visible(title), 40).into_owned());
+        details.push(text::without_middle(&visible(title), TITLE).into_owned());
     }
     details.join(", ")
 }
 
-fn line_number(finding: &Finding) -> usize {
-    finding.line.and_then(|line| usize::try_from(line).ok()).unwrap_or(1)
+fn line_number(line: Option<u64>) -> usize {
+    line.and_then(|line| usize::try_from(line).ok()).unwrap_or(1)
 }
 
-/// Columns left of the frame: as wide as the line number.
-fn gutter(finding: &Finding) -> usize {
-    line_number(finding).to_string().len()
+/// Columns left of the frame: as wide as the longest line number.
+fn gutter(located: &Located) -> usize {
+    let finding = &located.finding;
+    let related = finding.related.as_ref().filter(|_| located.related.is_some());
+    let longest =
+        line_number(finding.line).max(related.map_or(0, |line| line_number(Some(line.line))));
+    longest.to_string().len()
 }
 
 #[cfg(test)]
 mod tests {
+    use mcp_core::Side;
+
     use super::*;
     use crate::render::testing;
 
@@ -225,13 +277,29 @@ mod tests {
     #[test]
     fn a_clean_run_says_so() {
         let text = testing::rendered_empty(|out| Human::new(out, look(80)));
-        assert_eq!(text, "no findings in 1,204 messages (2 files)\n");
+        assert_eq!(text, "no findings in 1,204 messages (3 files)\n");
     }
 
     #[test]
     fn quiet_prints_no_summary() {
         let quiet = Look { summary: false, ..look(80) };
         assert_eq!(testing::rendered_empty(|out| Human::new(out, quiet)), "");
+    }
+
+    #[test]
+    fn what_is_left_out_is_said_with_how_to_see_it() {
+        let out = testing::Shared::default();
+        let mut human = Human::new(out.clone(), look(80));
+        let kind = Kind {
+            rule: "params-invalid",
+            severity: Severity::Error,
+            at_fault: Some(Side::Client),
+        };
+        let withheld = Withheld { file: "a.jsonl".into(), kind, count: 1990 };
+        human.withheld(&withheld).unwrap();
+        let kind = Kind { at_fault: None, severity: Severity::Warning, ..kind };
+        human.withheld(&Withheld { count: 1, kind, ..withheld }).unwrap();
+        insta::assert_snapshot!(out.text());
     }
 
     #[test]

@@ -1,0 +1,98 @@
+use clap::ValueEnum;
+use mcp_core::Revision;
+use mcp_rules::Severity;
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Color {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// How `check` reports.
+// Plain comments on the variants: doc comments would blow up the help to four lines per option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Format {
+    // Excerpts, reasons, a summary.
+    #[default]
+    Human,
+    // One finding per line.
+    Json,
+    // SARIF 2.1.0, for code scanning.
+    Sarif,
+    // XML, for test reports.
+    Junit,
+    // Annotations of a workflow run.
+    Github,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaFormat {
+    Human,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RulesFormat {
+    Human,
+    Json,
+    Markdown,
+}
+
+/// Which revision to judge by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum RevisionChoice {
+    /// Whatever the conversation says.
+    #[default]
+    Auto,
+    Only(Revision),
+}
+
+/// Which findings make a run a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FailOn {
+    Never,
+    /// At least this bad.
+    At(Severity),
+}
+
+impl FailOn {
+    /// As they are written, the strictest first.
+    pub(crate) const ALL: [FailOn; 3] =
+        [FailOn::At(Severity::Warning), FailOn::At(Severity::Error), FailOn::Never];
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            FailOn::Never => "never",
+            FailOn::At(severity) => severity.as_str(),
+        }
+    }
+
+    /// The one that is written so.
+    pub(crate) fn named(name: &str) -> Option<FailOn> {
+        FailOn::ALL.into_iter().find(|choice| choice.as_str() == name)
+    }
+
+    /// Whether a finding of that severity does.
+    pub(crate) fn fails(self, severity: Severity) -> bool {
+        match self {
+            FailOn::Never => false,
+            FailOn::At(least) => severity >= least,
+        }
+    }
+}
+
+impl Default for FailOn {
+    fn default() -> FailOn {
+        FailOn::At(Severity::Error)
+    }
+}
+
+/// How many findings to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MaxFindings {
+    All,
+    First(u64),
+}

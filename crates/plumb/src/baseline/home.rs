@@ -1,0 +1,97 @@
+use std::{
+    ffi::OsStr,
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
+
+/// The name of standard input.
+const STDIN: &str = "-";
+
+/// Where a baseline lies. It names files as seen from there, so that it means the same in every
+/// checkout and from every working directory.
+#[derive(Debug)]
+pub(super) struct Home(PathBuf);
+
+impl Home {
+    /// Of the baseline at `path`, whose directory must exist.
+    pub(super) fn of(path: &Path) -> io::Result<Home> {
+        fs::canonicalize(directory(path)).map(Home)
+    }
+
+    /// The name of a file; `None` is standard input.
+    pub(super) fn name(&self, file: Option<&Path>) -> String {
+        let Some(file) = file else {
+            return STDIN.to_owned();
+        };
+        // Only the directory: a link keeps its own name, wherever it leads.
+        let absolute = fs::canonicalize(directory(file)).ok().zip(file.file_name());
+        let relative = absolute.and_then(|(directory, name)| self.relative(&directory, name));
+        let name = relative.unwrap_or_else(|| file.to_owned());
+        let parts = name.components().map(|part| part.as_os_str().to_string_lossy());
+        parts.collect::<Vec<_>>().join("/")
+    }
+
+    /// Whether there is no such file any more.
+    pub(super) fn lacks(&self, name: &str) -> bool {
+        name != STDIN && !self.0.join(name).exists()
+    }
+
+    fn relative(&self, directory: &Path, name: &OsStr) -> Option<PathBuf> {
+        let shared = (self.0.components().zip(directory.components()))
+            .take_while(|(ours, theirs)| ours == theirs)
+            .count();
+        // Another drive.
+        if shared == 0 {
+            return None;
+        }
+        let up = self.0.components().skip(shared).map(|_| Component::ParentDir);
+        let down = directory.components().skip(shared);
+        Some(up.chain(down).chain([Component::Normal(name)]).collect())
+    }
+}
+
+fn directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_from_where_the_baseline_lies() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("a/b")).unwrap();
+        fs::create_dir_all(root.path().join("c")).unwrap();
+        let home = Home::of(&root.path().join("a/baseline.json")).unwrap();
+        let name = |path: &str| home.name(Some(&root.path().join(path)));
+        assert_eq!(name("a/t.jsonl"), "t.jsonl");
+        assert_eq!(name("a/b/../b/t.jsonl"), "b/t.jsonl");
+        assert_eq!(name("c/odd name.jsonl"), "../c/odd name.jsonl");
+        assert_eq!(home.name(None), "-");
+        assert!(home.lacks("b/t.jsonl") && !home.lacks("../c") && !home.lacks("-"));
+    }
+
+    #[test]
+    fn a_link_keeps_its_name() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("real")).unwrap();
+        fs::write(root.path().join("real/t.jsonl"), "").unwrap();
+        std::os::unix::fs::symlink("real/t.jsonl", root.path().join("link.jsonl")).unwrap();
+        std::os::unix::fs::symlink("real", root.path().join("folder")).unwrap();
+        let home = Home::of(&root.path().join("baseline.json")).unwrap();
+        assert_eq!(home.name(Some(&root.path().join("link.jsonl"))), "link.jsonl");
+        assert_eq!(home.name(Some(&root.path().join("folder/t.jsonl"))), "real/t.jsonl");
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_an_error() {
+        assert!(Home::of(Path::new("no/such/baseline.json")).is_err());
+        let home = Home::of(Path::new("baseline.json")).unwrap();
+        assert_eq!(home.name(Some(Path::new("no/such.jsonl"))), "no/such.jsonl");
+    }
+}

@@ -1,0 +1,59 @@
+mod notes;
+
+use std::time::Instant;
+
+use self::notes::Notes;
+use super::Outcome;
+use crate::{
+    args::{CheckArgs, Color},
+    baseline::Baseline,
+    check::{self, Checked},
+    config::Config,
+    plan::{BaselinePlan, Plan, Surroundings},
+    render,
+    style::Palette,
+    text::counted,
+};
+
+/// Validates recorded traffic.
+pub(crate) fn check(args: &CheckArgs, color: Color) -> anyhow::Result<Outcome> {
+    let config = match (&args.config, args.no_config) {
+        (Some(path), _) => Config::load(path)?,
+        (None, true) => Config::default(),
+        (None, false) => Config::find()?,
+    };
+    #[expect(clippy::disallowed_methods, reason = "only to say how long it took")]
+    let begun = Instant::now();
+    let mut plan = Plan::new(args, config, Surroundings::of_process())?;
+    let notes = Notes::new(Palette::of_stderr(color), plan.chatter);
+    plan.check.schemas = notes.load(&plan.overrides, plan.overrides_required)?;
+    notes.in_force(&plan);
+    let mut baseline = match &plan.baseline {
+        BaselinePlan::None => None,
+        BaselinePlan::Use(path) => Some(Baseline::load(path)?),
+        BaselinePlan::Write(path) => Some(Baseline::recording(path)?),
+    };
+    let mut renderer = render::to_stdout(&plan, color);
+    let Checked { mut summary, failures } =
+        check::run(plan.check, baseline.as_mut(), renderer.as_mut())?;
+    summary.unreadable = failures.len() as u64;
+    // A report on nothing would only hide why.
+    if summary.files > 0 || failures.is_empty() {
+        renderer.finish(&summary)?;
+    }
+    notes.checked(&summary, begun.elapsed());
+    let baseline = baseline.as_ref();
+    if let Some(baseline) = baseline.filter(|baseline| !baseline.is_to_be_written()) {
+        notes.known(&summary, plan.format);
+        notes.stale(&baseline.stale(), baseline.path());
+    }
+    if !failures.is_empty() {
+        return notes.unreadable(failures);
+    }
+    if let Some(baseline) = baseline.filter(|baseline| baseline.is_to_be_written()) {
+        let count = counted(baseline.write()?, "finding");
+        notes.note(&format!("wrote {count} to the baseline {}", baseline.path().display()));
+        return Ok(Outcome::Clean);
+    }
+    Ok(if summary.fails(plan.fail_on) { Outcome::Findings } else { Outcome::Clean })
+}

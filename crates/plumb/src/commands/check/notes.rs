@@ -1,0 +1,155 @@
+//! What `plumb check` says on standard error besides findings.
+
+use std::{
+    fmt::Write as _,
+    io::{self, Write as _},
+    path::Path,
+    time::Duration,
+};
+
+use mcp_core::Revision;
+use mcp_schema::{Override, Schemas, SourceLimits};
+
+use crate::{
+    args::Format,
+    baseline::Stale,
+    commands::Outcome,
+    failure::{self, Failure},
+    plan::{BaselinePlan, Chatter, Plan},
+    render,
+    report::Summary,
+    style::Palette,
+    text::{counted, grouped, visible},
+};
+
+/// Whoever wants to see more asks for it.
+const STALE_SHOWN: usize = 20;
+
+/// Says it, as far as it is wanted.
+pub(super) struct Notes {
+    palette: Palette,
+    chatter: Chatter,
+}
+
+impl Notes {
+    pub(super) fn new(palette: Palette, chatter: Chatter) -> Notes {
+        Notes { palette, chatter }
+    }
+
+    /// The embedded schemas, and in their place the overrides that can be used.
+    pub(super) fn load(&self, overrides: &[Override], required: bool) -> anyhow::Result<Schemas> {
+        let mut schemas = Schemas::embedded();
+        for given in overrides {
+            match given.load(&SourceLimits::default()) {
+                Ok(loaded) => schemas = schemas.with_override(loaded),
+                Err(error) if required => {
+                    let failure = Failure::new("a schema that is required cannot be used")
+                        .hint("without --schema-required the embedded schema would be used instead")
+                        .because(error);
+                    return Err(failure.into());
+                }
+                Err(error) => self.warning(&error.into(), "the embedded schema is used instead"),
+            }
+        }
+        Ok(schemas)
+    }
+
+    pub(super) fn in_force(&self, plan: &Plan) {
+        match &plan.config {
+            Some(path) => self.verbose(&format!("configuration: {}", path.display())),
+            None => self.verbose("configuration: none"),
+        }
+        for revision in Revision::ALL {
+            let origin = plan.check.schemas.origin(revision);
+            self.verbose(&format!("schema of {revision}: {origin}"));
+        }
+        if let BaselinePlan::Use(path) = &plan.baseline {
+            self.verbose(&format!("baseline: {}", path.display()));
+        }
+        self.verbose(&format!("worker threads: {}", plan.check.jobs));
+    }
+
+    pub(super) fn checked(&self, summary: &Summary, took: Duration) {
+        self.verbose(&format!(
+            "checked {} with {} in {}, in {:.2} s",
+            counted(summary.bytes, "byte"),
+            counted(summary.messages, "message"),
+            counted(summary.files, "file"),
+            took.as_secs_f64()
+        ));
+    }
+
+    /// How many findings the baseline knew, where the report itself does not say it.
+    pub(super) fn known(&self, summary: &Summary, format: Format) {
+        if summary.known > 0 && format != Format::Human {
+            self.note(&render::known(summary));
+        }
+    }
+
+    /// What can be taken out of the baseline.
+    pub(super) fn stale(&self, stale: &[Stale<'_>], baseline: &Path) {
+        if stale.is_empty() {
+            return;
+        }
+        let entries = match stale.len() {
+            1 => "1 entry".to_owned(),
+            count => format!("{} entries", grouped(count as u64)),
+        };
+        let baseline = visible(&baseline.to_string_lossy()).into_owned();
+        let mut text =
+            format!("{entries} of the baseline {baseline} no longer found, or less often:");
+        let most = if self.chatter == Chatter::Verbose { usize::MAX } else { STALE_SHOWN };
+        for entry in stale.iter().take(most) {
+            let _ = write!(text, "\n  {}", visible(&entry.to_string()));
+        }
+        if let Some(rest) = stale.len().checked_sub(most).filter(|rest| *rest > 0) {
+            let _ = write!(text, "\n  and {} more (-v lists all)", grouped(rest as u64));
+        }
+        text.push_str("\n  this fails nothing; --write-baseline takes them out");
+        self.note(&text);
+    }
+
+    /// Says which inputs could not be read, all but the last; the last is the error of the run.
+    pub(super) fn unreadable(&self, mut failures: Vec<anyhow::Error>) -> anyhow::Result<Outcome> {
+        let last = failures.pop();
+        for error in &failures {
+            write_stderr(&failure::describe(error, &self.palette));
+        }
+        match last {
+            Some(error) => Err(error),
+            None => Ok(Outcome::Clean),
+        }
+    }
+
+    fn warning(&self, error: &anyhow::Error, consequence: &str) {
+        if self.chatter == Chatter::Quiet {
+            return;
+        }
+        let Palette { warning, bold, .. } = self.palette;
+        let mut text = format!("{warning}warning{warning:#}{bold}:{bold:#} {error}\n");
+        for cause in error.chain().skip(1) {
+            let _ = writeln!(text, "  caused by: {cause}");
+        }
+        let _ = writeln!(text, "  {consequence}");
+        write_stderr(&text);
+    }
+
+    pub(super) fn note(&self, note: &str) {
+        if self.chatter != Chatter::Quiet {
+            let bold = self.palette.bold;
+            write_stderr(&format!("{bold}note:{bold:#} {note}\n"));
+        }
+    }
+
+    fn verbose(&self, note: &str) {
+        if self.chatter == Chatter::Verbose {
+            let dim = self.palette.dim;
+            write_stderr(&format!("{dim}{note}{dim:#}\n"));
+        }
+    }
+}
+
+/// Nobody can be told that standard error is gone.
+fn write_stderr(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
