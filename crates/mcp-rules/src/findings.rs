@@ -223,6 +223,11 @@ impl Fault {
         self
     }
 
+    /// The same, unless the fault itself says which.
+    pub(crate) fn under_unless_said(&mut self, revision: Revision) {
+        self.revision.get_or_insert(revision);
+    }
+
     /// For rules whose severity depends on the case rather than on the revision alone.
     pub(crate) fn severity(mut self, severity: Severity) -> Fault {
         self.severity = Some(severity);

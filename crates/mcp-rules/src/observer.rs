@@ -334,6 +334,7 @@ impl<'e> Observer<'e> {
             from: Some(carried.from),
             revision: Some(revision),
             line: carried.at.line,
+            base: carried.message.map_or(0, |message| message.span().start),
             ..Scene::default()
         };
         notes.report(true, &mut findings);

@@ -47,7 +47,7 @@ impl Cancellation {
             What::Answer(answer) => {
                 if let (Some(id), Some(request)) = (answer.id, answer.request) {
                     check_answer(request, event, notes);
-                    if tasks::created(event).is_some() {
+                    if request.task && tasks::created(event).is_some() {
                         let key = (event.from.other(), id.clone());
                         self.tasks.insert(key, event.at, known.limits.remembered);
                     }
@@ -176,9 +176,11 @@ fn check_answer(request: &Request, event: &Event<'_>, notes: &mut Notes) {
         return;
     }
     // An error ends the request as base JSON-RPC wants it ended.
-    let Some(result) = event.result() else { return };
+    if event.result().is_none() {
+        return;
+    }
     if let Some(fault) = late(request, event) {
-        notes.note(fault.at(result.span()));
+        notes.note(fault.at(event.envelope.id.unwrap_or(event.node()).span()));
     }
 }
 

@@ -339,10 +339,13 @@ impl Session {
         if at.stream.is_none() || http.names_session(at.stream) || !begun {
             return;
         }
+        let mut last_words = Notes::default();
         let known = self.memory.known(engine, None);
-        self.memory.lifecycle.finish(notes);
-        self.families.finish(&known, notes);
-        http.finish(&known, notes);
+        self.memory.lifecycle.finish(&mut last_words);
+        self.families.finish(&known, &mut last_words);
+        http.finish(&known, &mut last_words);
+        last_words.under(self.memory.versions.current().0);
+        notes.append(last_words);
         http.restart();
         self.families.restart();
         self.memory.restart();

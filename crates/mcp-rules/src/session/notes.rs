@@ -1,4 +1,4 @@
-use mcp_core::{RequestId, Side};
+use mcp_core::{RequestId, Revision, Side};
 
 use crate::findings::{Fault, Findings};
 
@@ -47,6 +47,13 @@ impl Notes {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.deep.is_empty() && self.always.is_empty()
+    }
+
+    /// Says that these are faults of a session that was spoken in `revision`.
+    pub(crate) fn under(&mut self, revision: Revision) {
+        for fault in self.deep.iter_mut().chain(&mut self.always) {
+            fault.under_unless_said(revision);
+        }
     }
 
     /// Takes in what `other` says.

@@ -199,15 +199,16 @@ impl Tokens {
             }
             return;
         };
-        if event.is_modern() && event.at.stream != entry.at.stream {
-            return; // Whatever is wrong with it, it stands on another request's stream.
+        let is_open = matches!(entry.life, Life::Request);
+        if event.is_modern() && is_open && event.at.stream != entry.at.stream {
+            return; // `http-stream-unrelated` speaks about that.
         }
         match entry.life {
             Life::Over(end) if end.surely_before(event.at) => {
                 notes.note(
                     Fault::new(
                         &AFTER_COMPLETION,
-                        format!("what the token {token} was for has been finished"),
+                        format!("the work that the progress token {token} stands for is finished"),
                     )
                     .at(node.span())
                     .related(end.line, "it was finished here")

@@ -106,21 +106,19 @@ pub(super) fn judge_answer(request: &Request, event: &Event<'_>, notes: &mut Not
             .help("answer with `{\"task\":{…}}` and hand the outcome out through `tasks/result`"),
         ),
         (Some(Asked::NoTask), result) if request.cancelled.is_none() => {
-            let accepted = result.is_some();
+            let code = event.error_code().filter(|code| !REFUSALS.contains(code));
+            let message = match (result, code) {
+                (Some(_), _) => "a tool that runs only as a task was run without one".to_owned(),
+                (None, Some(code)) => format!("the call without a task is refused with {code}"),
+                (None, None) => return,
+            };
             let code = event.error().and_then(|error| error.get("code"));
-            let refused = event.error_code().is_none_or(|code| REFUSALS.contains(&code));
-            if accepted || !refused {
-                let place = result.or(code).unwrap_or(event.node());
-                notes.note(
-                    Fault::new(
-                        &REQUIRED_NOT_REJECTED,
-                        "a tool that runs only as a task was called without one",
-                    )
-                    .at(place.span())
+            notes.note(
+                Fault::new(&REQUIRED_NOT_REJECTED, message)
+                    .at(result.or(code).unwrap_or(event.node()).span())
                     .related(asked, "the call was here")
                     .help("refuse such a call with -32601"),
-                );
-            }
+            );
         }
         _ => {}
     }

@@ -181,7 +181,7 @@ impl Tasks {
         let Some(report) = report::reports(event).next() else { return };
         let Some(status) = report.status else { return };
         if let Some((end, line)) = subject.end {
-            let message = format!("the task was `{}` before it was cancelled", end.name());
+            let message = format!("the task is cancelled although it was `{}` already", end.name());
             notes.note(
                 Fault::new(&CANCEL_TERMINAL_ACCEPTED, message)
                     .at(report.status_node().span())

@@ -65,9 +65,9 @@ fn what_was_posted(exchange: &Exchange) -> String {
     }
 }
 
-/// Whether a body was recorded. Where it is no message, its JSON spelling is at hand.
+/// Whether a body was recorded.
 fn has_body(event: &HttpEvent<'_>) -> bool {
-    event.body.is_some_and(|body| !matches!(body, b"" | b"\"\"" | b"null"))
+    event.body.is_some_and(|body| !body.is_empty())
 }
 
 /// One JSON object as the answer to a request is its response. Says whether it is no response
