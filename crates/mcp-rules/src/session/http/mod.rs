@@ -41,6 +41,26 @@ pub(crate) enum Delivery {
     Again,
 }
 
+/// A part of the rules about HTTP, with what it remembers for itself.
+trait HttpFamily: Default {
+    /// Judges an observation and takes it in.
+    fn follow(
+        &mut self,
+        event: &HttpEvent<'_>,
+        exchange: &mut Exchange,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    );
+
+    /// The session has ended.
+    fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
+
+    /// A new session begins on the same endpoint.
+    fn restart(&mut self) {
+        *self = Self::default();
+    }
+}
+
 /// What is remembered of the HTTP traffic of a session.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Http {
@@ -147,7 +167,7 @@ impl Http {
         self.sessions.follow(event, exchange, known, notes);
         self.responses.follow(event, exchange, known, notes);
         self.auth.follow(event, exchange, known, notes);
-        self.streams.follow(event, exchange, known, notes)
+        self.streams.deliver(event, exchange, known, notes)
     }
 
     pub(super) fn finish(&mut self, known: &Known<'_>, notes: &mut Notes) {
@@ -155,7 +175,7 @@ impl Http {
         self.headers.finish(known, notes);
         self.sessions.finish(known, notes);
         self.responses.finish(known, notes);
-        self.streams.finish(known, notes);
+        self.streams.finish(notes);
         self.legacy_sse.finish(known, notes);
         self.auth.finish(known, notes);
     }
