@@ -103,6 +103,21 @@ impl Http {
         })
     }
 
+    /// Whether a response of this exchange may still come.
+    pub(crate) fn is_under_way(&self, stream: Option<u64>) -> bool {
+        let exchange = stream.and_then(|number| self.exchange(number));
+        exchange.is_some_and(|exchange| exchange.is_sse && !exchange.ended)
+    }
+
+    /// Whether the exchange is a request of the modern era that was refused.
+    pub(crate) fn is_refused_probe(&self, stream: Option<u64>) -> bool {
+        let exchange = stream.and_then(|number| self.exchange(number));
+        exchange.is_some_and(|exchange| {
+            exchange.revision.is_some_and(|revision| revision.era() == Era::Modern)
+                && exchange.status.is_some_and(|status| status >= 400)
+        })
+    }
+
     /// A client's request comes in: makes room for what is to be known about it.
     pub(super) fn open(&mut self, event: &HttpEvent<'_>, capacity: usize) {
         let mut exchange = Exchange::open(event);
@@ -142,7 +157,7 @@ impl Http {
         if event.from == Side::Server {
             exchange.note_answers(event.message);
         }
-        close_settled(&exchange, event, notes);
+        close_given_up(&exchange, event, notes);
         self.exchanges.insert(event.exchange, exchange, known.limits.remembered);
         delivery
     }
@@ -192,16 +207,11 @@ impl Http {
     }
 }
 
-/// A refused request needs no other answer, and neither does one that its client has given
-/// up: since 2026-07-28 closing the stream says that.
-fn close_settled(exchange: &Exchange, event: &HttpEvent<'_>, notes: &mut Notes) {
-    let settled = match event.part {
-        // A body that answers is matched as any answer.
-        Part::Response { status, .. } => status >= 400 && event.message.is_none(),
-        Part::End => event.from == Side::Client && event.revision.era() == Era::Modern,
-        Part::Request { .. } | Part::Event(_) => false,
-    };
-    if settled {
+/// A request that its client has given up needs no answer: since 2026-07-28 closing the stream says
+/// that.
+fn close_given_up(exchange: &Exchange, event: &HttpEvent<'_>, notes: &mut Notes) {
+    let modern = event.revision.era() == Era::Modern;
+    if matches!(event.part, Part::End) && event.from == Side::Client && modern {
         for id in exchange.requests().filter_map(|posted| posted.id.clone()) {
             notes.close(Side::Client, id);
         }
