@@ -7,6 +7,7 @@
 pub mod agreement;
 pub mod command;
 pub mod contestants;
+pub mod conversation;
 pub mod corpus;
 pub mod machine;
 pub mod measure;

@@ -13,7 +13,7 @@ use clap::{Args, Parser, Subcommand};
 use plumb_benches::agreement::{self, WrongVerdict};
 use plumb_benches::corpus::{Class, Corpus, known_tools};
 use plumb_benches::report::{self, ClassReport};
-use plumb_benches::{command, contestants, machine, measure, trace};
+use plumb_benches::{command, contestants, conversation, machine, measure, trace};
 
 #[derive(Parser)]
 #[command(about = "What plumb costs, beside its peers")]
@@ -26,6 +26,8 @@ struct Arguments {
 enum Task {
     /// Bytes to verdict: plumb and its peers, interleaved in one run
     Verdict(Verdict),
+    /// Whole conversations: what the session and its rules add, and how that grows
+    Session(Conversations),
     /// Write a recorded trace for `plumb check`
     Trace(Trace),
     /// The command itself: a trace checked, its memory, its start-up
@@ -46,6 +48,16 @@ struct Verdict {
     /// A date to write beside the figures
     #[arg(long)]
     date: Option<String>,
+}
+
+#[derive(Args)]
+struct Conversations {
+    /// Short conversations and few rounds: shows that everything works
+    #[arg(long)]
+    quick: bool,
+    /// The Markdown file whose tables are replaced
+    #[arg(long)]
+    results: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -80,6 +92,7 @@ struct Command {
 fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Verdict(options) => verdict(&options),
+        Task::Session(options) => session(&options),
         Task::Trace(options) => trace(&options),
         Task::Command(options) => command(&options),
     };
@@ -127,6 +140,16 @@ fn measured(class: Class, rounds: usize) -> Result<ClassReport, WrongVerdict> {
         mean_bytes: corpus.mean_bytes(),
         timings: names.zip(timings).collect(),
     })
+}
+
+fn session(options: &Conversations) -> Result<(), Box<dyn Error>> {
+    let (rounds, longest) = if options.quick { (1, 2_000) } else { (10, 1_000_000) };
+    let tables = conversation::measure(&known_tools(), rounds, longest);
+    println!("{tables}");
+    if let Some(file) = &options.results {
+        report::update(file, "session", &tables)?;
+    }
+    Ok(())
 }
 
 fn trace(options: &Trace) -> Result<(), Box<dyn Error>> {

@@ -12,9 +12,13 @@ use std::process::ExitCode;
 use clap::Parser;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
-use plumb_benches::contestants;
+use mcp_json::Tape;
+use mcp_rules::{Engine, Settings};
+use mcp_schema::Schemas;
+use plumb_benches::corpus::tool_list::Tool;
 use plumb_benches::corpus::{Class, Corpus, known_tools};
-use plumb_benches::report;
+use plumb_benches::trace::Conversation;
+use plumb_benches::{contestants, report};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -47,13 +51,51 @@ fn main() -> ExitCode {
             rows[index].1.push(report::mean(times, corpus.messages.len()));
         }
     }
-    let table = report::allocations(&rows);
-    println!("{table}");
-    if let Some(file) = arguments.results
-        && let Err(error) = report::update(&file, "allocations", &table)
-    {
-        eprintln!("error: {error}");
-        return ExitCode::FAILURE;
+    let sections =
+        [("allocations", report::allocations(&rows)), ("memory", session_memory(&tools))];
+    for (section, table) in sections {
+        println!("{table}");
+        if let Some(file) = &arguments.results
+            && let Err(error) = report::update(file, section, &table)
+        {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        }
     }
     ExitCode::SUCCESS
+}
+
+/// What a session keeps, by how far its conversation has come.
+fn session_memory(tools: &[Tool]) -> String {
+    let engine = Engine::new(Schemas::embedded(), Settings::default());
+    let mut tape = Tape::new();
+    let mut text = "| a session after | bytes |\n|---|---:|\n".to_owned();
+    // A pass before, so that what is shared between sessions is there.
+    for counted in [false, true] {
+        for (messages, title) in [
+            (3, "the handshake, idle, no tools"),
+            (5, "the list of tools"),
+            (10_000, "10,000 messages"),
+        ] {
+            let conversation: Vec<_> = Conversation::start(tools).take(messages).collect();
+            for message in &conversation {
+                let parsed = tape.parse(&message.bytes, engine.settings().limits.json());
+                parsed.expect("the messages are JSON");
+            }
+            let region = Region::new(ALLOCATOR);
+            let mut session = Box::new(engine.session(None));
+            for message in &conversation {
+                let parsed = tape.parse(&message.bytes, engine.settings().limits.json());
+                let root = parsed.as_ref().expect("the messages are JSON").root();
+                engine.follow(&mut session, Some(message.from), root);
+            }
+            let change = region.change();
+            let kept = change.bytes_allocated.saturating_sub(change.bytes_deallocated);
+            if counted {
+                text.push_str(&format!("| {title} | {kept} |\n"));
+            }
+            drop(session);
+        }
+    }
+    text
 }

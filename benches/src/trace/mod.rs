@@ -11,6 +11,7 @@ use std::io::{self, Write};
 
 use self::clock::Clock;
 use self::session::Session;
+use crate::corpus::Message;
 use crate::corpus::rng::Rng;
 use crate::corpus::tool_list::{self, Tool};
 
@@ -19,6 +20,30 @@ const SERVERS: usize = 12;
 
 /// So many sessions are open at a time.
 const OPEN: usize = 4;
+
+/// One conversation of any length: a handshake, then whatever a client and a server say, for ever.
+#[derive(Debug)]
+pub struct Conversation<'a> {
+    rng: Rng,
+    session: Session<'a>,
+}
+
+impl<'a> Conversation<'a> {
+    /// A conversation with a server that has these tools.
+    pub fn start(tools: &'a [Tool]) -> Conversation<'a> {
+        let mut rng = Rng::new(0x0073_6573_7369_6f6e);
+        let session = Session::endless(&mut rng, tools);
+        Conversation { rng, session }
+    }
+}
+
+impl Iterator for Conversation<'_> {
+    type Item = Message;
+
+    fn next(&mut self) -> Option<Message> {
+        self.session.next(&mut self.rng)
+    }
+}
 
 /// What was written.
 #[derive(Debug, Clone, Copy, Default)]

@@ -52,6 +52,10 @@ impl<'a> Session<'a> {
         session
     }
 
+    pub(super) fn endless(rng: &mut Rng, tools: &'a [Tool]) -> Session<'a> {
+        Session { left: usize::MAX, ..Session::start(rng, tools) }
+    }
+
     pub(super) fn name(&self) -> &str {
         &self.name
     }

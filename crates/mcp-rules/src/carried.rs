@@ -45,6 +45,11 @@ impl<'a> HttpLine<'a> {
         self.exchange
     }
 
+    /// Whether it is the answer to a request that was not granted.
+    pub(crate) fn is_refusal(&self) -> bool {
+        self.status.is_some_and(|status| status >= 400)
+    }
+
     fn part(&self) -> Option<Part<'_>> {
         let headers = self.headers;
         Some(match (&self.method, self.status, self.sse) {
@@ -106,7 +111,7 @@ impl Carried<'_> {
         }
         match &mut followed {
             Some(Followed::One(context)) => {
-                context.http_error_body = line.status.is_some_and(|status| status >= 400);
+                context.http_error_body = line.is_refusal();
                 context.notes.append(notes);
             }
             Some(Followed::Batch(whole, _)) => whole.notes.append(notes),

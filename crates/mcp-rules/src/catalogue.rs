@@ -3,14 +3,14 @@ use std::sync::LazyLock;
 use crate::{
     Meta,
     rules::{
-        caching, completion, content, elicitation, error_code, framing, icons, input_required,
-        json, jsonrpc, logging, meta, payload, progress, prompts, resources, roots, sampling,
-        stateless, tasks, tool_schema, tools, x_mcp_header,
+        caching, completion, content, elicitation, error_code, framing, icons, initiative,
+        input_required, json, jsonrpc, logging, meta, payload, portability, progress, prompts,
+        resources, roots, sampling, stateless, tasks, tool_schema, tools, x_mcp_header,
     },
     session,
 };
 
-static FAMILIES: [&[&Meta]; 23] = [
+static FAMILIES: [&[&Meta]; 25] = [
     framing::RULES,
     json::RULES,
     jsonrpc::RULES,
@@ -27,6 +27,7 @@ static FAMILIES: [&[&Meta]; 23] = [
     tasks::RULES,
     meta::RULES,
     stateless::RULES,
+    initiative::RULES,
     input_required::RULES,
     caching::RULES,
     progress::RULES,
@@ -34,6 +35,7 @@ static FAMILIES: [&[&Meta]; 23] = [
     tools::RULES,
     tool_schema::RULES,
     x_mcp_header::RULES,
+    portability::RULES,
 ];
 
 static CATALOGUE: LazyLock<Vec<&'static Meta>> = LazyLock::new(|| {

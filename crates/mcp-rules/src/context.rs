@@ -1,6 +1,6 @@
-use mcp_core::{Revision, Side};
+use mcp_core::{Era, Revision, Side};
 use mcp_json::Node;
-use mcp_jsonrpc::Envelope;
+use mcp_jsonrpc::{Envelope, MessageKind};
 use mcp_schema::Method;
 
 use crate::session::{Negotiation, Notes};
@@ -21,6 +21,9 @@ pub struct Context {
     pub settled: bool,
     /// Whether a revision was agreed on that nobody here knows, so that payloads cannot be judged.
     pub foreign: bool,
+    /// Whether it is of a kind that its sender must not send at all: since 2026-07-28 only clients
+    /// ask and only servers answer.
+    pub forbidden: bool,
     /// For a request or notification: its row in the revision's method table.
     pub method: Option<&'static Method>,
     /// For a response: the request it answers, if that was seen.
@@ -50,6 +53,9 @@ pub struct Answered {
     pub task: bool,
     /// Whether it declared extensions, whose result types no revision lists.
     pub extensions: bool,
+    /// For `tasks/result`: the method of the request that the task came from, whose result it
+    /// must bring.
+    pub original: Option<&'static Method>,
 }
 
 /// What is known about a message that is judged by itself.
@@ -67,12 +73,24 @@ pub struct Alone {
 impl Alone {
     pub(crate) fn context(self, envelope: &Envelope<'_>) -> Context {
         let name = envelope.method.and_then(Node::str_bytes);
-        let answered = |method| Answered { method: Some(method), task: false, extensions: false };
+        let answered = |method| Answered {
+            method: Some(method),
+            task: false,
+            extensions: false,
+            original: None,
+        };
+        let forbidden = self.revision.era() == Era::Modern
+            && match envelope.kind() {
+                Some(MessageKind::Request) => self.from == Some(Side::Server),
+                Some(MessageKind::Response) => self.from == Some(Side::Client),
+                Some(MessageKind::Notification) | None => false,
+            };
         Context {
             from: self.from,
             revision: self.revision,
             settled: true,
             foreign: false,
+            forbidden,
             method: name.and_then(|name| mcp_schema::method(self.revision, &name)),
             answers: self.answers.map(answered),
             extensible: true,

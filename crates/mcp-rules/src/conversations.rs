@@ -58,6 +58,11 @@ impl Conversations {
         self.by_name.insert(name.into(), conversation);
     }
 
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&[u8], &mut Session)> {
+        let entries = self.by_name.iter_mut();
+        entries.map(|(name, conversation)| (&**name, &mut conversation.session))
+    }
+
     fn make_room(&mut self) {
         while self.by_name.len() >= self.capacity {
             let Some(oldest) = self.arrival.pop_front() else {

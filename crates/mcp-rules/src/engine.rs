@@ -4,10 +4,10 @@ use mcp_jsonrpc::Envelope;
 use mcp_schema::{Schemas, ToolSchemas};
 
 use crate::{
-    Alone, Carrier, Context, Depth, Findings, Session, Settings,
+    Alone, Carrier, Context, Depth, Findings, Layer, Session, Settings,
     findings::Scene,
     rules::{
-        features, framing, json,
+        features, framing, initiative, json,
         jsonrpc::{self, Standing},
         payload::{self, Verdict},
     },
@@ -161,6 +161,10 @@ impl Engine {
         }
         if context.foreign {
             return true;
+        }
+        if context.forbidden && !self.settings.stops_before(Layer::Session) {
+            initiative::report(envelope, findings);
+            return false;
         }
         match payload::check(&self.schemas, envelope, context, findings) {
             Verdict::Broken => false,

@@ -83,25 +83,26 @@ impl<'s> Findings<'s> {
 
     /// Whether `rule` can be reported at all; lets costly checks be skipped.
     pub(crate) fn wants(&self, rule: &'static Meta) -> bool {
-        self.severity(rule, None).is_some()
+        self.severity(rule, self.scene.revision, None).is_some()
     }
 
     /// Adds `fault` unless its rule is off or does not hold for the revision at hand.
     pub(crate) fn report(&mut self, fault: Fault) {
-        let Some(severity) = self.severity(fault.rule, fault.severity) else {
+        let revision = fault.revision.or(self.scene.revision);
+        let Some(severity) = self.severity(fault.rule, revision, fault.severity) else {
             return;
         };
         if self.list.len() >= self.capacity {
             self.dropped += 1;
             return;
         }
-        let Scene { from, revision, line, index, method, base, .. } = self.scene;
+        let Scene { from, line, index, method, base, .. } = self.scene;
         let shift = |span: Span| Span { start: span.start - base, end: span.end - base };
         let elsewhere = fault.line.is_some();
         self.list.push(Finding {
             revision,
             from: fault.from.or(from),
-            at_fault: fault.at_fault.or(fault.from).or(from),
+            at_fault: fault.blamed.or(fault.from).or(from),
             line: fault.line.or(line),
             index: index.filter(|_| !elsewhere),
             method,
@@ -114,11 +115,16 @@ impl<'s> Findings<'s> {
         });
     }
 
-    fn severity(&self, rule: &'static Meta, case: Option<Severity>) -> Option<Severity> {
-        let revision = self.revision();
-        if self.scene.revision.is_some() && !rule.applies.contains(revision) {
+    fn severity(
+        &self,
+        rule: &'static Meta,
+        revision: Option<Revision>,
+        case: Option<Severity>,
+    ) -> Option<Severity> {
+        if revision.is_some_and(|revision| !rule.applies.contains(revision)) {
             return None;
         }
+        let revision = revision.unwrap_or(Revision::LATEST);
         match self.settings.rule(rule) {
             Some(Setting::On(severity)) => Some(severity),
             Some(Setting::Off) => None,
@@ -132,13 +138,15 @@ impl<'s> Findings<'s> {
 pub(crate) struct Fault {
     rule: &'static Meta,
     severity: Option<Severity>,
+    /// The revision that is broken, if it is not the message's own.
+    revision: Option<Revision>,
     span: Option<Span>,
     code: Option<i64>,
     schema: Option<SchemaFault>,
     message: String,
     help: Option<String>,
     related: Option<Related>,
-    at_fault: Option<Side>,
+    blamed: Option<Side>,
     /// Another line than the one at hand, where the fault is noticed late, and who sent that.
     line: Option<u64>,
     from: Option<Side>,
@@ -149,13 +157,14 @@ impl Fault {
         Fault {
             rule,
             severity: None,
+            revision: None,
             span: None,
             code: None,
             schema: None,
             message: message.into(),
             help: None,
             related: None,
-            at_fault: None,
+            blamed: None,
             line: None,
             from: None,
         }
@@ -178,6 +187,12 @@ impl Fault {
         self
     }
 
+    /// What to do if nothing more precise is known.
+    pub(crate) fn or_help(mut self, help: &str) -> Fault {
+        self.help.get_or_insert_with(|| help.to_owned());
+        self
+    }
+
     pub(crate) fn schema(mut self, schema: SchemaFault) -> Fault {
         self.schema = Some(schema);
         self
@@ -191,7 +206,7 @@ impl Fault {
 
     /// For a fault that is not the sender's.
     pub(crate) fn blame(mut self, side: Side) -> Fault {
-        self.at_fault = Some(side);
+        self.blamed = Some(side);
         self
     }
 
@@ -200,6 +215,17 @@ impl Fault {
         self.line = line;
         self.from = Some(from);
         self
+    }
+
+    /// For a message of one revision that breaks a rule of another.
+    pub(crate) fn under(mut self, revision: Revision) -> Fault {
+        self.revision = Some(revision);
+        self
+    }
+
+    /// The same, unless the fault itself says which.
+    pub(crate) fn under_unless_said(&mut self, revision: Revision) {
+        self.revision.get_or_insert(revision);
     }
 
     /// For rules whose severity depends on the case rather than on the revision alone.

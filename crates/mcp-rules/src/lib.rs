@@ -52,6 +52,7 @@ pub use context::{Alone, Answered, Context};
 pub use engine::{Engine, Followed};
 pub use finding::{Finding, Related, SchemaFault};
 pub use findings::Findings;
+pub use format::web_origin::is_web_origin;
 pub use framer::{Cut, Framed, Framer};
 pub use layer::{Layer, UnknownLayer};
 pub use meta::Meta;

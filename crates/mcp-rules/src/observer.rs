@@ -85,6 +85,11 @@ impl<'e> Observer<'e> {
         }
     }
 
+    /// The sessions of the file, to be looked at, saved or replaced by saved ones.
+    pub fn sessions_mut(&mut self) -> impl Iterator<Item = (&[u8], &mut Session)> {
+        self.conversations.iter_mut()
+    }
+
     /// How many messages were seen.
     pub fn messages(&self) -> u64 {
         self.messages
@@ -282,11 +287,12 @@ impl<'e> Observer<'e> {
     ) -> Routed {
         self.is_trace = true;
         let name = record.session.and_then(Node::str_bytes).unwrap_or_default();
+        let body = record.http.and_then(|http| http.get("body")).and_then(Node::str_bytes);
         let carried = Carried {
             from: record.from,
             at: record.moment(number),
             message: None,
-            body: record.http.and_then(|http| http.get("body")).map(Node::raw),
+            body: body.as_deref(),
         };
         let message = match &record.content {
             Content::Message(message) => *message,
@@ -328,6 +334,7 @@ impl<'e> Observer<'e> {
             from: Some(carried.from),
             revision: Some(revision),
             line: carried.at.line,
+            base: carried.message.map_or(0, |message| message.span().start),
             ..Scene::default()
         };
         notes.report(true, &mut findings);
@@ -349,8 +356,11 @@ impl<'e> Observer<'e> {
         let number = carried.at.line.unwrap_or_default();
         let body = Carried { body: Some(text), ..carried };
         let session = &self.conversations.named(name, self.engine, self.origin).session;
-        let of_mcp =
-            session.exchange(line.exchange()).is_none_or(|exchange| !exchange.posted.is_empty());
+        // Metadata and tokens are JSON too: only what answers a message is meant as one.
+        let of_mcp = record.from == Side::Server
+            && session
+                .exchange(line.exchange())
+                .is_some_and(|exchange| !exchange.posted.is_empty());
         if matches!(record.content, Content::Body(_)) && !of_mcp {
             self.follow_carried(body, name, line, text, judged);
             return;
@@ -358,6 +368,10 @@ impl<'e> Observer<'e> {
         let text = self.without_mark(number, Some(record.from), text, judged);
         let mut tape = std::mem::take(&mut self.tape);
         match tape.parse(text, self.engine.settings().limits.json()) {
+            Ok(document) if line.is_refusal() && document.root().get("jsonrpc").is_none() => {
+                // Whoever refuses a request need not speak JSON-RPC: OAuth has errors of its own.
+                self.follow_carried(body, name, line, text, judged);
+            }
             Ok(document) => {
                 self.messages += 1;
                 let message = document.root();

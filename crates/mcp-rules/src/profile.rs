@@ -2,7 +2,7 @@ use std::{fmt, str::FromStr};
 
 use mcp_schema::ErrorCodePolicy;
 
-use crate::{Layer, Setting, Severity};
+use crate::{Layer, Setting, Severity, rules::portability};
 
 /// A named set of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -19,12 +19,21 @@ pub enum Profile {
     BaseStack,
     /// The specification, and the extra method names and error codes of the erlmcp stack.
     Erlmcp,
+    /// The specification, and warnings for tools that well-known clients and model providers
+    /// refuse or change although it allows them.
+    Portability,
 }
 
 impl Profile {
     /// Every profile.
-    pub const ALL: [Profile; 5] =
-        [Profile::Spec, Profile::Schema, Profile::JsonRpc, Profile::BaseStack, Profile::Erlmcp];
+    pub const ALL: [Profile; 6] = [
+        Profile::Spec,
+        Profile::Schema,
+        Profile::JsonRpc,
+        Profile::BaseStack,
+        Profile::Erlmcp,
+        Profile::Portability,
+    ];
 
     /// The name on the command line.
     pub const fn as_str(self) -> &'static str {
@@ -34,6 +43,7 @@ impl Profile {
             Profile::JsonRpc => "jsonrpc",
             Profile::BaseStack => "base-stack",
             Profile::Erlmcp => "erlmcp",
+            Profile::Portability => "portability",
         }
     }
 
@@ -47,13 +57,18 @@ impl Profile {
         match self {
             Profile::Schema => Layer::Schema,
             Profile::JsonRpc => Layer::JsonRpc,
-            Profile::Spec | Profile::BaseStack | Profile::Erlmcp => Layer::Http,
+            Profile::Spec | Profile::BaseStack | Profile::Erlmcp | Profile::Portability => {
+                Layer::Http
+            }
         }
     }
 
     pub(crate) fn rule(self, name: &str) -> Option<Setting> {
         match (self, name) {
             (Profile::BaseStack, "resource-uri-provider") => Some(Setting::On(Severity::Error)),
+            (Profile::Portability, name) if name.starts_with(portability::PREFIX) => {
+                Some(Setting::On(Severity::Warning))
+            }
             _ => None,
         }
     }
@@ -104,5 +119,5 @@ impl FromStr for Profile {
 
 /// A profile that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a profile: spec, schema, jsonrpc, base-stack, erlmcp")]
+#[error("`{0}` is not a profile: spec, schema, jsonrpc, base-stack, erlmcp, portability")]
 pub struct UnknownProfile(Box<str>);

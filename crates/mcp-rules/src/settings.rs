@@ -16,6 +16,9 @@ pub struct Settings {
     pub depth: Depth,
     /// What is too much.
     pub limits: Limits,
+    /// The web origins that a server should let in, such as `https://app.example.com`. Without any,
+    /// nobody can say which are foreign, and `origin-not-rejected` is silent.
+    pub allowed_origins: Vec<String>,
 }
 
 /// How far to look into payloads: what is judged against what it costs.

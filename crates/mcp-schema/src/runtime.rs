@@ -60,6 +60,16 @@ impl RuntimeSchema {
         }
     }
 
+    /// Whether what does not fit surely does not; see [`ToolSchema::is_decisive`].
+    ///
+    /// [`ToolSchema::is_decisive`]: crate::ToolSchema::is_decisive
+    pub(crate) fn is_decisive(&self) -> bool {
+        match self {
+            RuntimeSchema::Program(_) => true,
+            RuntimeSchema::Validator(fallback) => fallback.survey.patterns().are_linear(),
+        }
+    }
+
     /// Why `node` does not fit; empty if it does.
     pub(crate) fn violations(&self, node: Node<'_>) -> Vec<Violation> {
         match self {

@@ -200,6 +200,7 @@ fn settings(args: &CheckArgs, config: &Config) -> anyhow::Result<Settings> {
     let mut settings = Settings::default();
     settings.profile = profile.base;
     settings.limits = config.limits;
+    settings.allowed_origins.clone_from(&config.allowed_origins);
     settings.rules = profile.rules;
     settings.rules.extend(config.rules.clone());
     settings.rules.extend(selector::by_rule(args.rules.clone()));

@@ -6,3 +6,4 @@ pub(crate) mod meta_key;
 pub(crate) mod secret;
 pub(crate) mod token;
 pub(crate) mod trace_context;
+pub(crate) mod web_origin;

@@ -28,7 +28,7 @@ pub(crate) fn check(engine: &Engine, payload: Payload<'_>, findings: &mut Findin
             }
             check_notification(payload.method.name, node, findings);
         }
-        Part::Result => {
+        Part::Result | Part::TaskOutcome => {
             if let Some(own_meta) = own_meta {
                 meta::check_result(own_meta, findings);
             }
@@ -59,7 +59,7 @@ fn check_request(engine: &Engine, method: &str, params: Node<'_>, findings: &mut
             resources::check_member(params, "uri", findings);
         }
         "completion/complete" => completion::check_request(params, findings),
-        "sampling/createMessage" => sampling::check_request(engine, params, findings),
+        "sampling/createMessage" => sampling::check_request(engine, params, "/params", findings),
         "elicitation/create" => elicitation::check_request(params, findings),
         "initialize" => icons::check_implementation(params.get("clientInfo"), findings),
         "subscriptions/listen" => check_subscription(params, findings),

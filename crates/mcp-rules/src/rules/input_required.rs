@@ -19,8 +19,24 @@ use crate::{Engine, Findings, Level, findings::Fault};
 const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
 
 rules! {
+    NOT_ALLOWED: "input-required-not-allowed", Session, Level::Error, MODERN, "basic/patterns/mrtr#supported-requests";
     EMPTY: "input-required-empty", Schema, Level::Error, MODERN, "basic/patterns/mrtr#server-requirements-basic-workflow";
     REQUEST_INVALID: "input-request-invalid", Schema, Level::Error, MODERN, "basic/patterns/mrtr#server-requirements-basic-workflow";
+}
+
+/// A result that asks for input, of a method that cannot be repeated with answers.
+#[cold]
+pub(crate) fn report_not_allowed(
+    method: &'static Method,
+    result: Node<'_>,
+    findings: &mut Findings<'_>,
+) {
+    findings.report(
+        Fault::new(&NOT_ALLOWED, format!("a result of `{}` cannot ask for input", method.name))
+            .at(result.get("resultType").unwrap_or(result).span())
+            .code(ErrorCode::InternalError.code())
+            .help("ask in the result of `tools/call`, `prompts/get` or `resources/read`"),
+    );
 }
 
 /// Whether an `input_required` result says what it wants.
@@ -79,10 +95,8 @@ fn report_request(
     if schemas.accepts(definition, params) {
         return false;
     }
-    let key = key.as_str().unwrap_or_default();
-    let key = key.replace('~', "~0").replace('/', "~1");
     let violations: Vec<Violation> = payload::explain(schemas, definition, params);
-    let prefix = format!("/result/inputRequests/{key}/params");
+    let prefix = params_path(key);
     payload::report_each(&violations, Part::InputRequest, method, &prefix, findings);
     !violations.is_empty()
 }
@@ -96,14 +110,16 @@ fn report_invalid(at: Span, message: &str, findings: &mut Findings<'_>) {
 /// The deeper rules for the entries of `inputRequests`.
 pub(crate) fn check_requests(engine: &Engine, result: Node<'_>, findings: &mut Findings<'_>) {
     let entries = result.get("inputRequests");
-    for (_, entry) in entries.into_iter().flat_map(Node::members) {
+    for (key, entry) in entries.into_iter().flat_map(Node::members) {
         let method = method_of(entry, findings.revision());
         let (Some(method), Some(params)) = (method, entry.get("params")) else {
             continue;
         };
         match method.name {
             "elicitation/create" => elicitation::check_request(params, findings),
-            "sampling/createMessage" => sampling::check_request(engine, params, findings),
+            "sampling/createMessage" => {
+                sampling::check_request(engine, params, &params_path(key), findings);
+            }
             _ => walk::described(params, Thing::Other, findings),
         }
     }
@@ -130,4 +146,10 @@ pub(crate) fn check_responses(params: Node<'_>, findings: &mut Findings<'_>) {
 fn method_of(entry: Node<'_>, revision: Revision) -> Option<&'static Method> {
     let name = entry.get("method")?.str_bytes()?;
     mcp_schema::method(revision, &name).filter(|method| method.input_request_only)
+}
+
+/// JSON pointer of the params of the input request under `key`.
+fn params_path(key: Node<'_>) -> String {
+    let key = key.as_str().unwrap_or_default().replace('~', "~0").replace('/', "~1");
+    format!("/result/inputRequests/{key}/params")
 }

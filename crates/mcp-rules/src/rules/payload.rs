@@ -12,8 +12,9 @@ use serde_json::json;
 use super::{
     elicitation, input_required, refine,
     stateless::{self, ResultType},
+    tasks,
 };
-use crate::{Answered, Context, Findings, Level, Meta, SchemaFault, findings::Fault};
+use crate::{Answered, Context, Findings, Layer, Level, Meta, SchemaFault, findings::Fault};
 
 const STRICT: Level = Level::ErrorIn(Revisions::from(Revision::V2025_06_18));
 
@@ -36,6 +37,8 @@ pub(crate) enum Part {
     NotificationParams,
     /// `result` of a response.
     Result,
+    /// `result` of a `tasks/result`, which is that of another request.
+    TaskOutcome,
     /// `params` of an entry of `inputRequests` in a result.
     InputRequest,
 }
@@ -46,6 +49,7 @@ impl Part {
             Part::Params => &PARAMS_INVALID,
             Part::NotificationParams => &NOTIFICATION_PARAMS_INVALID,
             Part::Result => &RESULT_INVALID,
+            Part::TaskOutcome => &tasks::RESULT_TYPE,
             Part::InputRequest => &input_required::REQUEST_INVALID,
         }
     }
@@ -54,7 +58,7 @@ impl Part {
     const fn path(self) -> &'static str {
         match self {
             Part::Params | Part::NotificationParams => "/params",
-            Part::Result | Part::InputRequest => "/result",
+            Part::Result | Part::TaskOutcome | Part::InputRequest => "/result",
         }
     }
 
@@ -63,7 +67,7 @@ impl Part {
         match self {
             Part::Params => Some(ErrorCode::InvalidParams),
             Part::NotificationParams => None,
-            Part::Result | Part::InputRequest => Some(ErrorCode::InternalError),
+            Part::Result | Part::TaskOutcome | Part::InputRequest => Some(ErrorCode::InternalError),
         }
     }
 }
@@ -175,6 +179,9 @@ fn check_result<'a>(
     if method.input_request_only {
         return Verdict::Nothing; // No request of this revision; whoever asks like that is told elsewhere.
     }
+    if let Some(original) = answered.original {
+        return check_outcome(schemas, original, result, findings);
+    }
     let (definition, shape) = match result_definition(method, answered, result, findings) {
         Ok(chosen) => chosen,
         Err(verdict) => return verdict,
@@ -185,8 +192,33 @@ fn check_result<'a>(
     if shape == Shape::InputRequired && !input_required::check_not_empty(result, findings) {
         return Verdict::Broken;
     }
+    if shape == Shape::Usual
+        && !answered.task
+        && tasks::speaks_for(result, findings)
+        && !schemas.accepts(definition, result)
+    {
+        tasks::report_unexpected(result, method, findings);
+        return Verdict::Broken;
+    }
     if fits(schemas, definition, result, Part::Result, method, findings) {
         Verdict::Fits(Payload { part: Part::Result, shape, method, node: result })
+    } else {
+        Verdict::Broken
+    }
+}
+
+/// What `tasks/result` brings is the result of the request that the task came from, and all that
+/// holds for such a result holds for it.
+fn check_outcome<'a>(
+    schemas: &Schemas,
+    original: &'static Method,
+    result: Node<'a>,
+    findings: &mut Findings<'_>,
+) -> Verdict<'a> {
+    let Some(definition) = original.result else { return Verdict::Nothing };
+    if fits(schemas, definition, result, Part::TaskOutcome, original, findings) {
+        let shape = Shape::Usual;
+        Verdict::Fits(Payload { part: Part::Result, shape, method: original, node: result })
     } else {
         Verdict::Broken
     }
@@ -213,6 +245,13 @@ fn result_definition<'a>(
     }
     match stateless::check_result_type(result, answered, findings) {
         ResultType::Complete => Ok((definition, Shape::Usual)),
+        ResultType::InputRequired
+            if method.input_required.is_none()
+                && !findings.settings().stops_before(Layer::Session) =>
+        {
+            input_required::report_not_allowed(method, result, findings);
+            Err(Verdict::Broken)
+        }
         ResultType::InputRequired => method
             .input_required
             .or_else(|| mcp_schema::definition(definition.revision, "InputRequiredResult"))

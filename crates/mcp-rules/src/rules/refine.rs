@@ -8,7 +8,10 @@ use mcp_schema::{Definition, Method, Violation};
 use super::{
     caching, completion, elicitation, logging, payload::Part, progress, stateless, tool_schema,
 };
-use crate::{Findings, Meta};
+use crate::{
+    Findings, Meta,
+    session::{inputs, subscriptions},
+};
 
 /// A place in a payload and the rule that speaks for it.
 struct Refinement {
@@ -56,6 +59,7 @@ const RESULT: &[Part] = &[Part::Result];
 const ASKED: &[Part] = &[Part::Params, Part::InputRequest];
 
 const LISTED: &[&str] = &["tools/list"];
+const LISTENED: &[&str] = &["subscriptions/listen"];
 const SAMPLED: &[&str] = &["sampling/createMessage"];
 const ELICITED: &[&str] = &["elicitation/create"];
 const LOGGED: &[&str] = &["logging/setLevel", "notifications/message"];
@@ -74,6 +78,9 @@ static REFINEMENTS: &[Refinement] = {
         row(&progress::TOKEN_TYPE, NOTIFICATION, &["notifications/progress"], "/progressToken", Wrong, 1),
         row(&logging::LEVEL_INVALID, REQUEST, &[], "/_meta/io.modelcontextprotocol~1logLevel", Wrong, 2),
         row(&logging::LEVEL_INVALID, CALL, LOGGED, "/level", Wrong, 1),
+        row(&inputs::RESPONSE_TYPE, REQUEST, inputs::RETRIED, "/inputResponses/*/**", Any, 2),
+        row(&subscriptions::RESULT_ID, RESULT, LISTENED, "/_meta", Missing, 0),
+        row(&subscriptions::RESULT_ID, RESULT, LISTENED, "/_meta/io.modelcontextprotocol~1subscriptionId", Any, 0),
         row(&caching::HINTS_MISSING, RESULT, caching::CACHEABLE, "/ttlMs", Missing, 0),
         row(&caching::HINTS_MISSING, RESULT, caching::CACHEABLE, "/cacheScope", Missing, 0),
         row(&caching::HINTS_INVALID, RESULT, caching::CACHEABLE, "/ttlMs", Wrong, 1),

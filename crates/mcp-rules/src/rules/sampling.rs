@@ -3,10 +3,14 @@
 //! Every tool use is answered in the next message, by results and nothing else; providers refuse
 //! anything that is not balanced in this way.
 
+use std::collections::HashMap;
+
 use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
+use mcp_jsonrpc::ErrorCode;
 
 use super::{
+    contract::{self, Contract},
     tool_schema,
     walk::{self, Home, Thing},
 };
@@ -18,11 +22,17 @@ rules! {
     TOOL_RESULT_MIXED: "sampling-tool-result-mixed", Schema, Level::Error, WITH_TOOLS, "client/sampling#tool-result-messages";
     TOOL_USE_UNBALANCED: "sampling-tool-use-unbalanced", Schema, Level::Error, WITH_TOOLS, "client/sampling#tool-use-and-result-balance";
     TOOL_RESULT_UNMATCHED: "sampling-tool-result-unmatched", Schema, Level::Error, WITH_TOOLS, "client/sampling#tool-use-and-result-balance";
+    STRUCTURED_CONTENT_INVALID: "sampling-structured-content-invalid", Session, Level::Warning, WITH_TOOLS, "client/sampling#tool-use-and-result-balance";
     TOOL_BLOCK_ROLE: "sampling-tool-block-role", Schema, Level::Warning, WITH_TOOLS, "client/sampling#message-roles";
 }
 
-/// The params of `sampling/createMessage`.
-pub(crate) fn check_request(engine: &Engine, params: Node<'_>, findings: &mut Findings<'_>) {
+/// The params of `sampling/createMessage`; `prefix` is the JSON pointer that leads to them.
+pub(crate) fn check_request(
+    engine: &Engine,
+    params: Node<'_>,
+    prefix: &str,
+    findings: &mut Findings<'_>,
+) {
     let messages = params.get("messages");
     walk::messages(messages, Home::Elsewhere, findings);
     if !WITH_TOOLS.contains(findings.revision()) {
@@ -41,6 +51,61 @@ pub(crate) fn check_request(engine: &Engine, params: Node<'_>, findings: &mut Fi
         check_message(before, message, messages.peek().copied(), findings);
         before = Some(message);
     }
+    if findings.wants(&STRUCTURED_CONTENT_INVALID) {
+        check_structured(engine, params, prefix, findings);
+    }
+}
+
+/// Structured results against the output schemas of the tools that the request itself offers.
+fn check_structured(engine: &Engine, params: Node<'_>, prefix: &str, findings: &mut Findings<'_>) {
+    const SHOWN: usize = 10;
+    let mut left = SHOWN;
+    let tools = params.get("tools").into_iter().flat_map(Node::elements);
+    let schemas: HashMap<_, _> = tools
+        .filter_map(|tool| Some((tool.get("name")?.str_bytes()?, tool.get("outputSchema")?)))
+        .collect();
+    if schemas.is_empty() {
+        return;
+    }
+    let mut before = None;
+    for (number, message) in params.get("messages").into_iter().flat_map(Node::elements).enumerate()
+    {
+        let is_list = message.get("content").is_some_and(Node::is_array);
+        for (position, block) in blocks(message).enumerate() {
+            let name = used_tool(before, block).and_then(Node::str_bytes);
+            let schema = name.and_then(|name| schemas.get(&name));
+            let (Some(schema), Some(content)) = (schema, block.get("structuredContent")) else {
+                continue;
+            };
+            let breaches = Contract::of(engine, *schema, findings.revision()).breaches(content);
+            let position = if is_list { format!("/{position}") } else { String::new() };
+            let prefix = format!("{prefix}/messages/{number}/content{position}/structuredContent");
+            let faults = contract::faults(
+                &STRUCTURED_CONTENT_INVALID,
+                &breaches,
+                &prefix,
+                ErrorCode::InvalidParams,
+                "send what the tool's `outputSchema` promises",
+            );
+            faults.take(left).for_each(|fault| findings.report(fault));
+            left = left.saturating_sub(breaches.len());
+            if left == 0 {
+                return;
+            }
+        }
+        before = Some(message);
+    }
+}
+
+/// The name in the tool use that a successful tool result answers, in the message before.
+fn used_tool<'a>(before: Option<Node<'a>>, result: Node<'a>) -> Option<Node<'a>> {
+    let failed = result.get("isError").and_then(Node::as_bool) == Some(true);
+    if kind(result) != Kind::Result || failed {
+        return None;
+    }
+    let id = result.get("toolUseId")?;
+    let mut uses = blocks(before?).filter(|block| kind(*block) == Kind::Use);
+    uses.find(|block| block.get("id").is_some_and(|own| same_text(own, id)))?.get("name")
 }
 
 /// The result of `sampling/createMessage`, or the answer to such an input request.
@@ -168,7 +233,7 @@ fn kind(block: Node<'_>) -> Kind {
 }
 
 /// The content of a message: one block, or a list.
-fn blocks(message: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+pub(crate) fn blocks(message: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     let content = message.get("content");
     let single = content.filter(|content| content.is_object());
     single.into_iter().chain(content.into_iter().flat_map(Node::elements))

@@ -120,3 +120,8 @@ pub(crate) fn check_extensions(capabilities: Node<'_>, findings: &mut Findings<'
         );
     }
 }
+
+/// Whether a result is final; up to 2025-11-25 all are.
+pub(crate) fn is_complete(result: Node<'_>) -> bool {
+    result.get("resultType").is_none_or(|kind| kind.str_eq("complete"))
+}

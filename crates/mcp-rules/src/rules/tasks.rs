@@ -2,11 +2,17 @@
 
 use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
+use mcp_jsonrpc::ErrorCode;
+use mcp_schema::Method;
 
 use crate::{Findings, Level, findings::Fault, format::date_time};
 
+const ONLY: Revisions = Revisions::only(Revision::V2025_11_25);
+
 rules! {
-    TIMESTAMP_INVALID: "task-timestamp-invalid", Schema, Level::Error, Revisions::only(Revision::V2025_11_25), "basic/utilities/tasks#ttl-and-resource-management";
+    TIMESTAMP_INVALID: "task-timestamp-invalid", Schema, Level::Error, ONLY, "basic/utilities/tasks#ttl-and-resource-management";
+    RESULT_TYPE: "task-result-type", Session, Level::Error, ONLY, "basic/utilities/tasks#result-retrieval";
+    CREATE_UNEXPECTED: "task-create-result-unexpected", Session, Level::Error, ONLY, "basic/utilities/tasks#creating-tasks";
 }
 
 /// A task, or whatever has the members of one.
@@ -33,4 +39,29 @@ pub(crate) fn check_list(result: Node<'_>, findings: &mut Findings<'_>) {
     for task in result.get("tasks").into_iter().flat_map(Node::elements) {
         check(task, findings);
     }
+}
+
+/// Whether `result` creates a task, in a revision that has them and for users who want to know.
+pub(crate) fn speaks_for(result: Node<'_>, findings: &Findings<'_>) -> bool {
+    CREATE_UNEXPECTED.applies.contains(findings.revision())
+        && !findings.settings().stops_before(CREATE_UNEXPECTED.layer)
+        && result.get("task").is_some_and(|task| task.get("taskId").is_some_and(Node::is_string))
+}
+
+/// A task was created although the request did not ask for one.
+#[cold]
+pub(crate) fn report_unexpected(
+    result: Node<'_>,
+    method: &'static Method,
+    findings: &mut Findings<'_>,
+) {
+    findings.report(
+        Fault::new(
+            &CREATE_UNEXPECTED,
+            format!("a task answers a `{}` that did not ask for one", method.name),
+        )
+        .at(result.get("task").unwrap_or(result).span())
+        .code(ErrorCode::InternalError.code())
+        .help("create tasks only for requests with `params.task`"),
+    );
 }

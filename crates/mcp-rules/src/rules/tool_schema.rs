@@ -129,7 +129,11 @@ fn report_external(schema: Node<'_>, first: &str, findings: &mut Findings<'_>) {
 }
 
 /// The identifiers and references of a schema, in order. Values that are data are left out.
-fn collect<'a>(node: Node<'a>, ids: &mut Vec<Cow<'a, str>>, references: &mut Vec<Node<'a>>) {
+pub(crate) fn collect<'a>(
+    node: Node<'a>,
+    ids: &mut Vec<Cow<'a, str>>,
+    references: &mut Vec<Node<'a>>,
+) {
     for element in node.elements() {
         collect(element, ids, references);
     }

@@ -4,6 +4,7 @@ use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
 
 use super::{
+    portability,
     repeated::repeated,
     tool_schema,
     walk::{self, Home, Thing},
@@ -37,6 +38,7 @@ pub(crate) fn check_list(engine: &Engine, result: Node<'_>, findings: &mut Findi
         }
         walk::described(tool, Thing::ToolOrPrompt, findings);
     }
+    portability::check(list, findings);
     for name in repeated(list, "name") {
         findings.report(
             Fault::new(&NAME_DUPLICATE, "the page lists a tool of this name already")
@@ -68,13 +70,26 @@ pub(crate) fn check_call(result: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
+/// Whether the specification itself is broken by a name of this length.
+pub(crate) fn objects_to_length(length: usize, findings: &Findings<'_>) -> bool {
+    length > LONGEST && findings.wants(&NAME_LENGTH)
+}
+
+/// Whether the specification itself is broken by a character of this name.
+pub(crate) fn objects_to_charset(name: &str, findings: &Findings<'_>) -> bool {
+    !name.bytes().all(is_usual) && findings.wants(&NAME_CHARSET)
+}
+
+const fn is_usual(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+}
+
 fn check_name(name: Node<'_>, findings: &mut Findings<'_>) {
     if !WITH_NAMING.contains(findings.revision()) {
         return;
     }
     let Some(text) = name.str_bytes() else { return };
-    let usual = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    let all_usual = text.iter().all(usual);
+    let all_usual = text.iter().copied().all(is_usual);
     // Bytes that continue a character do not count.
     let length = if all_usual {
         text.len()

@@ -1,29 +1,192 @@
 //! What may be cancelled, and what comes after.
 
+use mcp_core::{RequestId, Revision, Revisions, Side};
+use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked as AskedParts, Event, Known, Notes};
+use super::{
+    Asked as AskedParts, Bounded, Event, Known, Moment, Notes, Request, What, families::Family,
+    ids, tasks,
+};
+use crate::{Level, findings::Fault};
 
-rules! {}
+const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
+
+rules! {
+    UNKNOWN: "cancel-unknown-request", Session, Level::Error, Revisions::ALL, "basic/utilities/cancellation#behavior-requirements";
+    COMPLETED: "cancel-completed-request", Session, Level::Warning, Revisions::ALL, "basic/utilities/cancellation#behavior-requirements";
+    TASK: "cancel-task-request", Session, Level::Error, Revisions::only(Revision::V2025_11_25), "basic/utilities/cancellation#behavior-requirements";
+    AFTER_CANCEL: "response-after-cancel", Session, Level::Warning, Revisions::ALL, "basic/utilities/cancellation#behavior-requirements";
+    NOT_SUBSCRIPTION: "server-cancel-not-subscription", Session, Level::Error, MODERN, "basic/patterns/cancellation#behavior-requirements";
+}
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Cancellation {}
+pub(crate) struct Cancellation {
+    /// Requests whose answer was a task, and when that was.
+    tasks: Bounded<(Side, RequestId), Moment>,
+    /// Ids that `subscriptions/listen` has had.
+    subscriptions: Bounded<RequestId, ()>,
+}
 
-impl Cancellation {
-    pub(super) fn follow(
+impl Family for Cancellation {
+    fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut AskedParts,
+        _asked: &mut AskedParts,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
+        match event.what {
+            What::Request(id) => {
+                if event.name == "subscriptions/listen" {
+                    self.subscriptions.insert(id.clone(), (), known.limits.remembered);
+                }
+            }
+            What::Notification => {
+                if event.name == "notifications/cancelled" {
+                    self.judge(event, known, notes);
+                }
+            }
+            What::Answer(answer) => {
+                if let (Some(id), Some(request)) = (answer.id, answer.request) {
+                    check_answer(request, event, notes);
+                    if request.task && tasks::created(event).is_some() {
+                        let key = (event.from.other(), id.clone());
+                        self.tasks.insert(key, event.at, known.limits.remembered);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Cancellation {
+    fn judge(&self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+        let Some(node) = event.params().and_then(|params| params.get("requestId")) else { return };
+        let Some(id) = super::request_id(node) else { return };
+        if event.is_modern() && event.from == Side::Server {
+            self.judge_server(&id, node, event, known, notes);
+            return;
+        }
+        if known.requests.open(event.from, &id).is_some() || cancels_handshake(&id, event, known) {
+            return;
+        }
+        if let Some(created) = self.tasks.get(&(event.from, id.clone()))
+            && created.surely_before(event.at)
+        {
+            notes.note(
+                Fault::new(&TASK, format!("request {id} has become a task"))
+                    .at(node.span())
+                    .related(created.line, "the task was created here")
+                    .help("cancel a task with `tasks/cancel` and its `taskId`"),
+            );
+            return;
+        }
+        match known.requests.past(event.from, &id) {
+            Some(request) => {
+                let answered = request.answered.filter(|at| at.surely_before(event.at));
+                if let Some(answered) = answered {
+                    notes.note(
+                        Fault::new(&COMPLETED, format!("request {id} has been answered"))
+                            .at(node.span())
+                            .related(answered.line, "the answer was here")
+                            .help("forget a request when its answer arrives"),
+                    );
+                }
+            }
+            None if is_unknown(event.from, &id, event, known) => {
+                notes.note(unknown(&id, node, event.from, known));
+            }
+            None => {}
+        }
     }
 
-    /// The session has ended.
-    pub(super) fn finish(&mut self, known: &Known<'_>, notes: &mut Notes) {}
-
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        *self = Cancellation::default();
+    /// A server ends subscriptions this way and nothing else (2026-07-28).
+    fn judge_server(
+        &self,
+        id: &RequestId,
+        node: Node<'_>,
+        event: &Event<'_>,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        let requests = known.requests;
+        let request = match requests.open(Side::Client, id) {
+            Some(open) => Some(open),
+            // It may also have been told by a result that its subscription is over.
+            None if self.subscriptions.contains(id) => return,
+            None => requests.past(Side::Client, id),
+        };
+        let message = match request {
+            Some(request) if request.name() == "subscriptions/listen" => return,
+            Some(request) => format!("request {id} is a `{}`", request.name()),
+            None if self.subscriptions.forgot() || !is_unknown(Side::Client, id, event, known) => {
+                return;
+            }
+            None => format!("the client has made no request {id}"),
+        };
+        notes.note(
+            Fault::new(&NOT_SUBSCRIPTION, message)
+                .at(node.span())
+                .related(request.and_then(|request| request.at.line), "the request was here")
+                .help("answer a request with an error to give it up; only subscriptions are ended this way"),
+        );
     }
+}
+
+/// `cancel-initialize` speaks about that.
+fn cancels_handshake(id: &RequestId, event: &Event<'_>, known: &Known<'_>) -> bool {
+    event.from == Side::Client && !event.is_modern() && known.lifecycle.is_initialize(id)
+}
+
+/// Whether `asker` has certainly never made a request with this id.
+fn is_unknown(asker: Side, id: &RequestId, event: &Event<'_>, known: &Known<'_>) -> bool {
+    // Requests that were given up by closing their stream leave no trace.
+    let traceless = event.is_modern() && event.at.stream.is_some();
+    known.from_start
+        && !traceless
+        && !known.sent_unreadable(asker)
+        && !known.requests.was_used(asker, id)
+        && !known.requests.may_have_been(asker, id, event.revision.era())
+}
+
+fn unknown(id: &RequestId, node: Node<'_>, from: Side, known: &Known<'_>) -> Fault {
+    let fault =
+        Fault::new(&UNKNOWN, format!("the {from} has made no request {id}")).at(node.span());
+    let other = ids::converted(id);
+    let other = other.and_then(|other| known.requests.open(from, &other));
+    let foreign = known.requests.open(from.other(), id);
+    match (other, foreign) {
+        (Some(other), _) => fault
+            .related(other.at.line, "the id has another type here")
+            .help("send the id exactly as in the request: 1 and \"1\" are different ids"),
+        (None, Some(foreign)) => fault
+            .related(foreign.at.line, "the other side made a request with this id")
+            .help("cancel only requests of your own; refuse others with an error"),
+        (None, None) => fault.help("send the id of the request that is to be cancelled"),
+    }
+}
+
+fn check_answer(request: &Request, event: &Event<'_>, notes: &mut Notes) {
+    if event.name == "initialize" {
+        return;
+    }
+    // An error ends the request as base JSON-RPC wants it ended.
+    if event.result().is_none() {
+        return;
+    }
+    if let Some(fault) = late(request, event) {
+        notes.note(fault.at(event.envelope.id.unwrap_or(event.node()).span()));
+    }
+}
+
+/// The fault of a message about a request that was cancelled before, if it was.
+pub(super) fn late(request: &Request, event: &Event<'_>) -> Option<Fault> {
+    let cancelled = request.cancelled.filter(|cancelled| cancelled.surely_before(event.at))?;
+    let message = format!("the `{}` this belongs to was cancelled", request.name());
+    Some(
+        Fault::new(&AFTER_CANCEL, message)
+            .related(cancelled.line, "it was cancelled here")
+            .help("once a cancellation has arrived, send nothing more about the request"),
+    )
 }

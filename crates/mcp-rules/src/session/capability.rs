@@ -133,6 +133,13 @@ impl Capabilities {
         self.extensions.iter().any(|extension| **extension == *name)
     }
 
+    /// Whether all that `other` names is declared here too. What both cannot express (settings,
+    /// unknown names) is not compared.
+    pub(crate) fn covers(&self, other: &Capabilities) -> bool {
+        other.flags & !self.flags == 0
+            && other.extensions.iter().all(|name| self.has_extension(name))
+    }
+
     /// Whether unknown names may belong to something declared here.
     pub(crate) fn is_open_ended(&self) -> bool {
         self.has(Flag::Experimental) || self.has(Flag::Extensions)

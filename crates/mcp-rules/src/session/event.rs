@@ -100,6 +100,17 @@ impl<'a> Event<'a> {
     pub(crate) fn is_modern(&self) -> bool {
         self.revision.era() == Era::Modern
     }
+
+    /// Whether it is an answer that servers of the handshake era do not give.
+    pub(crate) fn is_from_modern_server(&self) -> bool {
+        if !self.is_modern() || !self.is_answer() || self.from != Side::Server {
+            return false;
+        }
+        match self.result() {
+            Some(result) => result.get("resultType").is_some_and(Node::is_string),
+            None => matches!(self.error_code(), Some(-32022..=-32020)),
+        }
+    }
 }
 
 /// What all rules may know about the conversation before the message at hand.
@@ -113,10 +124,20 @@ pub(crate) struct Known<'s> {
     pub(crate) declared: &'s Declared,
     pub(crate) requests: &'s Requests,
     pub(crate) listings: &'s Listings,
+    /// Since when the server is known to speak a revision without a handshake.
+    pub(crate) modern_server: Option<Moment>,
     pub(crate) http: Option<&'s Http>,
+    /// Whether that side has sent something unreadable, by `Side as usize`.
+    pub(super) unreadable: [bool; 2],
 }
 
 impl<'s> Known<'s> {
+    /// Whether `side` has sent something that could not be read. Whatever it seems never to have
+    /// sent may have been in there.
+    pub(crate) fn sent_unreadable(&self, side: Side) -> bool {
+        self.unreadable[side as usize]
+    }
+
     /// What `side` has declared as far as the message at hand is concerned; `None` if that is not
     /// known, and then nothing is to be held against anybody.
     ///

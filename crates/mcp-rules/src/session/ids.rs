@@ -51,6 +51,9 @@ fn judge_stray(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut
     let asker = event.from.other();
     let requests = known.requests;
     let at = id_node(event).span();
+    if requests.past(asker, id).is_some_and(|request| request.repeated) {
+        return;
+    }
     if let Some(request) = requests.past(asker, id) {
         notes.note(duplicate().at(at).related(
             request.answered.and_then(|answered| answered.line),
@@ -91,7 +94,7 @@ fn duplicate() -> Fault {
 }
 
 /// The id as it looks after a conversion between text and number.
-fn converted(id: &RequestId) -> Option<RequestId> {
+pub(super) fn converted(id: &RequestId) -> Option<RequestId> {
     match (id.as_i64(), id.as_str()) {
         (Some(number), _) => Some(RequestId::from(number.to_string().as_str())),
         (None, Some(text)) => RequestId::from_integer_literal(text),

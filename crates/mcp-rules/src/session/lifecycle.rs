@@ -106,7 +106,7 @@ impl Lifecycle {
             (What::Request(_), Side::Client) if event.name == "initialize" => {
                 self.judge_initialize(event, known, notes);
             }
-            (What::Request(id), Side::Client) => self.judge_request(id, event, notes),
+            (What::Request(_), Side::Client) => self.judge_request(event, notes),
             (What::Notification, Side::Client) => self.judge_notification(event, notes),
             (What::Request(_), Side::Server) => self.judge_server_request(event, notes),
             (What::Answer(_), _) => check_ping(event, notes),
@@ -133,13 +133,13 @@ impl Lifecycle {
         }
     }
 
-    fn judge_request(&self, id: &RequestId, event: &Event<'_>, notes: &mut Notes) {
+    fn judge_request(&self, event: &Event<'_>, notes: &mut Notes) {
         if event.name == "ping" {
             return;
         }
         let initialize = self.initialize.as_ref().and_then(|(_, at)| at.line);
         match self.phase {
-            Phase::Unknown if self.begins_wrongly(id) => notes.note(not_first(event)),
+            Phase::Unknown if self.start == Start::Seen => notes.note(not_first(event)),
             Phase::Failed => notes.note(
                 not_first(event)
                     .related(initialize, "this `initialize` was answered with an error"),
@@ -160,16 +160,6 @@ impl Lifecycle {
                         .related(initialize, "the session was initialised here"),
                 ),
             Phase::Unknown | Phase::Answered | Phase::Ready => {}
-        }
-    }
-
-    /// Whether a first request cannot be one from the middle of a session.
-    fn begins_wrongly(&self, id: &RequestId) -> bool {
-        match self.start {
-            Start::Seen => true,
-            // Nobody counts backwards to zero.
-            Start::Unknown => self.early.is_empty() && id.as_i64() == Some(0),
-            Start::Missed => false,
         }
     }
 
@@ -230,9 +220,10 @@ impl Lifecycle {
         );
     }
 
-    /// Takes the message in, after it was judged.
-    pub(super) fn take_in(&mut self, event: &Event<'_>) {
-        self.note_start(event);
+    /// Takes the message in, after it was judged. `in_session` says that what carried it belongs
+    /// to a session that was begun before.
+    pub(super) fn take_in(&mut self, event: &Event<'_>, in_session: bool) {
+        self.note_start(event, in_session);
         if event.is_modern() {
             return;
         }
@@ -247,10 +238,10 @@ impl Lifecycle {
                 self.unannounced = None;
                 self.early.clear();
             }
-            (What::Request(_), Side::Client) => {
-                if self.phase == Phase::Answered && event.name != "ping" {
-                    self.unannounced.get_or_insert(event.at);
-                }
+            (What::Request(_), Side::Client)
+                if self.phase == Phase::Answered && event.name != "ping" =>
+            {
+                self.unannounced.get_or_insert(event.at);
             }
             (What::Notification, Side::Client) if event.name == "notifications/initialized" => {
                 self.initialized.get_or_insert(event.at);
@@ -258,21 +249,21 @@ impl Lifecycle {
                     self.phase = Phase::Ready;
                 }
             }
-            (What::Answer(_), Side::Server) if event.name == "initialize" => {
-                if self.phase == Phase::Initializing {
-                    self.phase = match (event.result(), self.before, self.initialized) {
-                        (None, Phase::Unknown, _) => Phase::Failed,
-                        (None, before, _) => before,
-                        (Some(_), _, None) => Phase::Answered,
-                        (Some(_), _, Some(_)) => Phase::Ready,
-                    };
-                }
+            (What::Answer(_), Side::Server)
+                if self.phase == Phase::Initializing && event.name == "initialize" =>
+            {
+                self.phase = match (event.result(), self.before, self.initialized) {
+                    (None, Phase::Unknown, _) => Phase::Failed,
+                    (None, before, _) => before,
+                    (Some(_), _, None) => Phase::Answered,
+                    (Some(_), _, Some(_)) => Phase::Ready,
+                };
             }
             _ => {}
         }
     }
 
-    fn note_start(&mut self, event: &Event<'_>) {
+    fn note_start(&mut self, event: &Event<'_>, in_session: bool) {
         match (event.what, event.from) {
             (What::Request(_), Side::Client) if event.name == "initialize" => {
                 self.start = Start::Seen;
@@ -286,19 +277,19 @@ impl Lifecycle {
             (What::Answer(_), Side::Server) if self.early.is_empty() => self.start = Start::Missed,
             (What::Answer(_), _) => {}
             _ if event.name == "ping" || event.is_modern() => {}
+            _ if in_session => {
+                self.start = Start::Missed;
+                self.early.clear();
+            }
             _ => self.note_early(event),
         }
     }
 
     fn note_early(&mut self, event: &Event<'_>) {
-        let noted_at_once = match event.what {
-            What::Request(id) => event.from == Side::Client && self.begins_wrongly(id),
-            _ => false,
-        };
         if self.early.len() >= MAX_EARLY {
             self.start = Start::Missed;
             self.early.clear();
-        } else if self.start == Start::Unknown && !noted_at_once {
+        } else if self.start == Start::Unknown {
             let (at, from) = (event.at, event.from);
             self.early.push(Early { at, from, name: event.name.into() });
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Asked, Capabilities, Declared, Event, Http, Known, Lifecycle, Listings, META_CAPABILITIES,
-    MethodRef, Name, Request, Requests, What, versions::Versions,
+    MethodRef, Moment, Name, Request, Requests, What, versions::Versions,
 };
 use crate::{Engine, Limits};
 
@@ -19,6 +19,8 @@ pub(crate) struct Memory {
     /// Whether declared capabilities leave room for unknown names. Until a declaration was seen,
     /// they do.
     extensible: Option<bool>,
+    /// The first answer that only a server of a revision without a handshake gives.
+    pub(super) modern_server: Option<Moment>,
     /// Whether that side has sent something unreadable, by `Side as usize`.
     unreadable: [bool; 2],
 }
@@ -37,7 +39,9 @@ impl Memory {
             declared: &self.declared,
             requests: &self.requests,
             listings: &self.listings,
+            modern_server: self.modern_server,
             http,
+            unreadable: self.unreadable,
         }
     }
 
@@ -59,7 +63,8 @@ impl Memory {
     /// A new session begins on the same endpoint.
     pub(super) fn restart(&mut self) {
         let versions = std::mem::take(&mut self.versions);
-        *self = Memory { versions, ..Memory::default() };
+        let modern_server = self.modern_server;
+        *self = Memory { versions, modern_server, ..Memory::default() };
     }
 
     /// Takes out the request that an answer of `from` is for, and says who made it.
@@ -76,7 +81,13 @@ impl Memory {
     }
 
     /// Takes in a request or notification, after it was judged.
-    pub(super) fn take_in_call(&mut self, event: &Event<'_>, mut asked: Asked, limits: &Limits) {
+    pub(super) fn take_in_call(
+        &mut self,
+        event: &Event<'_>,
+        mut asked: Asked,
+        in_session: bool,
+        limits: &Limits,
+    ) {
         let declared = event
             .meta()
             .filter(|_| event.is_modern() && event.from == Side::Client)
@@ -111,17 +122,21 @@ impl Memory {
                 extensions: declared.as_ref().is_some_and(Capabilities::is_open_ended),
                 cancelled: None,
                 answered: None,
+                repeated: false,
                 declared: declared.map(Box::new),
                 asked,
             };
             self.requests.insert(event.from, id.clone(), request, limits);
         }
         self.listings.take_in(event, limits);
-        self.lifecycle.take_in(event);
+        self.lifecycle.take_in(event, in_session);
     }
 
     /// Takes in an answer, after it was judged.
     pub(super) fn take_in_answer(&mut self, event: &Event<'_>, limits: &Limits) {
+        if event.is_from_modern_server() {
+            self.modern_server.get_or_insert(event.at);
+        }
         match (event.name, event.result()) {
             ("initialize", Some(result)) => {
                 self.versions.settle(result);
@@ -139,7 +154,7 @@ impl Memory {
             _ => {}
         }
         self.listings.take_in(event, limits);
-        self.lifecycle.take_in(event);
+        self.lifecycle.take_in(event, false);
     }
 
     fn note_capabilities(&mut self, node: Node<'_>, event: &Event<'_>) -> Capabilities {

@@ -12,13 +12,14 @@ mod bounded;
 mod cancellation;
 mod capabilities;
 mod capability;
+mod digest;
 mod elicitation;
 mod event;
 mod families;
 pub(crate) mod http;
 mod id_set;
 mod ids;
-mod inputs;
+pub(crate) mod inputs;
 mod lifecycle;
 mod listings;
 mod logging;
@@ -33,7 +34,9 @@ mod request;
 mod requests;
 mod resources;
 mod sampling;
-mod subscriptions;
+mod shown;
+mod stated_schema;
+pub(crate) mod subscriptions;
 mod tasks;
 mod tools;
 mod versions;
@@ -140,6 +143,7 @@ impl Session {
             revision,
             settled,
             foreign: self.memory.versions.is_foreign(),
+            forbidden: false,
             method: None,
             answers: None,
             extensible: self.memory.is_extensible(),
@@ -211,7 +215,13 @@ impl Session {
             return context;
         };
         if from == Side::Server && context.revision.era() == Era::Modern && id.is_some() {
-            return context; // Forbidden, and to be ignored.
+            if name != "ping" || self.memory.modern_server.is_some() {
+                context.forbidden = context.settled;
+                return context;
+            }
+            // So far only the client is known to be modern: it may be probing an old server.
+            (context.revision, context.settled) = (Revision::LATEST_LEGACY, false);
+            context.method = mcp_schema::method(context.revision, name.as_bytes());
         }
         let name: Cow<'_, str> = context.method.map_or(name, |method| method.name.into());
         if name == "initialize" && from == Side::Client {
@@ -233,7 +243,8 @@ impl Session {
         };
         let mut asked = Asked::default();
         self.judge(engine, &event, &mut asked, &mut context);
-        self.memory.take_in_call(&event, asked, &engine.settings().limits);
+        let in_session = self.http.as_ref().is_some_and(|http| http.is_in_session(at.stream));
+        self.memory.take_in_call(&event, asked, in_session, &engine.settings().limits);
         self.apply(&mut context.notes);
         context.extensible = self.memory.is_extensible();
         context
@@ -260,13 +271,15 @@ impl Session {
                 method: request.method(),
                 task: request.task,
                 extensions: request.extensions,
+                original: tasks::original(request),
             });
         } else {
             self.unmatched_results += u64::from(envelope.result.is_some() && id.is_some());
         }
         let Some(asker) = asker else { return context };
         if asker == Side::Server && context.revision.era() == Era::Modern {
-            return context; // Forbidden, and to be ignored.
+            context.forbidden = context.settled;
+            return context;
         }
         let event = Event {
             at,
@@ -326,10 +339,13 @@ impl Session {
         if at.stream.is_none() || http.names_session(at.stream) || !begun {
             return;
         }
+        let mut last_words = Notes::default();
         let known = self.memory.known(engine, None);
-        self.memory.lifecycle.finish(notes);
-        self.families.finish(&known, notes);
-        http.finish(&known, notes);
+        self.memory.lifecycle.finish(&mut last_words);
+        self.families.finish(&known, &mut last_words);
+        http.finish(&known, &mut last_words);
+        last_words.under(self.memory.versions.current().0);
+        notes.append(last_words);
         http.restart();
         self.families.restart();
         self.memory.restart();
@@ -339,6 +355,9 @@ impl Session {
     fn apply(&mut self, notes: &mut Notes) {
         for (asker, id) in notes.take_closed() {
             self.memory.requests.take(asker, &id);
+        }
+        for (asker, id) in notes.take_repeated() {
+            self.memory.requests.repeat(asker, &id);
         }
     }
 

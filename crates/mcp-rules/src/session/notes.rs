@@ -1,4 +1,4 @@
-use mcp_core::{RequestId, Side};
+use mcp_core::{RequestId, Revision, Side};
 
 use crate::findings::{Fault, Findings};
 
@@ -10,6 +10,7 @@ pub(crate) struct Notes {
     deep: Vec<Fault>,
     always: Vec<Fault>,
     closed: Vec<(Side, RequestId)>,
+    repeated: Vec<(Side, RequestId)>,
 }
 
 impl Notes {
@@ -30,6 +31,16 @@ impl Notes {
         self.closed.push((asker, id));
     }
 
+    /// Notes that this request of `asker` was delivered more than once, so that more than one
+    /// answer is nobody's fault but the asker's.
+    pub(crate) fn repeat(&mut self, asker: Side, id: RequestId) {
+        self.repeated.push((asker, id));
+    }
+
+    pub(crate) fn take_repeated(&mut self) -> Vec<(Side, RequestId)> {
+        std::mem::take(&mut self.repeated)
+    }
+
     pub(crate) fn take_closed(&mut self) -> Vec<(Side, RequestId)> {
         std::mem::take(&mut self.closed)
     }
@@ -38,11 +49,19 @@ impl Notes {
         self.deep.is_empty() && self.always.is_empty()
     }
 
+    /// Says that these are faults of a session that was spoken in `revision`.
+    pub(crate) fn under(&mut self, revision: Revision) {
+        for fault in self.deep.iter_mut().chain(&mut self.always) {
+            fault.under_unless_said(revision);
+        }
+    }
+
     /// Takes in what `other` says.
     pub(crate) fn append(&mut self, mut other: Notes) {
         self.deep.append(&mut other.deep);
         self.always.append(&mut other.always);
         self.closed.append(&mut other.closed);
+        self.repeated.append(&mut other.repeated);
     }
 
     /// Reports what is to be reported; `sound` says whether the message passed the layers before.

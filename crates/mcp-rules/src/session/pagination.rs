@@ -1,33 +1,207 @@
 //! Cursors: which the server issued, where they lead.
 
+use mcp_core::{Revision, Revisions, Side};
+use mcp_json::Node;
+use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked as AskedParts, Event, Known, Notes};
+use super::{
+    Asked as AskedParts, Bounded, Event, Known, Moment, Notes,
+    digest::{digest, digest_of},
+    families::Family,
+};
+use crate::{Level, findings::Fault};
 
-rules! {}
+rules! {
+    CURSOR_UNKNOWN: "cursor-unknown", Session, Level::ErrorIn(Revisions::LEGACY), Revisions::ALL, "server/utilities/pagination#implementation-guidelines";
+    CURSOR_LOOP: "cursor-loop", Session, Level::Warning, Revisions::ALL, "server/utilities/pagination#implementation-guidelines";
+    CACHE_SCOPE_PAGE_MISMATCH: "cache-scope-page-mismatch", Session, Level::Error, Revisions::only(Revision::V2026_07_28), "server/utilities/caching#interaction-with-pagination";
+}
 
+/// The cursors that were given out.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Pagination {}
+pub(crate) struct Pagination {
+    /// By what stands for asker, method and cursor.
+    issued: Bounded<u64, Issued>,
+}
 
-/// What is remembered of a request until its answer.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Asked {}
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Issued {
+    at: Moment,
+    /// The cache scopes of the pages that gave it out.
+    scopes: Scopes,
+}
 
-impl Pagination {
-    pub(super) fn follow(
+/// Which page of a list was asked for.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Asked {
+    /// Stands for the cursor; absent for the first page.
+    pub(crate) cursor: Option<u64>,
+    /// How often the list had changed then.
+    pub(crate) changes: u64,
+}
+
+impl Family for Pagination {
+    fn follow(
         &mut self,
         event: &Event<'_>,
         asked: &mut AskedParts,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
+        if !is_list(event.name) {
+            return;
+        }
+        if event.request().is_some() {
+            self.follow_request(event, asked, known, notes);
+        } else if let (Some(request), Some(result)) = (event.answered(), event.result())
+            && let Some(page) = &request.asked.page
+        {
+            self.check_scope(event, page, result, notes);
+            self.follow_next(event, page, result, known, notes);
+        }
+    }
+}
+
+impl Pagination {
+    fn follow_request(
+        &self,
+        event: &Event<'_>,
+        asked: &mut AskedParts,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        let cursor = event.params().and_then(|params| params.get("cursor"));
+        // `null` is a fault of its own, and everybody reads it as absent.
+        let cursor = cursor.filter(|cursor| !cursor.is_null());
+        let text = cursor.and_then(Node::str_bytes);
+        if cursor.is_some() && text.is_none() {
+            return;
+        }
+        asked.page = Some(Box::new(Asked {
+            cursor: text.as_deref().map(digest),
+            changes: known.listings.changes(event.name),
+        }));
+        let Some((cursor, page)) = cursor.zip(asked.page.as_deref()) else {
+            return;
+        };
+        if self.may_be_issued(event, page, known) {
+            return;
+        }
+        notes.note(
+            Fault::new(
+                &CURSOR_UNKNOWN,
+                format!("no `nextCursor` of `{}` in this session was this cursor", event.name),
+            )
+            .at(cursor.span())
+            .code(ErrorCode::InvalidParams.code())
+            .help("send back `nextCursor` as it came, or leave `cursor` out to begin again"),
+        );
     }
 
-    /// The session has ended.
-    pub(super) fn finish(&mut self, known: &Known<'_>, notes: &mut Notes) {}
+    fn may_be_issued(&self, event: &Event<'_>, page: &Asked, known: &Known<'_>) -> bool {
+        let issued = page
+            .cursor
+            .is_some_and(|cursor| self.issued.contains(&key(event.from, event.name, cursor)));
+        // An answer that could not be read leaves its request open, and may have had the cursor.
+        let answer_lost =
+            || known.requests.iter_open(event.from).any(|(_, open)| open.name() == event.name);
+        issued || !known.from_start || self.issued.forgot() || answer_lost()
+    }
 
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        *self = Pagination::default();
+    fn check_scope(&self, event: &Event<'_>, page: &Asked, result: Node<'_>, notes: &mut Notes) {
+        let asker = event.from.other();
+        let Some(scope) = result.get("cacheScope").filter(|_| event.is_modern()) else { return };
+        let before =
+            page.cursor.and_then(|cursor| self.issued.get(&key(asker, event.name, cursor)));
+        let Some(before) = before else { return };
+        let this = Scopes::of(scope);
+        if before.scopes.is_empty() || this.is_empty() || before.scopes.has(this) {
+            return;
+        }
+        let (this, that) =
+            if this == Scopes::PUBLIC { ("public", "private") } else { ("private", "public") };
+        notes.note(
+            Fault::new(
+                &CACHE_SCOPE_PAGE_MISMATCH,
+                format!("this page is {this} and the one before it {that}"),
+            )
+            .at(scope.span())
+            .related(before.at.line, "the page before was here")
+            .help("give all pages of a list the same `cacheScope`"),
+        );
+    }
+
+    fn follow_next(
+        &mut self,
+        event: &Event<'_>,
+        page: &Asked,
+        result: Node<'_>,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        let Some(next) = result.get("nextCursor") else { return };
+        let Some(cursor) = next.str_bytes().map(|cursor| digest(&cursor)) else { return };
+        if page.cursor == Some(cursor) {
+            notes.note(
+                Fault::new(&CURSOR_LOOP, "the page leads to itself")
+                    .at(next.span())
+                    .related(event.answered().and_then(|request| request.at.line), ASKED_HERE)
+                    .help("move on, or leave `nextCursor` out on the last page"),
+            );
+        }
+        let key = key(event.from.other(), event.name, cursor);
+        let mut scopes = result.get("cacheScope").map(Scopes::of).unwrap_or_default();
+        if let Some(earlier) = self.issued.get(&key) {
+            scopes = scopes.and(earlier.scopes);
+        }
+        self.issued.insert(key, Issued { at: event.at, scopes }, known.limits.remembered);
+    }
+}
+
+const ASKED_HERE: &str = "it was asked for here";
+
+fn is_list(method: &str) -> bool {
+    matches!(
+        method,
+        "tools/list"
+            | "prompts/list"
+            | "resources/list"
+            | "resources/templates/list"
+            | "tasks/list"
+    )
+}
+
+/// Stands for a cursor of one list. Both sides have tasks.
+fn key(asker: Side, method: &str, cursor: u64) -> u64 {
+    digest_of([asker.as_str().as_bytes(), method.as_bytes(), &cursor.to_le_bytes()])
+}
+
+/// Values of `cacheScope`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Scopes(u8);
+
+impl Scopes {
+    const PUBLIC: Scopes = Scopes(1);
+    const PRIVATE: Scopes = Scopes(2);
+
+    fn of(scope: Node<'_>) -> Scopes {
+        match scope.as_str().as_deref() {
+            Some("public") => Scopes::PUBLIC,
+            Some("private") => Scopes::PRIVATE,
+            _ => Scopes::default(),
+        }
+    }
+
+    fn is_empty(self) -> bool {
+        self == Scopes::default()
+    }
+
+    fn has(self, other: Scopes) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    fn and(self, other: Scopes) -> Scopes {
+        Scopes(self.0 | other.0)
     }
 }

@@ -1,33 +1,134 @@
-//! Prompts and their arguments against the listing, and what completion refers to.
+//! Prompts and completion against what the server has listed.
 
+use mcp_core::Revisions;
+use mcp_json::Node;
+use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked as AskedParts, Event, Known, Notes};
+use super::{Asked as AskedParts, Event, Known, Notes, families::Family, shown::shown};
+use crate::{Level, findings::Fault, rules::stateless::is_complete};
 
-rules! {}
+rules! {
+    REQUIRED_ARGUMENT_MISSING: "prompt-required-argument-missing", Session, Level::Warning, Revisions::ALL, "server/prompts#error-handling";
+    MISSING_ARGUMENT_ACCEPTED: "prompt-missing-argument-accepted", Session, Level::Warning, Revisions::ALL, "server/prompts#error-handling";
+    UNKNOWN: "prompt-unknown", Session, Level::Warning, Revisions::ALL, "server/prompts#error-handling";
+    COMPLETION_REF_UNKNOWN: "completion-ref-unknown", Session, Level::Warning, Revisions::ALL, "server/utilities/completion#error-handling";
+}
 
+/// Nothing is remembered: listings and requests say it all.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Prompts {}
 
-/// What is remembered of a request until its answer.
+/// A `prompts/get` that lacks required arguments.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Asked {}
+pub(crate) struct Asked {
+    missing: Box<str>,
+}
 
-impl Prompts {
-    pub(super) fn follow(
+impl Family for Prompts {
+    fn follow(
         &mut self,
         event: &Event<'_>,
         asked: &mut AskedParts,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
+        match (event.name, event.params()) {
+            ("prompts/get", Some(params)) if event.request().is_some() => {
+                asked.prompt = check_get(params, known, notes).map(Box::new);
+            }
+            ("prompts/get", None) if event.is_answer() => check_result(event, notes),
+            ("completion/complete", Some(params)) if event.request().is_some() => {
+                if let Some(reference) = params.get("ref") {
+                    check_reference(reference, known, notes);
+                }
+            }
+            _ => {}
+        }
     }
+}
 
-    /// The session has ended.
-    pub(super) fn finish(&mut self, known: &Known<'_>, notes: &mut Notes) {}
+/// The params of `prompts/get`. Says what is missing.
+fn check_get(params: Node<'_>, known: &Known<'_>, notes: &mut Notes) -> Option<Asked> {
+    let node = params.get("name")?;
+    let name = node.as_str()?;
+    let prompts = &known.listings.prompts;
+    if prompts.lacks(&name) {
+        notes.note(
+            Fault::new(&UNKNOWN, format!("the server lists no prompt `{}`", shown(&name)))
+                .at(node.span())
+                .code(ErrorCode::InvalidParams.code())
+                .help(prompts.suggestion(&name)),
+        );
+        return None;
+    }
+    let prompt = prompts.get(&name)?;
+    let arguments = params.get("arguments");
+    let given = |name: &str| arguments.is_some_and(|arguments| arguments.get(name).is_some());
+    let missing: Vec<&str> =
+        prompt.required.iter().map(|name| &**name).filter(|name| !given(name)).take(10).collect();
+    let first = shown(missing.first()?);
+    let names: Vec<_> = missing.iter().map(|name| shown(name)).collect();
+    let names = names.join("`, `");
+    notes.note(
+        Fault::new(
+            &REQUIRED_ARGUMENT_MISSING,
+            format!("the prompt `{}` requires `{names}`", shown(&name)),
+        )
+        .at(arguments.unwrap_or(params).span())
+        .code(ErrorCode::InvalidParams.code())
+        .related(prompt.at.line, "the prompt was listed here")
+        .help(format!("add `{first}` to `arguments`")),
+    );
+    Some(Asked { missing: names.into() })
+}
 
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        *self = Prompts::default();
+fn check_result(event: &Event<'_>, notes: &mut Notes) {
+    let (Some(request), Some(result)) = (event.answered(), event.result()) else {
+        return;
+    };
+    let Some(asked) = &request.asked.prompt else { return };
+    if !is_complete(result) {
+        return;
+    }
+    notes.note(
+        Fault::new(
+            &MISSING_ARGUMENT_ACCEPTED,
+            format!("the request lacked the required `{}`", asked.missing),
+        )
+        .at(result.span())
+        .related(request.at.line, "the request was here")
+        .help("answer with error -32602, or list the argument without `required`"),
+    );
+}
+
+/// `ref` of `completion/complete`.
+fn check_reference(reference: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
+    let kind = reference.get("type").and_then(Node::as_str);
+    let member = match kind.as_deref() {
+        Some("ref/prompt") => "name",
+        Some("ref/resource") => "uri",
+        _ => return,
+    };
+    let Some(node) = reference.get(member) else { return };
+    let Some(name) = node.as_str() else { return };
+    let listings = known.listings;
+    let (unknown, message, help) = if member == "name" {
+        let prompts = &listings.prompts;
+        let message = format!("the server lists no prompt `{}`", shown(&name));
+        (prompts.lacks(&name), message, prompts.suggestion(&name))
+    } else {
+        let templates = &listings.templates;
+        let message = format!("the server lists no template `{}`", shown(&name));
+        // Without a variable it may be a plain resource, which can be completed too.
+        (name.contains('{') && templates.lacks(&name), message, templates.suggestion(&name))
+    };
+    if unknown {
+        notes.note(
+            Fault::new(&COMPLETION_REF_UNKNOWN, message)
+                .at(node.span())
+                .code(ErrorCode::InvalidParams.code())
+                .help(help),
+        );
     }
 }

@@ -4,11 +4,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::{
     Capabilities, Moment, elicitation, inputs, logging, modern, pagination, progress, prompts,
-    resources, sampling, subscriptions, tasks, tools,
+    resources, sampling, tasks, tools,
 };
 
 /// A request: open, or (for a while) answered.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, none of them a state")]
 pub(crate) struct Request {
     pub(crate) at: Moment,
     /// Position among the requests of its side.
@@ -23,6 +24,8 @@ pub(crate) struct Request {
     pub(crate) extensions: bool,
     pub(crate) cancelled: Option<Moment>,
     pub(crate) answered: Option<Moment>,
+    /// Whether it was delivered more than once, and may be answered as often.
+    pub(crate) repeated: bool,
     /// What the client declared in the request itself (2026-07-28).
     pub(crate) declared: Option<Box<Capabilities>>,
     pub(crate) asked: Asked,
@@ -100,7 +103,6 @@ pub(crate) struct Asked {
     pub(crate) task: Option<Box<tasks::Asked>>,
     pub(crate) modern: Option<Box<modern::Asked>>,
     pub(crate) input: Option<Box<inputs::Asked>>,
-    pub(crate) listen: Option<Box<subscriptions::Asked>>,
 }
 
 /// Whether `id` is one that a counter begins with: the session is then seen from its start.

@@ -117,6 +117,13 @@ impl Requests {
         }
     }
 
+    pub(super) fn repeat(&mut self, side: Side, id: &RequestId) {
+        let asker = self.of_mut(side);
+        for request in [asker.open.get_mut(id), asker.past.get_mut(id)].into_iter().flatten() {
+            request.repeated = true;
+        }
+    }
+
     pub(super) fn note_void(&mut self, asker: Side, id: &RequestId, limits: &Limits) {
         self.of_mut(asker).void.insert(id, limits.remembered);
     }

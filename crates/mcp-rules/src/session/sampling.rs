@@ -1,33 +1,257 @@
 //! Answers to `sampling/createMessage` against what was asked.
 
+use mcp_core::{Revision, Revisions, Side};
+use mcp_json::Node;
+use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked as AskedParts, Event, Known, Notes};
+use super::{
+    Asked as AskedParts, Event, Flag, Known, Moment, Notes,
+    families::Family,
+    shown::shown,
+    stated_schema::{self, StatedSchema},
+};
+use crate::{
+    Level,
+    findings::Fault,
+    rules::{contract, sampling::blocks},
+};
 
-rules! {}
+const WITH_TOOLS: Revisions = Revisions::from(Revision::V2025_11_25);
 
+rules! {
+    TOOL_CHOICE_VIOLATED: "sampling-tool-choice-violated", Session, Level::Error, WITH_TOOLS, "client/sampling#tool-choice-modes";
+    TOOLS_NOT_REJECTED: "sampling-tools-not-rejected", Session, Level::Error, Revisions::only(Revision::V2025_11_25), "client/sampling#tools-in-sampling";
+    TOOL_INPUT_INVALID: "sampling-tool-input-invalid", Session, Level::Warning, WITH_TOOLS, "client/sampling#sampling-with-tools";
+    STOP_REASON_MISMATCH: "sampling-stop-reason-mismatch", Session, Level::Warning, WITH_TOOLS, "client/sampling#sampling-with-tools";
+}
+
+/// Tools that are remembered of one request.
+const MAX_TOOLS: usize = 512;
+/// Bytes of their schemas.
+const SCHEMA_BYTES: usize = 64 << 10;
+/// Faults that are reported of one answer.
+const SHOWN: usize = 10;
+
+/// Nothing is remembered: the requests say it all.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Sampling {}
 
-/// What is remembered of a request until its answer.
+/// What was asked of the model, in a request or (2026-07-28) an input request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Asked {}
+pub(crate) struct Asked {
+    at: Moment,
+    choice: Choice,
+    tools: Vec<Offered>,
+    /// Whether there were more tools than are remembered.
+    more_tools: bool,
+    /// Whether `tools` or `toolChoice` was there at all.
+    uses_tools: bool,
+}
 
-impl Sampling {
-    pub(super) fn follow(
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Choice {
+    Free,
+    None,
+    Required,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Offered {
+    name: Box<str>,
+    input: Option<StatedSchema>,
+}
+
+impl Family for Sampling {
+    fn follow(
         &mut self,
         event: &Event<'_>,
         asked: &mut AskedParts,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
+        if !WITH_TOOLS.contains(event.revision) {
+            return;
+        }
+        match (event.name, event.params()) {
+            ("sampling/createMessage", Some(params)) if event.request().is_some() => {
+                asked.sampling = Some(Box::new(Asked::of(params, event, known)));
+            }
+            ("sampling/createMessage" | "tasks/result", None) if event.is_answer() => {
+                follow_answer(event, known, notes);
+            }
+            _ => {}
+        }
     }
+}
 
-    /// The session has ended.
-    pub(super) fn finish(&mut self, known: &Known<'_>, notes: &mut Notes) {}
-
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        *self = Sampling::default();
+impl Asked {
+    /// What params of `sampling/createMessage` ask for.
+    pub(super) fn of(params: Node<'_>, event: &Event<'_>, known: &Known<'_>) -> Asked {
+        let choice = params.get("toolChoice");
+        let mode = choice.and_then(|choice| choice.get("mode")?.as_str());
+        let tools = params.get("tools");
+        let mut room = stated_schema::room(event, known, SCHEMA_BYTES);
+        let offered = tools.into_iter().flat_map(Node::elements).filter_map(|tool| {
+            let input = tool.get("inputSchema").filter(|schema| schema.is_object());
+            Some(Offered {
+                name: (*tool.get("name")?.as_str()?).into(),
+                input: input.map(|schema| StatedSchema::of(schema, event.revision, &mut room)),
+            })
+        });
+        Asked {
+            at: event.at,
+            choice: match mode.as_deref() {
+                Some("none") => Choice::None,
+                Some("required") => Choice::Required,
+                _ => Choice::Free,
+            },
+            tools: offered.take(MAX_TOOLS).collect(),
+            more_tools: tools.is_some_and(|tools| tools.len() > MAX_TOOLS),
+            uses_tools: tools.or(choice).is_some(),
+        }
     }
+}
+
+/// The answer to a request, or what the task has come to that was made of one.
+fn follow_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+    let (Some(request), Some(result)) = (event.answered(), event.result()) else {
+        return;
+    };
+    let Some(asked) = &request.asked.sampling else { return };
+    if event.name == "sampling/createMessage" {
+        check_not_rejected(asked, result, event, known, notes);
+    }
+    if !(request.task && result.get("task").is_some()) {
+        check_answer(asked, result, "/result", known, notes);
+    }
+}
+
+/// A client that has not declared tools must not go along with a request that has some.
+fn check_not_rejected(
+    asked: &Asked,
+    result: Node<'_>,
+    event: &Event<'_>,
+    known: &Known<'_>,
+    notes: &mut Notes,
+) {
+    let Some(declared) = known.capabilities(Side::Client, event) else { return };
+    // Without sampling altogether there is more to be said than this.
+    let tools_only = declared.has(Flag::Sampling) && !declared.has(Flag::SamplingTools);
+    if asked.uses_tools && tools_only {
+        notes.note(
+            Fault::new(
+                &TOOLS_NOT_REJECTED,
+                "the request has tools, which this client has not declared",
+            )
+            .at(result.span())
+            .related(asked.at.line, "the request was here")
+            .help("answer with an error, or declare `sampling.tools`"),
+        );
+    }
+}
+
+/// An answer of the model, `result` of a response or an entry of `inputResponses`; `prefix` is the
+/// JSON pointer that leads to it.
+pub(super) fn check_answer(
+    asked: &Asked,
+    result: Node<'_>,
+    prefix: &str,
+    known: &Known<'_>,
+    notes: &mut Notes,
+) {
+    let is_use = |block: &Node<'_>| block.get("type").is_some_and(|kind| kind.str_eq("tool_use"));
+    let first_use = blocks(result).find(is_use);
+    let reason = result.get("stopReason");
+    let stopped = |name: &str| reason.is_some_and(|reason| reason.str_eq(name));
+    match (asked.choice, first_use) {
+        (Choice::None, Some(block)) => {
+            notes.note(
+                Fault::new(&TOOL_CHOICE_VIOLATED, "the request has `toolChoice` set to `none`")
+                    .at(block.span())
+                    .related(asked.at.line, "the request was here")
+                    .help("tell the model's provider that it must not use tools"),
+            );
+            return;
+        }
+        (Choice::Required, None) if stopped("endTurn") && !asked.tools.is_empty() => {
+            notes.note(
+                Fault::new(
+                    &TOOL_CHOICE_VIOLATED,
+                    "the request has `toolChoice` set to `required`, and no tool is used",
+                )
+                .at(result.get("content").unwrap_or(result).span())
+                .related(asked.at.line, "the request was here")
+                .help("tell the model's provider that it must use a tool, or answer with an error"),
+            );
+        }
+        (_, None) if stopped("toolUse") => {
+            notes.note(
+                Fault::new(
+                    &STOP_REASON_MISMATCH,
+                    "`stopReason` is `toolUse`, and there is no `tool_use` block",
+                )
+                .at(reason.unwrap_or(result).span())
+                .help("add the tool calls, or say why the model stopped"),
+            );
+        }
+        _ => {}
+    }
+    check_inputs(asked, result, prefix, known, notes);
+}
+
+/// The tool uses of an answer against the tools that were offered.
+fn check_inputs(
+    asked: &Asked,
+    result: Node<'_>,
+    prefix: &str,
+    known: &Known<'_>,
+    notes: &mut Notes,
+) {
+    let is_list = result.get("content").is_some_and(Node::is_array);
+    let mut left = SHOWN;
+    for (position, block) in blocks(result).enumerate() {
+        let name = block
+            .get("name")
+            .filter(|_| block.get("type").is_some_and(|kind| kind.str_eq("tool_use")) && left > 0);
+        let Some(node) = name else { continue };
+        let Some(name) = node.as_str() else { continue };
+        let Some(tool) = asked.tools.iter().find(|tool| *tool.name == *name) else {
+            if !asked.more_tools {
+                left -= 1;
+                notes.note(not_offered(asked, node, &name));
+            }
+            continue;
+        };
+        let (Some(schema), Some(input)) = (&tool.input, block.get("input")) else { continue };
+        let prefix = if is_list {
+            format!("{prefix}/content/{position}/input")
+        } else {
+            format!("{prefix}/content/input")
+        };
+        let breaches = schema.contract(known.engine).breaches(input);
+        let faults = contract::faults(
+            &TOOL_INPUT_INVALID,
+            &breaches,
+            &prefix,
+            ErrorCode::InternalError,
+            "check what the model says against the tool's `inputSchema`",
+        );
+        for fault in faults.take(left) {
+            notes.note(fault.related(asked.at.line, "the tool was offered here"));
+        }
+        left = left.saturating_sub(breaches.len());
+    }
+}
+
+fn not_offered(asked: &Asked, node: Node<'_>, name: &str) -> Fault {
+    let names = asked.tools.iter().map(|tool| &*tool.name);
+    let help = match mcp_schema::nearest(name, names) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "use only the tools of the request".to_owned(),
+    };
+    Fault::new(&TOOL_INPUT_INVALID, format!("the request offers no tool `{}`", shown(name)))
+        .at(node.span())
+        .related(asked.at.line, "the request was here")
+        .help(help)
 }

@@ -6,7 +6,7 @@ use crate::observe::observe;
 
 const MODERN_META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
 const HANDSHAKE: &str = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}}
-{"from":"server","msg":{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}}
+{"from":"server","msg":{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"s","version":"1"}}}}
 {"from":"client","msg":{"jsonrpc":"2.0","method":"notifications/initialized"}}
 "#;
 
@@ -99,9 +99,13 @@ fn entries_of_input_requests_are_judged_by_their_method() {
         r#""bare":{"method":"sampling/createMessage"}"#,
         r#""t/k":{"method":"elicitation/create","params":{"mode":"url","url":7,"message":"m"}}"#,
     ];
+    let asked = MODERN_META.replace(
+        r#"clientCapabilities":{}"#,
+        r#"clientCapabilities":{"elicitation":{"url":{}},"roots":{}}"#,
+    );
     let message = |requests: &[&str]| {
         format!(
-            r#"{{"from":"client","msg":{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x",{MODERN_META}}}}}}}
+            r#"{{"from":"client","msg":{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x",{asked}}}}}}}
 {{"from":"server","msg":{{"jsonrpc":"2.0","id":1,"result":{{"resultType":"input_required","inputRequests":{{{}}},{meta}}}}}}}
 "#,
             requests.join(",")
@@ -126,12 +130,12 @@ fn entries_of_input_requests_are_judged_by_their_method() {
 fn tokens_and_ids_beyond_doubles_are_found_wherever_they_stand() {
     let huge = "9007199254740993";
     let trace = format!(
-        r#"{HANDSHAKE}{{"from":"client","msg":{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"x","_meta":{{"progressToken":{huge}}}}}}}}}
+        r#"{HANDSHAKE}{{"from":"client","msg":{{"jsonrpc":"2.0","id":{huge},"method":"tools/call","params":{{"name":"x","_meta":{{"progressToken":{huge}}}}}}}}}
 {{"from":"server","msg":{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{huge},"progress":1}}}}}}
 {{"from":"client","msg":{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{huge}}}}}}}
 "#
     );
-    check(&trace, Profile::Spec, &[("id-unsafe-integer", huge); 3]);
+    check(&trace, Profile::Spec, &[("id-unsafe-integer", huge); 4]);
 }
 
 #[test]
@@ -168,8 +172,9 @@ fn the_house_profile_wants_providers() {
 #[test]
 fn faults_point_at_the_byte_where_that_is_known() {
     let trace = format!(
-        "{HANDSHAKE}{}\n{}\n{}",
+        "{HANDSHAKE}{}\n{}\n{}\n{}",
         r#"{"from":"client","msg":{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"file:///a b"}}}"#,
+        r#"{"from":"server","msg":{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no"}}}"#,
         r#"{"from":"client","msg":{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"x"}}}"#,
         r#"{"from":"server","msg":{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"image","data":"UklGR*==","mimeType":"image/png"},{"type":"image","data":"aG\/\n*A==","mimeType":"image/png"}]}}}"#,
     );

@@ -61,3 +61,25 @@ fn findings_beyond_the_limit_of_a_message_are_counted() {
     assert_eq!((findings.as_slice().len(), findings.take_dropped()), (1, 1));
     assert_eq!(findings.take_dropped(), 0);
 }
+
+/// Two of everything that can be asked for again, and each is then spoken of.
+const TWO: &str = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}}
+{"from":"server","msg":{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"s","version":"1"}}}}
+{"from":"client","msg":{"jsonrpc":"2.0","method":"notifications/initialized"}}
+{"from":"client","msg":{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x","task":{},"_meta":{"progressToken":"a"}}}}
+{"from":"client","msg":{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"x","task":{},"_meta":{"progressToken":"b"}}}}
+{"from":"server","msg":{"jsonrpc":"2.0","id":2,"result":{"task":{"taskId":"ta","status":"working","createdAt":"2025-11-25T10:30:00Z","lastUpdatedAt":"2025-11-25T10:30:00Z","ttl":null}}}}
+{"from":"server","msg":{"jsonrpc":"2.0","id":3,"result":{"task":{"taskId":"tb","status":"working","createdAt":"2025-11-25T10:30:00Z","lastUpdatedAt":"2025-11-25T10:30:00Z","ttl":null}}}}
+{"from":"server","msg":{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a","progress":1}}}
+{"from":"server","msg":{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"ta","status":"completed","createdAt":"2025-11-25T10:30:00Z","lastUpdatedAt":"2025-11-25T10:30:00Z","ttl":null}}}
+{"from":"server","msg":{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"c","progress":1}}}
+{"from":"server","msg":{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"tc","status":"completed","createdAt":"2025-11-25T10:30:00Z","lastUpdatedAt":"2025-11-25T10:30:00Z","ttl":null}}}
+"#;
+
+#[test]
+fn forgotten_tokens_and_tasks_accuse_nobody() {
+    let mut settings = Settings::default();
+    assert_eq!(lines(TWO, settings.clone()), [10, 11], "nobody ever heard of `c`");
+    settings.limits.remembered = 1;
+    assert_eq!(lines(TWO, settings), [] as [u64; 0]);
+}

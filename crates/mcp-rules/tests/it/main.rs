@@ -1,10 +1,14 @@
 //! Integration tests of the rule catalogue and the engine.
 
+mod authorization;
 mod catalogue;
 mod features;
+mod http_requests;
 mod laws;
 mod limits;
+mod modern;
 mod observe;
 mod profiles;
+mod sessions;
 mod traces;
 mod validator;

@@ -8,7 +8,23 @@ use mcp_schema::Schemas;
 pub(crate) fn observe(file: &[u8], settings: Settings, origin: Origin) -> Vec<Finding> {
     let engine = Engine::new(Schemas::embedded(), settings);
     let mut observer = Observer::new(&engine, origin);
-    let mut found = follow_lines(&engine, &mut observer, file);
+    let mut found = follow_lines(&engine, &mut observer, file, |_| ());
+    let mut judged = Vec::new();
+    observer.finish(&mut judged);
+    found.extend(judged.into_iter().flat_map(|judged| judged.findings));
+    found
+}
+
+/// What is found in `file` if every session is saved and restored between any two lines.
+pub(crate) fn observe_restored(file: &[u8], settings: Settings) -> Vec<Finding> {
+    let engine = Engine::new(Schemas::embedded(), settings);
+    let mut observer = Observer::new(&engine, Origin::default());
+    let mut found = follow_lines(&engine, &mut observer, file, |observer| {
+        for (_, session) in observer.sessions_mut() {
+            let saved = serde_json::to_string(session).expect("sessions can be saved");
+            *session = serde_json::from_str(&saved).expect("what was saved can be restored");
+        }
+    });
     let mut judged = Vec::new();
     observer.finish(&mut judged);
     found.extend(judged.into_iter().flat_map(|judged| judged.findings));
@@ -19,10 +35,15 @@ pub(crate) fn observe(file: &[u8], settings: Settings, origin: Origin) -> Vec<Fi
 pub(crate) fn observe_open(file: &[u8], settings: Settings, origin: Origin) -> Vec<Finding> {
     let engine = Engine::new(Schemas::embedded(), settings);
     let mut observer = Observer::new(&engine, origin);
-    follow_lines(&engine, &mut observer, file)
+    follow_lines(&engine, &mut observer, file, |_| ())
 }
 
-fn follow_lines(engine: &Engine, observer: &mut Observer<'_>, file: &[u8]) -> Vec<Finding> {
+fn follow_lines<'e>(
+    engine: &'e Engine,
+    observer: &mut Observer<'e>,
+    file: &[u8],
+    mut between: impl FnMut(&mut Observer<'e>),
+) -> Vec<Finding> {
     let mut findings = Findings::new(engine.settings());
     let mut found = Vec::new();
     let mut judged = Vec::new();
@@ -36,6 +57,7 @@ fn follow_lines(engine: &Engine, observer: &mut Observer<'_>, file: &[u8]) -> Ve
             Ok(document) => Ok(document.root()),
             Err(error) => Err(*error),
         };
+        between(observer);
         let routed = observer.follow(number, line, value, &mut judged);
         if let (Routed::Judge(followed), Ok(document)) = (&routed, &document) {
             findings.set_line(number);

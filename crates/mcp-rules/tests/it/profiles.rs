@@ -1,7 +1,7 @@
 //! What each profile asks for and what it lets pass.
 
 use mcp_core::Revision;
-use mcp_rules::{Layer, Origin, Profile, Settings};
+use mcp_rules::{Layer, Level, Origin, Profile, Settings, Severity};
 
 use crate::observe::observe;
 
@@ -138,8 +138,8 @@ fn erlmcp_accepts_its_own_method_names() {
         ("tools/list_changed", ""),
         ("resources/updated", ""),
         ("roots/list_changed", ""),
-        ("tasks/create", r#""id":1,"#),
-        ("requests/cancel", r#""id":1,"#),
+        ("tasks/create", r#""id":2,"#),
+        ("requests/cancel", r#""id":2,"#),
     ] {
         let line = format!(
             r#"{{"from":"client","msg":{{"jsonrpc":"2.0",{id}"method":"{name}","params":{{}}}}}}"#
@@ -172,6 +172,87 @@ fn erlmcp_accepts_its_own_code_ranges() {
         assert_eq!(rules_in(&message(code), Profile::Spec, modern), [spec]);
         assert!(rules_in(&message(code), Profile::Erlmcp, modern).is_empty());
     }
+}
+
+/// A result of `tools/list` with this one tool, as 2025-11-25 has it.
+fn listing(tool: &str) -> String {
+    format!(
+        r#"{{"from":"client","msg":{{"jsonrpc":"2.0","id":2,"method":"tools/list"}}}}
+{{"from":"server","msg":{{"jsonrpc":"2.0","id":2,"result":{{"tools":[{tool}]}}}}}}
+"#
+    )
+}
+
+#[test]
+fn portability_warns_of_what_others_refuse() {
+    let schema = r##"{"type":"object","properties":{"a":{"enum":["x"]},"b":{"type":["string","null"],"format":"uri"},"c":{"$ref":"#/$defs/C"}},"oneOf":[{"required":["a"]}],"$defs":{"C":{"type":"array"}}}"##;
+    let tool = format!(r#"{{"name":"2.notes","inputSchema":{schema}}}"#);
+    check_trace(&listing(&tool), Profile::Spec, &[]);
+    check_trace(
+        &listing(&tool),
+        Profile::Portability,
+        &[
+            "portable-tool-name-charset",
+            "portable-tool-name-start",
+            "portable-description-missing",
+            "portable-top-level-union",
+            "portable-missing-type",
+            "portable-union-type",
+            "portable-format",
+            "portable-array-without-items",
+            "portable-reference",
+        ],
+    );
+}
+
+#[test]
+fn portability_finds_nothing_in_a_plain_tool() {
+    let tool = r#"{"name":"search_notes","description":"Finds notes","inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Search","type":"object","properties":{"text":{"type":"string","minLength":1,"default":"all"},"tags":{"type":"array","items":{"type":"string","enum":["a","b"]},"maxItems":5},"limit":{"type":"integer","minimum":1,"maximum":50},"near":{"anyOf":[{"type":"object","properties":{"lat":{"type":"number"}},"required":["lat"],"additionalProperties":false},{"type":"string"}]}},"required":["text"],"additionalProperties":false}}"#;
+    check_trace(&listing(tool), Profile::Portability, &[]);
+}
+
+#[test]
+fn portability_says_nothing_that_the_specification_says_already() {
+    let long = "a".repeat(129);
+    for (tool, expected) in [
+        (
+            r#"{"name":"a/b","description":"x","inputSchema":{"type":"object","properties":{}}}"#
+                .to_owned(),
+            "tool-name-charset",
+        ),
+        (
+            format!(
+                r#"{{"name":"{long}","description":"x","inputSchema":{{"type":"object","properties":{{}}}}}}"#
+            ),
+            "tool-name-length",
+        ),
+        (
+            r#"{"name":"a","description":"x","inputSchema":{"type":"object","properties":{"p":{"type":"array","items":[{"type":"string"}]}}}}"#
+                .to_owned(),
+            "tool-input-schema-invalid",
+        ),
+    ] {
+        check_trace(&listing(&tool), Profile::Portability, &[expected]);
+    }
+}
+
+#[test]
+fn portability_is_on_for_every_rule_of_its_name_and_only_warns() {
+    let file =
+        format!("{HANDSHAKE}{}", listing(r#"{"name":"a.b","inputSchema":{"type":"object"}}"#));
+    let mut settings = Settings::default();
+    settings.profile = Profile::Portability;
+    for finding in observe(file.as_bytes(), settings, Origin::default()) {
+        assert!(finding.rule.name.starts_with("portable-"), "{}", finding.rule.name);
+        assert_eq!(finding.severity, Severity::Warning);
+        assert_eq!(finding.rule.level, Level::OptIn);
+    }
+}
+
+#[test]
+fn portability_judges_the_rest_like_the_specification() {
+    let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#;
+    check(message, Profile::Portability, &["params-invalid"]);
 }
 
 #[test]

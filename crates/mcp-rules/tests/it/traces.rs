@@ -11,11 +11,11 @@ use mcp_rules::{Level, Origin, Setting, Settings, Severity};
 
 use crate::observe::observe;
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces")
 }
 
-fn traces(below: &Path) -> Vec<PathBuf> {
+pub(crate) fn traces(below: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut entries: Vec<_> = fs::read_dir(below)
         .expect("a readable folder")
@@ -52,14 +52,20 @@ fn expectations(text: &str) -> BTreeMap<u64, Vec<String>> {
     expected
 }
 
-/// A rule that is off by default is on in its own folder.
-fn settings_for(trace: &Path) -> Settings {
+/// What a server lets in, in the folder of the rule that must be told.
+const ALLOWED_ORIGIN: &str = "https://app.example.com";
+
+/// A rule that is off by default, or needs to be told something, is on in its own folder.
+pub(crate) fn settings_for(trace: &Path) -> Settings {
     let mut settings = Settings::default();
     let folder = trace.parent().and_then(Path::file_name).and_then(|name| name.to_str());
     if let Some(rule) = folder.and_then(mcp_rules::rule)
         && rule.level == Level::OptIn
     {
         settings.rules.insert(rule.name.to_owned(), Setting::On(Severity::Warning));
+    }
+    if folder == Some("origin-not-rejected") {
+        settings.allowed_origins.push(ALLOWED_ORIGIN.to_owned());
     }
     settings
 }

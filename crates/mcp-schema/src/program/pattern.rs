@@ -40,6 +40,11 @@ impl Patterns {
         Ok(())
     }
 
+    /// Whether all of them run in linear time.
+    pub(crate) fn are_linear(&self) -> bool {
+        self.compiled.values().all(Option::is_some)
+    }
+
     /// The expression, if it was added and runs in linear time.
     pub(crate) fn get(&self, source: &str) -> Option<&Pattern> {
         self.compiled.get(source)?.as_ref()

@@ -104,6 +104,13 @@ impl ToolSchema {
         self.runtime.violations(node)
     }
 
+    /// Whether a value that does not fit surely does not, but for those that take too long to judge
+    /// (keyword `maxSteps`). Not so for a schema with look-around or back-references: a match that
+    /// takes too long counts as none, and nothing tells the two apart.
+    pub fn is_decisive(&self) -> bool {
+        self.runtime.is_decisive()
+    }
+
     /// Whether the fast path serves it.
     #[cfg(test)]
     fn is_program(&self) -> bool {

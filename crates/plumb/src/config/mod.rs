@@ -10,6 +10,7 @@
 //! baseline = "plumb-baseline.json"    # relative to this file
 //! schema = ["2025-11-25=schemas/mine.json"]   # relative to this file
 //! schema_required = true
+//! allowed_origins = ["https://app.example.com"]   # for `origin-not-rejected`
 //!
 //! [rules]
 //! method-unknown = "off"
@@ -63,6 +64,7 @@ pub(crate) struct Config {
     /// As on the command line.
     pub(crate) schemas: Vec<String>,
     pub(crate) schema_required: Option<bool>,
+    pub(crate) allowed_origins: Vec<String>,
     pub(crate) rules: BTreeMap<String, Setting>,
     pub(crate) limits: Limits,
     pub(crate) profiles: Profiles,

@@ -35,7 +35,8 @@ pub(super) fn read(text: &str) -> Result<Config, Faults> {
     if faults.is_empty() { Ok(config) } else { Err(faults) }
 }
 
-const ROOT_KEYS: [&str; 12] = [
+const ROOT_KEYS: [&str; 13] = [
+    "allowed_origins",
     "baseline",
     "fail_on",
     "format",
@@ -64,6 +65,7 @@ fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
             "baseline" => config.baseline = keep(string(value), faults).map(PathBuf::from),
             "schema" => config.schemas = keep(strings(value), faults).unwrap_or_default(),
             "schema_required" => config.schema_required = keep(boolean(value), faults),
+            "allowed_origins" => config.allowed_origins = origins(value, faults),
             "rules" => config.rules = rules(value, faults),
             "limits" => config.limits = limits(value, faults),
             "profiles" => config.profiles = profiles(value, faults),
@@ -101,6 +103,20 @@ fn unknown_rules(error: &SelectorError, span: Range<usize>) -> Fault {
         }
         _ => Fault::new(span, error.to_string()).help("`plumb rules` lists them"),
     }
+}
+
+fn origins(value: &Value<'_>, faults: &mut Faults) -> Vec<String> {
+    let origins = keep(strings(value), faults).unwrap_or_default();
+    for origin in &origins {
+        if !mcp_rules::is_web_origin(origin) {
+            faults.push(
+                Fault::new(value.span(), format!("`{origin}` is not a web origin")).help(
+                    "write scheme, host and port if it is unusual: `https://app.example.com`",
+                ),
+            );
+        }
+    }
+    origins
 }
 
 fn limits(value: &Value<'_>, faults: &mut Faults) -> Limits {

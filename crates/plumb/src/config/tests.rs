@@ -27,6 +27,7 @@ max_findings = 20
 baseline = "known.json"
 schema = ["a.json", "2025-11-25=b.json"]
 schema_required = true
+allowed_origins = ["https://app.example.com"]
 
 [rules]
 method-unknown = "off"
@@ -56,6 +57,7 @@ rules = { result-invalid = "warning" }
     assert_eq!(config.baseline.as_deref(), Some(Path::new("known.json")));
     assert_eq!(config.schemas, ["a.json", "2025-11-25=b.json"]);
     assert_eq!(config.schema_required, Some(true));
+    assert_eq!(config.allowed_origins, ["https://app.example.com"]);
     assert_eq!(config.rules["method-unknown"], Setting::Off);
     assert_eq!(config.rules["params-invalid"], Setting::On(Severity::Warning));
     let limits = config.limits;
@@ -109,6 +111,15 @@ fn unknown_keys_are_refused_at_every_level() {
     check_faults(
         "[limits]\nzzz = 3",
         "plumb.toml:2:1: unknown key `zzz` (use one of: batch, depth, findings, message_bytes, pending, remembered, sessions)",
+    );
+}
+
+#[test]
+fn origins_have_no_path() {
+    assert_eq!(read("allowed_origins = 'null'").unwrap().allowed_origins, ["null"]);
+    check_faults(
+        "allowed_origins = ['https://example.com/app']",
+        "plumb.toml:1:19: `https://example.com/app` is not a web origin (write scheme, host and port if it is unusual: `https://app.example.com`)",
     );
 }
 
@@ -192,7 +203,7 @@ fn profiles_must_be_new_and_end_somewhere() {
 fn every_fault_is_reported_in_order() {
     check_faults(
         "zz = 1\nrevision = 7\n",
-        "plumb.toml:1:1: unknown key `zz` (use one of: baseline, fail_on, format, from_start, limits, max_findings, profile, profiles, revision, rules, schema, schema_required)\nplumb.toml:2:12: expected a string, found integer",
+        "plumb.toml:1:1: unknown key `zz` (use one of: allowed_origins, baseline, fail_on, format, from_start, limits, max_findings, profile, profiles, revision, rules, schema, schema_required)\nplumb.toml:2:12: expected a string, found integer",
     );
 }
 

@@ -64,6 +64,11 @@ pub(crate) struct Headers<'a> {
 }
 
 impl<'a> Headers<'a> {
+    /// Whether the recording has them at all. If not, nobody can say which are missing.
+    pub(crate) fn are_known(self) -> bool {
+        self.node.is_some()
+    }
+
     /// Every header as it was sent: several values of one name come one by one. Values that are no
     /// text are left out.
     pub(crate) fn iter(self) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> {

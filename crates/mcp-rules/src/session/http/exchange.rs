@@ -3,7 +3,7 @@ use mcp_json::Node;
 use mcp_jsonrpc::{Envelope, MessageKind};
 use serde::{Deserialize, Serialize};
 
-use super::{HttpEvent, Part, auth, headers, requests, responses, streams};
+use super::{HttpEvent, Part, auth, headers, legacy_sse, requests, responses, sessions, streams};
 use crate::session::Moment;
 
 /// Messages of one POST that are kept.
@@ -11,6 +11,7 @@ const MAX_POSTED: usize = 1000;
 
 /// A request and what came back, as far as seen.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, none of them a state")]
 pub(crate) struct Exchange {
     pub(crate) number: u64,
     pub(crate) at: Moment,
@@ -19,11 +20,15 @@ pub(crate) struct Exchange {
     /// `POST`, `GET`, `DELETE`, … as written.
     pub(crate) method: Box<str>,
     pub(crate) url: Box<str>,
+    /// Whether it goes to somebody else than the MCP server: to an authorization server, say.
+    pub(crate) elsewhere: bool,
     /// The revision of the request, and whether that is certain.
     pub(crate) revision: Option<Revision>,
     pub(crate) settled: bool,
     pub(crate) session_id: Option<Box<str>>,
     pub(crate) last_event_id: Option<Box<str>>,
+    /// Whether the request has the header `MCP-Protocol-Version`.
+    pub(crate) names_version: bool,
     /// The messages of the body.
     pub(crate) posted: Vec<Posted>,
     pub(crate) status: Option<u16>,
@@ -34,6 +39,8 @@ pub(crate) struct Exchange {
     pub(crate) ended: bool,
     pub(crate) request: requests::Seen,
     pub(crate) headers: headers::Seen,
+    pub(crate) session: sessions::Seen,
+    pub(crate) legacy_sse: legacy_sse::Seen,
     pub(crate) response: responses::Seen,
     pub(crate) stream: streams::Seen,
     pub(crate) auth: auth::Seen,
@@ -63,8 +70,9 @@ impl Exchange {
             exchange.seen = true;
             exchange.method = method.into();
             exchange.url = url.into();
-            exchange.session_id = headers.get("mcp-session-id").map(|id| id.into());
-            exchange.last_event_id = headers.get("last-event-id").map(|id| id.into());
+            exchange.session_id = headers.get("mcp-session-id").map(Into::into);
+            exchange.last_event_id = headers.get("last-event-id").map(Into::into);
+            exchange.names_version = headers.get("mcp-protocol-version").is_some();
             exchange.posted = event.message.map(posted).unwrap_or_default();
         }
         exchange

@@ -1,6 +1,7 @@
 //! What the HTTP transport shows: exchanges, headers, streams.
 
 mod auth;
+mod endpoints;
 mod event;
 mod exchange;
 mod headers;
@@ -9,13 +10,15 @@ mod requests;
 mod responses;
 mod sessions;
 mod streams;
+mod url;
 
 use mcp_core::{Era, Revision, Side};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use event::{Headers, HttpEvent, Part, Sse};
-pub(crate) use exchange::{Exchange, Posted, PostedKind};
+pub(crate) use exchange::{Exchange, PostedKind};
 
+use self::endpoints::Endpoints;
 use super::{Bounded, Known, Notes};
 use crate::Meta;
 
@@ -38,10 +41,31 @@ pub(crate) enum Delivery {
     Again,
 }
 
+/// A part of the rules about HTTP, with what it remembers for itself.
+trait HttpFamily: Default {
+    /// Judges an observation and takes it in.
+    fn follow(
+        &mut self,
+        event: &HttpEvent<'_>,
+        exchange: &mut Exchange,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    );
+
+    /// The session has ended.
+    fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
+
+    /// A new session begins on the same endpoint.
+    fn restart(&mut self) {
+        *self = Self::default();
+    }
+}
+
 /// What is remembered of the HTTP traffic of a session.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Http {
     exchanges: Bounded<u64, Exchange>,
+    endpoints: Endpoints,
     posts: u64,
     requests: requests::Requests,
     headers: headers::StandardHeaders,
@@ -63,16 +87,29 @@ impl Http {
         self.posts
     }
 
-    /// Whether the request of this exchange names a session.
+    /// Whether the request of this exchange names the session that is being used. An id of another
+    /// one, or of one that has ended, is no reason to take a new session for the old.
     pub(crate) fn names_session(&self, stream: Option<u64>) -> bool {
         let exchange = stream.and_then(|number| self.exchange(number));
-        exchange.is_some_and(|exchange| exchange.session_id.is_some())
+        let id = exchange.and_then(|exchange| exchange.session_id.as_deref());
+        id.is_some_and(|id| self.sessions.is_current(id))
+    }
+
+    /// Whether the request of this exchange belongs to a session that was begun before.
+    pub(crate) fn is_in_session(&self, stream: Option<u64>) -> bool {
+        let exchange = stream.and_then(|number| self.exchange(number));
+        exchange.is_some_and(|exchange| {
+            !exchange.seen || exchange.session_id.is_some() || exchange.names_version
+        })
     }
 
     /// A client's request comes in: makes room for what is to be known about it.
     pub(super) fn open(&mut self, event: &HttpEvent<'_>, capacity: usize) {
-        let exchange = Exchange::open(event);
-        self.posts += u64::from(exchange.is_post());
+        let mut exchange = Exchange::open(event);
+        if let Part::Request { headers, .. } = event.part {
+            exchange.elsewhere = self.endpoints.take_in(&exchange, headers);
+        }
+        self.posts += u64::from(exchange.is_post() && !exchange.elsewhere);
         self.exchanges.insert(event.exchange, exchange, capacity);
     }
 
@@ -105,7 +142,7 @@ impl Http {
         if event.from == Side::Server {
             exchange.note_answers(event.message);
         }
-        self.close_settled(&exchange, event, notes);
+        close_settled(&exchange, event, notes);
         self.exchanges.insert(event.exchange, exchange, known.limits.remembered);
         delivery
     }
@@ -117,29 +154,20 @@ impl Http {
         known: &Known<'_>,
         notes: &mut Notes,
     ) -> Delivery {
+        if exchange.elsewhere {
+            self.auth.follow(event, exchange, known, notes);
+            return Delivery::Fresh;
+        }
+        if matches!(event.part, Part::Request { .. }) {
+            exchange.session.is_of_another = self.sessions.is_of_another(exchange);
+        }
         self.legacy_sse.follow(event, exchange, known, notes);
         self.requests.follow(event, exchange, known, notes);
         self.headers.follow(event, exchange, known, notes);
         self.sessions.follow(event, exchange, known, notes);
         self.responses.follow(event, exchange, known, notes);
         self.auth.follow(event, exchange, known, notes);
-        self.streams.follow(event, exchange, known, notes)
-    }
-
-    /// A refused request needs no other answer, and neither does one that its client has given
-    /// up: since 2026-07-28 closing the stream says that.
-    fn close_settled(&self, exchange: &Exchange, event: &HttpEvent<'_>, notes: &mut Notes) {
-        let settled = match event.part {
-            // A body that answers is matched as any answer.
-            Part::Response { status, .. } => status >= 400 && event.message.is_none(),
-            Part::End => event.from == Side::Client && event.revision.era() == Era::Modern,
-            Part::Request { .. } | Part::Event(_) => false,
-        };
-        if settled {
-            for id in exchange.requests().filter_map(|posted| posted.id.clone()) {
-                notes.close(Side::Client, id);
-            }
-        }
+        self.streams.deliver(event, exchange, known, notes)
     }
 
     pub(super) fn finish(&mut self, known: &Known<'_>, notes: &mut Notes) {
@@ -147,7 +175,7 @@ impl Http {
         self.headers.finish(known, notes);
         self.sessions.finish(known, notes);
         self.responses.finish(known, notes);
-        self.streams.finish(known, notes);
+        self.streams.finish(notes);
         self.legacy_sse.finish(known, notes);
         self.auth.finish(known, notes);
     }
@@ -161,6 +189,22 @@ impl Http {
         self.streams.restart();
         self.legacy_sse.restart();
         self.auth.restart();
+    }
+}
+
+/// A refused request needs no other answer, and neither does one that its client has given
+/// up: since 2026-07-28 closing the stream says that.
+fn close_settled(exchange: &Exchange, event: &HttpEvent<'_>, notes: &mut Notes) {
+    let settled = match event.part {
+        // A body that answers is matched as any answer.
+        Part::Response { status, .. } => status >= 400 && event.message.is_none(),
+        Part::End => event.from == Side::Client && event.revision.era() == Era::Modern,
+        Part::Request { .. } | Part::Event(_) => false,
+    };
+    if settled {
+        for id in exchange.requests().filter_map(|posted| posted.id.clone()) {
+            notes.close(Side::Client, id);
+        }
     }
 }
 

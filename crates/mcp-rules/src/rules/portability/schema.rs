@@ -1,0 +1,134 @@
+//! The schema of a tool's arguments as a whole.
+
+use mcp_json::Node;
+use mcp_schema::Dialect;
+
+use super::{
+    DEEP_NESTING, DIALECT, PROPERTY_NAME, SCHEMA_SIZE, TOP_LEVEL_UNION, node,
+    places::{Place, Spot},
+};
+use crate::{Findings, findings::Fault};
+
+/// Deepest nesting that `OpenAI`'s strict mode, Moonshot and Meta take.
+const DEEPEST: usize = 10;
+/// Most properties and enum values in a schema that Azure `OpenAI` takes in strict mode.
+const MOST_PROPERTIES: usize = 100;
+const MOST_ENUM_VALUES: usize = 500;
+/// Most characters of a parameter's name that Anthropic takes.
+const LONGEST_PROPERTY: usize = 64;
+
+pub(super) fn check(schema: Node<'_>, findings: &mut Findings<'_>) {
+    check_root(schema, findings);
+    let mut size = Size::default();
+    Spot::root(schema).walk(|spot| {
+        size.take(spot);
+        node::check(spot, findings);
+    });
+    size.check(schema, findings);
+}
+
+/// `$schema`, in the schemas of arguments and of results alike.
+pub(super) fn check_dialect(schema: Node<'_>, findings: &mut Findings<'_>) {
+    let Some(stated) = schema.get("$schema") else { return };
+    let dialect = stated.as_str().and_then(|uri| Dialect::from_uri(&uri));
+    if dialect.is_some_and(|dialect| dialect != Dialect::default()) {
+        findings.report(
+            Fault::new(
+                &DIALECT,
+                "clients on version 2 of the TypeScript SDK refuse every dialect but 2020-12",
+            )
+            .at(stated.span())
+            .help(format!("write it in {}, or leave `$schema` out", Dialect::default().uri())),
+        );
+    }
+}
+
+fn check_root(schema: Node<'_>, findings: &mut Findings<'_>) {
+    for (keyword, _) in schema.members() {
+        let found = ["oneOf", "anyOf", "allOf", "enum", "not", "if"]
+            .into_iter()
+            .find(|name| keyword.str_eq(name));
+        if let Some(name) = found {
+            findings.report(
+                Fault::new(
+                    &TOP_LEVEL_UNION,
+                    format!("`{name}` at the top of the schema: {}", who_refuses(name)),
+                )
+                .at(keyword.span())
+                .help("list all parameters in `properties` and check the combination in the tool"),
+            );
+        }
+    }
+    let properties = schema.get("properties");
+    for (name, _) in properties.into_iter().flat_map(Node::members) {
+        let Some(text) = name.str_bytes() else { continue };
+        let usual = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        if text.is_empty() || text.len() > LONGEST_PROPERTY || !text.iter().all(usual) {
+            findings.report(
+                Fault::new(
+                    &PROPERTY_NAME,
+                    "Anthropic refuses this name of a parameter, and every tool beside it",
+                )
+                .at(name.span())
+                .help("use 1 to 64 letters, digits, `_`, `-` and `.` of ASCII"),
+            );
+        }
+    }
+}
+
+fn who_refuses(keyword: &str) -> &'static str {
+    match keyword {
+        "oneOf" | "anyOf" | "allOf" => "Anthropic and OpenAI refuse the tool",
+        "if" => "VS Code takes it out, as Claude and GPT models refuse it",
+        _ => "OpenAI refuses the tool",
+    }
+}
+
+/// How large a schema is.
+#[derive(Debug, Default)]
+struct Size<'a> {
+    properties: usize,
+    enum_values: usize,
+    too_deep: Option<Node<'a>>,
+}
+
+impl<'a> Size<'a> {
+    fn take(&mut self, spot: Spot<'a>) {
+        self.properties += usize::from(spot.place == Place::Property);
+        self.enum_values += spot.schema.get("enum").map_or(0, |values| values.elements().count());
+        if spot.level > DEEPEST && self.too_deep.is_none() {
+            self.too_deep = Some(spot.schema);
+        }
+    }
+
+    fn check(&self, schema: Node<'_>, findings: &mut Findings<'_>) {
+        if let Some(deep) = self.too_deep {
+            findings.report(
+                Fault::new(
+                    &DEEP_NESTING,
+                    format!(
+                        "more than {DEEPEST} levels of nesting; OpenAI's strict mode, Moonshot and Meta take no more, Gemini less"
+                    ),
+                )
+                .at(deep.span())
+                .help("flatten the parameters, or take the inner part as a JSON string"),
+            );
+        }
+        let too_much = [
+            (self.properties, MOST_PROPERTIES, "properties"),
+            (self.enum_values, MOST_ENUM_VALUES, "enum values"),
+        ];
+        for (count, most, what) in too_much {
+            if count > most {
+                findings.report(
+                    Fault::new(
+                        &SCHEMA_SIZE,
+                        format!("{count} {what}; Azure OpenAI takes {most} in strict mode"),
+                    )
+                    .at(schema.span())
+                    .help("split the tool, or describe long lists of values in words"),
+                );
+            }
+        }
+    }
+}

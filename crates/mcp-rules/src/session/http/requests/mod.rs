@@ -1,0 +1,282 @@
+//! What clients ask over HTTP: methods, headers, and what servers should have refused.
+//!
+//! Runs before the other families and tells them, in [`Seen`], whether an exchange is with the MCP
+//! endpoint and whether the server has shown that it speaks a revision without a handshake.
+
+mod accept;
+mod origin;
+mod retry;
+mod version;
+
+use mcp_core::{Era, Revision, Revisions};
+use mcp_json::Node;
+use mcp_jsonrpc::Envelope;
+use serde::{Deserialize, Serialize};
+
+use super::{Exchange, Headers, HttpEvent, HttpFamily, Part, PostedKind, exchange::messages};
+use crate::{
+    Level,
+    findings::Fault,
+    session::{Bounded, Known, Notes, Phase},
+};
+
+const STREAMABLE: Revisions = Revisions::from(Revision::V2025_03_26);
+const WITH_GET: Revisions = Revisions::between(Revision::V2025_03_26, Revision::LATEST_LEGACY);
+const WITH_VERSION: Revisions = Revisions::from(Revision::V2025_06_18);
+const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
+const POLLING: Revisions = Revisions::only(Revision::V2025_11_25);
+
+rules! {
+    NOT_POST: "http-message-not-post", Http, Level::Error, STREAMABLE, "basic/transports#sending-messages-to-the-server";
+    ACCEPT_MISSING: "http-accept-missing", Http, Level::Error, STREAMABLE, "basic/transports#sending-messages-to-the-server";
+    GET_ACCEPT_MISSING: "http-get-accept-missing", Http, Level::Error, WITH_GET, "basic/transports#listening-for-messages-from-the-server";
+    CONTENT_TYPE: "http-request-content-type", Http, Level::Warning, STREAMABLE, "basic/transports#sending-messages-to-the-server";
+    VERSION_MISSING: "protocol-version-header-missing", Http, Level::Error, WITH_VERSION, "basic/transports#protocol-version-header";
+    VERSION_MISMATCH: "protocol-version-header-mismatch", Http, Level::ErrorIn(MODERN), WITH_VERSION, "basic/transports#protocol-version-header";
+    VERSION_NOT_REJECTED: "protocol-version-header-not-rejected", Http, Level::Error, WITH_VERSION, "basic/transports#protocol-version-header";
+    GET_REMOVED: "http-get-removed", Http, Level::Warning, MODERN, "basic/transports/streamable-http#earlier-streamable-http-revisions";
+    LAST_EVENT_ID: "http-last-event-id", Http, Level::Warning, MODERN, "basic/transports/streamable-http#receiving-messages";
+    CANCELLED_POSTED: "http-cancelled-posted", Http, Level::Warning, MODERN, "basic/patterns/cancellation#transport-specific-cancellation";
+    RETRY_IGNORED: "http-retry-ignored", Http, Level::Error, POLLING, "basic/transports#sending-messages-to-the-server";
+    ORIGIN_NOT_REJECTED: "origin-not-rejected", Http, Level::Error, STREAMABLE, "basic/transports#security-warning";
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Requests {
+    /// The paths to which messages are posted.
+    endpoints: Bounded<Box<str>, ()>,
+    server_is_modern: bool,
+    versions: version::Versions,
+    retries: retry::Retries,
+}
+
+/// What is remembered of one exchange.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    pub(crate) place: Place,
+    /// Whether the headers of the request were recorded.
+    pub(crate) headers_known: bool,
+    /// Whether the server has shown by now that it speaks a revision without a handshake: a legacy
+    /// server may answer anything to a request it does not understand.
+    pub(crate) server_is_modern: bool,
+    held: Option<Box<accept::Held>>,
+    version: Option<version::Unsupported>,
+    foreign_origin: Option<Box<str>>,
+    retry: retry::Seen,
+}
+
+/// What an exchange has to do with MCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) enum Place {
+    /// Nothing, as far as anybody can tell: a health check, a metadata document.
+    #[default]
+    Elsewhere,
+    /// It is with the MCP endpoint of Streamable HTTP. Rules about that transport say nothing
+    /// about other places.
+    Endpoint,
+    /// It belongs to the HTTP+SSE transport of 2024-11-05.
+    LegacySse,
+}
+
+impl Seen {
+    pub(crate) fn at_endpoint(&self) -> bool {
+        self.place == Place::Endpoint
+    }
+}
+
+impl HttpFamily for Requests {
+    fn follow(
+        &mut self,
+        event: &HttpEvent<'_>,
+        exchange: &mut Exchange,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        match event.part {
+            Part::Request { headers, .. } => {
+                self.note_endpoint(headers, exchange, known);
+                if exchange.request.at_endpoint() {
+                    self.judge_request(event, headers, exchange, known, notes);
+                }
+            }
+            Part::Response { status, .. } => {
+                self.note_answer(event, exchange, known);
+                if exchange.request.at_endpoint() {
+                    accept::judge_held(status, exchange, notes);
+                    version::judge_answer(status, event, exchange, notes);
+                    origin::judge_answer(status, event, exchange, notes);
+                }
+            }
+            Part::Event(sse) => {
+                if exchange.request.place == Place::LegacySse {
+                    // A client may have tried Streamable HTTP first.
+                    self.endpoints.remove(exchange.path());
+                }
+                self.note_answer(event, exchange, known);
+                exchange.request.retry.note(sse);
+            }
+            Part::End => self.retries.note_end(event, exchange, known.limits.remembered),
+        }
+        exchange.request.server_is_modern = self.server_is_modern;
+    }
+
+    fn restart(&mut self) {
+        self.retries = retry::Retries::default();
+        self.versions.restart();
+    }
+}
+
+impl Requests {
+    /// The endpoint is where messages are posted. Until that has happened, only headers tell.
+    fn note_endpoint(&mut self, headers: Headers<'_>, exchange: &mut Exchange, known: &Known<'_>) {
+        if exchange.request.place == Place::LegacySse {
+            return;
+        }
+        exchange.request.headers_known = headers.are_known();
+        let path = exchange.path();
+        let has_message = !exchange.posted.is_empty();
+        let is_endpoint = if exchange.is_post() && has_message {
+            if !self.endpoints.contains(path) {
+                self.endpoints.insert(path.into(), (), known.limits.remembered);
+            }
+            true
+        } else if self.endpoints.is_empty() {
+            // Clients of 2025-03-26 also send the version when they look for metadata.
+            has_message || names_mcp(headers) && !path.contains("/.well-known/")
+        } else {
+            self.endpoints.contains(path)
+        };
+        if is_endpoint {
+            exchange.request.place = Place::Endpoint;
+        }
+    }
+
+    fn judge_request(
+        &self,
+        event: &HttpEvent<'_>,
+        headers: Headers<'_>,
+        exchange: &mut Exchange,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        if !exchange.is_post() && !exchange.posted.is_empty() {
+            notes.always(not_post(exchange));
+            return;
+        }
+        if !exchange.request.headers_known {
+            return;
+        }
+        if exchange.is_post() || exchange.is_get() {
+            accept::judge(event.settled, headers, exchange, notes);
+        }
+        if exchange.is_post() || exchange.is_get() || exchange.is_delete() {
+            exchange.request.foreign_origin = origin::foreign(headers, known);
+            self.versions.judge(event, headers, exchange, known, notes);
+            self.judge_removed(event, headers, exchange, known, notes);
+        }
+        if exchange.is_get() && event.settled {
+            self.retries.judge(event, exchange, notes);
+        }
+    }
+
+    /// What 2026-07-28 has taken away.
+    fn judge_removed(
+        &self,
+        event: &HttpEvent<'_>,
+        headers: Headers<'_>,
+        exchange: &Exchange,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        if event.revision.era() != Era::Modern || !event.settled {
+            return;
+        }
+        if !exchange.is_post() && !self.is_settled_modern(headers, exchange, known) {
+            return;
+        }
+        if !exchange.is_post() {
+            notes.always(
+                Fault::new(
+                    &GET_REMOVED,
+                    format!("2026-07-28 has no {} on the endpoint", exchange.method),
+                )
+                .help(
+                    "for notifications POST `subscriptions/listen`; there are no sessions to end",
+                ),
+            );
+        }
+        if let Some(id) = &exchange.last_event_id {
+            notes.always(
+                Fault::new(
+                    &LAST_EVENT_ID,
+                    format!("streams of 2026-07-28 cannot be resumed after `{id}`"),
+                )
+                .help("leave `Last-Event-ID` out and send the request again under a new id"),
+            );
+        }
+        let cancels = |kind, name: &str| {
+            kind == PostedKind::Notification && name == "notifications/cancelled"
+        };
+        if exchange.posted.iter().any(|posted| cancels(posted.kind, &posted.name)) {
+            notes.always(
+                Fault::new(&CANCELLED_POSTED, "a cancellation is posted")
+                    .help("close the response stream of the request instead"),
+            );
+        }
+    }
+
+    /// Whether the client of a GET or DELETE must know that the server is a modern one.
+    fn is_settled_modern(
+        &self,
+        headers: Headers<'_>,
+        exchange: &Exchange,
+        known: &Known<'_>,
+    ) -> bool {
+        let version = headers.get("mcp-protocol-version");
+        let speaks_legacy = match version.as_deref().map(str::trim) {
+            Some(version) => version != Revision::V2026_07_28.as_str(),
+            None => exchange.session_id.is_some(),
+        };
+        self.server_is_modern && known.lifecycle.phase() == Phase::Unknown && !speaks_legacy
+    }
+
+    /// Takes in what a server's message tells about the versions it speaks.
+    fn note_answer(&mut self, event: &HttpEvent<'_>, exchange: &Exchange, known: &Known<'_>) {
+        for message in event.message.into_iter().flat_map(messages) {
+            let envelope = Envelope::of(message);
+            if exchange.revision.is_some_and(|revision| revision.era() == Era::Modern) {
+                self.server_is_modern |= is_modern_answer(&envelope);
+            }
+            self.versions.note_answer(&envelope, known);
+        }
+    }
+}
+
+fn names_mcp(headers: Headers<'_>) -> bool {
+    let mut names = ["mcp-session-id", "mcp-protocol-version"].into_iter();
+    names.any(|name| headers.all(name).next().is_some())
+}
+
+/// Whether only a server of 2026-07-28 or later answers like this.
+fn is_modern_answer(envelope: &Envelope<'_>) -> bool {
+    let typed =
+        envelope.result.and_then(|result| result.get("resultType")).is_some_and(Node::is_string);
+    typed || matches!(envelope.error_code(), Some(-32022..=-32020))
+}
+
+/// Whether a POST carries the `initialize` request.
+pub(super) fn initializes(exchange: &Exchange) -> bool {
+    exchange.requests().any(|posted| &*posted.name == "initialize")
+}
+
+/// Whether a status refuses a request for a reason that need not be the one a rule looks for.
+pub(super) fn is_other_refusal(status: u16) -> bool {
+    matches!(status, 300..=399 | 401..=408 | 411..=415 | 429 | 500..)
+}
+
+fn not_post(exchange: &Exchange) -> Fault {
+    let name = exchange.posted.first().map_or("", |posted| &posted.name);
+    let what = if name.is_empty() { "a response".to_owned() } else { format!("`{name}`") };
+    Fault::new(&NOT_POST, format!("{what} is sent with {}", exchange.method))
+        .help("send every message as the body of its own POST")
+}
