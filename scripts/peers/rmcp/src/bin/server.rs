@@ -25,6 +25,12 @@ fn made<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     from_value(value).map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
+/// The same for a result. Its constructors would say that it is complete; the SDK takes that out again for older peers.
+fn result<T: serde::de::DeserializeOwned>(mut value: Value) -> Result<T, ErrorData> {
+    value["resultType"] = json!("complete");
+    made(value)
+}
+
 fn text(text: &str) -> Result<CallToolResponse, ErrorData> {
     Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
 }
@@ -52,7 +58,7 @@ impl ServerHandler for Demo {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let plain = json!({"type": "object"});
-        made(json!({"tools": [
+        result(json!({"tools": [
             {"name": "add", "inputSchema": {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]},
              "outputSchema": {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}},
             {"name": "fail", "inputSchema": plain}, {"name": "slow", "inputSchema": plain}, {"name": "ask", "inputSchema": plain},
@@ -113,7 +119,7 @@ impl ServerHandler for Demo {
                 let answer = context.peer.list_roots().await.map_err(failed)?;
                 text(&answer.roots.len().to_string())
             }
-            "link" => made::<CallToolResult>(json!({"content": [
+            "link" => result::<CallToolResult>(json!({"content": [
                 {"type": "resource_link", "uri": "demo://a", "name": "a"},
                 {"type": "resource", "resource": {"uri": "demo://a", "text": "A"}},
                 {"type": "image", "data": "AAAA", "mimeType": "image/png"},
@@ -133,7 +139,7 @@ impl ServerHandler for Demo {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        made(json!({"prompts": [{"name": "greet", "arguments": [{"name": "who", "required": true}]}]}))
+        result(json!({"prompts": [{"name": "greet", "arguments": [{"name": "who", "required": true}]}]}))
     }
 
     async fn get_prompt(
@@ -144,7 +150,7 @@ impl ServerHandler for Demo {
         if asked.name != "greet" || asked.arguments.is_none() {
             return Err(ErrorData::invalid_params("no such prompt, or no name to greet", None));
         }
-        made::<GetPromptResult>(json!({"messages": [{"role": "user", "content": {"type": "text", "text": "Hello"}}]}))
+        result::<GetPromptResult>(json!({"messages": [{"role": "user", "content": {"type": "text", "text": "Hello"}}]}))
             .map(Into::into)
     }
 
@@ -153,7 +159,7 @@ impl ServerHandler for Demo {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        made(json!({"resources": [{"uri": "demo://a", "name": "a"}, {"uri": "demo://b", "name": "b", "mimeType": "application/octet-stream"}]}))
+        result(json!({"resources": [{"uri": "demo://a", "name": "a"}, {"uri": "demo://b", "name": "b", "mimeType": "application/octet-stream"}]}))
     }
 
     async fn list_resource_templates(
@@ -161,7 +167,7 @@ impl ServerHandler for Demo {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        made(json!({"resourceTemplates": [{"uriTemplate": "demo://x/{id}", "name": "x"}]}))
+        result(json!({"resourceTemplates": [{"uriTemplate": "demo://x/{id}", "name": "x"}]}))
     }
 
     async fn read_resource(
@@ -174,7 +180,7 @@ impl ServerHandler for Demo {
             "demo://b" => json!({"uri": asked.uri, "blob": "AAE="}),
             other => return Err(ErrorData::resource_not_found(format!("no {other}"), None)),
         };
-        made::<ReadResourceResult>(json!({"contents": [contents]})).map(Into::into)
+        result::<ReadResourceResult>(json!({"contents": [contents]})).map(Into::into)
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
@@ -204,7 +210,7 @@ impl ServerHandler for Demo {
         _: CompleteRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        made(json!({"completion": {"values": ["Ann", "Bob"], "total": 2, "hasMore": false}}))
+        result(json!({"completion": {"values": ["Ann", "Bob"], "total": 2, "hasMore": false}}))
     }
 }
 
