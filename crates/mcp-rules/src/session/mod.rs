@@ -274,7 +274,9 @@ impl Session {
                 original: tasks::original(request),
             });
         } else {
-            self.unmatched_results += u64::from(envelope.result.is_some() && id.is_some());
+            let strayed = self.memory.lifecycle.is_from_start();
+            let counts = envelope.result.is_some() && id.is_some() && !strayed;
+            self.unmatched_results += u64::from(counts);
         }
         let Some(asker) = asker else { return context };
         if asker == Side::Server && context.revision.era() == Era::Modern {

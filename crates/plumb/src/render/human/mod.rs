@@ -193,8 +193,14 @@ fn explaining(located: &Located, room: usize) -> Option<(Drawn, usize, String)> 
     // The line number is appended to it.
     let _ = write!(place, ": {}", visible(&located.file));
     let fits = width(&place) + line.to_string().len() + 2 <= room;
-    let place = if fits { place } else { related.reason.to_owned() };
+    let place = if fits { place } else { format!("{}: {}", related.reason, base_name(located)) };
     Some((Drawn::new(excerpt, None, room), line, place))
+}
+
+/// The file without its folders.
+fn base_name(located: &Located) -> String {
+    let name = located.file.rsplit(['/', '\\']).next().unwrap_or_default();
+    visible(name).into_owned()
 }
 
 /// Where to read more.
