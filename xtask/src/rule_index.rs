@@ -37,7 +37,7 @@ fn with_links(listed: &str) -> String {
     for line in listed.lines() {
         match line.strip_prefix("| `").and_then(|rest| rest.split_once('`')) {
             Some((rule, rest)) => {
-                text += &format!("| [`{rule}`](../crates/mcp-rules/docs/{rule}.md){rest}");
+                text.extend(["| [`", rule, "`](../crates/mcp-rules/docs/", rule, ".md)", rest]);
             }
             None => text += line,
         }

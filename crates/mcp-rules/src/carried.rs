@@ -101,6 +101,9 @@ impl Carried<'_> {
                 if session.follow_http(engine, &event, &mut notes) == Delivery::Fresh {
                     followed = self.follow_message(engine, session);
                 }
+                if line.status.is_some_and(|status| status >= 400) {
+                    session.close_refused(engine, line.exchange);
+                }
             }
             None => followed = self.follow_message(engine, session),
         }

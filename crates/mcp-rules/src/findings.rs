@@ -102,7 +102,7 @@ impl<'s> Findings<'s> {
         self.list.push(Finding {
             revision,
             from: fault.from.or(from),
-            at_fault: fault.at_fault.or(fault.from).or(from),
+            at_fault: fault.blamed.or(fault.from).or(from),
             line: fault.line.or(line),
             index: index.filter(|_| !elsewhere),
             method,
@@ -146,7 +146,7 @@ pub(crate) struct Fault {
     message: String,
     help: Option<String>,
     related: Option<Related>,
-    at_fault: Option<Side>,
+    blamed: Option<Side>,
     /// Another line than the one at hand, where the fault is noticed late, and who sent that.
     line: Option<u64>,
     from: Option<Side>,
@@ -164,7 +164,7 @@ impl Fault {
             message: message.into(),
             help: None,
             related: None,
-            at_fault: None,
+            blamed: None,
             line: None,
             from: None,
         }
@@ -206,7 +206,7 @@ impl Fault {
 
     /// For a fault that is not the sender's.
     pub(crate) fn blame(mut self, side: Side) -> Fault {
-        self.at_fault = Some(side);
+        self.blamed = Some(side);
         self
     }
 

@@ -84,10 +84,6 @@ impl<K: Clone + Eq + Hash, V> Bounded<K, V> {
         })
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -181,7 +177,7 @@ mod tests {
             map.insert(key, (), 10);
             map.remove(&key);
         }
-        assert_eq!(map.len(), 1);
+        assert_eq!(map.entries.len(), 1);
         assert!(map.arrival.len() < 40);
         assert!(!map.forgot());
     }

@@ -4,7 +4,10 @@ use mcp_core::{RequestId, Revision, Revisions, Side};
 use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked as AskedParts, Bounded, Event, Known, Moment, Notes, Request, What, ids, tasks};
+use super::{
+    Asked as AskedParts, Bounded, Event, Known, Moment, Notes, Request, What, families::Family,
+    ids, tasks,
+};
 use crate::{Level, findings::Fault};
 
 const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
@@ -25,8 +28,8 @@ pub(crate) struct Cancellation {
     subscriptions: Bounded<RequestId, ()>,
 }
 
-impl Cancellation {
-    pub(super) fn follow(
+impl Family for Cancellation {
+    fn follow(
         &mut self,
         event: &Event<'_>,
         _asked: &mut AskedParts,
@@ -55,16 +58,9 @@ impl Cancellation {
             }
         }
     }
+}
 
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
-
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        *self = Cancellation::default();
-    }
-
+impl Cancellation {
     fn judge(&self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
         let Some(node) = event.params().and_then(|params| params.get("requestId")) else { return };
         let Some(id) = super::request_id(node) else { return };

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Asked as AskedParts, Bounded, Event, Flag, Known, Moment, Notes,
     digest::{digest, digest_of},
+    families::Family,
     stated_schema::{self, StatedSchema},
 };
 use crate::{
@@ -59,8 +60,8 @@ pub(crate) struct Asked {
     has_required: bool,
 }
 
-impl Elicitation {
-    pub(super) fn follow(
+impl Family for Elicitation {
+    fn follow(
         &mut self,
         event: &Event<'_>,
         asked: &mut AskedParts,
@@ -90,7 +91,9 @@ impl Elicitation {
             self.follow_error(event, known, notes);
         }
     }
+}
 
+impl Elicitation {
     /// Remembers an elicitation by its id, which must be its own.
     fn introduce(
         &mut self,
@@ -162,15 +165,6 @@ impl Elicitation {
                     .help("send the `elicitationId` of the request or error that began it"),
             );
         }
-    }
-
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _: &Known<'_>, _: &mut Notes) {}
-
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        *self = Elicitation::default();
     }
 }
 

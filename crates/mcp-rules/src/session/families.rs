@@ -27,6 +27,26 @@ pub(crate) static RULES: [&[&Meta]; 16] = [
     subscriptions::RULES,
 ];
 
+/// A part of the rules, with what it remembers for itself.
+pub(crate) trait Family: Default {
+    /// Judges a message and takes it in. `asked` belongs to a request that is just being made.
+    fn follow(
+        &mut self,
+        event: &Event<'_>,
+        asked: &mut Asked,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    );
+
+    /// The session has ended.
+    fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
+
+    /// A new session begins on the same endpoint.
+    fn restart(&mut self) {
+        *self = Self::default();
+    }
+}
+
 /// What each family remembers for itself.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Families {

@@ -77,6 +77,11 @@ fn judge_stray(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut
     if !known.from_start || requests.may_have_been(asker, id, era) {
         return;
     }
+    // What a legacy server says to a probe of the other era is no fault of its own.
+    let probed = known.http.is_some_and(|http| http.is_refused_probe(event.at.stream));
+    if probed && known.modern_server.is_none() {
+        return;
+    }
     if requests.was_used(asker, id) {
         notes.note(duplicate().at(at));
         return;
@@ -112,6 +117,7 @@ pub(super) fn finish(known: &Known<'_>, notes: &mut Notes) {
         for (_, request) in known.requests.iter_open(asker) {
             let excused = request.cancelled.is_some()
                 || request.name() == "subscriptions/listen"
+                || known.http.is_some_and(|http| http.is_under_way(request.at.stream))
                 || !known.requests.was_overtaken(asker, request);
             if !excused {
                 notes.always(

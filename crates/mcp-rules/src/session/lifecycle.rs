@@ -238,10 +238,10 @@ impl Lifecycle {
                 self.unannounced = None;
                 self.early.clear();
             }
-            (What::Request(_), Side::Client) => {
-                if self.phase == Phase::Answered && event.name != "ping" {
-                    self.unannounced.get_or_insert(event.at);
-                }
+            (What::Request(_), Side::Client)
+                if self.phase == Phase::Answered && event.name != "ping" =>
+            {
+                self.unannounced.get_or_insert(event.at);
             }
             (What::Notification, Side::Client) if event.name == "notifications/initialized" => {
                 self.initialized.get_or_insert(event.at);
@@ -249,15 +249,15 @@ impl Lifecycle {
                     self.phase = Phase::Ready;
                 }
             }
-            (What::Answer(_), Side::Server) if event.name == "initialize" => {
-                if self.phase == Phase::Initializing {
-                    self.phase = match (event.result(), self.before, self.initialized) {
-                        (None, Phase::Unknown, _) => Phase::Failed,
-                        (None, before, _) => before,
-                        (Some(_), _, None) => Phase::Answered,
-                        (Some(_), _, Some(_)) => Phase::Ready,
-                    };
-                }
+            (What::Answer(_), Side::Server)
+                if self.phase == Phase::Initializing && event.name == "initialize" =>
+            {
+                self.phase = match (event.result(), self.before, self.initialized) {
+                    (None, Phase::Unknown, _) => Phase::Failed,
+                    (None, before, _) => before,
+                    (Some(_), _, None) => Phase::Answered,
+                    (Some(_), _, Some(_)) => Phase::Ready,
+                };
             }
             _ => {}
         }

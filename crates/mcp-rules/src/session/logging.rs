@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Asked as AskedParts, Bounded, Event, Known, Moment, Notes, Request, What, cancellation,
+    families::Family,
 };
 use crate::{Level, findings::Fault};
 
@@ -43,8 +44,8 @@ pub(crate) struct Asked {
     level: LogLevel,
 }
 
-impl Logging {
-    pub(super) fn follow(
+impl Family for Logging {
+    fn follow(
         &mut self,
         event: &Event<'_>,
         asked: &mut AskedParts,
@@ -83,16 +84,9 @@ impl Logging {
             }
         }
     }
+}
 
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
-
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        *self = Logging::default();
-    }
-
+impl Logging {
     fn judge(&self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
         let Some(node) = event.params().and_then(|params| params.get("level")) else { return };
         let Some(level) = LogLevel::of(node) else { return };

@@ -64,7 +64,8 @@ impl Memory {
     pub(super) fn restart(&mut self) {
         let versions = std::mem::take(&mut self.versions);
         let modern_server = self.modern_server;
-        *self = Memory { versions, modern_server, ..Memory::default() };
+        let requests = self.requests.of_modern_era();
+        *self = Memory { versions, requests, modern_server, ..Memory::default() };
     }
 
     /// Takes out the request that an answer of `from` is for, and says who made it.

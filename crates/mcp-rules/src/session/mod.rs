@@ -63,7 +63,7 @@ pub(crate) use self::{
     request::{Asked, MethodRef, Name, Request},
     requests::Requests,
 };
-use crate::{Answered, Context, Engine, Layer};
+use crate::{Answered, Context, Engine, Layer, Limits};
 
 /// The member of a modern request's `_meta` that names its revision.
 pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -245,7 +245,7 @@ impl Session {
         self.judge(engine, &event, &mut asked, &mut context);
         let in_session = self.http.as_ref().is_some_and(|http| http.is_in_session(at.stream));
         self.memory.take_in_call(&event, asked, in_session, &engine.settings().limits);
-        self.apply(&mut context.notes);
+        self.apply(&mut context.notes, &engine.settings().limits);
         context.extensible = self.memory.is_extensible();
         context
     }
@@ -274,7 +274,9 @@ impl Session {
                 original: tasks::original(request),
             });
         } else {
-            self.unmatched_results += u64::from(envelope.result.is_some() && id.is_some());
+            let strayed = self.memory.lifecycle.is_from_start();
+            let counts = envelope.result.is_some() && id.is_some() && !strayed;
+            self.unmatched_results += u64::from(counts);
         }
         let Some(asker) = asker else { return context };
         if asker == Side::Server && context.revision.era() == Era::Modern {
@@ -308,7 +310,7 @@ impl Session {
         if let (Some(id), Some(request)) = (id, request) {
             self.memory.requests.keep(asker, id, request, at);
         }
-        self.apply(&mut context.notes);
+        self.apply(&mut context.notes, &engine.settings().limits);
         context
     }
 
@@ -352,9 +354,9 @@ impl Session {
     }
 
     /// Applies what rules have found out about requests.
-    fn apply(&mut self, notes: &mut Notes) {
+    fn apply(&mut self, notes: &mut Notes, limits: &Limits) {
         for (asker, id) in notes.take_closed() {
-            self.memory.requests.take(asker, &id);
+            self.memory.requests.close(asker, &id, limits);
         }
         for (asker, id) in notes.take_repeated() {
             self.memory.requests.repeat(asker, &id);
@@ -374,10 +376,8 @@ impl Session {
         if let Some(http) = &mut self.http {
             http.finish(&known, &mut notes);
         }
-        for (asker, id) in notes.take_closed() {
-            self.memory.requests.take(asker, &id);
-        }
-        ids::finish(&self.memory.known(engine, None), &mut notes);
+        self.apply(&mut notes, &engine.settings().limits);
+        ids::finish(&self.memory.known(engine, self.http.as_deref()), &mut notes);
         notes
     }
 }
@@ -408,6 +408,18 @@ impl Session {
         self.http.get_or_insert_default().open(event, engine.settings().limits.remembered);
     }
 
+    /// The requests of an exchange were refused, in whatever words: no other answer is due.
+    pub(crate) fn close_refused(&mut self, engine: &Engine, number: u64) {
+        let exchange = self.http.as_deref().and_then(|http| http.exchange(number));
+        for posted in exchange.into_iter().flat_map(http::Exchange::requests) {
+            if let Some(id) = &posted.id
+                && self.memory.requests.open(Side::Client, id).is_some()
+            {
+                self.memory.requests.close(Side::Client, id, &engine.settings().limits);
+            }
+        }
+    }
+
     /// Judges what an HTTP line shows beside its message.
     pub(crate) fn follow_http(
         &mut self,
@@ -417,7 +429,7 @@ impl Session {
     ) -> http::Delivery {
         let known = self.memory.known(engine, None);
         let delivery = self.http.get_or_insert_default().follow(event, &known, notes);
-        self.apply(notes);
+        self.apply(notes, &engine.settings().limits);
         delivery
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Asked as AskedParts, Bounded, Event, Known, Moment, Notes,
     digest::{digest, digest_of},
+    families::Family,
 };
 use crate::{Level, findings::Fault};
 
@@ -40,8 +41,8 @@ pub(crate) struct Asked {
     pub(crate) changes: u64,
 }
 
-impl Pagination {
-    pub(super) fn follow(
+impl Family for Pagination {
+    fn follow(
         &mut self,
         event: &Event<'_>,
         asked: &mut AskedParts,
@@ -60,7 +61,9 @@ impl Pagination {
             self.follow_next(event, page, result, known, notes);
         }
     }
+}
 
+impl Pagination {
     fn follow_request(
         &self,
         event: &Event<'_>,
@@ -153,15 +156,6 @@ impl Pagination {
             scopes = scopes.and(earlier.scopes);
         }
         self.issued.insert(key, Issued { at: event.at, scopes }, known.limits.remembered);
-    }
-
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _: &Known<'_>, _: &mut Notes) {}
-
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        *self = Pagination::default();
     }
 }
 

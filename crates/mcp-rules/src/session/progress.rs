@@ -7,7 +7,9 @@ use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Bounded, Event, Known, Moment, Notes, What, cancellation, ids,
+    Asked as AskedParts, Bounded, Event, Known, Moment, Notes, What, cancellation,
+    families::Family,
+    ids,
     tasks::{self, Report},
 };
 use crate::{Level, findings::Fault};
@@ -60,8 +62,8 @@ enum Life {
     Unsure,
 }
 
-impl Progress {
-    pub(super) fn follow(
+impl Family for Progress {
+    fn follow(
         &mut self,
         event: &Event<'_>,
         asked: &mut AskedParts,
@@ -91,16 +93,9 @@ impl Progress {
             }
         }
     }
+}
 
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
-
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        *self = Progress::default();
-    }
-
+impl Progress {
     fn of(&mut self, asker: Side) -> &mut Tokens {
         match asker {
             Side::Client => &mut self.client,

@@ -5,7 +5,7 @@ use mcp_json::Node;
 use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked as AskedParts, Event, Known, Notes, shown::shown};
+use super::{Asked as AskedParts, Event, Known, Notes, families::Family, shown::shown};
 use crate::{Level, findings::Fault, rules::stateless::is_complete};
 
 rules! {
@@ -25,9 +25,8 @@ pub(crate) struct Asked {
     missing: Box<str>,
 }
 
-impl Prompts {
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn follow(
+impl Family for Prompts {
+    fn follow(
         &mut self,
         event: &Event<'_>,
         asked: &mut AskedParts,
@@ -46,15 +45,6 @@ impl Prompts {
             }
             _ => {}
         }
-    }
-
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _: &Known<'_>, _: &mut Notes) {}
-
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        *self = Prompts::default();
     }
 }
 

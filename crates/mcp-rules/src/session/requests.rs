@@ -124,6 +124,28 @@ impl Requests {
         }
     }
 
+    /// Closes a request whose answer is not waited for any more; one that comes all the same is
+    /// nobody's fault.
+    pub(super) fn close(&mut self, side: Side, id: &RequestId, limits: &Limits) {
+        let asker = self.of_mut(side);
+        asker.open.remove(id);
+        asker.void.insert(id, limits.remembered);
+    }
+
+    /// What is left of the requests when a new legacy session begins: those of the other era.
+    pub(super) fn of_modern_era(&self) -> Requests {
+        let mut left = Requests::default();
+        for side in Side::BOTH {
+            let asker = left.of_mut(side);
+            for (id, request) in self.iter_open(side) {
+                if request.revision.era() == Era::Modern {
+                    asker.open.insert(id.clone(), request.clone(), usize::MAX);
+                }
+            }
+        }
+        left
+    }
+
     pub(super) fn note_void(&mut self, asker: Side, id: &RequestId, limits: &Limits) {
         self.of_mut(asker).void.insert(id, limits.remembered);
     }

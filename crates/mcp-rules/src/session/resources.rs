@@ -4,7 +4,7 @@ use mcp_core::{Revisions, Side};
 use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked as AskedParts, Bounded, Event, Flag, Known, Moment, Notes};
+use super::{Asked as AskedParts, Bounded, Event, Flag, Known, Moment, Notes, families::Family};
 use crate::{Level, findings::Fault};
 
 rules! {
@@ -42,8 +42,8 @@ pub(crate) struct Asked {
     requests: u64,
 }
 
-impl Resources {
-    pub(super) fn follow(
+impl Family for Resources {
+    fn follow(
         &mut self,
         event: &Event<'_>,
         asked: &mut AskedParts,
@@ -71,7 +71,9 @@ impl Resources {
             _ => {}
         }
     }
+}
 
+impl Resources {
     fn follow_request(
         &mut self,
         event: &Event<'_>,
@@ -161,15 +163,6 @@ impl Resources {
             && known
                 .capabilities(Side::Server, event)
                 .is_some_and(|declared| declared.has(Flag::ResourcesSubscribe))
-    }
-
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _: &Known<'_>, _: &mut Notes) {}
-
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        *self = Resources::default();
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Asked as AskedParts, Event, Flag, Known, Moment, Notes,
+    families::Family,
     shown::shown,
     stated_schema::{self, StatedSchema},
 };
@@ -61,9 +62,8 @@ struct Offered {
     input: Option<StatedSchema>,
 }
 
-impl Sampling {
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn follow(
+impl Family for Sampling {
+    fn follow(
         &mut self,
         event: &Event<'_>,
         asked: &mut AskedParts,
@@ -82,15 +82,6 @@ impl Sampling {
             }
             _ => {}
         }
-    }
-
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _: &Known<'_>, _: &mut Notes) {}
-
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        *self = Sampling::default();
     }
 }
 

@@ -38,10 +38,11 @@ impl Versions {
         }
         match (self.negotiated, self.requested, self.modern) {
             (Some(Negotiated::Published(negotiated)), _, _) => (negotiated, true),
-            (Some(Negotiated::Foreign), _, _) => (Revision::LATEST_LEGACY, false),
             (None, Some(requested), _) => (requested, false),
             (None, None, Some(modern)) => (modern, true),
-            (None, None, None) => (Revision::LATEST_LEGACY, false),
+            (Some(Negotiated::Foreign), _, _) | (None, None, None) => {
+                (Revision::LATEST_LEGACY, false)
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{observe::observe, traces::settings_for};
 fn finding(rule: &str, trace: &str) -> Finding {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/http");
     let path = root.join(rule).join(trace).with_extension("jsonl");
-    let text = fs::read(&path).unwrap();
+    let text = fs::read(&path).expect("a readable trace");
     let mut found = observe(&text, settings_for(&path), Origin::default());
     found.retain(|finding| finding.rule.name == rule);
     found.pop().expect("the rule fires")

@@ -8,7 +8,7 @@ use mcp_rules::{Finding, SchemaFault, Severity};
 use serde_json::Value;
 
 use super::Baseline;
-use crate::{failure, style::Palette};
+use crate::{failure, style::Palette, text::visible};
 
 /// A directory with two traces, to make baselines for.
 struct Place(tempfile::TempDir);
@@ -196,6 +196,49 @@ fn what_is_no_baseline_is_refused() {
     place.check_refused(&row(":1}", ":\"1\"}"), "invalid type");
     place.check_refused(&row("\"rule\"", "\"rules\""), "unknown field `rules`");
     place.check_refused(&"[".repeat(100_000), "invalid type");
+}
+
+#[test]
+fn what_is_not_even_text_is_refused() {
+    let place = Place::new();
+    let path = place.path("binary.json");
+    fs::write(&path, b"\x7fELF\x00\xff\n").unwrap();
+    let error = Baseline::load(&path).unwrap_err();
+    assert!(error.to_string().contains("cannot be used"), "{error}");
+    fs::File::create(&path).unwrap().set_len(64 * 1024 * 1024 + 1).unwrap();
+    let error = anyhow::Error::from(Baseline::load(&path).unwrap_err());
+    let said = failure::describe(&error, &Palette::plain());
+    assert!(said.contains("it is larger than 67,108,864 bytes"), "{said}");
+}
+
+#[test]
+fn more_than_anybody_will_look_through_is_not_written() {
+    let place = Place::new();
+    let path = place.path("baseline.json");
+    let mut recorded = Baseline::recording(&path).unwrap();
+    recorded.enter(Some(&place.path("traces/a.jsonl")));
+    let mut finding = three()[2].clone();
+    for number in 0..=super::MOST {
+        finding.message =
+            (0..17).map(|bit| if number >> bit & 1 == 0 { 'a' } else { 'b' }).collect();
+        recorded.knows(&finding);
+    }
+    let error = recorded.write().unwrap_err().to_string();
+    assert!(error.contains("more than 100,000 different findings"), "{error}");
+    assert!(!path.exists());
+}
+
+#[test]
+fn names_that_would_move_the_cursor_do_not() {
+    let place = Place::new();
+    let text = r#"{"plumbBaseline":1,"findings":[
+{"file":"gone\u001b[2J","rule":"x\ny","fingerprint":"0123456789abcdef","count":1}
+]}"#;
+    fs::write(place.path("odd.json"), text).unwrap();
+    let known = Baseline::load(&place.path("odd.json")).unwrap();
+    let stale = known.stale();
+    assert_eq!(stale.len(), 1);
+    assert_eq!(visible(&stale[0].to_string()), "gone␛[2J: x␊y, 0 of 1");
 }
 
 #[test]

@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn of_a_long_line_the_beginning_is_read() {
         let folder = tempfile::tempdir().unwrap();
-        let mut lines = lines(&folder, &[b'x'; LINE + 7]);
+        let mut lines = lines(&folder, &vec![b'x'; LINE + 7]);
         lines.mark(1, 0);
         assert_eq!(lines.read(1).unwrap().len(), LINE);
     }
@@ -144,8 +144,8 @@ mod tests {
     fn memory_does_not_grow_with_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let count = 5 * MARKS as u64 + 3;
-        let text: String = (1..=count).map(|line| format!("{line:07}\n")).collect();
-        let mut lines = lines(&folder, text.as_bytes());
+        let text: Vec<String> = (1..=count).map(|line| format!("{line:07}")).collect();
+        let mut lines = lines(&folder, text.join("\n").as_bytes());
         for line in 1..=count {
             lines.mark(line, (line - 1) * 8);
         }

@@ -11,6 +11,7 @@ const MAX_POSTED: usize = 1000;
 
 /// A request and what came back, as far as seen.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, none of them a state")]
 pub(crate) struct Exchange {
     pub(crate) number: u64,
     pub(crate) at: Moment,
@@ -69,8 +70,8 @@ impl Exchange {
             exchange.seen = true;
             exchange.method = method.into();
             exchange.url = url.into();
-            exchange.session_id = headers.get("mcp-session-id").map(|id| id.into());
-            exchange.last_event_id = headers.get("last-event-id").map(|id| id.into());
+            exchange.session_id = headers.get("mcp-session-id").map(Into::into);
+            exchange.last_event_id = headers.get("last-event-id").map(Into::into);
             exchange.names_version = headers.get("mcp-protocol-version").is_some();
             exchange.posted = event.message.map(posted).unwrap_or_default();
         }

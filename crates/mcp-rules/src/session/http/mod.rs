@@ -16,7 +16,7 @@ use mcp_core::{Era, Revision, Side};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use event::{Headers, HttpEvent, Part, Sse};
-pub(crate) use exchange::{Exchange, Posted, PostedKind};
+pub(crate) use exchange::{Exchange, PostedKind};
 
 use self::endpoints::Endpoints;
 use super::{Bounded, Known, Notes};
@@ -39,6 +39,26 @@ pub(crate) enum Delivery {
     Fresh,
     /// It was delivered before: it counts once.
     Again,
+}
+
+/// A part of the rules about HTTP, with what it remembers for itself.
+trait HttpFamily: Default {
+    /// Judges an observation and takes it in.
+    fn follow(
+        &mut self,
+        event: &HttpEvent<'_>,
+        exchange: &mut Exchange,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    );
+
+    /// The session has ended.
+    fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
+
+    /// A new session begins on the same endpoint.
+    fn restart(&mut self) {
+        *self = Self::default();
+    }
 }
 
 /// What is remembered of the HTTP traffic of a session.
@@ -83,6 +103,21 @@ impl Http {
         })
     }
 
+    /// Whether a response of this exchange may still come.
+    pub(crate) fn is_under_way(&self, stream: Option<u64>) -> bool {
+        let exchange = stream.and_then(|number| self.exchange(number));
+        exchange.is_some_and(|exchange| exchange.is_sse && !exchange.ended)
+    }
+
+    /// Whether the exchange is a request of the modern era that was refused.
+    pub(crate) fn is_refused_probe(&self, stream: Option<u64>) -> bool {
+        let exchange = stream.and_then(|number| self.exchange(number));
+        exchange.is_some_and(|exchange| {
+            exchange.revision.is_some_and(|revision| revision.era() == Era::Modern)
+                && exchange.status.is_some_and(|status| status >= 400)
+        })
+    }
+
     /// A client's request comes in: makes room for what is to be known about it.
     pub(super) fn open(&mut self, event: &HttpEvent<'_>, capacity: usize) {
         let mut exchange = Exchange::open(event);
@@ -122,7 +157,7 @@ impl Http {
         if event.from == Side::Server {
             exchange.note_answers(event.message);
         }
-        self.close_settled(&exchange, event, notes);
+        close_given_up(&exchange, event, notes);
         self.exchanges.insert(event.exchange, exchange, known.limits.remembered);
         delivery
     }
@@ -147,23 +182,7 @@ impl Http {
         self.sessions.follow(event, exchange, known, notes);
         self.responses.follow(event, exchange, known, notes);
         self.auth.follow(event, exchange, known, notes);
-        self.streams.follow(event, exchange, known, notes)
-    }
-
-    /// A refused request needs no other answer, and neither does one that its client has given
-    /// up: since 2026-07-28 closing the stream says that.
-    fn close_settled(&self, exchange: &Exchange, event: &HttpEvent<'_>, notes: &mut Notes) {
-        let settled = match event.part {
-            // A body that answers is matched as any answer.
-            Part::Response { status, .. } => status >= 400 && event.message.is_none(),
-            Part::End => event.from == Side::Client && event.revision.era() == Era::Modern,
-            Part::Request { .. } | Part::Event(_) => false,
-        };
-        if settled {
-            for id in exchange.requests().filter_map(|posted| posted.id.clone()) {
-                notes.close(Side::Client, id);
-            }
-        }
+        self.streams.deliver(event, exchange, known, notes)
     }
 
     pub(super) fn finish(&mut self, known: &Known<'_>, notes: &mut Notes) {
@@ -171,7 +190,7 @@ impl Http {
         self.headers.finish(known, notes);
         self.sessions.finish(known, notes);
         self.responses.finish(known, notes);
-        self.streams.finish(known, notes);
+        self.streams.finish(notes);
         self.legacy_sse.finish(known, notes);
         self.auth.finish(known, notes);
     }
@@ -185,6 +204,17 @@ impl Http {
         self.streams.restart();
         self.legacy_sse.restart();
         self.auth.restart();
+    }
+}
+
+/// A request that its client has given up needs no answer: since 2026-07-28 closing the stream says
+/// that.
+fn close_given_up(exchange: &Exchange, event: &HttpEvent<'_>, notes: &mut Notes) {
+    let modern = event.revision.era() == Era::Modern;
+    if matches!(event.part, Part::End) && event.from == Side::Client && modern {
+        for id in exchange.requests().filter_map(|posted| posted.id.clone()) {
+            notes.close(Side::Client, id);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Exchange, Headers, HttpEvent, Part,
+    Exchange, Headers, HttpEvent, HttpFamily, Part,
     exchange::messages,
     requests::{initializes, is_other_refusal},
 };
@@ -73,19 +73,8 @@ pub(crate) struct Seen {
     minted: Option<(Box<str>, Moment)>,
 }
 
-impl Sessions {
-    /// Whether this is the id of the session that is being used.
-    pub(super) fn is_current(&self, id: &str) -> bool {
-        self.current.as_deref() == Some(id.trim()) && self.ended(id.trim()).is_none()
-    }
-
-    /// Whether a request names an earlier session.
-    pub(super) fn is_of_another(&self, exchange: &Exchange) -> bool {
-        let id = exchange.session_id.as_deref().map(str::trim);
-        id.is_some_and(|id| self.current.as_deref() != Some(id) && self.assigned_at(id).is_some())
-    }
-
-    pub(super) fn follow(
+impl HttpFamily for Sessions {
+    fn follow(
         &mut self,
         event: &HttpEvent<'_>,
         exchange: &mut Exchange,
@@ -117,6 +106,23 @@ impl Sessions {
             }
             Part::Request { .. } | Part::End => {}
         }
+    }
+
+    fn restart(&mut self) {
+        self.current = None;
+    }
+}
+
+impl Sessions {
+    /// Whether this is the id of the session that is being used.
+    pub(super) fn is_current(&self, id: &str) -> bool {
+        self.current.as_deref() == Some(id.trim()) && self.ended(id.trim()).is_none()
+    }
+
+    /// Whether a request names an earlier session.
+    pub(super) fn is_of_another(&self, exchange: &Exchange) -> bool {
+        let id = exchange.session_id.as_deref().map(str::trim);
+        id.is_some_and(|id| self.current.as_deref() != Some(id) && self.assigned_at(id).is_some())
     }
 
     fn judge_request(&self, exchange: &mut Exchange, notes: &mut Notes) {
@@ -302,15 +308,6 @@ impl Sessions {
 
     fn assigned(&self, id: &str) -> Option<u64> {
         self.assigned_at(id)?.line
-    }
-
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
-
-    /// A new session begins on the same endpoint. Ids of earlier ones keep their meaning.
-    pub(super) fn restart(&mut self) {
-        self.current = None;
     }
 }
 

@@ -90,7 +90,7 @@ pub(super) fn form_values<'a>(form: &'a str, name: &str) -> impl Iterator<Item =
 
 /// Takes percent signs and plus signs back to what they stand for. What is not encoded properly
 /// stays as it is.
-fn decode(text: &str) -> Cow<'_, str> {
+pub(super) fn decode(text: &str) -> Cow<'_, str> {
     if !text.contains(['%', '+']) {
         return Cow::Borrowed(text);
     }

@@ -15,7 +15,9 @@ use self::{
     pending::{Pending, Target},
     retry::Retry,
 };
-use super::{Asked as AskedParts, Bounded, Capabilities, Event, Flag, Known, Notes, What};
+use super::{
+    Asked as AskedParts, Bounded, Capabilities, Event, Flag, Known, Notes, What, families::Family,
+};
 use crate::{Level, findings::Fault};
 
 const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
@@ -57,8 +59,8 @@ pub(crate) struct Asked {
     target: Target,
 }
 
-impl Inputs {
-    pub(super) fn follow(
+impl Family for Inputs {
+    fn follow(
         &mut self,
         event: &Event<'_>,
         asked: &mut AskedParts,
@@ -81,15 +83,12 @@ impl Inputs {
         }
     }
 
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
-
-    /// A new session begins on the same endpoint. That is a legacy one; retries know no sessions.
-    pub(super) fn restart(&mut self) {
+    fn restart(&mut self) {
         self.interrupted = true;
     }
+}
 
+impl Inputs {
     fn follow_answer(&mut self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
         let (What::Answer(answer), Some(result)) = (event.what, event.result()) else { return };
         let (Some(id), Some(request)) = (answer.id, answer.request) else { return };

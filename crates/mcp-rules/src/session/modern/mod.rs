@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use self::{deprecated::Deprecated, negotiation::Negotiations};
 use super::{
-    Asked as AskedParts, Capabilities, Event, Known, META_CAPABILITIES, META_VERSION, Moment, Notes,
+    Asked as AskedParts, Capabilities, Event, Known, META_CAPABILITIES, META_VERSION, Moment,
+    Notes, families::Family,
 };
 use crate::{Level, findings::Fault};
 
@@ -45,8 +46,8 @@ pub(crate) struct Asked {
     lacks_metadata: bool,
 }
 
-impl Modern {
-    pub(super) fn follow(
+impl Family for Modern {
+    fn follow(
         &mut self,
         event: &Event<'_>,
         asked: &mut AskedParts,
@@ -64,14 +65,7 @@ impl Modern {
         self.deprecated.follow(event, known, notes);
     }
 
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
-
-    /// A new session begins on the same endpoint. That is a legacy one; what is remembered here
-    /// belongs to the server.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn restart(&mut self) {}
+    fn restart(&mut self) {}
 }
 
 impl Asked {

@@ -7,7 +7,9 @@ use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
 use self::filter::{Filter, Kind};
-use super::{Asked as AskedParts, Bounded, Event, Known, Moment, Notes, What, request_id};
+use super::{
+    Asked as AskedParts, Bounded, Event, Known, Moment, Notes, What, families::Family, request_id,
+};
 use crate::{Level, findings::Fault};
 
 const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
@@ -62,8 +64,8 @@ struct Cancelling {
     later: Option<RequestId>,
 }
 
-impl Subscriptions {
-    pub(super) fn follow(
+impl Family for Subscriptions {
+    fn follow(
         &mut self,
         event: &Event<'_>,
         _asked: &mut AskedParts,
@@ -86,15 +88,12 @@ impl Subscriptions {
         }
     }
 
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
-
-    /// A new session begins on the same endpoint. That is a legacy one; subscriptions go on.
-    pub(super) fn restart(&mut self) {
+    fn restart(&mut self) {
         self.interrupted = true;
     }
+}
 
+impl Subscriptions {
     fn follow_request(&mut self, id: &RequestId, event: &Event<'_>, known: &Known<'_>) {
         for cancelling in &mut self.cancelling {
             cancelling.later.get_or_insert_with(|| id.clone());

@@ -19,7 +19,9 @@ pub(super) use self::{
     report::{Report, created, reports},
     status::Status,
 };
-use super::{Asked as AskedParts, Bounded, Event, Known, MethodRef, Notes, Request, What};
+use super::{
+    Asked as AskedParts, Bounded, Event, Known, MethodRef, Notes, Request, What, families::Family,
+};
 use crate::Level;
 
 const ONLY: Revisions = Revisions::only(Revision::V2025_11_25);
@@ -84,8 +86,8 @@ fn operation(request: &Request) -> Option<&Subject> {
     }
 }
 
-impl Tasks {
-    pub(super) fn follow(
+impl Family for Tasks {
+    fn follow(
         &mut self,
         event: &Event<'_>,
         asked: &mut AskedParts,
@@ -115,13 +117,7 @@ impl Tasks {
         }
     }
 
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
-
-    /// A new session begins on the same endpoint. Tasks may outlive the old one, so their ids stay
-    /// known, but nothing that is said about them now contradicts what was said then.
-    pub(super) fn restart(&mut self) {
+    fn restart(&mut self) {
         for tasks in [&mut self.client, &mut self.server] {
             let ids: Vec<_> = tasks.iter().map(|(id, _)| id.clone()).collect();
             for id in ids {
@@ -131,7 +127,9 @@ impl Tasks {
             }
         }
     }
+}
 
+impl Tasks {
     fn of(&self, owner: Side) -> &Bounded<Box<str>, Task> {
         match owner {
             Side::Client => &self.client,

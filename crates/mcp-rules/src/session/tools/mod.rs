@@ -7,7 +7,10 @@ use mcp_json::Node;
 use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked as AskedParts, Event, Known, Notes, shown::shown, stated_schema::StatedSchema};
+use super::{
+    Asked as AskedParts, Event, Known, Notes, families::Family, shown::shown,
+    stated_schema::StatedSchema,
+};
 use crate::{
     Level,
     findings::Fault,
@@ -45,8 +48,8 @@ pub(crate) struct Asked {
     is_invalid: bool,
 }
 
-impl Tools {
-    pub(super) fn follow(
+impl Family for Tools {
+    fn follow(
         &mut self,
         event: &Event<'_>,
         asked: &mut AskedParts,
@@ -63,15 +66,6 @@ impl Tools {
             "tools/list" if event.is_answer() => self.order.follow(event, known, notes),
             _ => {}
         }
-    }
-
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _: &Known<'_>, _: &mut Notes) {}
-
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        *self = Tools::default();
     }
 }
 

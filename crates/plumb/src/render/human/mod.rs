@@ -160,7 +160,7 @@ impl Look {
         if let Some(drawn) = &drawn {
             group = group.element(drawn.snippet(line_number(finding.line)));
         }
-        let explaining = self.explaining(located, room);
+        let explaining = explaining(located, room);
         if let Some((drawn, line, place)) = &explaining {
             group = group.element(drawn.snippet(*line).path(place.as_str()));
         }
@@ -172,29 +172,35 @@ impl Look {
         renderer.render(&[group])
     }
 
-    /// The line that explains the finding, its number, and what is said above it.
-    fn explaining(&self, located: &Located, room: usize) -> Option<(Drawn, usize, String)> {
-        let related = located.finding.related.as_ref()?;
-        let excerpt = located.related.as_ref()?;
-        let line = line_number(Some(related.line));
-        let mut place = related.reason.to_owned();
-        let title = text::without_middle(&excerpt.title, TITLE);
-        if !title.is_empty() {
-            let _ = write!(place, " ({})", visible(&title));
-        }
-        // The line number is appended to it.
-        let _ = write!(place, ": {}", visible(&located.file));
-        let fits = width(&place) + line.to_string().len() + 2 <= room;
-        let place = if fits { place } else { related.reason.to_owned() };
-        Some((Drawn::new(excerpt, None, room), line, place))
-    }
-
     fn severity(&self, severity: Severity) -> Style {
         match severity {
             Severity::Error => self.palette.error,
             Severity::Warning => self.palette.warning,
         }
     }
+}
+
+/// The line that explains the finding, its number, and what is said above it.
+fn explaining(located: &Located, room: usize) -> Option<(Drawn, usize, String)> {
+    let related = located.finding.related.as_ref()?;
+    let excerpt = located.related.as_ref()?;
+    let line = line_number(Some(related.line));
+    let mut place = related.reason.to_owned();
+    let title = text::without_middle(&excerpt.title, TITLE);
+    if !title.is_empty() {
+        let _ = write!(place, " ({})", visible(&title));
+    }
+    // The line number is appended to it.
+    let _ = write!(place, ": {}", visible(&located.file));
+    let fits = width(&place) + line.to_string().len() + 2 <= room;
+    let place = if fits { place } else { format!("{}: {}", related.reason, base_name(located)) };
+    Some((Drawn::new(excerpt, None, room), line, place))
+}
+
+/// The file without its folders.
+fn base_name(located: &Located) -> String {
+    let name = located.file.rsplit(['/', '\\']).next().unwrap_or_default();
+    visible(name).into_owned()
 }
 
 /// Where to read more.

@@ -12,7 +12,7 @@ use mcp_core::{Revision, Revisions};
 use serde::{Deserialize, Serialize};
 
 use self::servers::Servers;
-use super::{Exchange, HttpEvent, Part};
+use super::{Exchange, HttpEvent, HttpFamily, Part};
 use crate::{
     Level,
     session::{Bounded, Known, Moment, Notes},
@@ -85,8 +85,8 @@ enum Role {
     Authorization,
 }
 
-impl Auth {
-    pub(super) fn follow(
+impl HttpFamily for Auth {
+    fn follow(
         &mut self,
         event: &HttpEvent<'_>,
         exchange: &mut Exchange,
@@ -108,12 +108,7 @@ impl Auth {
         }
     }
 
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "families have the same shape")]
-    pub(super) fn finish(&mut self, _: &Known<'_>, _: &mut Notes) {}
-
-    /// A new session begins on the same endpoint. Who authorizes for it is known as before.
-    pub(super) fn restart(&mut self) {
+    fn restart(&mut self) {
         self.accepted.clear();
     }
 }

@@ -11,7 +11,7 @@ use mcp_jsonrpc::{Envelope, MessageKind};
 use serde::{Deserialize, Serialize};
 
 use self::value::Value;
-use super::{Exchange, Headers, HttpEvent, Part, requests::initializes};
+use super::{Exchange, Headers, HttpEvent, HttpFamily, Part, requests::initializes};
 use crate::{
     Level,
     findings::Fault,
@@ -56,9 +56,8 @@ enum Reply {
     Code(i64),
 }
 
-impl StandardHeaders {
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn follow(
+impl HttpFamily for StandardHeaders {
+    fn follow(
         &mut self,
         event: &HttpEvent<'_>,
         exchange: &mut Exchange,
@@ -87,15 +86,6 @@ impl StandardHeaders {
             Part::Event(_) => judge_accepted(event.at, exchange, notes),
             Part::Request { .. } | Part::Response { .. } | Part::End => {}
         }
-    }
-
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
-
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        *self = StandardHeaders::default();
     }
 }
 

@@ -12,7 +12,7 @@ use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
 use self::target::Target;
-use super::{Exchange, Headers, HttpEvent, Part, Sse, requests::Place};
+use super::{Exchange, Headers, HttpEvent, HttpFamily, Part, Sse, requests::Place};
 use crate::{
     Level,
     findings::Fault,
@@ -44,8 +44,8 @@ pub(crate) struct Seen {
     other_first: Option<Moment>,
 }
 
-impl LegacySse {
-    pub(super) fn follow(
+impl HttpFamily for LegacySse {
+    fn follow(
         &mut self,
         event: &HttpEvent<'_>,
         exchange: &mut Exchange,
@@ -70,6 +70,10 @@ impl LegacySse {
         }
     }
 
+    fn restart(&mut self) {}
+}
+
+impl LegacySse {
     fn judge_post(
         &self,
         url: &str,
@@ -122,14 +126,6 @@ impl LegacySse {
             exchange.legacy_sse.other_first.get_or_insert(event.at);
         }
     }
-
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
-
-    /// A new session begins: its stream was opened before, so nothing is forgotten.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn restart(&mut self) {}
 }
 
 fn judge_event(

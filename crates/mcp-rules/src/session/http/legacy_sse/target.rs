@@ -2,6 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::super::url::{self, Url};
 use crate::format::web_origin::WebOrigin;
 
 /// Where a request goes: path and query, and the server if the recording names it.
@@ -9,20 +10,17 @@ use crate::format::web_origin::WebOrigin;
 pub(super) struct Target {
     origin: Option<Box<str>>,
     path: Box<str>,
-    query: Option<Box<str>>,
+    /// Empty if there is none.
+    query: Box<str>,
 }
 
 impl Target {
     /// Reads a URL, or the path of one.
     pub(super) fn read(url: &str) -> Target {
-        let url = url.split('#').next().unwrap_or_default();
-        let (origin, rest) = split_origin(url);
-        let (path, query) = match rest.split_once('?') {
-            Some((path, query)) => (path, Some(query)),
-            None => (rest, None),
-        };
-        let path = if path.is_empty() && origin.is_some() { "/" } else { path };
-        Target { origin: origin.map(Into::into), path: path.into(), query: query.map(Into::into) }
+        let url = Url::parse(url);
+        let origin = url.origin();
+        let path = if url.path.is_empty() && origin.is_some() { "/" } else { url.path };
+        Target { origin: origin.map(Into::into), path: path.into(), query: url.query.into() }
     }
 
     /// What `reference` means on a page at this address (RFC 3986 §5.2).
@@ -34,7 +32,9 @@ impl Target {
         target.origin.clone_from(&self.origin);
         if target.path.is_empty() {
             target.path.clone_from(&self.path);
-            target.query = target.query.or_else(|| self.query.clone());
+            if target.query.is_empty() {
+                target.query.clone_from(&self.query);
+            }
         } else if !target.path.starts_with('/') {
             let folder = self.path.rfind('/').map_or("/", |slash| &self.path[..=slash]);
             target.path = without_dots(&format!("{folder}{}", target.path)).into();
@@ -48,33 +48,18 @@ impl Target {
             (Some(one), Some(two)) => one == two || WebOrigin::parse(one) == WebOrigin::parse(two),
             _ => true,
         };
-        let decoded = |text: &Option<Box<str>>| text.as_deref().map(percent_decoded);
+        // Libraries differ in what they escape.
         same_origin
-            && percent_decoded(&self.path) == percent_decoded(&other.path)
-            && decoded(&self.query) == decoded(&other.query)
+            && url::decode(&self.path) == url::decode(&other.path)
+            && url::decode(&self.query) == url::decode(&other.query)
     }
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.origin.as_deref().unwrap_or_default(), self.path)?;
-        match &self.query {
-            Some(query) => write!(f, "?{query}"),
-            None => Ok(()),
-        }
+        if self.query.is_empty() { Ok(()) } else { write!(f, "?{}", self.query) }
     }
-}
-
-/// `scheme://host:port` and the rest; nothing and everything if the text begins with a path.
-fn split_origin(url: &str) -> (Option<&str>, &str) {
-    let scheme = url.find("://").filter(|end| {
-        let mut bytes = url[..*end].bytes();
-        bytes.all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
-    });
-    let Some(scheme) = scheme else { return (None, url) };
-    let authority = scheme + "://".len();
-    let end = url[authority..].find(['/', '?']).map_or(url.len(), |end| authority + end);
-    (Some(&url[..end]), &url[end..])
 }
 
 fn without_dots(path: &str) -> String {
@@ -94,27 +79,6 @@ fn without_dots(path: &str) -> String {
         }
     }
     format!("/{}", kept.join("/"))
-}
-
-/// Libraries differ in what they escape.
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let hex = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        match tail {
-            [high, low, after @ ..] if *first == b'%' => match (hex(*high), hex(*low)) {
-                (Some(high), Some(low)) => {
-                    decoded.push(high << 4 | low);
-                    rest = after;
-                }
-                _ => decoded.push(*first),
-            },
-            _ => decoded.push(*first),
-        }
-    }
-    decoded
 }
 
 #[cfg(test)]

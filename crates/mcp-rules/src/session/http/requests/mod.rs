@@ -13,7 +13,7 @@ use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
-use super::{Exchange, Headers, HttpEvent, Part, PostedKind, exchange::messages};
+use super::{Exchange, Headers, HttpEvent, HttpFamily, Part, PostedKind, exchange::messages};
 use crate::{
     Level,
     findings::Fault,
@@ -84,8 +84,8 @@ impl Seen {
     }
 }
 
-impl Requests {
-    pub(super) fn follow(
+impl HttpFamily for Requests {
+    fn follow(
         &mut self,
         event: &HttpEvent<'_>,
         exchange: &mut Exchange,
@@ -120,6 +120,13 @@ impl Requests {
         exchange.request.server_is_modern = self.server_is_modern;
     }
 
+    fn restart(&mut self) {
+        self.retries = retry::Retries::default();
+        self.versions.restart();
+    }
+}
+
+impl Requests {
     /// The endpoint is where messages are posted. Until that has happened, only headers tell.
     fn note_endpoint(&mut self, headers: Headers<'_>, exchange: &mut Exchange, known: &Known<'_>) {
         if exchange.request.place == Place::LegacySse {
@@ -242,16 +249,6 @@ impl Requests {
             }
             self.versions.note_answer(&envelope, known);
         }
-    }
-
-    /// The session has ended.
-    #[expect(clippy::unused_self, reason = "every family has it")]
-    pub(super) fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
-
-    /// A new session begins on the same endpoint, with the same server.
-    pub(super) fn restart(&mut self) {
-        self.retries = retry::Retries::default();
-        self.versions.restart();
     }
 }
 

@@ -10,7 +10,7 @@ use mcp_jsonrpc::{Envelope, MessageKind};
 use mcp_schema::MethodKind;
 use serde::{Deserialize, Serialize};
 
-use super::{Exchange, Headers, HttpEvent, Part, exchange::messages, is_media_type};
+use super::{Exchange, Headers, HttpEvent, HttpFamily, Part, exchange::messages, is_media_type};
 use crate::{
     Level,
     findings::Fault,
@@ -82,8 +82,8 @@ impl Seen {
     }
 }
 
-impl Responses {
-    pub(super) fn follow(
+impl HttpFamily for Responses {
+    fn follow(
         &mut self,
         event: &HttpEvent<'_>,
         exchange: &mut Exchange,
@@ -114,6 +114,18 @@ impl Responses {
         }
     }
 
+    fn finish(&mut self, _known: &Known<'_>, notes: &mut Notes) {
+        for id in self.lost.drain(..) {
+            notes.close(Side::Client, id);
+        }
+    }
+
+    fn restart(&mut self) {
+        self.lost.clear();
+    }
+}
+
+impl Responses {
     fn open(&mut self, event: &HttpEvent<'_>, headers: Headers<'_>, exchange: &mut Exchange) {
         let accept = headers.get("accept").unwrap_or_default();
         exchange.response = Seen {
@@ -178,18 +190,6 @@ impl Responses {
         if to_endpoint {
             self.support.judge(status, exchange, notes);
         }
-    }
-
-    /// The session has ended.
-    pub(super) fn finish(&mut self, _known: &Known<'_>, notes: &mut Notes) {
-        for id in self.lost.drain(..) {
-            notes.close(Side::Client, id);
-        }
-    }
-
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        self.lost.clear();
     }
 }
 

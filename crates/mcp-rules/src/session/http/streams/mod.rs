@@ -72,7 +72,18 @@ impl Seen {
 }
 
 impl Streams {
-    pub(super) fn follow(
+    /// The session has ended.
+    pub(super) fn finish(&mut self, notes: &mut Notes) {
+        self.endings.finish(notes);
+    }
+
+    /// A new session begins on the same endpoint.
+    pub(super) fn restart(&mut self) {
+        *self = Streams::default();
+    }
+
+    /// Judges an observation, takes it in and says whether its message is news.
+    pub(super) fn deliver(
         &mut self,
         event: &HttpEvent<'_>,
         exchange: &mut Exchange,
@@ -175,16 +186,6 @@ impl Streams {
                     .help("send an id with empty `data` first, to be resumed from"),
             );
         }
-    }
-
-    /// The session has ended.
-    pub(super) fn finish(&mut self, _known: &Known<'_>, notes: &mut Notes) {
-        self.endings.finish(notes);
-    }
-
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        *self = Streams::default();
     }
 }
 
