@@ -43,7 +43,10 @@ async def sampling(context, params):
 
 
 async def elicitation(context, params):
-    fields = (getattr(params, "requestedSchema", None) or {}).get("properties", {})
+    schema = getattr(params, "requestedSchema", None)
+    if schema is None:
+        return types.ElicitResult(action="accept")
+    fields = schema.get("properties", {})
     return types.ElicitResult(action="accept", content={name: example(field) for name, field in fields.items()})
 
 

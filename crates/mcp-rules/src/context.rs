@@ -33,6 +33,9 @@ pub struct Context {
     pub extensible: bool,
     /// Whether it is the first result of the session that does not name its server (2026-07-28).
     pub lacks_server_info: bool,
+    /// Whether it refuses what may be a question whether the server is modern at all: an older one
+    /// answers in its own way.
+    pub refuses_probe: bool,
     /// Whether it is the body of an HTTP error status, which may lack an id.
     pub http_error_body: bool,
     /// Whether the other side has sent something so broken that its id could not be read.
@@ -95,6 +98,7 @@ impl Alone {
             answers: self.answers.map(answered),
             extensible: true,
             lacks_server_info: false,
+            refuses_probe: false,
             http_error_body: false,
             unreadable_before: false,
             negotiated: None,

@@ -4,7 +4,7 @@ use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
 use mcp_schema::ErrorCodeClass;
 
-use crate::{Findings, Level, findings::Fault};
+use crate::{Context, Findings, Level, findings::Fault};
 
 const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
 
@@ -16,7 +16,7 @@ rules! {
 }
 
 /// Reports a code that the revision (or the profile in force) does not allow.
-pub(crate) fn check(code: i64, node: Node<'_>, findings: &mut Findings<'_>) {
+pub(crate) fn check(code: i64, node: Node<'_>, context: &Context, findings: &mut Findings<'_>) {
     const OWN: &str = "use a code outside −32768…−32000 for errors of your own";
     let policy = findings.settings().profile.error_codes();
     let fault = match policy.classify(findings.revision(), code) {
@@ -24,6 +24,8 @@ pub(crate) fn check(code: i64, node: Node<'_>, findings: &mut Findings<'_>) {
             let message = format!("{code} lies in the range JSON-RPC keeps for itself");
             Fault::new(&RESERVED, message).help(OWN)
         }
+        // The server may be of an older revision, which has other codes.
+        _ if context.refuses_probe => return,
         ErrorCodeClass::ProtocolUndefined => {
             let message = format!("MCP defines no error {code} in its own range");
             Fault::new(&UNDEFINED, message).help(OWN)

@@ -71,7 +71,7 @@ pub(crate) fn check(
     if let Some(code) = envelope.error_code()
         && let Some(node) = envelope.error.and_then(|error| error.get("code"))
     {
-        error_code::check(code, node, findings);
+        error_code::check(code, node, context, findings);
     }
     if base_only {
         return Standing::Void;

@@ -148,6 +148,7 @@ impl Session {
             answers: None,
             extensible: self.memory.is_extensible(),
             lacks_server_info: false,
+            refuses_probe: false,
             http_error_body: false,
             unreadable_before: self.memory.unreadable_before(from),
             negotiated: None,
@@ -296,6 +297,10 @@ impl Session {
         if event.name == "initialize" {
             context.negotiated = Negotiation::of(&event);
         }
+        let refused = |http: &http::Http| http.is_refused_probe(at.stream);
+        context.refuses_probe = self.memory.modern_server.is_none()
+            && event.error_code().is_some()
+            && (event.name == "server/discover" || self.http.as_deref().is_some_and(refused));
         self.judge(engine, &event, &mut Asked::default(), &mut context);
         self.memory.take_in_answer(&event, &engine.settings().limits);
         if event.name == "initialize" && event.result().is_some() {

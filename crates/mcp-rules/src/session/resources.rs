@@ -138,13 +138,13 @@ impl Resources {
             }
         }
         let message = match ended {
-            Some(_) => "nobody is subscribed to this resource any more",
+            Some(_) => "nobody is subscribed to this resource",
             None => "nobody has subscribed to this resource",
         };
         notes.note(
             Fault::new(&UPDATED_NOT_SUBSCRIBED, message)
                 .at(node.span())
-                .related(ended, "the subscription ended here")
+                .related(ended, "the subscription ended or was refused here")
                 .help("notify only clients that have subscribed to it"),
         );
     }

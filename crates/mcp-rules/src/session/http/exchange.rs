@@ -37,6 +37,8 @@ pub(crate) struct Exchange {
     /// How many of the posted requests were answered on it.
     pub(crate) answered: usize,
     pub(crate) ended: bool,
+    /// Whether it was the client who ended it.
+    pub(crate) was_left: bool,
     pub(crate) request: requests::Seen,
     pub(crate) headers: headers::Seen,
     pub(crate) session: sessions::Seen,

@@ -103,10 +103,10 @@ impl Http {
         })
     }
 
-    /// Whether a response of this exchange may still come.
+    /// Whether a response of this exchange may still come, or might have if the client had stayed.
     pub(crate) fn is_under_way(&self, stream: Option<u64>) -> bool {
         let exchange = stream.and_then(|number| self.exchange(number));
-        exchange.is_some_and(|exchange| exchange.is_sse && !exchange.ended)
+        exchange.is_some_and(|exchange| exchange.is_sse && (!exchange.ended || exchange.was_left))
     }
 
     /// Whether the exchange is a request of the modern era that was refused.
@@ -151,13 +151,19 @@ impl Http {
                 exchange.is_sse = is_media_type(&kind, "text/event-stream");
             }
             Part::Event(_) => exchange.is_sse = true,
-            Part::End => exchange.ended = true,
+            Part::End => {
+                exchange.ended = true;
+                exchange.was_left = event.from == Side::Client;
+            }
         }
         let delivery = self.judge(event, &mut exchange, known, notes);
         if event.from == Side::Server {
             exchange.note_answers(event.message);
         }
         close_given_up(&exchange, event, notes);
+        if matches!(event.part, Part::Request { .. }) && exchange.is_delete() {
+            self.close_running(notes);
+        }
         self.exchanges.insert(event.exchange, exchange, known.limits.remembered);
         delivery
     }
@@ -183,6 +189,17 @@ impl Http {
         self.responses.follow(event, exchange, known, notes);
         self.auth.follow(event, exchange, known, notes);
         self.streams.deliver(event, exchange, known, notes)
+    }
+
+    /// A client that ends its session waits for nothing any more.
+    fn close_running(&self, notes: &mut Notes) {
+        let running =
+            self.exchanges.iter().filter(|(_, exchange)| exchange.is_sse && !exchange.ended);
+        for posted in running.flat_map(|(_, exchange)| exchange.requests()) {
+            if let Some(id) = &posted.id {
+                notes.close(Side::Client, id.clone());
+            }
+        }
     }
 
     pub(super) fn finish(&mut self, known: &Known<'_>, notes: &mut Notes) {
