@@ -101,8 +101,10 @@ impl Carried<'_> {
                 if session.follow_http(engine, &event, &mut notes) == Delivery::Fresh {
                     followed = self.follow_message(engine, session);
                 }
-                if line.status.is_some_and(|status| status >= 400) {
-                    session.close_refused(engine, line.exchange);
+                match line.status {
+                    Some(300..=399 | 401 | 407 | 429 | 503) => session.send_back(line.exchange),
+                    Some(400..) => session.close_refused(engine, line.exchange),
+                    _ => {}
                 }
             }
             None => followed = self.follow_message(engine, session),

@@ -40,6 +40,8 @@ pub struct Context {
     pub http_error_body: bool,
     /// Whether the other side has sent something so broken that its id could not be read.
     pub unreadable_before: bool,
+    /// Whether it is a batch of which only the rest of the handshake tells whether it may be one.
+    pub(crate) undecided: bool,
     /// What an `initialize` result says about versions, for whoever sees several sessions.
     pub(crate) negotiated: Option<Box<Negotiation>>,
     /// What the conversation shows to be wrong with it.
@@ -101,6 +103,7 @@ impl Alone {
             refuses_probe: false,
             http_error_body: false,
             unreadable_before: false,
+            undecided: false,
             negotiated: None,
             notes: Notes::default(),
         }

@@ -78,11 +78,9 @@ impl Engine {
         if !message.is_array() {
             return Followed::One(session.follow(self, from, &Envelope::of(message), at));
         }
-        let (revision, settled) = session.revision();
-        let batches = self.settings.profile.is_base_json_rpc()
-            || !settled
-            || revision == Revision::V2025_03_26;
-        let whole = session.context(from);
+        let mut whole = session.context(from);
+        let batches =
+            self.settings.profile.is_base_json_rpc() || session.takes_batches(from, at, &mut whole);
         if !batches {
             session.note_void_batch(self, from, message);
         }
@@ -114,6 +112,9 @@ impl Engine {
                 set_scene(message, whole, findings);
                 json::check(message, findings);
                 whole.notes.report(false, findings);
+                if whole.undecided {
+                    return; // It is reported once the revision is known.
+                }
                 if !whole.settled {
                     // Whoever sends a batch means the one revision that has them.
                     findings.scene().revision = Some(Revision::V2025_03_26);

@@ -300,6 +300,12 @@ fn report_unusable_id(envelope: &Envelope<'_>, context: &Context, findings: &mut
     }
 }
 
+pub(crate) fn batch_not_supported(revision: Revision) -> Fault {
+    Fault::new(&BATCH_NOT_SUPPORTED, format!("{revision} knows no batches"))
+        .code(ErrorCode::InvalidRequest.code())
+        .help("send each message on its own; only 2025-03-26 has batches")
+}
+
 /// Judges a top-level array as a whole; its entries are judged one by one if this says so.
 pub(crate) fn check_batch(
     batch: Node<'_>,
@@ -311,14 +317,7 @@ pub(crate) fn check_batch(
         return check_batch_shape(batch, findings);
     }
     if settled && !BATCHING.contains(revision) {
-        findings.report(
-            invalid_request(
-                &BATCH_NOT_SUPPORTED,
-                format!("{revision} knows no batches"),
-                batch.span(),
-            )
-            .help("send each message on its own; only 2025-03-26 has batches"),
-        );
+        findings.report(batch_not_supported(revision).at(batch.span()));
         return Standing::Void;
     }
     let outcome = check_batch_shape(batch, findings);

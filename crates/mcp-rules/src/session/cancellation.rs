@@ -171,18 +171,14 @@ fn check_answer(request: &Request, event: &Event<'_>, notes: &mut Notes) {
     if event.name == "initialize" {
         return;
     }
-    // An error ends the request as base JSON-RPC wants it ended.
-    if event.result().is_none() {
-        return;
-    }
-    if let Some(fault) = late(request, event) {
+    if let Some(fault) = late(request) {
         notes.note(fault.at(event.envelope.id.unwrap_or(event.node()).span()));
     }
 }
 
 /// The fault of a message about a request that was cancelled before, if it was.
-pub(super) fn late(request: &Request, event: &Event<'_>) -> Option<Fault> {
-    let cancelled = request.cancelled.filter(|cancelled| cancelled.surely_before(event.at))?;
+pub(super) fn late(request: &Request) -> Option<Fault> {
+    let cancelled = request.cancelled?;
     let message = format!("the `{}` this belongs to was cancelled", request.name());
     Some(
         Fault::new(&AFTER_CANCEL, message)

@@ -177,6 +177,10 @@ fn judge_notification(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
 fn judge_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let Some(request) = event.answered() else { return };
     check_input_requests(event, notes);
+    // A request in the wrong direction, or of another revision, has its own report.
+    if !event.method.is_some_and(|method| method.sender.allows(event.from.other())) {
+        return;
+    }
     let Some(declared) = known.capabilities(event.from, event) else { return };
     let asked_at = request.at.line;
     if let Some(result) = event.result() {
@@ -198,6 +202,7 @@ fn judge_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     } else if event.error_code() == Some(-32601)
         && let Some((_, flag)) = BASIC.iter().find(|(name, _)| *name == event.name)
         && declared.has(*flag)
+        && request.asked.elicitation.as_ref().is_none_or(|asked| declared.has(asked.mode()))
     {
         let code = event.error().and_then(|error| error.get("code")).unwrap_or(event.node());
         let message = format!(

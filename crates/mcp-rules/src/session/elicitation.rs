@@ -60,6 +60,13 @@ pub(crate) struct Asked {
     has_required: bool,
 }
 
+impl Asked {
+    /// What a client declares that takes such requests.
+    pub(super) fn mode(&self) -> Flag {
+        if self.is_url { Flag::ElicitationUrl } else { Flag::ElicitationForm }
+    }
+}
+
 impl Family for Elicitation {
     fn follow(
         &mut self,

@@ -99,7 +99,10 @@ impl Families {
         each!(self, finish(known, notes));
     }
 
-    pub(super) fn restart(&mut self) {
-        each!(self, restart());
+    /// What is left at the beginning of a new session on the same endpoint.
+    pub(super) fn restarted(&self) -> Families {
+        let mut families = self.clone();
+        each!(families, restart());
+        families
     }
 }

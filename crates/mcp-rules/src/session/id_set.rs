@@ -26,6 +26,25 @@ impl IdSet {
         }
     }
 
+    pub(crate) fn remove(&mut self, id: &RequestId) {
+        let Some(number) = id.as_i64() else {
+            let hash = hash(id);
+            self.hashes.remove(&hash);
+            self.arrival.retain(|kept| *kept != hash);
+            return;
+        };
+        let below = self.ranges.range(..=number).next_back().map(|(first, last)| (*first, *last));
+        if let Some((first, last)) = below.filter(|(_, last)| number <= *last) {
+            self.ranges.remove(&first);
+            if first < number {
+                self.ranges.insert(first, number - 1);
+            }
+            if number < last {
+                self.ranges.insert(number + 1, last);
+            }
+        }
+    }
+
     pub(crate) fn contains(&self, id: &RequestId) -> bool {
         match id.as_i64() {
             Some(number) => self.contains_number(number),
@@ -107,6 +126,11 @@ mod tests {
         assert!(!ids.contains(&RequestId::from(2000)));
         assert!(ids.insert(&RequestId::from(i64::MAX), 8));
         assert!(ids.contains(&RequestId::from(i64::MAX)));
+        ids.remove(&RequestId::from(7));
+        ids.remove(&RequestId::from(-5));
+        ids.remove(&RequestId::from(5000));
+        assert!(!ids.contains(&RequestId::from(7)) && ids.contains(&RequestId::from(8)));
+        assert_eq!(ids.ranges, BTreeMap::from([(-4, 6), (8, 1999), (i64::MAX, i64::MAX)]));
     }
 
     #[test]
@@ -116,6 +140,8 @@ mod tests {
         assert!(!ids.contains(&RequestId::from("1")));
         assert!(ids.insert(&RequestId::from("1"), 8));
         assert!(!ids.insert(&RequestId::from("1"), 8));
+        ids.remove(&RequestId::from("1"));
+        assert!(ids.insert(&RequestId::from("1"), 8));
     }
 
     #[test]

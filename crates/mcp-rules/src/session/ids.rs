@@ -3,7 +3,7 @@
 use mcp_core::{RequestId, Revisions, Side};
 use mcp_json::Node;
 
-use super::{Event, Known, Notes, What};
+use super::{Event, Known, Notes, Request, What, memory};
 use crate::{Level, findings::Fault};
 
 rules! {
@@ -28,7 +28,12 @@ pub(super) fn judge(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
 
 fn judge_request(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let requests = known.requests;
-    let open = requests.open(event.from, id);
+    // Whoever gives up a request without a session may use its id again, and so may others.
+    let sender = memory::sender(event);
+    let excused = |request: &Request| {
+        event.is_modern() && (request.cancelled.is_some() || request.sender != sender)
+    };
+    let open = requests.open(event.from, id).filter(|request| !excused(request));
     let reused = open.is_some() || !event.is_modern() && requests.was_used(event.from, id);
     if !reused {
         return;
@@ -117,6 +122,7 @@ pub(super) fn finish(known: &Known<'_>, notes: &mut Notes) {
         for (_, request) in known.requests.iter_open(asker) {
             let excused = request.cancelled.is_some()
                 || request.name() == "subscriptions/listen"
+                || request.name() == "server/discover" && known.modern_server.is_none()
                 || known.http.is_some_and(|http| http.is_under_way(request.at.stream))
                 || !known.requests.was_overtaken(asker, request);
             if !excused {

@@ -40,6 +40,8 @@ pub(crate) struct Lifecycle {
     initialize: Option<(RequestId, Moment)>,
     /// When `notifications/initialized` was sent, be it too early.
     initialized: Option<Moment>,
+    /// Whether it was too early, or said for a handshake before the last: saying it again is right.
+    may_repeat: bool,
     /// Where a second handshake goes back to if it fails.
     before: Phase,
     /// The first request of the client since the `initialize` result, `initialized` still lacking.
@@ -85,6 +87,11 @@ impl Lifecycle {
 
     pub(crate) fn phase(&self) -> Phase {
         self.phase
+    }
+
+    /// Whether a session is under way, begun here or before.
+    pub(super) fn has_begun(&self) -> bool {
+        self.phase != Phase::Unknown || self.start == Start::Missed
     }
 
     /// Whether the beginning of the session was seen.
@@ -194,7 +201,7 @@ impl Lifecycle {
                 .help("send it once the `initialize` result has arrived"),
             ),
             Phase::Failed => notes.note(not_first(event)),
-            Phase::Ready if is_initialized => notes.note(
+            Phase::Ready if is_initialized && !self.may_repeat => notes.note(
                 Fault::new(&INITIALIZED_DUPLICATE, "the client has reported this already")
                     .at(method_span(event))
                     .related(self.initialized.and_then(|at| at.line), "it was reported here")
@@ -234,7 +241,10 @@ impl Lifecycle {
                 }
                 self.phase = Phase::Initializing;
                 self.initialize = Some((id.clone(), event.at));
-                self.initialized = None;
+                self.may_repeat = self.before == Phase::Ready;
+                if !self.may_repeat {
+                    self.initialized = None;
+                }
                 self.unannounced = None;
                 self.early.clear();
             }
@@ -244,6 +254,7 @@ impl Lifecycle {
                 self.unannounced.get_or_insert(event.at);
             }
             (What::Notification, Side::Client) if event.name == "notifications/initialized" => {
+                self.may_repeat = matches!(self.phase, Phase::Initializing | Phase::Failed);
                 self.initialized.get_or_insert(event.at);
                 if self.phase == Phase::Answered {
                     self.phase = Phase::Ready;
@@ -270,13 +281,21 @@ impl Lifecycle {
             }
             _ if self.start == Start::Seen || self.phase != Phase::Unknown => {}
             (What::Request(id), Side::Client) if event.is_modern() => {
-                let first = self.start == Start::Unknown && looks_like_the_first(id);
+                let first = self.start == Start::Unknown
+                    && self.early.is_empty()
+                    && looks_like_the_first(id);
                 self.start = if first { Start::Seen } else { Start::Missed };
                 self.early.clear();
             }
             (What::Answer(_), Side::Server) if self.early.is_empty() => self.start = Start::Missed,
             (What::Answer(_), _) => {}
-            _ if event.name == "ping" || event.is_modern() => {}
+            _ if event.name == "ping" => {}
+            // Without a handshake a server has nothing to say before it is asked.
+            _ if event.is_modern() => {
+                if event.from == Side::Server {
+                    self.start = Start::Missed;
+                }
+            }
             _ if in_session => {
                 self.start = Start::Missed;
                 self.early.clear();

@@ -137,9 +137,7 @@ impl<T: Listed> Listing<T> {
         let next = result.get("nextCursor");
         self.next = next.and_then(Node::str_bytes).map(|cursor| digest(&cursor));
         // A page out of order may have moved what others say.
-        let ended = next.is_none()
-            && result.get(T::MEMBER).is_some_and(Node::is_array)
-            && !is_for_one_caller(event, result);
+        let ended = next.is_none() && result.get(T::MEMBER).is_some_and(Node::is_array);
         self.state = match (in_order, ended) {
             (true, true) => ListingState::Complete,
             (true, false) => ListingState::Partial,
@@ -149,13 +147,6 @@ impl<T: Listed> Listing<T> {
             }
         };
     }
-}
-
-/// Whether other callers of the same server may get another list. Without sessions, requests of
-/// several callers may look like one conversation.
-fn is_for_one_caller(event: &Event<'_>, page: Node<'_>) -> bool {
-    let is_private = page.get("cacheScope").is_some_and(|scope| scope.str_eq("private"));
-    is_private && event.at.stream.is_some()
 }
 
 /// Something that a server lists.

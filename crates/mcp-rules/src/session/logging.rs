@@ -106,7 +106,7 @@ impl Logging {
         if event.at.stream.is_some() {
             judge_on_stream(level, node, event, known, notes);
         } else {
-            self.judge_on_channel(level, node, event, known, notes);
+            self.judge_on_channel(level, node, known, notes);
         }
     }
 
@@ -125,7 +125,6 @@ impl Logging {
         &self,
         level: LogLevel,
         node: Node<'_>,
-        event: &Event<'_>,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
@@ -138,7 +137,7 @@ impl Logging {
             }
             return;
         };
-        let late = asking().find_map(|(request, _)| cancellation::late(request, event));
+        let late = asking().find_map(|(request, _)| cancellation::late(request));
         let all_cancelled = asking().all(|(request, _)| request.cancelled.is_some());
         match late {
             Some(late) if all_cancelled => notes.note(late.at(node.span())),

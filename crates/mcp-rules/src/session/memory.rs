@@ -1,12 +1,14 @@
 use mcp_core::{RequestId, Revision, Side};
 use mcp_json::Node;
+use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
 use super::{
     Asked, Capabilities, Declared, Event, Http, Known, Lifecycle, Listings, META_CAPABILITIES,
-    MethodRef, Moment, Name, Request, Requests, What, versions::Versions,
+    META_CLIENT_INFO, MethodRef, Moment, Name, Notes, Request, Requests, What, digest::digest,
+    versions::Versions,
 };
-use crate::{Engine, Limits};
+use crate::{Engine, Limits, rules::jsonrpc::batch_not_supported};
 
 /// What all rules may know about a conversation.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -23,6 +25,8 @@ pub(crate) struct Memory {
     pub(super) modern_server: Option<Moment>,
     /// Whether that side has sent something unreadable, by `Side as usize`.
     unreadable: [bool; 2],
+    /// Batches that came during the handshake.
+    batches: Vec<(Side, Moment)>,
 }
 
 impl Memory {
@@ -55,17 +59,41 @@ impl Memory {
         }
     }
 
+    /// Keeps a batch in mind until the revision is known.
+    pub(super) fn note_batch(&mut self, from: Option<Side>, at: Moment) {
+        const MOST: usize = 16;
+        if let Some(from) = from.filter(|_| self.batches.len() < MOST) {
+            self.batches.push((from, at));
+        }
+    }
+
+    /// Judges the batches of the handshake, now that the revision is known.
+    pub(super) fn judge_batches(&mut self, notes: &mut Notes) {
+        let (revision, settled) = self.versions.current();
+        for (from, at) in std::mem::take(&mut self.batches) {
+            if settled && revision != Revision::V2025_03_26 {
+                notes.always(batch_not_supported(revision).earlier(at.line, from));
+                let void = self.requests.iter_open(from).filter(|(_, request)| request.at == at);
+                for (id, _) in void {
+                    notes.close(from, id.clone());
+                }
+            }
+        }
+    }
+
     /// Whether the peer of `from` has sent something unreadable.
     pub(super) fn unreadable_before(&self, from: Option<Side>) -> bool {
         Side::BOTH.into_iter().any(|side| self.unreadable[side as usize] && from != Some(side))
     }
 
-    /// A new session begins on the same endpoint.
-    pub(super) fn restart(&mut self) {
-        let versions = std::mem::take(&mut self.versions);
-        let modern_server = self.modern_server;
-        let requests = self.requests.of_modern_era();
-        *self = Memory { versions, requests, modern_server, ..Memory::default() };
+    /// What is known at the beginning of a new session on the same endpoint.
+    pub(super) fn restarted(&self) -> Memory {
+        Memory {
+            versions: self.versions.clone(),
+            requests: self.requests.of_modern_era(),
+            modern_server: self.modern_server,
+            ..Memory::default()
+        }
     }
 
     /// Takes out the request that an answer of `from` is for, and says who made it.
@@ -73,7 +101,7 @@ impl Memory {
         &mut self,
         from: Option<Side>,
         id: &RequestId,
-    ) -> Option<(Side, Request)> {
+    ) -> Option<(Side, Box<Request>)> {
         let askers = match from {
             Some(side) => [Some(side.other()), None],
             None => [Some(Side::Client), Some(Side::Server)],
@@ -113,7 +141,7 @@ impl Memory {
                 Some(method) => Name::Known(MethodRef::new(event.revision, method)),
                 None => Name::Other(event.name.into()),
             };
-            let request = Request {
+            let request = Box::new(Request {
                 at: event.at,
                 number: self.requests.next_number(event.from),
                 name,
@@ -124,13 +152,26 @@ impl Memory {
                 cancelled: None,
                 answered: None,
                 repeated: false,
+                sender: sender(event),
                 declared: declared.map(Box::new),
                 asked,
-            };
+            });
             self.requests.insert(event.from, id.clone(), request, limits);
         }
         self.listings.take_in(event, limits);
         self.lifecycle.take_in(event, in_session);
+    }
+
+    /// An `initialize` result whose request was not recorded tells the revision all the same.
+    pub(super) fn note_stray_handshake(&mut self, from: Option<Side>, envelope: &Envelope<'_>) {
+        if let Some(result) = envelope.result
+            && from == Some(Side::Server)
+            && self.versions.is_unknown()
+            && result.get("serverInfo").is_some()
+            && result.get("protocolVersion").is_some_and(Node::is_string)
+        {
+            self.versions.settle(result);
+        }
     }
 
     /// Takes in an answer, after it was judged.
@@ -163,4 +204,10 @@ impl Memory {
         self.extensible = Some(self.extensible == Some(true) || capabilities.is_open_ended());
         capabilities
     }
+}
+
+/// Stands for the client that a modern request names.
+pub(super) fn sender(event: &Event<'_>) -> Option<u64> {
+    let meta = event.meta().filter(|_| event.is_modern() && event.at.stream.is_some())?;
+    Some(digest(meta.get(META_CLIENT_INFO)?.raw()))
 }

@@ -20,6 +20,7 @@ pub(crate) mod http;
 mod id_set;
 mod ids;
 pub(crate) mod inputs;
+mod lanes;
 mod lifecycle;
 mod listings;
 mod logging;
@@ -83,6 +84,8 @@ pub struct Session {
     memory: Memory,
     families: Families,
     http: Option<Box<Http>>,
+    /// Other sessions on the same endpoint, if there are any.
+    lanes: Option<Box<lanes::Lanes>>,
     /// Whether a result has lacked the name of its server; once is enough to say so.
     server_info_missed: bool,
     unmatched_results: u64,
@@ -151,9 +154,29 @@ impl Session {
             refuses_probe: false,
             http_error_body: false,
             unreadable_before: self.memory.unreadable_before(from),
+            undecided: false,
             negotiated: None,
             notes: Notes::default(),
         }
+    }
+
+    /// Whether a batch is one. While a revision without batches is only asked for, that is not known
+    /// yet, and the batch counts for nothing.
+    pub(crate) fn takes_batches(
+        &mut self,
+        from: Option<Side>,
+        at: Moment,
+        whole: &mut Context,
+    ) -> bool {
+        let (revision, settled) = self.revision();
+        let known = revision == Revision::V2025_03_26;
+        if settled {
+            return known;
+        }
+        self.memory.note_batch(from, at);
+        let asked_for_another = !known && !self.memory.versions.is_unknown();
+        whole.undecided = asked_for_another;
+        !asked_for_another
     }
 
     /// A batch where there are none: it counts for nothing, and so do its entries.
@@ -275,6 +298,7 @@ impl Session {
                 original: tasks::original(request),
             });
         } else {
+            self.memory.note_stray_handshake(context.from, envelope);
             let strayed = self.memory.lifecycle.is_from_start();
             let counts = envelope.result.is_some() && id.is_some() && !strayed;
             self.unmatched_results += u64::from(counts);
@@ -289,10 +313,10 @@ impl Session {
             from: asker.other(),
             revision: context.revision,
             settled: context.settled,
-            name: request.as_ref().map_or("", Request::name),
-            method: request.as_ref().and_then(Request::method),
+            name: request.as_deref().map_or("", Request::name),
+            method: request.as_deref().and_then(Request::method),
             envelope,
-            what: What::Answer(Answer { id: id.as_ref(), request: request.as_ref() }),
+            what: What::Answer(Answer { id: id.as_ref(), request: request.as_deref() }),
         };
         if event.name == "initialize" {
             context.negotiated = Negotiation::of(&event);
@@ -304,6 +328,7 @@ impl Session {
         self.judge(engine, &event, &mut Asked::default(), &mut context);
         self.memory.take_in_answer(&event, &engine.settings().limits);
         if event.name == "initialize" && event.result().is_some() {
+            self.memory.judge_batches(&mut context.notes);
             (context.revision, context.settled) = self.revision();
             context.extensible = self.memory.is_extensible();
             context.foreign = self.memory.versions.is_foreign();
@@ -339,29 +364,47 @@ impl Session {
         }
     }
 
-    /// A new `initialize` over HTTP that names no session begins a new one.
+    /// A new `initialize` over HTTP that names no session begins a new one. The old one may go on
+    /// beside it, if requests name it.
     fn begin_again(&mut self, engine: &Engine, at: Moment, notes: &mut Notes) {
         let Some(http) = &mut self.http else { return };
-        let begun = self.memory.lifecycle.phase() != Phase::Unknown;
-        if at.stream.is_none() || http.names_session(at.stream) || !begun {
+        let Some(exchange) = at.stream.filter(|_| !http.names_session(at.stream)) else { return };
+        if !self.memory.lifecycle.has_begun() {
+            self.lanes.get_or_insert_default().keep(exchange);
             return;
         }
         let mut last_words = Notes::default();
         let known = self.memory.known(engine, None);
-        self.memory.lifecycle.finish(&mut last_words);
-        self.families.finish(&known, &mut last_words);
         http.finish(&known, &mut last_words);
         last_words.under(self.memory.versions.current().0);
         notes.append(last_words);
         http.restart();
-        self.families.restart();
-        self.memory.restart();
+        let fresh = self.memory.restarted();
+        let families = self.families.restarted();
+        let memory = std::mem::replace(&mut self.memory, fresh);
+        let families = std::mem::replace(&mut self.families, families);
+        self.lanes.get_or_insert_default().begin(exchange, memory, families);
+    }
+
+    /// Goes over to the session that an exchange belongs to.
+    fn switch_lane(&mut self, exchange: u64) {
+        let Some(lanes) = &mut self.lanes else { return };
+        let known = self.http.as_ref().and_then(|http| http.exchange(exchange));
+        let session_id = known.and_then(|exchange| exchange.session_id.as_deref());
+        if let Some(lane) = lanes.of(exchange, session_id)
+            && lanes.is_parked(lane)
+        {
+            lanes.switch(lane, &mut self.memory, &mut self.families);
+        }
     }
 
     /// Applies what rules have found out about requests.
     fn apply(&mut self, notes: &mut Notes, limits: &Limits) {
         for (asker, id) in notes.take_closed() {
             self.memory.requests.close(asker, &id, limits);
+        }
+        for (asker, id, at) in notes.take_cancelled() {
+            self.memory.requests.cancel(asker, &id, at);
         }
         for (asker, id) in notes.take_repeated() {
             self.memory.requests.repeat(asker, &id);
@@ -374,16 +417,27 @@ impl Session {
         if engine.settings().stops_before(Layer::Session) {
             return notes;
         }
-        let known = self.memory.known(engine, self.http.as_deref());
-        self.memory.lifecycle.finish(&mut notes);
-        self.families.finish(&known, &mut notes);
         let known = self.memory.known(engine, None);
         if let Some(http) = &mut self.http {
             http.finish(&known, &mut notes);
         }
         self.apply(&mut notes, &engine.settings().limits);
-        ids::finish(&self.memory.known(engine, self.http.as_deref()), &mut notes);
+        self.finish_lane(engine, &mut notes);
+        for lane in self.lanes.as_mut().map(|lanes| lanes.drain()).unwrap_or_default() {
+            (self.memory, self.families) = (lane.memory, lane.families);
+            self.finish_lane(engine, &mut notes);
+        }
         notes
+    }
+
+    fn finish_lane(&mut self, engine: &Engine, notes: &mut Notes) {
+        let mut last_words = Notes::default();
+        let known = self.memory.known(engine, self.http.as_deref());
+        self.memory.lifecycle.finish(&mut last_words);
+        self.families.finish(&known, &mut last_words);
+        ids::finish(&known, &mut last_words);
+        last_words.under(self.memory.versions.current().0);
+        notes.append(last_words);
     }
 }
 
@@ -405,12 +459,15 @@ impl Session {
 
     /// A client's request comes in, before its message is followed.
     pub(crate) fn open_exchange(&mut self, engine: &Engine, event: &http::HttpEvent<'_>) {
-        if let http::Part::Request { headers, .. } = event.part
-            && let Some(version) = headers.get("mcp-protocol-version")
-        {
+        self.http.get_or_insert_default().open(event, engine.settings().limits.remembered);
+        self.switch_lane(event.exchange);
+        let http::Part::Request { headers, .. } = event.part else { return };
+        if let Some(id) = headers.get("mcp-session-id") {
+            self.lanes.get_or_insert_default().adopt(&id);
+        }
+        if let Some(version) = headers.get("mcp-protocol-version") {
             self.memory.versions.note_header(&version);
         }
-        self.http.get_or_insert_default().open(event, engine.settings().limits.remembered);
     }
 
     /// The requests of an exchange were refused, in whatever words: no other answer is due.
@@ -425,6 +482,17 @@ impl Session {
         }
     }
 
+    /// The requests of an exchange were sent elsewhere, or back, before anybody read them: they may
+    /// come again under the same ids.
+    pub(crate) fn send_back(&mut self, number: u64) {
+        let exchange = self.http.as_deref().and_then(|http| http.exchange(number));
+        for posted in exchange.into_iter().flat_map(http::Exchange::requests) {
+            if let Some(id) = &posted.id {
+                self.memory.requests.forget(Side::Client, id);
+            }
+        }
+    }
+
     /// Judges what an HTTP line shows beside its message.
     pub(crate) fn follow_http(
         &mut self,
@@ -432,6 +500,12 @@ impl Session {
         event: &http::HttpEvent<'_>,
         notes: &mut Notes,
     ) -> http::Delivery {
+        self.switch_lane(event.exchange);
+        if let http::Part::Response { headers, .. } = event.part
+            && let Some(id) = headers.get("mcp-session-id")
+        {
+            self.lanes.get_or_insert_default().name(&id);
+        }
         let known = self.memory.known(engine, None);
         let delivery = self.http.get_or_insert_default().follow(event, &known, notes);
         self.apply(notes, &engine.settings().limits);

@@ -1,5 +1,6 @@
 use mcp_core::{RequestId, Revision, Side};
 
+use super::Moment;
 use crate::findings::{Fault, Findings};
 
 /// Faults that only the conversation shows, noted while following and reported when the message is
@@ -10,6 +11,7 @@ pub(crate) struct Notes {
     deep: Vec<Fault>,
     always: Vec<Fault>,
     closed: Vec<(Side, RequestId)>,
+    cancelled: Vec<(Side, RequestId, Moment)>,
     repeated: Vec<(Side, RequestId)>,
 }
 
@@ -41,6 +43,15 @@ impl Notes {
         std::mem::take(&mut self.repeated)
     }
 
+    /// Notes that `asker` has given this request up by other means than a notification.
+    pub(crate) fn cancel(&mut self, asker: Side, id: RequestId, at: Moment) {
+        self.cancelled.push((asker, id, at));
+    }
+
+    pub(crate) fn take_cancelled(&mut self) -> Vec<(Side, RequestId, Moment)> {
+        std::mem::take(&mut self.cancelled)
+    }
+
     pub(crate) fn take_closed(&mut self) -> Vec<(Side, RequestId)> {
         std::mem::take(&mut self.closed)
     }
@@ -61,6 +72,7 @@ impl Notes {
         self.deep.append(&mut other.deep);
         self.always.append(&mut other.always);
         self.closed.append(&mut other.closed);
+        self.cancelled.append(&mut other.cancelled);
         self.repeated.append(&mut other.repeated);
     }
 

@@ -213,7 +213,7 @@ impl Tokens {
             }
             Life::Request if event.is_modern() => {
                 let open = known.requests.open(asker, &entry.request);
-                if let Some(late) = open.and_then(|open| cancellation::late(open, event)) {
+                if let Some(late) = open.and_then(cancellation::late) {
                     notes.note(late.at(node.span()));
                     return;
                 }

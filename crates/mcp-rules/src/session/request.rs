@@ -26,6 +26,8 @@ pub(crate) struct Request {
     pub(crate) answered: Option<Moment>,
     /// Whether it was delivered more than once, and may be answered as often.
     pub(crate) repeated: bool,
+    /// Stands for the name of the client, where requests of several may mix (2026-07-28).
+    pub(crate) sender: Option<u64>,
     /// What the client declared in the request itself (2026-07-28).
     pub(crate) declared: Option<Box<Capabilities>>,
     pub(crate) asked: Asked,

@@ -15,9 +15,9 @@ pub(crate) struct Requests {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Asker {
-    open: Bounded<RequestId, Request>,
+    open: Bounded<RequestId, Box<Request>>,
     /// The last ones that were answered.
-    past: Bounded<RequestId, Request>,
+    past: Bounded<RequestId, Box<Request>>,
     /// Ids of the session, where they must not be used again.
     used: IdSet,
     /// Requests that were still open when they had to be forgotten.
@@ -47,17 +47,17 @@ impl Requests {
 
     /// The request of this id that waits for its answer.
     pub(crate) fn open(&self, asker: Side, id: &RequestId) -> Option<&Request> {
-        self.of(asker).open.get(id)
+        self.of(asker).open.get(id).map(|request| &**request)
     }
 
     /// All that wait for their answer, oldest first.
     pub(crate) fn iter_open(&self, asker: Side) -> impl Iterator<Item = (&RequestId, &Request)> {
-        self.of(asker).open.iter()
+        self.of(asker).open.iter().map(|(id, request)| (id, &**request))
     }
 
     /// A request that was answered not long ago.
     pub(crate) fn past(&self, asker: Side, id: &RequestId) -> Option<&Request> {
-        self.of(asker).past.get(id)
+        self.of(asker).past.get(id).map(|request| &**request)
     }
 
     /// Whether a legacy request of this session had this id.
@@ -87,24 +87,38 @@ impl Requests {
         asker.count
     }
 
-    pub(super) fn insert(&mut self, side: Side, id: RequestId, request: Request, limits: &Limits) {
+    pub(super) fn insert(
+        &mut self,
+        side: Side,
+        id: RequestId,
+        mut request: Box<Request>,
+        limits: &Limits,
+    ) {
         let asker = self.of_mut(side);
         if request.revision.era() == Era::Legacy {
             asker.used.insert(&id, limits.remembered);
         }
         asker.past.remove(&id);
+        // Two requests of one id may well get two answers.
+        request.repeated |= asker.open.contains(&id);
         if let Some((id, _)) = asker.open.insert(id, request, limits.pending) {
             asker.evicted.insert(&id, limits.remembered);
         }
     }
 
-    pub(super) fn take(&mut self, asker: Side, id: &RequestId) -> Option<Request> {
+    pub(super) fn take(&mut self, asker: Side, id: &RequestId) -> Option<Box<Request>> {
         self.of_mut(asker).open.remove(id)
     }
 
     /// Keeps an answered request for a while.
-    pub(super) fn keep(&mut self, side: Side, id: RequestId, mut request: Request, at: Moment) {
-        const PAST: usize = 256;
+    pub(super) fn keep(
+        &mut self,
+        side: Side,
+        id: RequestId,
+        mut request: Box<Request>,
+        at: Moment,
+    ) {
+        const PAST: usize = 128;
         let asker = self.of_mut(side);
         request.answered = Some(at);
         asker.newest_answered = asker.newest_answered.max(Some(request.number));
@@ -132,6 +146,13 @@ impl Requests {
         asker.void.insert(id, limits.remembered);
     }
 
+    /// Undoes a request.
+    pub(super) fn forget(&mut self, side: Side, id: &RequestId) {
+        let asker = self.of_mut(side);
+        asker.open.remove(id);
+        asker.used.remove(id);
+    }
+
     /// What is left of the requests when a new legacy session begins: those of the other era.
     pub(super) fn of_modern_era(&self) -> Requests {
         let mut left = Requests::default();
@@ -139,7 +160,7 @@ impl Requests {
             let asker = left.of_mut(side);
             for (id, request) in self.iter_open(side) {
                 if request.revision.era() == Era::Modern {
-                    asker.open.insert(id.clone(), request.clone(), usize::MAX);
+                    asker.open.insert(id.clone(), Box::new(request.clone()), usize::MAX);
                 }
             }
         }

@@ -230,7 +230,7 @@ fn close_given_up(exchange: &Exchange, event: &HttpEvent<'_>, notes: &mut Notes)
     let modern = event.revision.era() == Era::Modern;
     if matches!(event.part, Part::End) && event.from == Side::Client && modern {
         for id in exchange.requests().filter_map(|posted| posted.id.clone()) {
-            notes.close(Side::Client, id);
+            notes.cancel(Side::Client, id, event.at);
         }
     }
 }
