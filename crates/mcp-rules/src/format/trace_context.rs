@@ -26,7 +26,7 @@ pub(crate) fn is_traceparent(text: &[u8]) -> bool {
         && ends_well
 }
 
-/// Up to 32 `key=value`, separated by commas.
+/// Up to 32 `key=value` with different keys, separated by commas.
 pub(crate) fn is_tracestate(text: &[u8]) -> bool {
     let members = || {
         text.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|member| !member.is_empty())
@@ -36,7 +36,10 @@ pub(crate) fn is_tracestate(text: &[u8]) -> bool {
             let Some((key, value)) = split_once(member, b'=') else {
                 return false;
             };
-            is_state_key(key) && is_state_value(value)
+            let is_key = |other: &[u8]| split_once(other, b'=').is_some_and(|(own, _)| own == key);
+            is_state_key(key)
+                && is_state_value(value)
+                && members().filter(|other| is_key(other)).count() == 1
         })
 }
 
@@ -113,11 +116,13 @@ mod tests {
         for text in ["", "vendor=00f067aa0ba902b7,other@x=1", "a=1, b=2 ,", "a= b c"] {
             assert!(is_tracestate(text.as_bytes()), "{text}");
         }
-        for text in ["vendor", "Vendor=1", "a=", "a=b=c", "=1", "a=ü"] {
+        for text in ["vendor", "Vendor=1", "a=", "a=b=c", "=1", "a=ü", "a=1,b=2,a=3"] {
             assert!(!is_tracestate(text.as_bytes()), "{text}");
         }
-        let long = ["a=1"; 33].join(",");
-        assert!(!is_tracestate(long.as_bytes()));
+        let long =
+            |count: u8| (0..count).map(|key| format!("k{key}=1")).collect::<Vec<_>>().join(",");
+        assert!(is_tracestate(long(32).as_bytes()));
+        assert!(!is_tracestate(long(33).as_bytes()));
     }
 
     #[test]

@@ -29,9 +29,12 @@ pub(crate) fn check_input_required(result: Node<'_>, findings: &mut Findings<'_>
     let hint = ["ttlMs", "cacheScope"].into_iter().find_map(|member| result.get(member));
     if let Some(hint) = hint {
         findings.report(
-            Fault::new(&HINTS_ON_INPUT_REQUIRED, "a result that asks for input must not be cached")
-                .at(hint.span())
-                .help("leave `ttlMs` and `cacheScope` to complete results"),
+            Fault::new(
+                &HINTS_ON_INPUT_REQUIRED,
+                "the result asks for input and has hints for caching",
+            )
+            .at(hint.span())
+            .help("leave `ttlMs` and `cacheScope` to complete results"),
         );
     }
 }

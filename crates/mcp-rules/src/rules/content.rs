@@ -80,7 +80,7 @@ pub(crate) fn check_prompt_resource(resource: Node<'_>, findings: &mut Findings<
         findings.report(
             Fault::new(
                 &PROMPT_RESOURCE_MIME_MISSING,
-                "a resource in a prompt should say its MIME type",
+                "the resource in the prompt does not say its MIME type",
             )
             .at(resource.span())
             .help("add `mimeType`, such as `text/plain`"),

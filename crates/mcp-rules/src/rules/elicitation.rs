@@ -2,12 +2,18 @@
 
 use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
-use mcp_schema::UriFault;
+use mcp_schema::{UriFault, Violation};
+use serde_json::json;
 
 use crate::{Findings, Level, findings::Fault, format::secret};
 
 const WITH_URLS: Revisions = Revisions::from(Revision::V2025_11_25);
 const WITH_FORMS: Revisions = Revisions::from(Revision::V2025_06_18);
+
+/// Characters of an unknown mode that are shown.
+const LONGEST_SHOWN: usize = 40;
+/// What `mode` may say.
+const MODES: [&str; 2] = ["form", "url"];
 
 rules! {
     SCHEMA_UNSUPPORTED: "elicitation-schema-unsupported", Schema, Level::Error, WITH_FORMS, "client/elicitation#requested-schema";
@@ -34,6 +40,27 @@ pub(crate) fn check_request(params: Node<'_>, findings: &mut Findings<'_>) {
 /// Whether params are those of the URL mode; without `mode` they are a form.
 pub(crate) fn is_url_mode(params: Node<'_>) -> bool {
     params.get("mode").is_some_and(|mode| mode.str_eq("url"))
+}
+
+/// Where the mode is one that nobody knows, nothing else can be said about the rest.
+pub(crate) fn explain_mode(params: Node<'_>, violations: &mut Vec<Violation>) {
+    let Some(mode) = params.get("mode").and_then(Node::as_str) else { return };
+    let of_mode = |violation: &Violation| violation.instance_path == "/mode";
+    if !violations.iter().any(of_mode) {
+        return;
+    }
+    violations.retain(of_mode);
+    violations.truncate(1);
+    for violation in violations {
+        let shown: String = mode.chars().take(LONGEST_SHOWN).collect();
+        violation.message = format!("the mode {shown:?} of the elicitation is unknown");
+        violation.keyword = "enum".into();
+        let near = mcp_schema::nearest(&mode, MODES);
+        violation.params = json!({"allowedValues": MODES});
+        if let (Some(near), Some(params)) = (near, violation.params.as_object_mut()) {
+            params.insert("didYouMean".into(), near.into());
+        }
+    }
 }
 
 /// `data` of the error −32042.

@@ -42,7 +42,7 @@ fn check_src(src: Node<'_>, findings: &mut Findings<'_>) {
     });
     if !known {
         findings.report(
-            Fault::new(&SRC_INVALID, "an icon is an `https:`, `http:` or `data:` URI")
+            Fault::new(&SRC_INVALID, "the icon is not an `https:`, `http:` or `data:` URI")
                 .at(src.span())
                 .help("clients reject every other scheme: serve the picture or embed it"),
         );

@@ -18,7 +18,7 @@ rules! {
 pub(crate) fn report(envelope: &Envelope<'_>, findings: &mut Findings<'_>) {
     findings.report(match envelope.method {
         Some(method) => server_request(method),
-        None => Fault::new(&CLIENT_RESPONSE, "a client has no requests to answer")
+        None => Fault::new(&CLIENT_RESPONSE, "the client sends a response")
             .at(envelope.result.or(envelope.error).unwrap_or(envelope.object).span())
             .code(ErrorCode::InvalidRequest.code())
             .help("send the original request again, with the answers in `inputResponses`"),

@@ -10,6 +10,7 @@ use mcp_schema::{Method, Schemas, Violation};
 
 use super::{
     elicitation,
+    explain::explain,
     payload::{self, Part},
     roots, sampling,
     walk::{self, Thing},
@@ -32,7 +33,7 @@ pub(crate) fn report_not_allowed(
     findings: &mut Findings<'_>,
 ) {
     findings.report(
-        Fault::new(&NOT_ALLOWED, format!("a result of `{}` cannot ask for input", method.name))
+        Fault::new(&NOT_ALLOWED, format!("the result of `{}` must not ask for input", method.name))
             .at(result.get("resultType").unwrap_or(result).span())
             .code(ErrorCode::InternalError.code())
             .help("ask in the result of `tools/call`, `prompts/get` or `resources/read`"),
@@ -78,14 +79,14 @@ fn report_request(
         let at = entry.get("method").unwrap_or(entry).span();
         report_invalid(
             at,
-            "an input request is an object with the method `elicitation/create`, `sampling/createMessage` or `roots/list`",
+            "the input request has none of the methods `elicitation/create`, `sampling/createMessage` and `roots/list`",
             findings,
         );
         return true;
     };
     let Some(params) = entry.get("params") else {
         if method.params_required {
-            report_invalid(entry.span(), &format!("`{}` needs `params`", method.name), findings);
+            report_invalid(entry.span(), &format!("`{}` has no `params`", method.name), findings);
         }
         return method.params_required;
     };
@@ -95,7 +96,7 @@ fn report_request(
     if schemas.accepts(definition, params) {
         return false;
     }
-    let violations: Vec<Violation> = payload::explain(schemas, definition, params);
+    let violations: Vec<Violation> = explain(schemas, definition, params);
     let prefix = params_path(key);
     payload::report_each(&violations, Part::InputRequest, method, &prefix, findings);
     !violations.is_empty()

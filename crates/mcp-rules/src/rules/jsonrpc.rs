@@ -191,14 +191,14 @@ fn check_call(
         if let Some(method) = context.method
             && method.kind == MethodKind::Request
         {
-            let message = format!("`{}` is a request and must carry an `id`", method.name);
+            let message = format!("`{}` is a request, but has no `id`", method.name);
             findings.report(invalid_request(&REQUEST_MISSING_ID, message, whole));
             return Standing::Void;
         }
     } else if let Some(id) = envelope.id {
         if is_notification(envelope, context) {
             findings.report(
-                invalid_request(&NOTIFICATION_WITH_ID, "a notification carries no `id`", id.span())
+                invalid_request(&NOTIFICATION_WITH_ID, "the notification has an `id`", id.span())
                     .help("leave the `id` out: nobody will answer"),
             );
             return Standing::Void;
@@ -224,7 +224,7 @@ fn check_call(
         && let Some(method) = envelope.method
     {
         findings.report(
-            Fault::new(&METHOD_RESERVED_PREFIX, "JSON-RPC keeps names that begin with `rpc.`")
+            Fault::new(&METHOD_RESERVED_PREFIX, "JSON-RPC keeps this name: it begins with `rpc.`")
                 .at(method.span()),
         );
     }
@@ -280,7 +280,7 @@ fn report_unusable_id(envelope: &Envelope<'_>, context: &Context, findings: &mut
     };
     match id {
         Some(id) if id.is_null() => findings.report(
-            Fault::new(&ERROR_ID_NULL, "MCP knows no null ids, also not in errors")
+            Fault::new(&ERROR_ID_NULL, "the `id` of the error is null, which MCP does not know")
                 .at(id.span())
                 .help("leave `id` out of an error that answers no readable request"),
         ),
@@ -301,7 +301,7 @@ fn report_unusable_id(envelope: &Envelope<'_>, context: &Context, findings: &mut
 }
 
 pub(crate) fn batch_not_supported(revision: Revision) -> Fault {
-    Fault::new(&BATCH_NOT_SUPPORTED, format!("{revision} knows no batches"))
+    Fault::new(&BATCH_NOT_SUPPORTED, format!("this is a batch, and {revision} knows none"))
         .code(ErrorCode::InvalidRequest.code())
         .help("send each message on its own; only 2025-03-26 has batches")
 }
@@ -325,7 +325,7 @@ pub(crate) fn check_batch(
     let responses = entries().filter(|entry| entry.kind() == Some(MessageKind::Response)).count();
     let calls = entries().filter(|entry| entry.method.is_some()).count();
     if responses > 0 && calls > 0 {
-        let message = "a batch holds responses, or requests and notifications, never both";
+        let message = "the batch holds responses together with requests or notifications";
         findings.report(invalid_request(&BATCH_MIXED, message, batch.span()));
     }
     for entry in entries() {

@@ -10,7 +10,9 @@ use mcp_schema::{Definition, Method, Schemas, Violation};
 use serde_json::json;
 
 use super::{
-    elicitation, input_required, refine,
+    elicitation,
+    explain::{explain, help_for},
+    input_required, refine,
     stateless::{self, ResultType},
     tasks,
 };
@@ -297,29 +299,6 @@ fn report_violations(
     wrong
 }
 
-/// Why `payload` does not fit. Where a definition is a choice that one member decides, by the one
-/// that was chosen.
-pub(crate) fn explain(
-    schemas: &Schemas,
-    definition: &'static Definition,
-    payload: Node<'_>,
-) -> Vec<Violation> {
-    if definition.name == "ElicitRequestParams" {
-        let chosen = if elicitation::is_url_mode(payload) {
-            "ElicitRequestURLParams"
-        } else {
-            "ElicitRequestFormParams"
-        };
-        if let Some(chosen) = mcp_schema::definition(definition.revision, chosen) {
-            let violations = schemas.violations(chosen, payload);
-            if !violations.is_empty() {
-                return violations;
-            }
-        }
-    }
-    schemas.violations(definition, payload)
-}
-
 /// Reports violations, each under the rule that describes it best. `prefix` is the JSON pointer of
 /// the payload in its message.
 pub(crate) fn report_each(
@@ -365,26 +344,6 @@ pub(crate) fn violation_fault(
     }
 }
 
-/// What to do about the usual mistakes.
-fn help_for(violation: &Violation) -> Option<String> {
-    let last = violation.instance_path.rsplit('/').next().filter(|name| !name.is_empty());
-    match violation.keyword.as_str() {
-        "required" => {
-            let missing = violation.params.get("missingProperty")?.as_str()?;
-            Some(format!("add `{missing}`"))
-        }
-        "type" if violation.message.starts_with("null ") => {
-            let name = last.unwrap_or("the member");
-            Some(format!("null is a value: leave `{name}` out if it is optional"))
-        }
-        "enum" | "const" => {
-            let near = violation.params.get("didYouMean")?.as_str()?;
-            Some(format!("did you mean \"{near}\"?"))
-        }
-        _ => None,
-    }
-}
-
 #[cold]
 fn report_missing_params(
     part: Part,
@@ -393,8 +352,8 @@ fn report_missing_params(
     whole: Span,
     findings: &mut Findings<'_>,
 ) {
-    let rule = refine::missing_params(method, definition, findings).unwrap_or_else(|| part.rule());
-    let mut fault = Fault::new(rule, format!("`{}` needs `params`", method.name))
+    let rule = refine::missing_params(part, method, findings).unwrap_or_else(|| part.rule());
+    let mut fault = Fault::new(rule, format!("`{}` has no `params`", method.name))
         .at(whole)
         .schema(SchemaFault {
             instance_path: String::new(),
@@ -414,7 +373,7 @@ fn report_direction(method: &'static Method, side: Side, span: Span, findings: &
     findings.report(
         Fault::new(
             &METHOD_WRONG_DIRECTION,
-            format!("only the {} may send `{}`", side.other(), method.name),
+            format!("the {side} sends `{}`, which only the {} may", method.name, side.other()),
         )
         .at(span)
         .code(ErrorCode::MethodNotFound.code()),
@@ -484,7 +443,7 @@ fn check_error<'a>(
     };
     let Some(data) = error.get("data") else {
         findings.report(
-            Fault::new(&ERROR_DATA_INVALID, format!("error {code} must carry `data`"))
+            Fault::new(&ERROR_DATA_INVALID, format!("error {code} has no `data`"))
                 .at(error.span())
                 .schema(SchemaFault {
                     instance_path: "/error".into(),

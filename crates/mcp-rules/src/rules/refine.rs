@@ -3,7 +3,7 @@
 //! One table: which payload, where in it, what kind of violation, and the rule that replaces the
 //! general one. A missing member counts at the place where it is missing.
 
-use mcp_schema::{Definition, Method, Violation};
+use mcp_schema::{Method, Violation};
 
 use super::{
     caching, completion, elicitation, logging, payload::Part, progress, stateless, tool_schema,
@@ -76,6 +76,7 @@ static REFINEMENTS: &[Refinement] = {
         row(&stateless::REQUEST_META_MISSING, REQUEST, &[], "/_meta/io.modelcontextprotocol~1clientCapabilities", Any, 0),
         row(&progress::TOKEN_TYPE, REQUEST, &[], "/_meta/progressToken", Wrong, 2),
         row(&progress::TOKEN_TYPE, NOTIFICATION, &["notifications/progress"], "/progressToken", Wrong, 1),
+        row(&progress::CANCEL_MISSING_REQUEST_ID, NOTIFICATION, &["notifications/cancelled"], "/requestId", Missing, 0),
         row(&logging::LEVEL_INVALID, REQUEST, &[], "/_meta/io.modelcontextprotocol~1logLevel", Wrong, 2),
         row(&logging::LEVEL_INVALID, CALL, LOGGED, "/level", Wrong, 1),
         row(&inputs::RESPONSE_TYPE, REQUEST, inputs::RETRIED, "/inputResponses/*/**", Any, 2),
@@ -136,12 +137,14 @@ pub(crate) fn more_specific(
 
 /// The rule for a message that lacks `params` altogether, and with it all that belongs inside.
 pub(crate) fn missing_params(
+    part: Part,
     method: &'static Method,
-    definition: &'static Definition,
     findings: &Findings<'_>,
 ) -> Option<&'static Meta> {
-    let _ = definition;
-    candidates(Part::Params, method, "/_meta", findings).next().map(|entry| entry.rule)
+    let lacking = |place| {
+        candidates(part, method, place, findings).find(|entry| entry.what.covers("required", true))
+    };
+    ["/_meta", "/requestId"].into_iter().find_map(lacking).map(|entry| entry.rule)
 }
 
 fn candidates<'p>(

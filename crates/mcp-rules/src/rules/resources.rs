@@ -119,7 +119,7 @@ pub(crate) fn check_template(template: Node<'_>, findings: &mut Findings<'_>) {
 #[cold]
 pub(crate) fn report_text_and_blob(blob: Node<'_>, findings: &mut Findings<'_>) {
     findings.report(
-        Fault::new(&TEXT_AND_BLOB, "contents have either `text` or `blob`, here both")
+        Fault::new(&TEXT_AND_BLOB, "the contents have both `text` and `blob`")
             .at(blob.span())
             .help("send `text` for what is text and `blob` for everything else"),
     );

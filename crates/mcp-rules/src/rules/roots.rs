@@ -18,7 +18,7 @@ pub(crate) fn check_result(result: Node<'_>, findings: &mut Findings<'_>) {
             && !text.starts_with(b"file://")
         {
             findings.report(
-                Fault::new(&URI_NOT_FILE, "the URI of a root starts with `file://`")
+                Fault::new(&URI_NOT_FILE, "the URI of the root does not start with `file://`")
                     .at(uri.span())
                     .help("make it from the absolute path with the URL function of your language"),
             );

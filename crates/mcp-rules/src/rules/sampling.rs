@@ -146,12 +146,9 @@ fn check_message<'a>(
     }
     if has_results && let Some(other) = other {
         findings.report(
-            Fault::new(
-                &TOOL_RESULT_MIXED,
-                "a message with tool results holds nothing but tool results",
-            )
-            .at(other.span())
-            .help("move the other content into a message of its own, after the results"),
+            Fault::new(&TOOL_RESULT_MIXED, "the message mixes tool results with other content")
+                .at(other.span())
+                .help("move the other content into a message of its own, after the results"),
         );
     }
     if first_use.is_some() {
@@ -187,12 +184,12 @@ fn check_answered(message: Node<'_>, after: Option<Node<'_>>, findings: &mut Fin
     if after.is_some_and(results) {
         return; // `sampling-tool-result-mixed` speaks for that message.
     }
-    let answer = after.filter(|after| after.get("role").is_some_and(|role| role.str_eq("user")));
     let unanswered = blocks(message).filter(|block| kind(*block) == Kind::Use).find(|block| {
         let Some(id) = block.get("id") else {
             return false;
         };
-        !answer.into_iter().flat_map(blocks).any(|result| {
+        // If its role is wrong, `sampling-tool-block-role` says so.
+        !after.into_iter().flat_map(blocks).any(|result| {
             kind(result) == Kind::Result
                 && result.get("toolUseId").is_some_and(|for_id| same_text(for_id, id))
         })
@@ -212,8 +209,9 @@ fn check_answered(message: Node<'_>, after: Option<Node<'_>>, findings: &mut Fin
 #[cold]
 fn report_role(block: Node<'_>, what: &str, role: &str, findings: &mut Findings<'_>) {
     findings.report(
-        Fault::new(&TOOL_BLOCK_ROLE, format!("{what} belongs into a message of the role `{role}`"))
-            .at(block.get("type").unwrap_or(block).span()),
+        Fault::new(&TOOL_BLOCK_ROLE, format!("{what} is not in a message of the role `{role}`"))
+            .at(block.get("type").unwrap_or(block).span())
+            .help("models use tools as `assistant`, and get the results from `user`"),
     );
 }
 

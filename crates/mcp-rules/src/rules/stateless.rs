@@ -55,8 +55,12 @@ pub(crate) fn check_result_type(
             ResultType::Unusable
         }
         None => {
+            let message = match node {
+                Some(_) => "the `resultType` of the result is not a string",
+                None => "the result has no `resultType`",
+            };
             findings.report(
-                Fault::new(&RESULT_TYPE_MISSING, "a result needs a `resultType`, a string")
+                Fault::new(&RESULT_TYPE_MISSING, message)
                     .at(node.unwrap_or(result).span())
                     .code(ErrorCode::InternalError.code())
                     .help("add \"resultType\":\"complete\""),

@@ -98,7 +98,7 @@ fn check_name(name: Node<'_>, findings: &mut Findings<'_>) {
     };
     if length == 0 || length > LONGEST {
         let message = match length {
-            0 => "a tool needs a name".to_owned(),
+            0 => "the name of the tool is empty".to_owned(),
             _ => format!("{length} characters exceed the {LONGEST} a tool name should have"),
         };
         findings.report(

@@ -115,7 +115,7 @@ fn check_annotation<'a>(
         findings.report(
             Fault::new(
                 &TYPE_INVALID,
-                "only a `string`, `integer` or `boolean` can be mirrored into a header",
+                "the parameter for a header is not a `string`, `integer` or `boolean`",
             )
             .at(at.span())
             .help("give the property one of these types, or take `x-mcp-header` away"),

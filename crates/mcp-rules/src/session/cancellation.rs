@@ -24,8 +24,22 @@ rules! {
 pub(crate) struct Cancellation {
     /// Requests whose answer was a task, and when that was.
     tasks: Bounded<(Side, RequestId), Moment>,
-    /// Ids that `subscriptions/listen` has had.
-    subscriptions: Bounded<RequestId, ()>,
+    /// How it stands with what was subscribed to, by the id of `subscriptions/listen`.
+    subscriptions: Bounded<RequestId, Standing>,
+}
+
+/// Whether a server may still say that a subscription is over.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+enum Standing {
+    Open,
+    /// Its result has come, after so many requests of the client. One page of the specification
+    /// wants that, another the notification; a server may send both.
+    Answered {
+        at: Moment,
+        requests: u64,
+    },
+    /// It was refused, or the server has cancelled it.
+    Over(Moment),
 }
 
 impl Family for Cancellation {
@@ -39,7 +53,7 @@ impl Family for Cancellation {
         match event.what {
             What::Request(id) => {
                 if event.name == "subscriptions/listen" {
-                    self.subscriptions.insert(id.clone(), (), known.limits.remembered);
+                    self.subscriptions.insert(id.clone(), Standing::Open, known.limits.remembered);
                 }
             }
             What::Notification => {
@@ -50,6 +64,11 @@ impl Family for Cancellation {
             What::Answer(answer) => {
                 if let (Some(id), Some(request)) = (answer.id, answer.request) {
                     check_answer(request, event, notes);
+                    if let Some(standing) = self.subscriptions.get_mut(id)
+                        && event.name == "subscriptions/listen"
+                    {
+                        standing.answer(event, known);
+                    }
                     if request.task && tasks::created(event).is_some() {
                         let key = (event.from.other(), id.clone());
                         self.tasks.insert(key, event.at, known.limits.remembered);
@@ -61,7 +80,7 @@ impl Family for Cancellation {
 }
 
 impl Cancellation {
-    fn judge(&self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+    fn judge(&mut self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
         let Some(node) = event.params().and_then(|params| params.get("requestId")) else { return };
         let Some(id) = super::request_id(node) else { return };
         if event.is_modern() && event.from == Side::Server {
@@ -103,23 +122,33 @@ impl Cancellation {
 
     /// A server ends subscriptions this way and nothing else (2026-07-28).
     fn judge_server(
-        &self,
+        &mut self,
         id: &RequestId,
         node: Node<'_>,
         event: &Event<'_>,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        let requests = known.requests;
-        let request = match requests.open(Side::Client, id) {
-            Some(open) => Some(open),
-            // It may also have been told by a result that its subscription is over.
-            None if self.subscriptions.contains(id) => return,
-            None => requests.past(Side::Client, id),
-        };
+        let is_subscription = |request: &Request| request.name() == "subscriptions/listen";
+        let open = known.requests.open(Side::Client, id);
+        if open.is_none_or(is_subscription)
+            && let Some(standing) = self.subscriptions.get_mut(id)
+        {
+            if let Some(ended) = standing.cancel(event, known) {
+                let message = format!("the subscription {id} has ended already");
+                notes.note(
+                    Fault::new(&NOT_SUBSCRIPTION, message)
+                        .at(node.span())
+                        .related(ended.line, "it ended here")
+                        .help("say once that a subscription is over, when it ends"),
+                );
+            }
+            return;
+        }
+        let request = open.or_else(|| known.requests.past(Side::Client, id));
         let message = match request {
-            Some(request) if request.name() == "subscriptions/listen" => return,
-            Some(request) => format!("request {id} is a `{}`", request.name()),
+            Some(request) if is_subscription(request) => return,
+            Some(request) => format!("request {id} is a `{}`, not a subscription", request.name()),
             None if self.subscriptions.forgot() || !is_unknown(Side::Client, id, event, known) => {
                 return;
             }
@@ -131,6 +160,33 @@ impl Cancellation {
                 .related(request.and_then(|request| request.at.line), "the request was here")
                 .help("answer a request with an error to give it up; only subscriptions are ended this way"),
         );
+    }
+}
+
+impl Standing {
+    fn answer(&mut self, event: &Event<'_>, known: &Known<'_>) {
+        let (at, requests) = (event.at, known.requests.made(Side::Client));
+        match self {
+            Standing::Open if event.result().is_some() => {
+                *self = Standing::Answered { at, requests };
+            }
+            Standing::Open => *self = Standing::Over(at),
+            Standing::Answered { .. } | Standing::Over(_) => {}
+        }
+    }
+
+    /// The server cancels. If it has ended the subscription before, that is when.
+    fn cancel(&mut self, event: &Event<'_>, known: &Known<'_>) -> Option<Moment> {
+        let ended = match *self {
+            Standing::Open => None,
+            Standing::Answered { at, requests } => {
+                known.requests.were_answered_since(Side::Client, requests).then_some(at)
+            }
+            Standing::Over(at) => Some(at),
+        };
+        *self = Standing::Over(event.at);
+        // Over HTTP several clients may have used the id.
+        ended.filter(|_| event.at.stream.is_none())
     }
 }
 

@@ -247,7 +247,7 @@ pub(super) fn check_answer(
     match result.get("content") {
         Some(content) if !accepted || asked.is_url => {
             let message = if accepted {
-                "the answer to a URL elicitation has no content".to_owned()
+                "there is content in the answer to a URL elicitation".to_owned()
             } else {
                 format!("the action is `{action}`, and there is content nevertheless")
             };

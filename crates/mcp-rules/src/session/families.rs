@@ -1,9 +1,10 @@
+use mcp_core::{RequestId, Side};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked, Event, Known, Notes, cancellation, capabilities, elicitation, ids, inputs, lifecycle,
-    logging, modern, pagination, progress, prompts, resources, sampling, subscriptions, tasks,
-    tools,
+    Asked, Event, Known, Moment, Notes, cancellation, capabilities, elicitation, ids, inputs,
+    lifecycle, logging, modern, pagination, progress, prompts, resources, sampling, subscriptions,
+    tasks, tools,
 };
 use crate::Meta;
 
@@ -93,6 +94,16 @@ impl Families {
         notes: &mut Notes,
     ) {
         each!(self, follow(event, asked, known, notes));
+    }
+
+    /// A response stream that carried these requests was closed by `from`.
+    pub(super) fn follow_stream_end<'i>(
+        &mut self,
+        requests: impl Iterator<Item = &'i RequestId>,
+        from: Side,
+        at: Moment,
+    ) {
+        self.subscriptions.follow_stream_end(requests, from, at);
     }
 
     pub(super) fn finish(&mut self, known: &Known<'_>, notes: &mut Notes) {

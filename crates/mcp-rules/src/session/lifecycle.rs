@@ -420,7 +420,7 @@ fn check_handshake_version(version: Option<Node<'_>>, severity: Severity, notes:
         Some(Revision::V2026_07_28) => notes.note(
             Fault::new(
                 &MODERN_VERSION,
-                "a revision without a handshake cannot be agreed on in one",
+                "2026-07-28 has no handshake and cannot be agreed on in one",
             )
             .at(version.span())
             .severity(severity)

@@ -508,6 +508,14 @@ impl Session {
         }
         let known = self.memory.known(engine, None);
         let delivery = self.http.get_or_insert_default().follow(event, &known, notes);
+        if matches!(event.part, http::Part::End)
+            && event.revision.era() == Era::Modern
+            && let Some(exchange) =
+                self.http.as_deref().and_then(|http| http.exchange(event.exchange))
+        {
+            let ids = exchange.requests().filter_map(|posted| posted.id.as_ref());
+            self.families.follow_stream_end(ids, event.from, event.at);
+        }
         self.apply(notes, &engine.settings().limits);
         delivery
     }

@@ -73,7 +73,7 @@ fn check_get(params: Node<'_>, known: &Known<'_>, notes: &mut Notes) -> Option<A
     notes.note(
         Fault::new(
             &REQUIRED_ARGUMENT_MISSING,
-            format!("the prompt `{}` requires `{names}`", shown(&name)),
+            format!("`{names}` is missing, which the prompt `{}` requires", shown(&name)),
         )
         .at(arguments.unwrap_or(params).span())
         .code(ErrorCode::InvalidParams.code())
@@ -94,7 +94,7 @@ fn check_result(event: &Event<'_>, notes: &mut Notes) {
     notes.note(
         Fault::new(
             &MISSING_ARGUMENT_ACCEPTED,
-            format!("the request lacked the required `{}`", asked.missing),
+            format!("the prompt is delivered, but the request lacked `{}`", asked.missing),
         )
         .at(result.span())
         .related(request.at.line, "the request was here")

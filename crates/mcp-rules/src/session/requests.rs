@@ -81,6 +81,16 @@ impl Requests {
         self.of(asker).newest_answered.is_some_and(|newest| newest > request.number)
     }
 
+    /// How many requests there were.
+    pub(crate) fn made(&self, asker: Side) -> u64 {
+        self.of(asker).count
+    }
+
+    /// Whether a request was answered that was made when there had been `count` of them already.
+    pub(crate) fn were_answered_since(&self, asker: Side, count: u64) -> bool {
+        self.of(asker).newest_answered.is_some_and(|newest| newest > count)
+    }
+
     pub(super) fn next_number(&mut self, asker: Side) -> u64 {
         let asker = self.of_mut(asker);
         asker.count += 1;

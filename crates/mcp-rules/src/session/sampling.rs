@@ -142,7 +142,7 @@ fn check_not_rejected(
         notes.note(
             Fault::new(
                 &TOOLS_NOT_REJECTED,
-                "the request has tools, which this client has not declared",
+                "the client answers a request with tools, which it has not declared",
             )
             .at(result.span())
             .related(asked.at.line, "the request was here")
@@ -167,10 +167,13 @@ pub(super) fn check_answer(
     match (asked.choice, first_use) {
         (Choice::None, Some(block)) => {
             notes.note(
-                Fault::new(&TOOL_CHOICE_VIOLATED, "the request has `toolChoice` set to `none`")
-                    .at(block.span())
-                    .related(asked.at.line, "the request was here")
-                    .help("tell the model's provider that it must not use tools"),
+                Fault::new(
+                    &TOOL_CHOICE_VIOLATED,
+                    "a tool is used, but the request has `toolChoice` set to `none`",
+                )
+                .at(block.span())
+                .related(asked.at.line, "the request was here")
+                .help("tell the model's provider that it must not use tools"),
             );
             return;
         }

@@ -667,7 +667,7 @@ fn a_report_has_a_line_per_fault() {
     let error = validator().validate_jsonrpc(message).unwrap_err();
     insta::assert_snapshot!(format_validation_error(&error), @r#"
     type_mismatch: null is not of type "string"
-      at /params/name: null is not of type "string" [params-invalid] (null is a value: leave `name` out if it is optional)
+      at /params/name: null is not of type "string" [params-invalid] (null is a value: send a string)
       at /params/arguments: [] is not of type "object" [params-invalid]
     "#);
     let error = validator().validate("Tool", br#"{"inputSchema":{}}"#).unwrap_err();

@@ -153,9 +153,12 @@ impl Sessions {
         let ended = self.ended(id);
         if let Some(Ended { at, by: End::NotFound }) = ended {
             notes.always(
-                Fault::new(&REUSED_AFTER_404, format!("the session `{id}` is gone"))
-                    .related(at.line, "the server answered 404 here")
-                    .help("start a new session: `initialize` without a session id"),
+                Fault::new(
+                    &REUSED_AFTER_404,
+                    format!("the request names the session `{id}`, which is gone"),
+                )
+                .related(at.line, "the server answered 404 here")
+                .help("start a new session: `initialize` without a session id"),
             );
         } else if self.is_foreign(id) {
             notes.always(

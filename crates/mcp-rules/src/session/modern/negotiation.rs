@@ -61,10 +61,13 @@ impl Negotiations {
             .all(|(_, request)| request.name() == "subscriptions/listen");
         if waits && refusal.url.as_deref() == url_of(event, known) {
             notes.note(
-                Fault::new(&VERSION_RETRIED, format!("the server has refused version {text}"))
-                    .at(version.span())
-                    .related(refusal.at.line, "the version was refused here")
-                    .help("use a version that the refusal lists as supported"),
+                Fault::new(
+                    &VERSION_RETRIED,
+                    format!("version {text} is tried again after it was refused"),
+                )
+                .at(version.span())
+                .related(refusal.at.line, "the version was refused here")
+                .help("use a version that the refusal lists as supported"),
             );
         }
     }
@@ -118,8 +121,9 @@ impl Negotiations {
             return;
         }
         if let Some(requested) = requested.filter(|requested| !requested.str_eq(version)) {
+            let message = format!("this is not what was requested: the request declared {version}");
             notes.note(
-                Fault::new(&VERSION_INCONSISTENT, format!("the request declared {version}"))
+                Fault::new(&VERSION_INCONSISTENT, message)
                     .at(requested.span())
                     .related(asked_at, "the version was declared here")
                     .help("repeat the version of the request's `_meta`"),
@@ -191,7 +195,7 @@ impl Negotiations {
 }
 
 fn no_discovery() -> Fault {
-    Fault::new(&NO_DISCOVERY, "a server without a handshake must know `server/discover`")
+    Fault::new(&NO_DISCOVERY, "the server has no handshake and does not know `server/discover`")
         .help("implement it: clients of both eras take a server without it for a legacy one")
 }
 

@@ -52,7 +52,7 @@ struct Subscription {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum State {
     Open,
-    /// The client has cancelled it, and the server may not know yet.
+    /// The client has cancelled it or closed its stream, and the server may not know yet.
     Cancelled,
     Ended(Moment),
 }
@@ -60,6 +60,7 @@ enum State {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Cancelling {
     subscription: RequestId,
+    at: Moment,
     /// A request that was sent after the cancellation: once it is answered, the server knows.
     later: Option<RequestId>,
 }
@@ -115,24 +116,53 @@ impl Subscriptions {
 
     /// The client may cancel; that takes effect when the server gets to know.
     fn follow_cancellation(&mut self, event: &Event<'_>) {
-        let Some(id) = cancelled_id(event) else { return };
-        let Some(subscription) = self.known.get_mut(&id) else { return };
+        if let Some(id) = cancelled_id(event) {
+            self.cancel(&id, event.at);
+        }
+    }
+
+    fn cancel(&mut self, id: &RequestId, at: Moment) {
+        let Some(subscription) = self.known.get_mut(id) else { return };
         if subscription.state == State::Open {
             subscription.state = State::Cancelled;
             if self.cancelling.len() < MAX_CANCELLING {
-                self.cancelling.push(Cancelling { subscription: id, later: None });
+                self.cancelling.push(Cancelling { subscription: id.clone(), at, later: None });
             }
         }
     }
 
-    fn follow_answer(&mut self, id: &RequestId, event: &Event<'_>, notes: &mut Notes) {
+    /// The response stream of these requests was closed by `from`, and no other continues it.
+    pub(super) fn follow_stream_end<'i>(
+        &mut self,
+        requests: impl Iterator<Item = &'i RequestId>,
+        from: Side,
+        at: Moment,
+    ) {
+        for id in requests {
+            let Some(subscription) = self.known.get_mut(id) else { continue };
+            if subscription.at.stream != at.stream {
+                continue; // The id has been used again.
+            }
+            match from {
+                Side::Server => subscription.end(at),
+                Side::Client => self.cancel(id, at),
+            }
+        }
+    }
+
+    /// The server has reacted to a request: it knows what was cancelled before that.
+    fn follow_reaction(&mut self, id: &RequestId, at: Moment) {
         let arrived = |cancelling: &Cancelling| cancelling.later.as_ref() == Some(id);
         for cancelling in self.cancelling.iter().filter(|cancelling| arrived(cancelling)) {
             if let Some(subscription) = self.known.get_mut(&cancelling.subscription) {
-                subscription.end(event.at);
+                subscription.end(Moment { line: cancelling.at.line, ..at });
             }
         }
         self.cancelling.retain(|cancelling| !arrived(cancelling));
+    }
+
+    fn follow_answer(&mut self, id: &RequestId, event: &Event<'_>, notes: &mut Notes) {
+        self.follow_reaction(id, event.at);
         if event.name != "subscriptions/listen" {
             return;
         }
@@ -174,6 +204,9 @@ impl Subscriptions {
             return;
         };
         let Some(id) = request_id(node) else { return };
+        if is_acknowledgement {
+            self.follow_reaction(&id, event.at);
+        }
         if !self.check_open(&id, node, event, known, notes) {
             return;
         }
@@ -229,20 +262,21 @@ impl Subscriptions {
             Some(Subscription { state: State::Open | State::Cancelled, .. }) => return true,
             Some(subscription) => {
                 let State::Ended(ended) = subscription.state else { return true };
-                // Behind the answer on its own HTTP stream nothing may come at all, which is
-                // another rule's business.
-                let behind = ended.stream.is_some() && ended.stream == event.at.stream;
+                // Behind the end on its own HTTP stream nothing may come at all, which is another
+                // rule's business.
+                let own = subscription.at.stream;
+                let behind = own.is_some() && own == event.at.stream;
                 if behind || !ended.surely_before(event.at) {
                     return false;
                 }
                 Fault::new(&ID_UNKNOWN, format!("the subscription {id} has ended"))
                     .related(ended.line, "there it ended")
+                    .help("send nothing more for a subscription that has ended")
             }
             None if self.is_certainly_unknown(event, known) => {
-                let fault = Fault::new(
-                    &ID_UNKNOWN,
-                    format!("no `subscriptions/listen` request has the id {id}"),
-                );
+                let message = format!("no `subscriptions/listen` request has the id {id}");
+                let fault = Fault::new(&ID_UNKNOWN, message)
+                    .help("use the id of the `subscriptions/listen` request exactly as it came");
                 match self.same_but_for_type(id) {
                     Some(subscription) => fault.related(
                         subscription.at.line,
@@ -253,11 +287,7 @@ impl Subscriptions {
             }
             None => return false,
         };
-        notes.note(
-            fault
-                .at(node.span())
-                .help("use the id of the `subscriptions/listen` request exactly as it came"),
-        );
+        notes.note(fault.at(node.span()));
         false
     }
 
@@ -327,9 +357,14 @@ fn check_result_id(id: &RequestId, result: Node<'_>, event: &Event<'_>, notes: &
     let node = result.get("_meta").and_then(|meta| meta.get(META_SUBSCRIPTION));
     // One that is missing does not fit the definition.
     let Some(node) = node else { return };
-    if request_id(node).as_ref() != Some(id) {
+    let named = request_id(node);
+    if named.as_ref() != Some(id) {
+        let message = match named {
+            Some(named) => format!("the result ends the subscription {id}, but names {named}"),
+            None => format!("the result ends the subscription {id}, but does not name it"),
+        };
         notes.note(
-            Fault::new(&RESULT_ID, format!("the result ends the subscription {id}"))
+            Fault::new(&RESULT_ID, message)
                 .at(node.span())
                 .related(
                     event.answered().and_then(|request| request.at.line),
@@ -348,9 +383,9 @@ fn check_request_scoped(
     notes: &mut Notes,
 ) {
     let (message, at) = match id {
-        Some(id) => ("it belongs to a request, not to a subscription", id),
+        Some(id) => ("it names a subscription, but belongs to a request", id),
         None if listens(event, known) => {
-            ("it belongs to a request, not on the stream of a subscription", method_node(event))
+            ("it is on the stream of a subscription, but belongs to a request", method_node(event))
         }
         None => return,
     };

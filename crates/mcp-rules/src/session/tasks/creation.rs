@@ -78,7 +78,7 @@ fn tool_support(event: &Event<'_>, known: &Known<'_>) -> Option<(TaskSupport, Op
 }
 
 fn forbidden(task: Node<'_>, listed: Option<u64>) -> Fault {
-    Fault::new(&SUPPORT_FORBIDDEN, "the tool does not run as a task")
+    Fault::new(&SUPPORT_FORBIDDEN, "the call asks for a task, but the tool does not run as one")
         .at(task.span())
         .related(listed, "the tool was listed here")
         .help("send `task` only for tools whose `execution.taskSupport` is optional or required")
@@ -86,7 +86,7 @@ fn forbidden(task: Node<'_>, listed: Option<u64>) -> Fault {
 
 fn required(event: &Event<'_>, listed: Option<u64>) -> Fault {
     let place = event.params().unwrap_or(event.node());
-    Fault::new(&SUPPORT_REQUIRED, "the tool runs only as a task")
+    Fault::new(&SUPPORT_REQUIRED, "the call asks for no task, but the tool runs only as one")
         .at(place.span())
         .related(listed, "the tool was listed here")
         .help("add `\"task\":{}` to the params")

@@ -181,7 +181,8 @@ impl Tasks {
         let Some(report) = report::reports(event).next() else { return };
         let Some(status) = report.status else { return };
         if let Some((end, line)) = subject.end {
-            let message = format!("the task is cancelled although it was `{}` already", end.name());
+            let message =
+                format!("cancelling is accepted although the task was `{}` already", end.name());
             notes.note(
                 Fault::new(&CANCEL_TERMINAL_ACCEPTED, message)
                     .at(report.status_node().span())
@@ -195,7 +196,7 @@ impl Tasks {
             return;
         }
         if status != Status::Cancelled {
-            let message = format!("the task is `{}` after it was cancelled", status.name());
+            let message = format!("cancelling is accepted, but the task is `{}`", status.name());
             notes.note(
                 Fault::new(&CANCEL_STATUS, message)
                     .at(report.status_node().span())

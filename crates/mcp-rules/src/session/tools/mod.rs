@@ -121,7 +121,10 @@ fn check_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
         notes.note(
             Fault::new(
                 &ARGUMENTS_INVALID_ACCEPTED,
-                format!("the arguments broke the `inputSchema` of `{}`", shown(&call.name)),
+                format!(
+                    "`{}` succeeds although the arguments broke its `inputSchema`",
+                    shown(&call.name)
+                ),
             )
             .at(result.span())
             .related(request.at.line, "the call was here")

@@ -209,7 +209,7 @@ impl Requests {
             notes.always(
                 Fault::new(
                     &LAST_EVENT_ID,
-                    format!("streams of 2026-07-28 cannot be resumed after `{id}`"),
+                    format!("the client resumes after `{id}`, which 2026-07-28 does not have"),
                 )
                 .help("leave `Last-Event-ID` out and send the request again under a new id"),
             );

@@ -1,0 +1,49 @@
+//! Why a payload does not fit its definition, and what to do about it.
+
+use mcp_json::Node;
+use mcp_schema::{Definition, Schemas, Violation};
+
+use super::{elicitation, null_member};
+
+/// Why `payload` does not fit. Where a definition is a choice that one member decides, by the one
+/// that was chosen.
+pub(crate) fn explain(
+    schemas: &Schemas,
+    definition: &'static Definition,
+    payload: Node<'_>,
+) -> Vec<Violation> {
+    if definition.name == "ElicitRequestParams" {
+        let chosen = if elicitation::is_url_mode(payload) {
+            "ElicitRequestURLParams"
+        } else {
+            "ElicitRequestFormParams"
+        };
+        if let Some(chosen) = mcp_schema::definition(definition.revision, chosen) {
+            let mut violations = schemas.violations(chosen, payload);
+            if !violations.is_empty() {
+                elicitation::explain_mode(payload, &mut violations);
+                null_member::mark_optional(schemas, chosen, payload, &mut violations);
+                return violations;
+            }
+        }
+    }
+    let mut violations = schemas.violations(definition, payload);
+    null_member::mark_optional(schemas, definition, payload, &mut violations);
+    violations
+}
+
+/// What to do about the usual mistakes.
+pub(crate) fn help_for(violation: &Violation) -> Option<String> {
+    match violation.keyword.as_str() {
+        "required" => {
+            let missing = violation.params.get("missingProperty")?.as_str()?;
+            Some(format!("add `{missing}`"))
+        }
+        "type" if null_member::is_concerned(violation) => null_member::help(violation),
+        "enum" | "const" => {
+            let near = violation.params.get("didYouMean")?.as_str()?;
+            Some(format!("did you mean \"{near}\"?"))
+        }
+        _ => None,
+    }
+}
