@@ -73,8 +73,9 @@ fn judge_stray(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut
         notes.close(asker, other);
         return;
     }
-    let era = event.revision.era();
-    if !known.from_start || requests.may_have_been(asker, id, era) {
+    // What could not be read may have been the request.
+    let unseen = !known.from_start || known.sent_unreadable(asker);
+    if unseen || requests.may_have_been(asker, id, event.revision.era()) {
         return;
     }
     if requests.was_used(asker, id) {
