@@ -393,7 +393,7 @@ fn report_missing_params(
     whole: Span,
     findings: &mut Findings<'_>,
 ) {
-    let rule = refine::missing_params(method, definition, findings).unwrap_or_else(|| part.rule());
+    let rule = refine::missing_params(method, findings).unwrap_or_else(|| part.rule());
     let mut fault = Fault::new(rule, format!("`{}` needs `params`", method.name))
         .at(whole)
         .schema(SchemaFault {

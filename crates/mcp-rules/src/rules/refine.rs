@@ -3,7 +3,7 @@
 //! One table: which payload, where in it, what kind of violation, and the rule that replaces the
 //! general one. A missing member counts at the place where it is missing.
 
-use mcp_schema::{Definition, Method, Violation};
+use mcp_schema::{Method, Violation};
 
 use super::{
     caching, completion, elicitation, logging, payload::Part, progress, stateless, tool_schema,
@@ -137,10 +137,8 @@ pub(crate) fn more_specific(
 /// The rule for a message that lacks `params` altogether, and with it all that belongs inside.
 pub(crate) fn missing_params(
     method: &'static Method,
-    definition: &'static Definition,
     findings: &Findings<'_>,
 ) -> Option<&'static Meta> {
-    let _ = definition;
     candidates(Part::Params, method, "/_meta", findings).next().map(|entry| entry.rule)
 }
 
