@@ -113,6 +113,7 @@ pub(super) fn finish(known: &Known<'_>, notes: &mut Notes) {
         for (_, request) in known.requests.iter_open(asker) {
             let excused = request.cancelled.is_some()
                 || request.name() == "subscriptions/listen"
+                || known.requests.may_be_answered(asker, request)
                 || !known.requests.was_overtaken(asker, request);
             if !excused {
                 notes.always(
