@@ -50,13 +50,13 @@ impl<'a> HttpLine<'a> {
         self.status.is_some_and(|status| status >= 400)
     }
 
+    /// What it shows, besides the end of a stream.
     fn part(&self) -> Option<Part<'_>> {
         let headers = self.headers;
         Some(match (&self.method, self.status, self.sse) {
             (Some(method), _, _) => Part::Request { method, url: &self.url, headers },
             (None, _, Some(sse)) => Part::Event(sse),
             (None, Some(status), None) => Part::Response { status, headers },
-            (None, None, None) if self.ends => Part::End,
             (None, None, None) => return None,
         })
     }
@@ -83,9 +83,8 @@ impl Carried<'_> {
         let mut notes = Notes::default();
         self.at.stream = Some(line.exchange);
         self.at.posts = session.posts();
-        let part = line.part();
         let mut followed = None;
-        match part {
+        match line.part() {
             Some(part @ Part::Request { .. }) => {
                 session.open_exchange(engine, &self.event(line, part, session));
                 self.at.posts = session.posts();
@@ -109,7 +108,7 @@ impl Carried<'_> {
             }
             None => followed = self.follow_message(engine, session),
         }
-        if line.ends && !matches!(part, Some(Part::End)) {
+        if line.ends {
             let mut event = self.event(line, Part::End, session);
             event.message = None;
             session.follow_http(engine, &event, &mut notes);

@@ -78,8 +78,9 @@ fn judge_stray(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut
         notes.close(asker, other);
         return;
     }
-    let era = event.revision.era();
-    if !known.from_start || requests.may_have_been(asker, id, era) {
+    // What could not be read may have been the request.
+    let unseen = !known.from_start || known.sent_unreadable(asker);
+    if unseen || requests.may_have_been(asker, id, event.revision.era()) {
         return;
     }
     // What a legacy server says to a probe of the other era is no fault of its own.
@@ -124,6 +125,7 @@ pub(super) fn finish(known: &Known<'_>, notes: &mut Notes) {
                 || request.name() == "subscriptions/listen"
                 || request.name() == "server/discover" && known.modern_server.is_none()
                 || known.http.is_some_and(|http| http.is_under_way(request.at.stream))
+                || known.requests.may_be_answered(asker, request)
                 || !known.requests.was_overtaken(asker, request);
             if !excused {
                 notes.always(

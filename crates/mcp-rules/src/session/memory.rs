@@ -54,8 +54,9 @@ impl Memory {
     }
 
     pub(super) fn note_unreadable(&mut self, from: Option<Side>) {
-        for side in Side::BOTH {
-            self.unreadable[side as usize] |= from.is_none_or(|from| from == side);
+        for side in Side::BOTH.into_iter().filter(|side| from.is_none_or(|from| from == *side)) {
+            self.unreadable[side as usize] = true;
+            self.requests.note_unreadable_to(side.other());
         }
     }
 

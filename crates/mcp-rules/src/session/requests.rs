@@ -28,6 +28,8 @@ struct Asker {
     count: u64,
     /// The newest request that has been answered, by its number.
     newest_answered: Option<u64>,
+    /// How many there were when the other side last sent something unreadable.
+    count_at_unreadable: u64,
 }
 
 impl Requests {
@@ -89,6 +91,17 @@ impl Requests {
     /// Whether a request was answered that was made when there had been `count` of them already.
     pub(crate) fn were_answered_since(&self, asker: Side, count: u64) -> bool {
         self.of(asker).newest_answered.is_some_and(|newest| newest > count)
+    }
+
+    /// Whether the answer may have been in something that could not be read.
+    pub(crate) fn may_be_answered(&self, asker: Side, request: &Request) -> bool {
+        request.number <= self.of(asker).count_at_unreadable
+    }
+
+    /// Notes that the other side has sent something unreadable.
+    pub(super) fn note_unreadable_to(&mut self, asker: Side) {
+        let asker = self.of_mut(asker);
+        asker.count_at_unreadable = asker.count;
     }
 
     pub(super) fn next_number(&mut self, asker: Side) -> u64 {

@@ -9,6 +9,7 @@ mod limits;
 mod modern;
 mod observe;
 mod profiles;
+mod recordings;
 mod sessions;
 mod traces;
 mod validator;

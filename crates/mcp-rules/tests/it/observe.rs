@@ -31,6 +31,15 @@ pub(crate) fn observe_restored(file: &[u8], settings: Settings) -> Vec<Finding> 
     found
 }
 
+/// How many messages `file` holds, and how many results without a request.
+pub(crate) fn counts(file: &[u8]) -> (u64, u64) {
+    let engine = Engine::new(Schemas::embedded(), Settings::default());
+    let mut observer = Observer::new(&engine, Origin::default());
+    follow_lines(&engine, &mut observer, file, |_| ());
+    observer.finish(&mut Vec::new());
+    (observer.messages(), observer.unmatched_results())
+}
+
 /// What is found in `file` if more may follow.
 pub(crate) fn observe_open(file: &[u8], settings: Settings, origin: Origin) -> Vec<Finding> {
     let engine = Engine::new(Schemas::embedded(), settings);

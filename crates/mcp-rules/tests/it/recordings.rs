@@ -1,0 +1,82 @@
+//! What a recording tells besides its messages: who spoke, where, and how much there was.
+
+use mcp_core::Side;
+use mcp_rules::{Finding, Origin, Settings};
+
+use crate::observe::{counts, observe};
+
+const CLIENT: &str =
+    r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#;
+const SERVER: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
+
+/// A handshake as bare messages.
+fn handshake() -> [String; 3] {
+    [
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{CLIENT}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{SERVER}}}"#),
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned(),
+    ]
+}
+
+/// The handshake as records, then `lines`.
+fn recording(lines: &[&str]) -> String {
+    let [ask, answer, done] = handshake();
+    let mut file = format!(
+        "{{\"from\":\"client\",\"msg\":{ask}}}\n{{\"from\":\"server\",\"msg\":{answer}}}\n{{\"from\":\"client\",\"msg\":{done}}}\n"
+    );
+    for line in lines {
+        file.push_str(line);
+        file.push('\n');
+    }
+    file
+}
+
+fn findings(file: &str) -> Vec<Finding> {
+    observe(file.as_bytes(), Settings::default(), Origin::default())
+}
+
+#[test]
+fn bare_messages_tell_who_speaks() {
+    let mut lines = handshake().to_vec();
+    lines.push(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#.to_owned());
+    let found = findings(&lines.join("\n"));
+    let rules: Vec<_> = found.iter().map(|finding| (finding.rule.name, finding.from)).collect();
+    assert_eq!(rules, [("capability-roots-undeclared", Some(Side::Server))]);
+}
+
+#[test]
+fn unreadable_text_is_held_against_its_sender() {
+    let found = findings(&recording(&[r#"{"from":"server","raw":"ready"}"#]));
+    let told: Vec<_> = found.iter().map(|finding| (finding.rule.name, finding.from)).collect();
+    assert_eq!(told, [("stdout-non-json", Some(Side::Server))]);
+    assert_eq!(found[0].revision.map(|revision| revision.as_str()), Some("2025-11-25"));
+}
+
+#[test]
+fn findings_point_at_the_other_line_however_it_was_carried() {
+    let ask = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":2,"method":"tools/list"}}"#;
+    let result = r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}"#;
+    let as_message = format!(r#"{{"from":"server","msg":{result}}}"#);
+    let as_text = format!(r#"{{"from":"server","raw":{result:?}}}"#);
+    for answer in [as_message, as_text] {
+        let found = findings(&recording(&[ask, &answer, &answer]));
+        let told: Vec<_> = found
+            .iter()
+            .map(|finding| (finding.rule.name, finding.related.as_ref().map(|other| other.line)))
+            .collect();
+        assert_eq!(told, [("response-duplicate", Some(5))], "{answer}");
+    }
+}
+
+#[test]
+fn messages_and_strays_are_counted() {
+    let file = recording(&[
+        r#"{"from":"client","raw":"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}"}"#,
+        r#"{"from":"server","msg":{"jsonrpc":"2.0","id":2,"result":{}}}"#,
+        r#"{"from":"server","msg":{"jsonrpc":"2.0","id":9,"result":{}}}"#,
+        r#"{"from":"server","msg":{"jsonrpc":"2.0","id":8,"error":{"code":-32603,"message":"x"}}}"#,
+        r#"{"from":"client","http":{"exchange":1,"method":"POST","url":"/mcp","headers":{}},"msg":{"jsonrpc":"2.0","id":3,"method":"ping"}}"#,
+        r#"{"from":"server","http":{"exchange":1,"status":200,"headers":{}},"raw":"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}"}"#,
+    ]);
+    assert_eq!(counts(file.as_bytes()), (9, 1));
+}
