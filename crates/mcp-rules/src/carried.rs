@@ -2,14 +2,16 @@
 
 use std::borrow::Cow;
 
-use mcp_core::Side;
+use mcp_core::{Revision, Side};
 use mcp_json::Node;
 
 use crate::{
-    Engine, Followed, Session,
+    Content, Engine, Followed, Record, Session,
+    findings::Fault,
+    rules::json::SSE_DATA_INVALID,
     session::{
         Moment, Notes,
-        http::{Delivery, Headers, HttpEvent, Part, Sse},
+        http::{Delivery, Exchange, Headers, HttpEvent, Part, Sse, is_media_type},
     },
 };
 
@@ -50,6 +52,66 @@ impl<'a> HttpLine<'a> {
         self.status.is_some_and(|status| status >= 400)
     }
 
+    /// Whether it is the answer to messages that need none.
+    pub(crate) fn is_receipt(&self, session: &Session) -> bool {
+        let accepted = self.status.is_some_and(|status| (200..300).contains(&status));
+        let exchange = session.exchange(self.exchange);
+        accepted && self.method.is_none() && exchange.is_some_and(Exchange::needs_no_answer)
+    }
+
+    /// What its text is meant as. Metadata, forms and tokens are no messages.
+    pub(crate) fn meant(&self, record: &Record<'_>, session: &Session) -> Meant {
+        let exchange = session.exchange(self.exchange);
+        let is_body = matches!(record.content, Content::Body(_));
+        match self.part() {
+            Some(Part::Request { url, headers, .. }) => {
+                if is_body || is_form(headers) {
+                    Meant::Other
+                } else if session.is_elsewhere(url) {
+                    Meant::Either
+                } else {
+                    Meant::Message
+                }
+            }
+            Some(Part::Event(sse)) => {
+                let names_endpoint = sse.event().as_deref() == Some("endpoint")
+                    && !exchange.is_some_and(Exchange::is_post);
+                if names_endpoint || exchange.is_some_and(Exchange::is_beside_endpoint) {
+                    Meant::Either
+                } else {
+                    Meant::Message
+                }
+            }
+            Some(Part::Response { .. } | Part::End) | None => {
+                let answers = record.from == Side::Server
+                    && exchange.is_some_and(|exchange| !exchange.posted.is_empty());
+                if is_body && !answers {
+                    Meant::Other
+                } else if self.is_receipt(session)
+                    || exchange.is_some_and(|exchange| exchange.elsewhere)
+                {
+                    Meant::Either
+                } else {
+                    Meant::Message
+                }
+            }
+        }
+    }
+
+    /// What is wrong with an event that has no data, if anything: since 2025-11-25 such an event
+    /// gives the client an id to resume from.
+    pub(crate) fn empty_data(&self, session: &Session) -> Option<Fault> {
+        let has_id = self.sse.and_then(Sse::id).is_some_and(|id| !id.is_empty());
+        let (revision, settled) =
+            session.revision_of_exchange(self.exchange).unwrap_or_else(|| session.revision());
+        let primes = has_id && (revision == Revision::V2025_11_25 || !settled);
+        let other_transport = session.exchange(self.exchange).is_some_and(Exchange::is_http_sse);
+        (!primes && !other_transport && SSE_DATA_INVALID.applies.contains(revision)).then(|| {
+            Fault::new(&SSE_DATA_INVALID, "the event has empty data, which is no message")
+                .help("keep a stream open with comment lines")
+        })
+    }
+
     /// What it shows, besides the end of a stream.
     fn part(&self) -> Option<Part<'_>> {
         let headers = self.headers;
@@ -60,6 +122,27 @@ impl<'a> HttpLine<'a> {
             (None, None, None) => return None,
         })
     }
+}
+
+/// What a text is meant as, as far as that can be told without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meant {
+    Message,
+    /// A message if it says so.
+    Either,
+    Other,
+}
+
+/// Whether a value, or one of several, says that it is a message.
+pub(crate) fn claims_json_rpc(value: Node<'_>) -> bool {
+    let claims = |value: Node<'_>| value.get("jsonrpc").is_some();
+    claims(value) || value.elements().any(claims)
+}
+
+fn is_form(headers: Headers<'_>) -> bool {
+    let kind = headers.get("content-type").unwrap_or_default();
+    is_media_type(&kind, "application/x-www-form-urlencoded")
+        || is_media_type(&kind, "multipart/form-data")
 }
 
 /// What one HTTP line carries and how it was seen.

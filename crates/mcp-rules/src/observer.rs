@@ -5,8 +5,9 @@ use mcp_core::{Revision, Side};
 use mcp_json::{Node, SyntaxError, SyntaxErrorKind, Tape};
 
 use crate::{
-    Carrier, Content, Cut, Engine, Finding, Findings, Followed, Framed, Line, Record, Session,
-    carried::{Carried, HttpLine},
+    Carrier, Content, Cut, Engine, Finding, Findings, Followed, Framed, Line, Record, RecordFault,
+    Session,
+    carried::{Carried, HttpLine, Meant, claims_json_rpc},
     conversations::Conversations,
     findings::{Fault, Scene},
     rules::framing,
@@ -61,6 +62,8 @@ pub struct Observer<'e> {
     dropped: u64,
     /// Which versions servers have accepted, and where.
     accepted: Bounded<Accepted, u64>,
+    /// What was said about the recorder once and for all.
+    habits: Vec<RecordFault>,
     tape: Tape,
     framed: Vec<Framed>,
 }
@@ -80,6 +83,7 @@ impl<'e> Observer<'e> {
             unmatched_results: 0,
             dropped: 0,
             accepted: Bounded::default(),
+            habits: Vec::new(),
             tape: Tape::new(),
             framed: Vec::new(),
         }
@@ -145,12 +149,15 @@ impl<'e> Observer<'e> {
                 routed
             }
             Err(fault) => {
-                self.report(
-                    number,
-                    text,
-                    Fault::new(&framing::TRACE_LINE_INVALID, fault.to_string()),
-                    judged,
-                );
+                if !self.habits.contains(&fault) {
+                    let message = fault.to_string();
+                    // A recorder that writes such a line writes all of them like that.
+                    if matches!(fault, RecordFault::ExchangeInvalid | RecordFault::HeadersInvalid) {
+                        self.habits.push(fault);
+                    }
+                    let fault = Fault::new(&framing::TRACE_LINE_INVALID, message);
+                    self.report(number, text, fault, judged);
+                }
                 Routed::Done
             }
         }
@@ -256,6 +263,9 @@ impl<'e> Observer<'e> {
                 let followed = self.engine.follow_at(session, Some(record.from), *message, at);
                 Routed::Judge(self.compare_versions(number, followed))
             }
+            Content::Raw(bytes) if bytes.is_empty() && record.carrier == Carrier::SseEvent => {
+                Routed::Done
+            }
             Content::Raw(bytes) if record.carrier == Carrier::Stdio => {
                 self.follow_raw(number, &name, record.from, bytes, judged);
                 Routed::Done
@@ -308,6 +318,12 @@ impl<'e> Observer<'e> {
         if self.is_too_long(number, Some(record.from), message, judged) {
             return Routed::Done;
         }
+        let session = &self.conversations.named(&name, self.engine, self.origin).session;
+        if line.is_receipt(session) && !claims_json_rpc(message) {
+            let carried = Carried { body: Some(message.raw()), ..carried };
+            self.follow_carried(carried, &name, line, text, judged);
+            return Routed::Done;
+        }
         self.messages += 1;
         let carried = Carried { message: Some(message), ..carried };
         match self.follow_carried(carried, &name, line, message.raw(), judged) {
@@ -356,20 +372,27 @@ impl<'e> Observer<'e> {
         let number = carried.at.line.unwrap_or_default();
         let body = Carried { body: Some(text), ..carried };
         let session = &self.conversations.named(name, self.engine, self.origin).session;
-        // Metadata and tokens are JSON too: only what answers a message is meant as one.
-        let of_mcp = record.from == Side::Server
-            && session
-                .exchange(line.exchange())
-                .is_some_and(|exchange| !exchange.posted.is_empty());
-        if matches!(record.content, Content::Body(_)) && !of_mcp {
+        let meant = line.meant(record, session);
+        if meant == Meant::Other {
             self.follow_carried(body, name, line, text, judged);
+            return;
+        }
+        if text.is_empty() && record.carrier == Carrier::SseEvent {
+            let fault = line.empty_data(session).filter(|_| meant == Meant::Message);
+            self.follow_carried(body, name, line, text, judged);
+            if let Some(fault) = fault {
+                self.report_from(number, Some(record.from), text, fault, judged);
+            }
             return;
         }
         let text = self.without_mark(number, Some(record.from), text, judged);
         let mut tape = std::mem::take(&mut self.tape);
         match tape.parse(text, self.engine.settings().limits.json()) {
-            Ok(document) if line.is_refusal() && document.root().get("jsonrpc").is_none() => {
-                // Whoever refuses a request need not speak JSON-RPC: OAuth has errors of its own.
+            // Whoever refuses a request need not speak JSON-RPC: OAuth has errors of its own.
+            Ok(document)
+                if (line.is_refusal() || meant == Meant::Either)
+                    && !claims_json_rpc(document.root()) =>
+            {
                 self.follow_carried(body, name, line, text, judged);
             }
             Ok(document) => {
@@ -384,6 +407,9 @@ impl<'e> Observer<'e> {
                     self.dropped += findings.take_dropped();
                     keep(text, findings, judged);
                 }
+            }
+            Err(_) if meant == Meant::Either => {
+                self.follow_carried(body, name, line, text, judged);
             }
             Err(_) => {
                 self.follow_carried(body, name, line, text, judged);

@@ -47,7 +47,7 @@ pub struct Record<'a> {
 pub enum Content<'a> {
     /// `msg`: a JSON value.
     Message(Node<'a>),
-    /// `raw` or `rawBase64`: the exact bytes.
+    /// `raw`, `rawBase64` or the `data` of an event: the exact bytes.
     Raw(Cow<'a, [u8]>),
     /// A body that calls itself JSON, although the recorder could not read it as a message.
     Body(Cow<'a, [u8]>),
@@ -68,6 +68,10 @@ pub enum RecordFault {
     NotString(&'static str),
     #[error("`rawBase64` is not base64")]
     NotBase64,
+    #[error("`http.exchange` must be a whole number")]
+    ExchangeInvalid,
+    #[error("`http.headers` must be an object")]
+    HeadersInvalid,
 }
 
 impl<'a> Line<'a> {
@@ -93,6 +97,9 @@ impl<'a> Line<'a> {
             from if from.str_eq("server") => Side::Server,
             _ => return Err(RecordFault::FromInvalid),
         };
+        if let Some(http) = members.http {
+            check_http(http)?;
+        }
         Ok(Line::Record(Record {
             from,
             content: members.content()?,
@@ -164,6 +171,10 @@ impl<'a> Members<'a> {
             let bytes = BASE64_STANDARD.decode(&*text).map_err(|_| RecordFault::NotBase64)?;
             return Ok(Content::Raw(Cow::Owned(bytes)));
         }
+        let data = self.http.and_then(|http| http.get("sse")).and_then(|sse| sse.get("data"));
+        if let Some(data) = data.and_then(Node::str_bytes) {
+            return Ok(Content::Raw(data));
+        }
         Ok(match self.http.and_then(json_body) {
             Some(body) => Content::Body(body),
             None => Content::Nothing,
@@ -180,6 +191,19 @@ impl<'a> Members<'a> {
             None => Carrier::Stdio,
         }
     }
+}
+
+/// Lines that cannot be tied to their exchange, or whose headers cannot be read, would be judged by
+/// half.
+fn check_http(http: Node<'_>) -> Result<(), RecordFault> {
+    let member = |name| http.get(name).filter(|value| !value.is_null());
+    if member("exchange").is_some_and(|exchange| exchange.as_u64().is_none()) {
+        return Err(RecordFault::ExchangeInvalid);
+    }
+    if member("headers").is_some_and(|headers| !headers.is_object()) {
+        return Err(RecordFault::HeadersInvalid);
+    }
+    Ok(())
 }
 
 /// The body of a response that calls itself JSON, although the recorder could not read it as a
@@ -239,6 +263,8 @@ mod tests {
             "server HttpBody nothing",
         );
         check(r#"{"from":"server","http":{"sse":{}},"msg":1}"#, "server SseEvent 1");
+        check(r#"{"from":"server","http":{"sse":{"data":"x"}}}"#, "server SseEvent [120]");
+        check(r#"{"from":"server","http":{"sse":{"retry":5}}}"#, "server SseEvent nothing");
         check(r#"{"from":"client","transport":"ws","msg":1}"#, "client WebSocket 1");
     }
 
@@ -256,5 +282,10 @@ mod tests {
         check(r#"{"from":"proxy","msg":{}}"#, "`from` must be \"client\" or \"server\"");
         check(r#"{"from":"client","raw":7}"#, "`raw` must be a string");
         check(r#"{"from":"client","rawBase64":"%"}"#, "`rawBase64` is not base64");
+        for exchange in ["\"1\"", "1.5", "-1", "{}"] {
+            let line = format!(r#"{{"from":"client","http":{{"exchange":{exchange}}}}}"#);
+            check(&line, "`http.exchange` must be a whole number");
+        }
+        check(r#"{"from":"client","http":{"headers":[]}}"#, "`http.headers` must be an object");
     }
 }

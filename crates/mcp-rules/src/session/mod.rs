@@ -219,7 +219,7 @@ impl Session {
         };
         let declared = meta.and_then(|meta| meta.get(META_VERSION));
         (context.revision, context.settled) =
-            self.memory.versions.of_call(name.as_bytes(), declared, envelope);
+            self.memory.versions.of_call(name.as_bytes(), declared, self.stated(at), envelope);
         context.method = mcp_schema::method(context.revision, name.as_bytes());
         context.from = from.or_else(|| infer_sender(context.method, name.as_bytes()));
 
@@ -450,7 +450,20 @@ impl Session {
 
     /// The revision and certainty that an exchange was made with.
     pub(crate) fn revision_of_exchange(&self, number: u64) -> Option<(Revision, bool)> {
-        http::revision_of(self.http.as_deref()?, number)
+        let shown = http::revision_of(self.http.as_deref()?, number);
+        shown.or_else(|| self.stated(Moment { stream: Some(number), ..Moment::default() }))
+    }
+
+    /// What the headers of an exchange say about the revision. That is asked where a session may be
+    /// going on, begun before anybody looked, beside requests of another era.
+    fn stated(&self, at: Moment) -> Option<(Revision, bool)> {
+        let exchange = self.exchange(at.stream?)?;
+        exchange.stated.filter(|_| self.memory.versions.is_only_modern())
+    }
+
+    /// Whether an address is not one that messages are posted to.
+    pub(crate) fn is_elsewhere(&self, url: &str) -> bool {
+        self.http.as_deref().is_some_and(|http| http.is_elsewhere(url))
     }
 
     pub(crate) fn exchange(&self, number: u64) -> Option<&http::Exchange> {

@@ -59,11 +59,12 @@ impl Versions {
     }
 
     /// The revision that a request or notification is to be judged by. `declared` is what a modern
-    /// request says in its `_meta`.
+    /// request says in its `_meta`, `stated` what its exchange shows.
     pub(super) fn of_call(
         &mut self,
         name: &[u8],
         declared: Option<Node<'_>>,
+        stated: Option<(Revision, bool)>,
         envelope: &Envelope<'_>,
     ) -> (Revision, bool) {
         if let Some(forced) = self.forced {
@@ -81,6 +82,9 @@ impl Versions {
             self.modern = Some(revision);
             return (revision, true);
         }
+        if let Some(stated) = stated {
+            return stated;
+        }
         let (revision, settled) = self.current();
         if self.is_unknown() && mcp_schema::method(revision, name).is_none() {
             // A name only modern revisions have says more than our guess.
@@ -88,6 +92,14 @@ impl Versions {
             return (if modern { Revision::LATEST } else { revision }, false);
         }
         (revision, settled)
+    }
+
+    /// Whether modern requests are all that was seen, so that nothing is known about others.
+    pub(super) fn is_only_modern(&self) -> bool {
+        self.forced.is_none()
+            && self.negotiated.is_none()
+            && self.requested.is_none()
+            && self.modern.is_some()
     }
 
     /// A handshake begins.

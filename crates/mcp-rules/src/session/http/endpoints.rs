@@ -14,6 +14,12 @@ pub(super) struct Endpoints {
 }
 
 impl Endpoints {
+    /// Whether messages are known to be posted to other places only.
+    pub(super) fn are_elsewhere(&self, url: &str) -> bool {
+        let url = Url::parse(url);
+        !self.urls.is_empty() && !self.urls.iter().any(|known| url.is_same_place(Url::parse(known)))
+    }
+
     /// Takes in a request. Says whether it has nothing to do with MCP itself: it carries no
     /// message, opens no stream, and goes to another place than the messages do.
     pub(super) fn take_in(&mut self, exchange: &Exchange, headers: Headers<'_>) -> bool {

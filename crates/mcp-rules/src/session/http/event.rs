@@ -48,6 +48,14 @@ impl<'a> Sse<'a> {
         self.text("data")
     }
 
+    /// Whether there is anything to it. A block that has only `retry` is no event.
+    pub(crate) fn is_event(self, event: &HttpEvent<'_>) -> bool {
+        event.message.is_some()
+            || event.body.is_some()
+            || self.data().is_some()
+            || self.id().is_some()
+    }
+
     pub(crate) fn retry(self) -> Option<u64> {
         self.node?.get("retry")?.as_u64()
     }

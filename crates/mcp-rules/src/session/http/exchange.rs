@@ -25,6 +25,8 @@ pub(crate) struct Exchange {
     /// The revision of the request, and whether that is certain.
     pub(crate) revision: Option<Revision>,
     pub(crate) settled: bool,
+    /// What the headers say about it.
+    pub(crate) stated: Option<(Revision, bool)>,
     pub(crate) session_id: Option<Box<str>>,
     pub(crate) last_event_id: Option<Box<str>>,
     /// Whether the request has the header `MCP-Protocol-Version`.
@@ -74,7 +76,13 @@ impl Exchange {
             exchange.url = url.into();
             exchange.session_id = headers.get("mcp-session-id").map(Into::into);
             exchange.last_event_id = headers.get("last-event-id").map(Into::into);
-            exchange.names_version = headers.get("mcp-protocol-version").is_some();
+            let version = headers.get("mcp-protocol-version");
+            exchange.names_version = version.is_some();
+            exchange.stated = match version.and_then(|version| version.trim().parse().ok()) {
+                Some(revision) => Some((revision, true)),
+                // Modern revisions have no sessions.
+                None => exchange.session_id.as_ref().map(|_| (Revision::LATEST_LEGACY, false)),
+            };
             exchange.posted = event.message.map(posted).unwrap_or_default();
         }
         exchange
@@ -90,6 +98,21 @@ impl Exchange {
 
     pub(crate) fn is_delete(&self) -> bool {
         self.method.eq_ignore_ascii_case("DELETE")
+    }
+
+    /// Whether it carries messages, and none of them is a request.
+    pub(crate) fn needs_no_answer(&self) -> bool {
+        !self.posted.is_empty() && self.requests().next().is_none()
+    }
+
+    /// Whether it goes to another place than messages do.
+    pub(crate) fn is_beside_endpoint(&self) -> bool {
+        self.elsewhere || self.seen && self.request.place == requests::Place::Elsewhere
+    }
+
+    /// Whether it belongs to the HTTP+SSE transport of 2024-11-05.
+    pub(crate) fn is_http_sse(&self) -> bool {
+        self.request.place == requests::Place::LegacySse || self.response.is_http_sse()
     }
 
     /// The requests in the body.

@@ -82,6 +82,11 @@ impl Http {
         self.exchanges.get(&number)
     }
 
+    /// Whether an address is not one that messages are posted to.
+    pub(crate) fn is_elsewhere(&self, url: &str) -> bool {
+        self.endpoints.are_elsewhere(url)
+    }
+
     /// How many POSTs of the client were seen.
     pub(crate) fn posts(&self) -> u64 {
         self.posts

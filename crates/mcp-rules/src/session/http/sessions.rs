@@ -65,6 +65,8 @@ enum End {
 pub(crate) struct Seen {
     /// Whether it belongs to another session than the one whose handshake was seen last.
     pub(crate) is_of_another: bool,
+    /// Whether its request names a session that nobody was seen to assign.
+    is_foreign: bool,
     /// Its request came when the session it names had ended.
     after: Option<Ended>,
     /// The id in the response to `initialize`, which counts once the result is there.
@@ -92,6 +94,7 @@ impl HttpFamily for Sessions {
             Part::Response { status, headers } => {
                 match era {
                     Era::Legacy => {
+                        self.judge_foreign(status, exchange, notes);
                         self.judge_response(status, headers, exchange, notes);
                         self.note_end(status, event, exchange, known);
                     }
@@ -160,17 +163,29 @@ impl Sessions {
                 .related(at.line, "the server answered 404 here")
                 .help("start a new session: `initialize` without a session id"),
             );
-        } else if self.is_foreign(id) {
+        }
+        exchange.session.is_foreign = ended.is_none() && self.is_foreign(id);
+        exchange.session.after = ended;
+    }
+
+    /// A server that serves a request knows its session, which may be older than the recording.
+    fn judge_foreign(&self, status: u16, exchange: &mut Exchange, notes: &mut Notes) {
+        let foreign = std::mem::take(&mut exchange.session.is_foreign);
+        if let Some(id) = exchange.session_id.as_deref().map(str::trim)
+            && foreign
+            && matches!(status, 400 | 404)
+        {
+            let current = self.current.as_deref();
             notes.always(
                 Fault::new(&ID_MISMATCH, format!("the server has not assigned the session `{id}`"))
+                    .earlier(exchange.at.line, Side::Client)
                     .related(
-                        self.current.as_deref().and_then(|id| self.assigned(id)),
+                        current.and_then(|id| self.assigned(id)),
                         "the session was assigned here",
                     )
                     .help("send the id of the `initialize` response, byte for byte"),
             );
         }
-        exchange.session.after = ended;
     }
 
     fn on_initialize(&self, id: &str) -> Fault {

@@ -42,7 +42,10 @@ impl Auth {
             );
         }
         let authorization = headers.get("authorization");
-        if authorization.is_none() && !in_query {
+        // Browsers ask first whether they may ask, without credentials.
+        let is_preliminary =
+            ["OPTIONS", "HEAD"].iter().any(|method| exchange.method.eq_ignore_ascii_case(method));
+        if authorization.is_none() && !in_query && !is_preliminary {
             exchange.auth.lacks_token = self.accepted.get(exchange.path()).copied();
         }
         exchange.auth.bears_token = authorization.is_some_and(|value| is_bearer(&value));
@@ -56,8 +59,8 @@ impl Auth {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if !exchange.seen {
-            return; // Nobody knows where it was sent.
+        if !exchange.seen || exchange.request.is_beside_known {
+            return; // Nobody knows what is there.
         }
         if let Some(accepted) = exchange.auth.lacks_token.take()
             && status != UNAUTHORIZED

@@ -33,6 +33,8 @@ pub(crate) struct LegacySse {
     endpoints: Bounded<Target, Moment>,
     /// The paths of streams that gave one.
     streams: Bounded<Box<str>, ()>,
+    /// Whether a URI was given relative to one that was not seen.
+    is_unresolved: bool,
 }
 
 /// What is remembered of one stream.
@@ -62,7 +64,9 @@ impl HttpFamily for LegacySse {
                 }
             }
             // A stream that is resumed does not begin again.
-            Part::Event(sse) if exchange.is_get() && exchange.last_event_id.is_none() => {
+            Part::Event(sse)
+                if (exchange.is_get() || !exchange.seen) && exchange.last_event_id.is_none() =>
+            {
                 self.note_event(event, sse, exchange, known);
                 judge_event(event, sse, exchange, known, notes);
             }
@@ -81,6 +85,10 @@ impl LegacySse {
         exchange: &mut Exchange,
         notes: &mut Notes,
     ) {
+        if self.is_unresolved && !is_streamable(headers) {
+            exchange.request.place = Place::LegacySse;
+            return;
+        }
         let Some((endpoint, at)) = self.endpoints.iter().last() else { return };
         let target = Target::read(url);
         if self.endpoints.iter().any(|(endpoint, _)| endpoint.matches(&target)) {
@@ -109,19 +117,24 @@ impl LegacySse {
         exchange: &mut Exchange,
         known: &Known<'_>,
     ) {
-        let data = sse.data().unwrap_or_default();
+        let body = event.body.map(String::from_utf8_lossy);
+        let data = sse.data().or(body).unwrap_or_default();
         let is_endpoint = sse.event().as_deref() == Some("endpoint");
         if is_endpoint && event.message.is_none() && !data.is_empty() {
             let target = Target::read(&exchange.url).resolve(data.trim());
-            self.endpoints.insert(target, event.at, known.limits.remembered);
-            if !self.streams.contains(exchange.path()) {
+            if exchange.seen || data.trim().starts_with('/') || data.contains("://") {
+                self.endpoints.insert(target, event.at, known.limits.remembered);
+            } else {
+                self.is_unresolved = true;
+            }
+            if exchange.seen && !self.streams.contains(exchange.path()) {
                 self.streams.insert(exchange.path().into(), (), known.limits.remembered);
             }
             exchange.legacy_sse.begun = true;
             exchange.request.place = Place::LegacySse;
-        } else if !exchange.legacy_sse.begun
+        } else if exchange.seen && !exchange.legacy_sse.begun
             // Without data nothing is dispatched: it is no event at all.
-            && (event.message.is_some() || event.body.is_some() || !data.is_empty())
+            && (event.message.is_some() || !data.is_empty())
         {
             exchange.legacy_sse.other_first.get_or_insert(event.at);
         }
@@ -137,7 +150,7 @@ fn judge_event(
 ) {
     let Some(message) = event.message else { return };
     let is_old = exchange.request.place == Place::LegacySse;
-    if let Some(name) = sse.event().filter(|name| is_old && name != "message") {
+    if let Some(name) = sse.event().filter(|name| is_old && !matches!(&**name, "" | "message")) {
         notes.always(
             Fault::new(&EVENT_TYPE, format!("the message arrives as a `{name}` event"))
                 .help("name the event `message`, or not at all"),

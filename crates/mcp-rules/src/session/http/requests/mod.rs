@@ -46,6 +46,8 @@ pub(crate) struct Requests {
     /// The paths to which messages are posted.
     endpoints: Bounded<Box<str>, ()>,
     server_is_modern: bool,
+    /// Whether Streamable HTTP has been seen. Whoever joins late may be looking at HTTP+SSE.
+    is_streamable: bool,
     versions: version::Versions,
     retries: retry::Retries,
 }
@@ -54,6 +56,8 @@ pub(crate) struct Requests {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
     pub(crate) place: Place,
+    /// Whether it is not with the endpoint, although that is known.
+    pub(crate) is_beside_known: bool,
     /// Whether the headers of the request were recorded.
     pub(crate) headers_known: bool,
     /// Whether the server has shown by now that it speaks a revision without a handshake: a legacy
@@ -74,6 +78,8 @@ pub(crate) enum Place {
     /// It is with the MCP endpoint of Streamable HTTP. Rules about that transport say nothing
     /// about other places.
     Endpoint,
+    /// Messages are posted there, over one transport or the other.
+    Unclear,
     /// It belongs to the HTTP+SSE transport of 2024-11-05.
     LegacySse,
 }
@@ -95,11 +101,16 @@ impl HttpFamily for Requests {
         match event.part {
             Part::Request { headers, .. } => {
                 self.note_endpoint(headers, exchange, known);
+                self.note_transport(event, exchange, known);
                 if exchange.request.at_endpoint() {
                     self.judge_request(event, headers, exchange, known, notes);
+                } else if exchange.request.place == Place::Unclear && exchange.request.headers_known
+                {
+                    accept::judge(false, headers, exchange, notes);
                 }
             }
             Part::Response { status, .. } => {
+                self.note_answered(event, exchange);
                 self.note_answer(event, exchange, known);
                 if exchange.request.at_endpoint() {
                     accept::judge_held(status, exchange, notes);
@@ -147,6 +158,36 @@ impl Requests {
             self.endpoints.contains(path)
         };
         if is_endpoint {
+            exchange.request.place = Place::Endpoint;
+        }
+        exchange.request.is_beside_known = !is_endpoint && !self.endpoints.is_empty();
+    }
+
+    /// Only one of the transports has sessions in headers, and requests without a handshake.
+    fn note_transport(
+        &mut self,
+        event: &HttpEvent<'_>,
+        exchange: &mut Exchange,
+        known: &Known<'_>,
+    ) {
+        self.is_streamable |= known.from_start
+            || exchange.session_id.is_some()
+            || initializes(exchange)
+            || event.settled && event.revision.era() == Era::Modern;
+        let is_unclear = exchange.request.at_endpoint() && exchange.is_post();
+        if is_unclear && !self.is_streamable {
+            exchange.request.place = Place::Unclear;
+        }
+    }
+
+    /// A request that is answered where it was posted shows the transport, too.
+    fn note_answered(&mut self, event: &HttpEvent<'_>, exchange: &mut Exchange) {
+        let answers = exchange.is_sse || event.message.is_some();
+        if exchange.request.place == Place::Unclear
+            && answers
+            && exchange.requests().next().is_some()
+        {
+            self.is_streamable = true;
             exchange.request.place = Place::Endpoint;
         }
     }

@@ -10,7 +10,10 @@ use mcp_jsonrpc::{Envelope, MessageKind};
 use mcp_schema::MethodKind;
 use serde::{Deserialize, Serialize};
 
-use super::{Exchange, Headers, HttpEvent, HttpFamily, Part, exchange::messages, is_media_type};
+use super::{
+    Exchange, Headers, HttpEvent, HttpFamily, Part, exchange::messages, is_media_type,
+    requests::Place,
+};
 use crate::{
     Level,
     findings::Fault,
@@ -104,7 +107,9 @@ impl HttpFamily for Responses {
                     self.http_sse = true;
                     exchange.response.http_sse = true;
                 }
-                body::judge_event(event, exchange, notes);
+                if sse.is_event(event) {
+                    body::judge_event(event, exchange, notes);
+                }
             }
             Part::End => {}
         }
@@ -136,7 +141,7 @@ impl Responses {
                     .any(|covering| is_media_type(range, covering))
             }),
             lacks_meta: event.message.into_iter().flat_map(messages).any(lacks_meta),
-            http_sse: self.http_sse,
+            http_sse: self.http_sse || exchange.request.place == Place::Unclear,
         };
         let known = self.endpoints.iter().any(|path| **path == *exchange.path());
         if exchange.is_post()

@@ -135,8 +135,11 @@ impl Streams {
         known: &Known<'_>,
         notes: &mut Notes,
     ) -> Delivery {
-        let first = !std::mem::replace(&mut exchange.stream.begun, true);
         exchange.stream.retry |= sse.node.is_some_and(|node| node.get("retry").is_some());
+        if !sse.is_event(event) {
+            return Delivery::Fresh;
+        }
+        let first = !std::mem::replace(&mut exchange.stream.begun, true);
         exchange.stream.unreadable |= is_unreadable(event, sse);
         judge_name(event, sse, notes);
         self.judge_priming(first, event, sse, exchange, notes);
