@@ -49,7 +49,7 @@ fn unreadable_text_is_held_against_its_sender() {
     let found = findings(&recording(&[r#"{"from":"server","raw":"ready"}"#]));
     let told: Vec<_> = found.iter().map(|finding| (finding.rule.name, finding.from)).collect();
     assert_eq!(told, [("stdout-non-json", Some(Side::Server))]);
-    assert_eq!(found[0].revision.map(|revision| revision.as_str()), Some("2025-11-25"));
+    assert_eq!(found[0].revision.map(mcp_core::Revision::as_str), Some("2025-11-25"));
 }
 
 #[test]
@@ -78,5 +78,7 @@ fn messages_and_strays_are_counted() {
         r#"{"from":"client","http":{"exchange":1,"method":"POST","url":"/mcp","headers":{}},"msg":{"jsonrpc":"2.0","id":3,"method":"ping"}}"#,
         r#"{"from":"server","http":{"exchange":1,"status":200,"headers":{}},"raw":"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}"}"#,
     ]);
-    assert_eq!(counts(file.as_bytes()), (9, 1));
+    assert_eq!(counts(file.as_bytes()), (9, 0), "id 9 is reported, not merely counted");
+    let late = r#"{"from":"server","msg":{"jsonrpc":"2.0","id":9,"result":{}}}"#;
+    assert_eq!(counts(late.as_bytes()), (1, 1));
 }
