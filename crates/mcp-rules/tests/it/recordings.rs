@@ -82,3 +82,21 @@ fn messages_and_strays_are_counted() {
     let late = r#"{"from":"server","msg":{"jsonrpc":"2.0","id":9,"result":{}}}"#;
     assert_eq!(counts(late.as_bytes()), (1, 1));
 }
+
+#[test]
+fn a_recording_from_the_start_has_nothing_before_its_handshake() {
+    let mut origin = Origin::default();
+    origin.from_start = true;
+    for message in [
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#,
+    ] {
+        let line = format!(r#"{{"from":"client","msg":{message}}}"#);
+        let rules = |origin| -> Vec<&str> {
+            let found = observe(line.as_bytes(), Settings::default(), origin);
+            found.iter().map(|finding| finding.rule.name).collect()
+        };
+        assert_eq!(rules(origin), ["initialize-not-first"], "{message}");
+        assert!(rules(Origin::default()).is_empty(), "{message}");
+    }
+}
