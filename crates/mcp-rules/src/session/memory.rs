@@ -19,6 +19,8 @@ pub(crate) struct Memory {
     /// Whether declared capabilities leave room for unknown names. Until a declaration was seen,
     /// they do.
     extensible: Option<bool>,
+    /// Whether the traffic is known to be seen from its beginning, not only the session.
+    pub(super) is_all_seen: bool,
     /// The first answer that only a server of a revision without a handshake gives.
     pub(super) modern_server: Option<Moment>,
     /// Whether that side has sent something unreadable, by `Side as usize`.
@@ -35,6 +37,7 @@ impl Memory {
             engine,
             limits: &engine.settings().limits,
             from_start: self.lifecycle.is_from_start(),
+            is_all_seen: self.is_all_seen,
             lifecycle: &self.lifecycle,
             declared: &self.declared,
             requests: &self.requests,
@@ -63,9 +66,9 @@ impl Memory {
     /// A new session begins on the same endpoint.
     pub(super) fn restart(&mut self) {
         let versions = std::mem::take(&mut self.versions);
-        let modern_server = self.modern_server;
+        let (modern_server, is_all_seen) = (self.modern_server, self.is_all_seen);
         let requests = self.requests.of_modern_era();
-        *self = Memory { versions, requests, modern_server, ..Memory::default() };
+        *self = Memory { versions, requests, modern_server, is_all_seen, ..Memory::default() };
     }
 
     /// Takes out the request that an answer of `from` is for, and says who made it.
