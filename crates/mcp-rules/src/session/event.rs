@@ -120,6 +120,8 @@ pub(crate) struct Known<'s> {
     pub(crate) limits: &'s Limits,
     /// Whether the beginning was seen. What was never said cannot be told otherwise.
     pub(crate) from_start: bool,
+    /// Whether nothing was before that, not even another session.
+    pub(crate) is_all_seen: bool,
     pub(crate) lifecycle: &'s Lifecycle,
     pub(crate) declared: &'s Declared,
     pub(crate) requests: &'s Requests,

@@ -21,6 +21,8 @@ pub(crate) struct Memory {
     /// Whether declared capabilities leave room for unknown names. Until a declaration was seen,
     /// they do.
     extensible: Option<bool>,
+    /// Whether the traffic is known to be seen from its beginning, not only the session.
+    pub(super) is_all_seen: bool,
     /// The first answer that only a server of a revision without a handshake gives.
     pub(super) modern_server: Option<Moment>,
     /// Whether that side has sent something unreadable, by `Side as usize`.
@@ -39,6 +41,7 @@ impl Memory {
             engine,
             limits: &engine.settings().limits,
             from_start: self.lifecycle.is_from_start(),
+            is_all_seen: self.is_all_seen,
             lifecycle: &self.lifecycle,
             declared: &self.declared,
             requests: &self.requests,
@@ -93,6 +96,7 @@ impl Memory {
             versions: self.versions.clone(),
             requests: self.requests.of_modern_era(),
             modern_server: self.modern_server,
+            is_all_seen: self.is_all_seen,
             ..Memory::default()
         }
     }

@@ -102,6 +102,7 @@ impl Session {
     /// concluded from the traffic, with care.
     pub fn begin(&mut self) {
         self.memory.lifecycle = Lifecycle::from_start();
+        self.memory.is_all_seen = true;
     }
 
     /// The revision in force now, and whether it is certain.

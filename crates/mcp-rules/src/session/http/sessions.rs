@@ -94,7 +94,7 @@ impl HttpFamily for Sessions {
             Part::Response { status, headers } => {
                 match era {
                     Era::Legacy => {
-                        self.judge_foreign(status, exchange, notes);
+                        self.judge_foreign(status, exchange, known, notes);
                         self.judge_response(status, headers, exchange, notes);
                         self.note_end(status, event, exchange, known);
                     }
@@ -169,13 +169,21 @@ impl Sessions {
     }
 
     /// A server that serves a request knows its session, which may be older than the recording.
-    fn judge_foreign(&self, status: u16, exchange: &mut Exchange, notes: &mut Notes) {
+    fn judge_foreign(
+        &self,
+        status: u16,
+        exchange: &mut Exchange,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
         let foreign = std::mem::take(&mut exchange.session.is_foreign);
+        let current = self.current.as_deref();
         if let Some(id) = exchange.session_id.as_deref().map(str::trim)
             && foreign
-            && matches!(status, 400 | 404)
+            && (matches!(status, 400 | 404)
+                || known.is_all_seen
+                || current.is_some_and(|current| current.eq_ignore_ascii_case(id)))
         {
-            let current = self.current.as_deref();
             notes.always(
                 Fault::new(&ID_MISMATCH, format!("the server has not assigned the session `{id}`"))
                     .earlier(exchange.at.line, Side::Client)
