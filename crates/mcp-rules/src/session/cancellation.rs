@@ -224,7 +224,8 @@ fn unknown(id: &RequestId, node: Node<'_>, from: Side, known: &Known<'_>) -> Fau
 }
 
 fn check_answer(request: &Request, event: &Event<'_>, notes: &mut Notes) {
-    if event.name == "initialize" {
+    // A subscription that its client gives up may still be ended in good order.
+    if matches!(event.name, "initialize" | "subscriptions/listen") {
         return;
     }
     if let Some(fault) = late(request) {

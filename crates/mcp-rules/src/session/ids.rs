@@ -28,10 +28,11 @@ pub(super) fn judge(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
 
 fn judge_request(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let requests = known.requests;
-    // Whoever gives up a request without a session may use its id again, and so may others.
+    // Without a session, ids are free again when nothing more can come, and for other clients.
     let sender = memory::sender(event);
     let excused = |request: &Request| {
-        event.is_modern() && (request.cancelled.is_some() || request.sender != sender)
+        let ended = || known.http.is_some_and(|http| http.has_ended(request.at.stream));
+        event.is_modern() && (request.cancelled.is_some() || request.sender != sender || ended())
     };
     let open = requests.open(event.from, id).filter(|request| !excused(request));
     let reused = open.is_some() || !event.is_modern() && requests.was_used(event.from, id);

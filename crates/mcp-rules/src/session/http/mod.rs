@@ -114,6 +114,12 @@ impl Http {
         exchange.is_some_and(|exchange| exchange.is_sse && (!exchange.ended || exchange.was_left))
     }
 
+    /// Whether nothing more can come on this exchange.
+    pub(crate) fn has_ended(&self, stream: Option<u64>) -> bool {
+        let exchange = stream.and_then(|number| self.exchange(number));
+        exchange.is_some_and(|exchange| exchange.ended)
+    }
+
     /// Whether the exchange is a request of the modern era that was refused.
     pub(crate) fn is_refused_probe(&self, stream: Option<u64>) -> bool {
         let exchange = stream.and_then(|number| self.exchange(number));
