@@ -66,6 +66,11 @@ fn findings_point_at_the_other_line_however_it_was_carried() {
             .collect();
         assert_eq!(told, [("response-duplicate", Some(5))], "{answer}");
     }
+    let mut bare = handshake().to_vec();
+    bare.push(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#.to_owned());
+    let found = findings(&bare.join("\n"));
+    let other = found[0].related.as_ref().map(|other| other.line);
+    assert_eq!((found[0].rule.name, other), ("request-id-reused", Some(1)));
 }
 
 #[test]
