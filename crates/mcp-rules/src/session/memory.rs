@@ -68,7 +68,7 @@ impl Memory {
         let versions = std::mem::take(&mut self.versions);
         let (modern_server, is_all_seen) = (self.modern_server, self.is_all_seen);
         let requests = self.requests.of_modern_era();
-        *self = Memory { versions, requests, modern_server, is_all_seen, ..Memory::default() };
+        *self = Memory { versions, requests, is_all_seen, modern_server, ..Memory::default() };
     }
 
     /// Takes out the request that an answer of `from` is for, and says who made it.
