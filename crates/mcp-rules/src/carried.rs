@@ -76,11 +76,11 @@ impl<'a> HttpLine<'a> {
             Some(Part::Event(sse)) => {
                 let names_endpoint = sse.event().as_deref() == Some("endpoint")
                     && !exchange.is_some_and(Exchange::is_post);
-                if names_endpoint || exchange.is_some_and(Exchange::is_beside_endpoint) {
-                    Meant::Either
-                } else {
-                    Meant::Message
-                }
+                // A stream whose beginning was missed may be one of another transport.
+                let is_unknown =
+                    !exchange.is_some_and(|exchange| exchange.seen) && !session.revision().1;
+                let beside = exchange.is_some_and(Exchange::is_beside_endpoint);
+                if names_endpoint || is_unknown || beside { Meant::Either } else { Meant::Message }
             }
             Some(Part::Response { .. } | Part::End) | None => {
                 let answers = record.from == Side::Server

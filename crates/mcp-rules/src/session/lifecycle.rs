@@ -113,8 +113,8 @@ impl Lifecycle {
             (What::Request(_), Side::Client) if event.name == "initialize" => {
                 self.judge_initialize(event, known, notes);
             }
-            (What::Request(_), Side::Client) => self.judge_request(event, notes),
-            (What::Notification, Side::Client) => self.judge_notification(event, notes),
+            (What::Request(_), Side::Client) => self.judge_request(event, known, notes),
+            (What::Notification, Side::Client) => self.judge_notification(event, known, notes),
             (What::Request(_), Side::Server) => self.judge_server_request(event, notes),
             (What::Answer(_), _) => check_ping(event, notes),
             (What::Notification, Side::Server) => {}
@@ -140,13 +140,15 @@ impl Lifecycle {
         }
     }
 
-    fn judge_request(&self, event: &Event<'_>, notes: &mut Notes) {
+    fn judge_request(&self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
         if event.name == "ping" {
             return;
         }
         let initialize = self.initialize.as_ref().and_then(|(_, at)| at.line);
         match self.phase {
-            Phase::Unknown if self.start == Start::Seen => notes.note(not_first(event)),
+            Phase::Unknown if self.start == Start::Seen && !is_older(event, known) => {
+                notes.note(not_first(event));
+            }
             Phase::Failed => notes.note(
                 not_first(event)
                     .related(initialize, "this `initialize` was answered with an error"),
@@ -170,7 +172,7 @@ impl Lifecycle {
         }
     }
 
-    fn judge_notification(&self, event: &Event<'_>, notes: &mut Notes) {
+    fn judge_notification(&self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
         if event.name == "notifications/cancelled"
             && let Some(id) = event.params().and_then(|params| params.get("requestId"))
             && let Some((initialize, at)) = &self.initialize
@@ -186,7 +188,9 @@ impl Lifecycle {
         let is_initialized = event.name == "notifications/initialized";
         let initialize = self.initialize.as_ref().and_then(|(_, at)| at.line);
         match self.phase {
-            Phase::Unknown if self.start == Start::Seen => notes.note(not_first(event)),
+            Phase::Unknown if self.start == Start::Seen && !is_older(event, known) => {
+                notes.note(not_first(event));
+            }
             Phase::Initializing | Phase::Failed if is_initialized => notes.note(
                 Fault::new(
                     &INITIALIZED_EARLY,
@@ -347,6 +351,13 @@ impl Early {
             .related(initialize.at.line, "`initialize` came only here")
             .help("a session begins with `initialize`; only `ping` may come before it")
     }
+}
+
+/// Whether a message belongs to a session that was begun before anybody looked, beside requests of
+/// the other era.
+fn is_older(event: &Event<'_>, known: &Known<'_>) -> bool {
+    let in_session = known.http.is_some_and(|http| http.is_in_session(event.at.stream));
+    in_session && !known.is_all_seen
 }
 
 fn not_first(event: &Event<'_>) -> Fault {

@@ -48,6 +48,8 @@ pub(crate) struct Requests {
     server_is_modern: bool,
     /// Whether Streamable HTTP has been seen. Whoever joins late may be looking at HTTP+SSE.
     is_streamable: bool,
+    /// Whether an `initialize` was taken without an answer, as HTTP+SSE does.
+    is_http_sse: bool,
     versions: version::Versions,
     retries: retry::Retries,
 }
@@ -110,7 +112,7 @@ impl HttpFamily for Requests {
                 }
             }
             Part::Response { status, .. } => {
-                self.note_answered(event, exchange);
+                self.note_answered(event, status, exchange, known);
                 self.note_answer(event, exchange, known);
                 if exchange.request.at_endpoint() {
                     accept::judge_held(status, exchange, notes);
@@ -170,9 +172,9 @@ impl Requests {
         exchange: &mut Exchange,
         known: &Known<'_>,
     ) {
-        self.is_streamable |= known.from_start
+        let begins = known.from_start || initializes(exchange);
+        self.is_streamable |= begins && !self.is_http_sse
             || exchange.session_id.is_some()
-            || initializes(exchange)
             || event.settled && event.revision.era() == Era::Modern;
         let is_unclear = exchange.request.at_endpoint() && exchange.is_post();
         if is_unclear && !self.is_streamable {
@@ -180,15 +182,30 @@ impl Requests {
         }
     }
 
-    /// A request that is answered where it was posted shows the transport, too.
-    fn note_answered(&mut self, event: &HttpEvent<'_>, exchange: &mut Exchange) {
+    /// A request that is answered where it was posted shows the transport, and so does an
+    /// `initialize` that is not: the stream for its answer may have been opened before.
+    fn note_answered(
+        &mut self,
+        event: &HttpEvent<'_>,
+        status: u16,
+        exchange: &mut Exchange,
+        known: &Known<'_>,
+    ) {
         let answers = exchange.is_sse || event.message.is_some();
-        if exchange.request.place == Place::Unclear
-            && answers
-            && exchange.requests().next().is_some()
-        {
+        let place = exchange.request.place;
+        if place == Place::Unclear && answers && exchange.requests().next().is_some() {
             self.is_streamable = true;
+            self.is_http_sse = false;
             exchange.request.place = Place::Endpoint;
+        } else if place == Place::Endpoint
+            && !answers
+            && status == 202
+            && initializes(exchange)
+            && !known.is_all_seen
+        {
+            self.is_streamable = false;
+            self.is_http_sse = true;
+            exchange.request.place = Place::Unclear;
         }
     }
 

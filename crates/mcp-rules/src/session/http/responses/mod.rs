@@ -159,6 +159,8 @@ impl Responses {
         if exchange.response.carries_requests() && is_success(status) && answers {
             self.http_sse = false;
             exchange.response.http_sse = false;
+        } else if exchange.request.place == Place::Unclear {
+            exchange.response.http_sse = true;
         }
     }
 
