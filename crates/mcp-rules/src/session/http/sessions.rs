@@ -34,6 +34,9 @@ rules! {
 pub(crate) struct Sessions {
     /// The id that came with the last `initialize` result.
     current: Option<Box<str>>,
+    /// Whether requests named a session before any was seen to be assigned: there may be others
+    /// that are older than the recording.
+    has_older: bool,
     /// Every id the server has assigned or disowned.
     ids: Bounded<Box<str>, Standing>,
 }
@@ -128,7 +131,7 @@ impl Sessions {
         id.is_some_and(|id| self.current.as_deref() != Some(id) && self.assigned_at(id).is_some())
     }
 
-    fn judge_request(&self, exchange: &mut Exchange, notes: &mut Notes) {
+    fn judge_request(&mut self, exchange: &mut Exchange, notes: &mut Notes) {
         let judged = exchange.is_post() || exchange.is_get() || exchange.is_delete();
         if !judged || !exchange.request.headers_known {
             return;
@@ -153,6 +156,7 @@ impl Sessions {
             }
             return;
         };
+        self.has_older |= self.current.is_none();
         let ended = self.ended(id);
         if let Some(Ended { at, by: End::NotFound }) = ended {
             notes.always(
@@ -182,6 +186,7 @@ impl Sessions {
             && foreign
             && (matches!(status, 400 | 404)
                 || known.is_all_seen
+                || known.from_start && !self.has_older
                 || current.is_some_and(|current| current.eq_ignore_ascii_case(id)))
         {
             notes.always(
