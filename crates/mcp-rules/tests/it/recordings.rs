@@ -49,7 +49,7 @@ fn unreadable_text_is_held_against_its_sender() {
     let found = findings(&recording(&[r#"{"from":"server","raw":"ready"}"#]));
     let told: Vec<_> = found.iter().map(|finding| (finding.rule.name, finding.from)).collect();
     assert_eq!(told, [("stdout-non-json", Some(Side::Server))]);
-    assert_eq!(found[0].revision.map(|revision| revision.as_str()), Some("2025-11-25"));
+    assert_eq!(found[0].revision.map(mcp_core::Revision::as_str), Some("2025-11-25"));
 }
 
 #[test]
