@@ -96,6 +96,20 @@ mod tests {
     }
 
     #[test]
+    fn foreign_bytes_are_found_at_any_place_of_a_long_text() {
+        let plain = "QUJD".repeat(60).into_bytes();
+        for position in 0..plain.len() {
+            let mut text = plain.clone();
+            text[position] = b'[';
+            let fault = Base64Fault::Byte { position, byte: b'[' };
+            assert_eq!(check(&text), Err(fault), "{position}");
+            // An even number of them is no better.
+            text[position ^ 1] = b'[';
+            assert!(check(&text).is_err(), "{position}");
+        }
+    }
+
+    #[test]
     fn the_first_foreign_byte_is_named() {
         for (text, position) in [
             ("-_8=", 0),
