@@ -4,12 +4,17 @@ use std::{
     hash::Hash,
 };
 
+use foldhash::fast::RandomState;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A map that forgets its oldest entry when there are too many, and remembers that it did.
+/// A map that forgets its oldest entry when there are too many, and remembers that it did. Takes
+/// the room of a pointer until something is put in: a session has many that stay empty.
 #[derive(Debug, Clone)]
-pub(crate) struct Bounded<K, V> {
-    entries: HashMap<K, Entry<V>>,
+pub(crate) struct Bounded<K, V>(Option<Box<Inner<K, V>>>);
+
+#[derive(Debug, Clone)]
+struct Inner<K, V> {
+    entries: HashMap<K, Entry<V>, RandomState>,
     /// In order of arrival. What was removed or replaced is still in it until the next clean-up.
     arrival: VecDeque<(K, u64)>,
     next: u64,
@@ -24,7 +29,13 @@ struct Entry<V> {
 
 impl<K, V> Default for Bounded<K, V> {
     fn default() -> Self {
-        Bounded { entries: HashMap::new(), arrival: VecDeque::new(), next: 0, forgot: false }
+        Bounded(None)
+    }
+}
+
+impl<K, V> Default for Inner<K, V> {
+    fn default() -> Self {
+        Inner { entries: HashMap::default(), arrival: VecDeque::new(), next: 0, forgot: false }
     }
 }
 
@@ -32,12 +43,13 @@ impl<K: Clone + Eq + Hash, V> Bounded<K, V> {
     /// Adds or replaces an entry, which then counts as the newest; gives back what had to go
     /// because there were `capacity` others.
     pub(crate) fn insert(&mut self, key: K, value: V, capacity: usize) -> Option<(K, V)> {
-        let number = self.next;
-        self.next += 1;
-        self.arrival.push_back((key.clone(), number));
-        self.entries.insert(key, Entry { number, value });
-        self.tidy();
-        if self.entries.len() > capacity.max(1) { self.evict() } else { None }
+        let inner = self.0.get_or_insert_default();
+        let number = inner.next;
+        inner.next += 1;
+        inner.arrival.push_back((key.clone(), number));
+        inner.entries.insert(key, Entry { number, value });
+        inner.tidy();
+        if inner.entries.len() > capacity.max(1) { inner.evict() } else { None }
     }
 
     pub(crate) fn get<Q>(&self, key: &Q) -> Option<&V>
@@ -45,7 +57,7 @@ impl<K: Clone + Eq + Hash, V> Bounded<K, V> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        self.entries.get(key).map(|entry| &entry.value)
+        self.0.as_ref()?.entries.get(key).map(|entry| &entry.value)
     }
 
     pub(crate) fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
@@ -53,7 +65,7 @@ impl<K: Clone + Eq + Hash, V> Bounded<K, V> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        self.entries.get_mut(key).map(|entry| &mut entry.value)
+        self.0.as_mut()?.entries.get_mut(key).map(|entry| &mut entry.value)
     }
 
     pub(crate) fn contains<Q>(&self, key: &Q) -> bool
@@ -61,7 +73,7 @@ impl<K: Clone + Eq + Hash, V> Bounded<K, V> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        self.entries.contains_key(key)
+        self.get(key).is_some()
     }
 
     pub(crate) fn remove<Q>(&mut self, key: &Q) -> Option<V>
@@ -69,34 +81,39 @@ impl<K: Clone + Eq + Hash, V> Bounded<K, V> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        let entry = self.entries.remove(key)?;
-        if self.entries.is_empty() {
-            self.arrival.clear();
+        let inner = self.0.as_mut()?;
+        let entry = inner.entries.remove(key)?;
+        if inner.entries.is_empty() {
+            inner.arrival.clear();
         }
         Some(entry.value)
     }
 
     /// The entries, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
-        self.arrival.iter().filter_map(|(key, number)| {
-            let entry = self.entries.get(key)?;
-            (entry.number == *number).then_some((key, &entry.value))
+        self.0.iter().flat_map(|inner| {
+            inner.arrival.iter().filter_map(|(key, number)| {
+                let entry = inner.entries.get(key)?;
+                (entry.number == *number).then_some((key, &entry.value))
+            })
         })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.0.as_ref().is_none_or(|inner| inner.entries.is_empty())
     }
 
     /// Whether an entry had to go, so that a key that is not there may have been.
     pub(crate) fn forgot(&self) -> bool {
-        self.forgot
+        self.0.as_ref().is_some_and(|inner| inner.forgot)
     }
 
     pub(crate) fn clear(&mut self) {
-        *self = Bounded::default();
+        self.0 = None;
     }
+}
 
+impl<K: Clone + Eq + Hash, V> Inner<K, V> {
     fn evict(&mut self) -> Option<(K, V)> {
         while let Some((key, number)) = self.arrival.pop_front() {
             if self.entries.get(&key).is_some_and(|entry| entry.number == number) {
@@ -132,7 +149,7 @@ where
     V: Serialize,
 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Saved { entries: self.iter().collect(), forgot: self.forgot }.serialize(serializer)
+        Saved { entries: self.iter().collect(), forgot: self.forgot() }.serialize(serializer)
     }
 }
 
@@ -147,7 +164,9 @@ where
         for (key, value) in saved.entries {
             bounded.insert(key, value, usize::MAX);
         }
-        bounded.forgot = saved.forgot;
+        if saved.forgot {
+            bounded.0.get_or_insert_default().forgot = true;
+        }
         Ok(bounded)
     }
 }
@@ -177,8 +196,9 @@ mod tests {
             map.insert(key, (), 10);
             map.remove(&key);
         }
-        assert_eq!(map.entries.len(), 1);
-        assert!(map.arrival.len() < 40);
+        let inner = map.0.as_ref().expect("something was put in");
+        assert_eq!(inner.entries.len(), 1);
+        assert!(inner.arrival.len() < 40);
         assert!(!map.forgot());
     }
 
