@@ -59,7 +59,7 @@ impl Default for Limits {
             depth: 128,
             batch: 1000,
             pending: 10_000,
-            remembered: 10_000,
+            remembered: 1_000,
             sessions: 10_000,
             findings: 100_000,
         }
