@@ -112,23 +112,20 @@ fn check_reference(reference: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
     };
     let Some(node) = reference.get(member) else { return };
     let Some(name) = node.as_str() else { return };
-    let listings = known.listings;
-    let (unknown, message, help) = if member == "name" {
-        let prompts = &listings.prompts;
-        let message = format!("the server lists no prompt `{}`", shown(&name));
-        (prompts.lacks(&name), message, prompts.suggestion(&name))
+    let (prompts, templates) = (&known.listings.prompts, &known.listings.templates);
+    // Without a variable it may be a plain resource, which can be completed too.
+    let (what, help) = if member == "name" && prompts.lacks(&name) {
+        ("prompt", prompts.suggestion(&name))
+    } else if member == "uri" && name.contains('{') && templates.lacks(&name) {
+        ("template", templates.suggestion(&name))
     } else {
-        let templates = &listings.templates;
-        let message = format!("the server lists no template `{}`", shown(&name));
-        // Without a variable it may be a plain resource, which can be completed too.
-        (name.contains('{') && templates.lacks(&name), message, templates.suggestion(&name))
+        return;
     };
-    if unknown {
-        notes.note(
-            Fault::new(&COMPLETION_REF_UNKNOWN, message)
-                .at(node.span())
-                .code(ErrorCode::InvalidParams.code())
-                .help(help),
-        );
-    }
+    let message = format!("the server lists no {what} `{}`", shown(&name));
+    notes.note(
+        Fault::new(&COMPLETION_REF_UNKNOWN, message)
+            .at(node.span())
+            .code(ErrorCode::InvalidParams.code())
+            .help(help),
+    );
 }
