@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn any_scheme_is_welcome() {
         for text in [
-            "file:///home/user/notes.txt",
+            "file:///notes/today.txt",
             "https://example.com/a?b=c#d",
             "git+ssh://host/x",
             "urn:isbn:0451450523",

@@ -1,10 +1,9 @@
-use std::{
-    collections::{BTreeMap, HashSet, VecDeque},
-    hash::{DefaultHasher, Hash as _, Hasher as _},
-};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use mcp_core::RequestId;
 use serde::{Deserialize, Serialize};
+
+use super::digest::{digest, digest_of};
 
 /// Request ids that have been used. Counters, which almost everybody uses, take the room of one
 /// range however long the session; other ids take eight bytes each, up to a limit.
@@ -103,10 +102,12 @@ impl IdSet {
     }
 }
 
+/// Stands for a text, or for an integer beyond 64 bits; the two never share one on purpose.
 fn hash(id: &RequestId) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    hasher.finish()
+    match id.as_str() {
+        Some(text) => digest(text.as_bytes()),
+        None => digest_of([b"integer", id.to_string().as_bytes()]),
+    }
 }
 
 #[cfg(test)]

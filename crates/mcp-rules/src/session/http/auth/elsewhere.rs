@@ -1,9 +1,6 @@
 //! Requests to metadata and to the authorization server.
 
-use std::{
-    borrow::Cow,
-    hash::{DefaultHasher, Hash, Hasher},
-};
+use std::borrow::Cow;
 
 use mcp_core::Revision;
 use mcp_json::{Node, Tape};
@@ -19,6 +16,7 @@ use crate::{
     findings::Fault,
     session::{
         Known, Notes,
+        digest::digest,
         http::{
             Exchange, Headers, HttpEvent,
             url::{Url, form_values},
@@ -196,7 +194,7 @@ impl Auth {
             return;
         }
         self.check_announced_pkce(url, notes);
-        let code = parameters.get("code").map(|code| hash(&code));
+        let code = parameters.get("code").map(|code| digest(code.as_bytes()));
         if let Some(answer) = code.and_then(|code| self.foreign_codes.remove(&code)) {
             notes.always(
                 Fault::new(
@@ -320,7 +318,7 @@ impl Auth {
             self.servers.with_endpoint(asked).filter_map(|known| known.issuer.as_deref());
         let Some(first) = asked.next() else { return };
         if first != iss && asked.all(|issuer| issuer != iss) {
-            self.foreign_codes.insert(hash(&code), event.at, capacity(known));
+            self.foreign_codes.insert(digest(code.as_bytes()), event.at, capacity(known));
         }
     }
 }
@@ -362,10 +360,4 @@ fn check_endpoints(document: Node<'_>, notes: &mut Notes) {
         Fault::new(&ENDPOINT_NOT_HTTPS, format!("not served over HTTPS: {}", names.join(", ")))
             .help("serve every endpoint of the authorization server over HTTPS");
     notes.always(if all_local { fault.severity(Severity::Warning) } else { fault });
-}
-
-fn hash(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
 }

@@ -1,7 +1,5 @@
 //! What was delivered on which stream: event ids, replays, and copies on other streams.
 
-use std::hash::{DefaultHasher, Hasher};
-
 use mcp_core::{Era, RequestId, Side};
 use mcp_jsonrpc::MessageKind;
 use serde::{Deserialize, Serialize};
@@ -11,6 +9,7 @@ use crate::{
     findings::Fault,
     session::{
         Bounded, Known, Notes,
+        digest::digest,
         http::{Delivery, Exchange, HttpEvent, Sse},
         request_id,
     },
@@ -33,13 +32,6 @@ struct Delivered {
     /// Whether there was no content, only an id.
     empty: bool,
     line: Option<u64>,
-}
-
-/// What stands for a text: comparing is all that is needed.
-pub(super) fn digest(text: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(text);
-    hasher.finish()
 }
 
 /// Whether an event is known by its id.

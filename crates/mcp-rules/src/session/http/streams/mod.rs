@@ -13,7 +13,7 @@ use super::{Delivery, Exchange, HttpEvent, Part, Sse, exchange::messages};
 use crate::{
     Level,
     findings::Fault,
-    session::{Known, Moment, Notes, request_id},
+    session::{Known, Moment, Notes, digest::digest, request_id},
 };
 
 const STREAMABLE: Revisions = Revisions::from(Revision::V2025_03_26);
@@ -95,7 +95,7 @@ impl Streams {
             Part::Response { status, headers } => {
                 let assigned = headers.get("mcp-session-id");
                 if let Some(id) = assigned.filter(|_| exchange.session_id.is_none()) {
-                    exchange.stream.scope = deliveries::digest(id.as_bytes());
+                    exchange.stream.scope = digest(id.as_bytes());
                 }
                 self.endings.note_head(status, exchange, known, notes);
                 self.deliveries.note_body(event, exchange, known);
@@ -117,7 +117,7 @@ impl Streams {
 
     fn open(&mut self, event: &HttpEvent<'_>, exchange: &mut Exchange, known: &Known<'_>) {
         let session = exchange.session_id.as_deref().unwrap_or_default();
-        let scope = deliveries::digest(session.as_bytes());
+        let scope = digest(session.as_bytes());
         let source = match exchange.last_event_id.as_deref().filter(|_| exchange.is_get()) {
             Some(id) => self.deliveries.source_of(scope, id),
             None => Some(exchange.number),
