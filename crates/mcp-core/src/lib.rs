@@ -14,10 +14,22 @@
 //! # Ok::<(), mcp_core::UnknownRevision>(())
 //! ```
 
+mod error;
+mod json;
+mod message;
+mod ports;
 mod request_id;
 mod revision;
 mod side;
 
+pub use error::Error;
+pub use json::Json;
+pub use message::{Notification, Request, Response};
+pub use ports::{
+    BoxFuture, Call, Clock, Contract, ContractRefused, Contracts, Gate, Handler, Inbound, Labels,
+    OpenGate, Outbound, OutboundRole, Peer, PeerError, Refusal, RefusalReason, Standing, Ticket,
+    Transport, TransportError, Unchecked, Verdict,
+};
 pub use request_id::RequestId;
 pub use revision::{Era, Revision, Revisions, UnknownRevision};
 pub use side::Side;

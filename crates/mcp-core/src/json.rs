@@ -1,0 +1,112 @@
+use std::fmt;
+
+use bytes::Bytes;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::IgnoredAny};
+use serde_json::value::RawValue;
+
+/// A piece of JSON as text: shared, cheap to clone, never rewritten.
+///
+/// Payloads travel through the domain in this form. Whoever needs a value reads it with
+/// [`Json::read`]; whoever only passes it on never pays for it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Json(Bytes);
+
+impl Json {
+    /// Writes `value` as JSON.
+    ///
+    /// # Errors
+    ///
+    /// If its `Serialize` fails, or it has map keys that are no strings.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
+        serde_json::to_vec(value).map(|text| Json(text.into()))
+    }
+
+    /// Takes `text` if it is one JSON value.
+    ///
+    /// # Errors
+    ///
+    /// Where it is not JSON.
+    pub fn parse(text: impl Into<Bytes>) -> Result<Json, serde_json::Error> {
+        let text = text.into();
+        serde_json::from_slice::<IgnoredAny>(&text)?;
+        Ok(Json(text))
+    }
+
+    /// Takes `text` on the word of the caller, who has parsed it already. Text that is not JSON
+    /// after all fails later, in [`Json::read`] or when it is written out.
+    pub fn already_parsed(text: Bytes) -> Json {
+        Json(text)
+    }
+
+    /// `{}`.
+    pub fn empty_object() -> Json {
+        Json(Bytes::from_static(b"{}"))
+    }
+
+    /// Reads the text as a `T`, which may borrow from it.
+    ///
+    /// # Errors
+    ///
+    /// If the value does not have the shape of `T`.
+    pub fn read<'j, T: Deserialize<'j>>(&'j self) -> Result<T, serde_json::Error> {
+        serde_json::from_slice(&self.0)
+    }
+
+    /// The text.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The text, shared.
+    pub fn into_bytes(self) -> Bytes {
+        self.0
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.0))
+    }
+}
+
+/// Keeps the spelling when `serde_json` writes it.
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_slice(&self.0).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+/// Keeps the spelling when `serde_json` reads it.
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Ok(Json(Bytes::copy_from_slice(raw.get().as_bytes())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_spelling_survives() {
+        let text = r#"{"a": 1.0,"b":[ ]}"#;
+        let json: Json = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&json).unwrap(), text);
+        assert_eq!(Json::parse(text).unwrap(), json);
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused() {
+        assert!(Json::parse("{").is_err());
+        assert!(Json::parse("1 2").is_err());
+        assert!(serde_json::to_string(&Json::already_parsed(Bytes::from_static(b"{"))).is_err());
+    }
+}

@@ -1,0 +1,34 @@
+use std::borrow::Cow;
+
+use crate::{Error, Json, RequestId};
+
+/// A call that wants an answer.
+///
+/// What the method is called and what its params mean is MCP's business; how both are written on
+/// a wire is the adapter's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+#[expect(clippy::exhaustive_structs, reason = "built by adapters")]
+pub struct Request {
+    pub id: RequestId,
+    pub method: Cow<'static, str>,
+    pub params: Option<Json>,
+}
+
+/// A call that wants none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+#[expect(clippy::exhaustive_structs, reason = "built by adapters")]
+pub struct Notification {
+    pub method: Cow<'static, str>,
+    pub params: Option<Json>,
+}
+
+/// The answer to a request.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "the names say it")]
+#[expect(clippy::exhaustive_structs, reason = "built by adapters")]
+pub struct Response {
+    pub id: RequestId,
+    pub outcome: Result<Json, Error>,
+}

@@ -1,0 +1,46 @@
+use std::{fmt, sync::Arc};
+
+use crate::Json;
+
+/// Makes contracts out of the JSON Schemas that tools state.
+pub trait Contracts: fmt::Debug + Send + Sync {
+    /// Reads a schema.
+    ///
+    /// # Errors
+    ///
+    /// If it is no usable JSON Schema.
+    fn compile(&self, schema: &Json) -> Result<Arc<dyn Contract>, ContractRefused>;
+}
+
+/// What a tool has promised about its arguments or its output.
+pub trait Contract: fmt::Debug + Send + Sync {
+    /// What is wrong with `value`: one finding each, written like the `findings` of an error. Empty
+    /// if it keeps the contract.
+    fn breaches(&self, value: &Json) -> Vec<Json>;
+}
+
+/// A schema from which no contract can be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the schema cannot be used: {reason}")]
+#[expect(clippy::exhaustive_structs, reason = "adapters build it")]
+pub struct ContractRefused {
+    /// One sentence.
+    pub reason: String,
+}
+
+/// Takes every schema and finds nothing wrong with any value.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::exhaustive_structs, reason = "it has nothing")]
+pub struct Unchecked;
+
+impl Contracts for Unchecked {
+    fn compile(&self, _: &Json) -> Result<Arc<dyn Contract>, ContractRefused> {
+        Ok(Arc::new(Unchecked))
+    }
+}
+
+impl Contract for Unchecked {
+    fn breaches(&self, _: &Json) -> Vec<Json> {
+        Vec::new()
+    }
+}

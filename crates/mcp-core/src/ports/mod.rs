@@ -1,0 +1,21 @@
+//! What the domain needs from outside, and what drives it from outside.
+//!
+//! Every port is object-safe; futures are boxed. None needs a particular runtime.
+
+mod clock;
+mod contract;
+mod gate;
+mod handler;
+mod peer;
+mod transport;
+
+pub use clock::Clock;
+pub use contract::{Contract, ContractRefused, Contracts, Unchecked};
+pub use gate::{Gate, OpenGate, Refusal, RefusalReason, Verdict};
+pub use handler::{Call, Handler};
+pub use peer::{Peer, PeerError};
+pub use transport::{
+    Inbound, Labels, Outbound, OutboundRole, Standing, Ticket, Transport, TransportError,
+};
+
+pub use futures_util::future::BoxFuture;

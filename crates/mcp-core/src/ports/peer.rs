@@ -1,0 +1,56 @@
+use std::{borrow::Cow, fmt, time::Duration};
+
+use super::BoxFuture;
+use crate::{Error, Json, Notification};
+
+/// The other side of a conversation, as something that can be spoken to.
+pub trait Peer: fmt::Debug + Send + Sync {
+    /// Tells it something. Completes when the transport has taken the message.
+    fn notify(&self, notification: Notification) -> BoxFuture<'_, Result<(), PeerError>>;
+
+    /// Asks it something and waits for the answer, at most `timeout` if one is given. Dropping the
+    /// future cancels the request.
+    fn request(
+        &self,
+        method: Cow<'static, str>,
+        params: Option<Json>,
+        timeout: Option<Duration>,
+    ) -> BoxFuture<'_, Result<Json, PeerError>>;
+
+    /// Ends the stream on which this request would be answered, if the transport can deliver the
+    /// answer another way later. Long work need not hold a connection open.
+    fn release_stream(&self) {}
+}
+
+/// Why the other side did not do what it was asked to.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+#[non_exhaustive]
+pub enum PeerError {
+    /// It answered with an error.
+    #[error("{message} ({code})")]
+    Answered { code: i64, message: String, data: Option<Json> },
+    /// It answered with something that is no proper answer.
+    #[error("the answer breaks the protocol: {message}")]
+    InvalidAnswer { message: String, findings: Vec<Json> },
+    /// Our own message was not fit to be sent.
+    #[error("not sent, it breaks the protocol: {message}")]
+    NotSent { message: String, findings: Vec<Json> },
+    #[error("no answer within {0:?}")]
+    TimedOut(Duration),
+    #[error("the conversation is over: {0}")]
+    Gone(String),
+    /// The two sides did not agree that it may be asked at all.
+    #[error("the other side does not offer {0}")]
+    NotOffered(String),
+}
+
+impl PeerError {
+    /// As the outcome of the request in the course of which the other side was asked.
+    pub fn into_error(self) -> Error {
+        match self {
+            PeerError::Answered { code, message, data } => Error::Coded { code, message, data },
+            other => Error::internal(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+use std::fmt;
+
+use bytes::Bytes;
+
+use super::BoxFuture;
+use crate::Revision;
+
+/// Moves messages of one conversation, whole, without looking into them.
+///
+/// One task receives; any number may send at the same time.
+pub trait Transport: fmt::Debug + Send + Sync {
+    /// The next thing that comes in; `None` when the other side has ended the conversation in
+    /// good order. An error is final.
+    fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>>;
+
+    /// Sends a message. Completes when it is handed over, not when it has arrived; waits while the
+    /// other side does not read.
+    fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>>;
+
+    /// Says that the exchange `ticket` has its answer, so nothing more needs to be waited for.
+    fn settle(&self, ticket: Ticket) {
+        let _ = ticket;
+    }
+
+    /// Says that the opening handshake is done and `revision` is spoken from here on.
+    fn established(&self, revision: Revision) {
+        let _ = revision;
+    }
+
+    /// Ends the stream of `ticket` before its answer, if the answer can be fetched later.
+    fn release(&self, ticket: Ticket) {
+        let _ = ticket;
+    }
+
+    /// Ends the conversation: what was handed over is still delivered where possible.
+    fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// Names an exchange: a message that opens something (a request in its own HTTP exchange, say) and
+/// all that belongs to it. A server's transport gives tickets to what comes in; a client chooses
+/// them for what it sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "a number")]
+pub struct Ticket(pub u64);
+
+/// Something that comes in.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Inbound {
+    /// The bytes of one message, which may be anything.
+    Message {
+        /// What it belongs to, where the transport can tell.
+        ticket: Option<Ticket>,
+        /// One message without the marks that framed it.
+        bytes: Bytes,
+    },
+    /// Text that was too long to be kept, skipped up to its end.
+    Skipped {
+        /// How many bytes there were.
+        length: u64,
+    },
+    /// Nothing more comes of this exchange: a client has hung up, or a server's last word is said.
+    Over {
+        /// The exchange.
+        ticket: Ticket,
+        /// What went wrong, if something did.
+        error: Option<TransportError>,
+    },
+}
+
+/// A message to send.
+#[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_structs, reason = "adapters build it")]
+pub struct Outbound {
+    /// The message.
+    pub bytes: Bytes,
+    /// What kind of message it is.
+    pub role: OutboundRole,
+    /// The exchange it belongs to.
+    pub ticket: Option<Ticket>,
+    /// What a transport may want to say about it on the outside.
+    pub labels: Option<Box<Labels>>,
+}
+
+/// What a transport must know about a message it does not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there is no fourth kind of message")]
+pub enum OutboundRole {
+    /// It wants an answer.
+    Request,
+    /// It wants none.
+    Notification,
+    /// It is the answer; the exchange is over with it.
+    Answer(Standing),
+}
+
+/// What became of a request, as far as a transport has a way to show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a transport has to show each of them")]
+pub enum Standing {
+    /// It was served, well or badly.
+    Served,
+    /// It was not understood, or does not say what it must.
+    BadRequest,
+    /// There is no such method.
+    UnknownMethod,
+}
+
+/// What may stand outside a message so that intermediaries need not read it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "adapters build it")]
+pub struct Labels {
+    /// The revision the message is written in.
+    pub revision: Option<Revision>,
+    /// Its method.
+    pub method: Option<String>,
+    /// The tool, prompt or resource it is about.
+    pub name: Option<String>,
+    /// Arguments that a tool wants to have visible: label and value.
+    pub arguments: Vec<(String, String)>,
+}
+
+/// Why a transport failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+#[non_exhaustive]
+pub enum TransportError {
+    /// The other side broke off, or the way to it did.
+    #[error("the connection is lost: {0}")]
+    Lost(String),
+    /// The end was announced; nothing can be sent any more.
+    #[error("the conversation has ended")]
+    Closed,
+    /// The bytes are not framed as they should be and the end of the mess cannot be found.
+    #[error("the framing is broken: {0}")]
+    Framing(String),
+    #[error("a message of {length} bytes exceeds the limit of {limit}")]
+    TooLong { length: u64, limit: u64 },
+    /// The other side does not read what it is sent.
+    #[error("the other side has not read anything for {seconds} seconds")]
+    Stuck { seconds: u64 },
+    /// It refused the exchange before the protocol proper.
+    #[error("refused with HTTP status {status}{}", if body.is_empty() { String::new() } else { format!(": {body}") })]
+    Status { status: u16, body: String },
+    /// The conversation the other side knew is gone; a new one has to be opened.
+    #[error("the server no longer knows this session")]
+    SessionExpired,
+    #[error("could not connect: {0}")]
+    Connect(String),
+}

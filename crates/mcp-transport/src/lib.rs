@@ -1,0 +1,4 @@
+//! Ways to move messages of the Model Context Protocol: adapters behind [`mcp_core::Transport`].
+//!
+//! Transports frame and move bytes. None of them parses JSON; what they must know about a message
+//! (is it an answer, which exchange does it belong to) travels beside it.
