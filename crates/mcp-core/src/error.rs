@@ -16,6 +16,9 @@ pub enum Error {
     /// What the caller sent does not fit; `findings` say where, if that is known.
     #[error("{message}")]
     InvalidParams { message: String, findings: Vec<Json> },
+    /// A request does not carry what every request of its revision must.
+    #[error("{message}")]
+    InvalidMeta { message: String },
     /// A tool ran and failed.
     #[error("{message}")]
     ToolError { message: String },
@@ -65,6 +68,7 @@ impl Error {
             Error::PromptNotFound { .. } => "prompt_not_found",
             Error::ResourceNotFound { .. } => "resource_not_found",
             Error::InvalidParams { .. } => "invalid_params",
+            Error::InvalidMeta { .. } => "invalid_meta",
             Error::ToolError { .. } => "tool_error",
             Error::MissingCapability { .. } => "missing_capability",
             Error::UnsupportedRevision { .. } => "unsupported_revision",

@@ -26,9 +26,9 @@ pub use error::Error;
 pub use json::Json;
 pub use message::{Notification, Request, Response};
 pub use ports::{
-    BoxFuture, Call, Clock, Contract, ContractRefused, Contracts, Gate, Handler, Inbound, Labels,
-    OpenGate, Outbound, OutboundRole, Peer, PeerError, Refusal, RefusalReason, Standing, Ticket,
-    Transport, TransportError, Unchecked, Verdict,
+    Ask, BoxFuture, Call, Clock, Contract, ContractRefused, Contracts, Gate, Handler, Inbound,
+    Labels, OpenGate, Outbound, OutboundRole, Peer, PeerError, Refusal, RefusalReason, Standing,
+    Ticket, Transport, TransportError, Unchecked, Verdict,
 };
 pub use request_id::RequestId;
 pub use revision::{Era, Revision, Revisions, UnknownRevision};

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use crate::{Error, Json, RequestId};
+use crate::{Error, Json, RequestId, Revision};
 
 /// A call that wants an answer.
 ///
@@ -26,9 +26,12 @@ pub struct Notification {
 
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the names say it")]
 #[expect(clippy::exhaustive_structs, reason = "built by adapters")]
 pub struct Response {
+    /// The request.
     pub id: RequestId,
+    /// The revision in which the answer is written.
+    pub revision: Revision,
+    /// What came of it.
     pub outcome: Result<Json, Error>,
 }

@@ -2,8 +2,6 @@ use std::fmt;
 
 use mcp_core::RequestId;
 use mcp_json::{Kind, Node};
-use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
 /// The id of a message: a string, a number or null, compared by type and value.
 ///
@@ -84,20 +82,6 @@ impl fmt::Display for JsonRpcId {
     }
 }
 
-/// Exact only when `serde_json` writes it: other formats have no way to keep a spelling.
-impl Serialize for JsonRpcId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            JsonRpcId::Null => serializer.serialize_unit(),
-            JsonRpcId::Integer(value) => serializer.serialize_i64(*value),
-            JsonRpcId::String(text) => serializer.serialize_str(text),
-            JsonRpcId::Number(spelling) => RawValue::from_string(spelling.to_string())
-                .map_err(serde::ser::Error::custom)?
-                .serialize(serializer),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use mcp_json::{Limits, Tape};
@@ -122,7 +106,7 @@ mod tests {
     #[test]
     fn no_digit_is_lost_on_the_way_out() {
         for spelling in ["0", "-5", "10000000000000000001", "1.5", "\"7\"", "null"] {
-            assert_eq!(serde_json::to_string(&read(spelling).unwrap()).unwrap(), spelling);
+            assert_eq!(read(spelling).unwrap().to_string(), spelling);
         }
     }
 

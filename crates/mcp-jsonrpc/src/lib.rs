@@ -9,30 +9,49 @@
 //!   speak JSON-RPC use it. Reading goes through the envelope: there is no untagged union that
 //!   swallows what does not fit.
 //!
-//! This is the base specification alone: ids may be null, params may be an array, any method
-//! goes. What MCP adds on top is judged elsewhere; this crate knows no MCP method and no socket.
+//! And the adapter between the wire and the domain of `mcp-core`:
+//!
+//! * [`JsonRpcRequest::to_domain_request`] and [`ToJsonRpc::to_json_rpc`] convert both ways and
+//!   know which number a domain error has;
+//! * [`JsonRpcTransport`] puts a gate before a transport, [`JsonRpcProcessor`] holds a whole
+//!   conversation over it.
+//!
+//! Ids may be null, params may be an array, any method goes: what MCP adds is judged elsewhere.
+//! This crate knows no payload and no socket; the one MCP method it knows is
+//! `notifications/cancelled`, which is about requests themselves.
 //!
 //! ```
+//! use bytes::Bytes;
 //! use mcp_jsonrpc::{Incoming, JsonRpcId};
 //!
-//! let incoming = Incoming::parse(br#"{"jsonrpc":"2.0","id":7,"metod":"ping"}"#)?;
-//! let Incoming::Single(Err(invalid)) = incoming else { panic!("it has no method") };
+//! let text = Bytes::from_static(br#"{"jsonrpc":"2.0","id":7,"metod":"ping"}"#);
+//! let Incoming::Single(Err(invalid)) = Incoming::parse(&text)? else { panic!("no method") };
 //! assert_eq!(invalid.id, Some(JsonRpcId::Integer(7)));
 //! assert_eq!(invalid.faults[0].to_string(), "the object has neither `method`, `result` nor `error`");
 //! # Ok::<(), mcp_json::SyntaxError>(())
 //! ```
 
+mod domain;
 mod envelope;
 mod error_code;
+mod error_map;
 mod fault;
 mod id;
+mod incoming;
 mod message;
+mod outgoing;
+mod processor;
+mod transport;
 
+pub use domain::ToJsonRpc;
 pub use envelope::{Envelope, MessageKind};
 pub use error_code::ErrorCode;
+pub use error_map::ErrorDialect;
 pub use fault::{EnvelopeFault, FaultKind};
 pub use id::JsonRpcId;
+pub use incoming::{Incoming, InvalidMessage};
 pub use message::{
-    Incoming, InvalidMessage, JsonRpcError, JsonRpcMessage, JsonRpcNotification, JsonRpcRequest,
-    JsonRpcResponse,
+    JsonRpcError, JsonRpcMessage, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse,
 };
+pub use processor::{JsonRpcPeer, JsonRpcProcessor, ProcessorSettings};
+pub use transport::JsonRpcTransport;

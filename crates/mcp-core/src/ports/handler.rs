@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
 use super::{BoxFuture, Peer};
-use crate::{Notification, Request, Response};
+use crate::{Notification, Request, Response, Revision};
 
 /// What serves the calls of a peer: one for each conversation.
 ///
@@ -18,6 +18,11 @@ pub trait Handler: fmt::Debug + Send + Sync {
         notification: Notification,
         peer: Arc<dyn Peer>,
     ) -> BoxFuture<'_, ()>;
+
+    /// The revision the two sides agreed on, once they have.
+    fn revision(&self) -> Option<Revision> {
+        None
+    }
 
     /// Runs beside the conversation until it ends, for what nobody asked for: news, for example.
     fn attend(&self, peer: Arc<dyn Peer>) -> BoxFuture<'_, ()> {

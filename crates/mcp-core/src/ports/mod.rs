@@ -13,7 +13,7 @@ pub use clock::Clock;
 pub use contract::{Contract, ContractRefused, Contracts, Unchecked};
 pub use gate::{Gate, OpenGate, Refusal, RefusalReason, Verdict};
 pub use handler::{Call, Handler};
-pub use peer::{Peer, PeerError};
+pub use peer::{Ask, Peer, PeerError};
 pub use transport::{
     Inbound, Labels, Outbound, OutboundRole, Standing, Ticket, Transport, TransportError,
 };

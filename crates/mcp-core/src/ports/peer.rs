@@ -1,6 +1,6 @@
 use std::{borrow::Cow, fmt, time::Duration};
 
-use super::BoxFuture;
+use super::{BoxFuture, Labels};
 use crate::{Error, Json, Notification};
 
 /// The other side of a conversation, as something that can be spoken to.
@@ -8,18 +8,33 @@ pub trait Peer: fmt::Debug + Send + Sync {
     /// Tells it something. Completes when the transport has taken the message.
     fn notify(&self, notification: Notification) -> BoxFuture<'_, Result<(), PeerError>>;
 
-    /// Asks it something and waits for the answer, at most `timeout` if one is given. Dropping the
-    /// future cancels the request.
-    fn request(
-        &self,
-        method: Cow<'static, str>,
-        params: Option<Json>,
-        timeout: Option<Duration>,
-    ) -> BoxFuture<'_, Result<Json, PeerError>>;
+    /// Asks it something and waits for the answer. Dropping the future cancels the request.
+    fn request(&self, ask: Ask) -> BoxFuture<'_, Result<Json, PeerError>>;
 
     /// Ends the stream on which this request would be answered, if the transport can deliver the
     /// answer another way later. Long work need not hold a connection open.
     fn release_stream(&self) {}
+}
+
+/// A question to the other side.
+#[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_structs, reason = "callers build it")]
+pub struct Ask {
+    /// What is asked.
+    pub method: Cow<'static, str>,
+    /// With which params.
+    pub params: Option<Json>,
+    /// How long to wait for the answer; `None` is as long as the conversation's settings say.
+    pub timeout: Option<Duration>,
+    /// What the transport may show on the outside.
+    pub labels: Option<Box<Labels>>,
+}
+
+impl Ask {
+    /// Asks `method` with `params`, and nothing special about it.
+    pub fn new(method: impl Into<Cow<'static, str>>, params: Option<Json>) -> Ask {
+        Ask { method: method.into(), params, timeout: None, labels: None }
+    }
 }
 
 /// Why the other side did not do what it was asked to.

@@ -1,4 +1,4 @@
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use bytes::Bytes;
 
@@ -34,6 +34,32 @@ pub trait Transport: fmt::Debug + Send + Sync {
 
     /// Ends the conversation: what was handed over is still delivered where possible.
     fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+impl<T: Transport + ?Sized> Transport for Arc<T> {
+    fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>> {
+        (**self).receive()
+    }
+
+    fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
+        (**self).send(outbound)
+    }
+
+    fn settle(&self, ticket: Ticket) {
+        (**self).settle(ticket);
+    }
+
+    fn established(&self, revision: Revision) {
+        (**self).established(revision);
+    }
+
+    fn release(&self, ticket: Ticket) {
+        (**self).release(ticket);
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        (**self).close()
+    }
 }
 
 /// Names an exchange: a message that opens something (a request in its own HTTP exchange, say) and

@@ -1,0 +1,191 @@
+use bytes::Bytes;
+use mcp_core::Json;
+use mcp_json::{Limits, Node, Span, SyntaxError, Tape};
+
+use crate::{
+    Envelope, EnvelopeFault, FaultKind, JsonRpcError, JsonRpcId, JsonRpcMessage,
+    JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, MessageKind,
+};
+
+/// One unit of input: a message, or a batch of them.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "JSON-RPC 2.0 is finished")]
+pub enum Incoming {
+    /// An object.
+    Single(Result<JsonRpcMessage, InvalidMessage>),
+    /// A non-empty array; bad entries stay in their place and the good ones go on.
+    Batch(Vec<Result<JsonRpcMessage, InvalidMessage>>),
+}
+
+/// A JSON value that is no JSON-RPC message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "an id and the faults, nothing else")]
+pub struct InvalidMessage {
+    /// The id, where one could be read.
+    pub id: Option<JsonRpcId>,
+    /// At least one.
+    pub faults: Vec<EnvelopeFault>,
+}
+
+impl Incoming {
+    /// Reads one message or batch. Payloads are not copied: they share the memory of `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// If `bytes` is not JSON. JSON that is no JSON-RPC message is an [`InvalidMessage`] in its
+    /// place instead.
+    pub fn parse(bytes: &Bytes) -> Result<Incoming, SyntaxError> {
+        Incoming::parse_on(&mut Tape::new(), bytes, Limits::default())
+    }
+
+    /// As [`Incoming::parse`], on a tape that is used again and again, and with limits.
+    ///
+    /// # Errors
+    ///
+    /// If `bytes` is not JSON, or beyond the limits.
+    pub fn parse_on(
+        tape: &mut Tape,
+        bytes: &Bytes,
+        limits: Limits,
+    ) -> Result<Incoming, SyntaxError> {
+        let document = tape.parse(bytes, limits)?;
+        let root = document.root();
+        if !root.is_array() {
+            return Ok(Incoming::Single(read(root, bytes)));
+        }
+        if root.is_empty() {
+            return Ok(Incoming::Single(Err(InvalidMessage {
+                id: None,
+                faults: vec![EnvelopeFault { kind: FaultKind::BatchEmpty, span: root.span() }],
+            })));
+        }
+        Ok(Incoming::Batch(root.elements().map(|entry| read(entry, bytes)).collect()))
+    }
+}
+
+/// Reads the message in `node`, which was parsed from `input`.
+fn read(node: Node<'_>, input: &Bytes) -> Result<JsonRpcMessage, InvalidMessage> {
+    let envelope = Envelope::of(node);
+    let mut faults = envelope.faults();
+    if envelope.error.is_some() {
+        // MCP leaves out the id of a request that could not be read.
+        faults.retain(|fault| fault.kind != FaultKind::ResponseWithoutId);
+    }
+    let invalid = |faults| InvalidMessage { id: envelope.readable_id(), faults };
+    match envelope.kind() {
+        Some(kind) if faults.is_empty() => {
+            read_valid(&envelope, kind, input).map_err(|fault| invalid(vec![fault]))
+        }
+        _ => Err(invalid(faults)),
+    }
+}
+
+/// Takes a message without faults apart. What is left to fail is an error code beyond 64 bits.
+fn read_valid(
+    envelope: &Envelope<'_>,
+    kind: MessageKind,
+    input: &Bytes,
+) -> Result<JsonRpcMessage, EnvelopeFault> {
+    let fault = |kind, span: Option<Span>| EnvelopeFault {
+        kind,
+        span: span.unwrap_or(envelope.object.span()),
+    };
+    let method = || {
+        let name = envelope.method.and_then(Node::as_str);
+        name.map(String::from).ok_or(fault(FaultKind::MethodNotString, None))
+    };
+    let params = || envelope.params.map(|params| text_of(params, input));
+    Ok(match kind {
+        MessageKind::Request => JsonRpcMessage::Request(JsonRpcRequest {
+            id: envelope.readable_id().ok_or(fault(FaultKind::IdInvalid, None))?,
+            method: method()?,
+            params: params(),
+        }),
+        MessageKind::Notification => JsonRpcMessage::Notification(JsonRpcNotification {
+            method: method()?,
+            params: params(),
+        }),
+        MessageKind::Response => {
+            let outcome = match (envelope.result, envelope.error) {
+                (Some(result), _) => Ok(text_of(result, input)),
+                (None, Some(error)) => Err(JsonRpcError {
+                    code: envelope.error_code().ok_or(fault(
+                        FaultKind::ErrorCodeNotInteger,
+                        error.get("code").map(Node::span),
+                    ))?,
+                    message: error
+                        .get("message")
+                        .and_then(Node::as_str)
+                        .map(String::from)
+                        .ok_or(fault(FaultKind::ErrorMessageNotString, None))?,
+                    data: error.get("data").map(|data| text_of(data, input)),
+                }),
+                (None, None) => return Err(fault(FaultKind::Unclassifiable, None)),
+            };
+            JsonRpcMessage::Response(JsonRpcResponse { id: envelope.readable_id(), outcome })
+        }
+    })
+}
+
+/// The exact text of a node, shared with `input`.
+fn text_of(node: Node<'_>, input: &Bytes) -> Json {
+    let span = node.span();
+    Json::already_parsed(input.slice(span.start..span.end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(json: &'static str) -> Result<Incoming, SyntaxError> {
+        Incoming::parse(&Bytes::from_static(json.as_bytes()))
+    }
+
+    #[test]
+    fn messages_are_written_as_they_were_read() {
+        for json in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x", "n":1.0}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"method":"x","params":[1,2]}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"2.0","id":"a\"\n","result":null}"#,
+            r#"{"jsonrpc":"2.0","id":10000000000000000001,"error":{"code":-32000,"message":"no","data":[1.50]}}"#,
+            r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"not JSON"}}"#,
+        ] {
+            let Ok(Incoming::Single(Ok(message))) = parse(json) else { panic!("{json} is valid") };
+            assert_eq!(message.to_bytes(), json);
+        }
+    }
+
+    #[test]
+    fn a_batch_keeps_good_entries_beside_bad_ones() {
+        let batch = r#"[{"jsonrpc":"2.0","id":1,"method":"a"},7,{"jsonrpc":"1.0","id":2,"method":"b"},{"jsonrpc":"2.0","method":"c"}]"#;
+        let Ok(Incoming::Batch(entries)) = parse(batch) else { panic!("a batch") };
+        let bad: Vec<_> = entries
+            .iter()
+            .enumerate()
+            .filter_map(|(index, entry)| entry.as_ref().err().map(|invalid| (index, invalid)))
+            .map(|(index, invalid)| (index, invalid.id.clone(), invalid.faults[0].kind))
+            .collect();
+        assert_eq!(
+            bad,
+            [
+                (1, None, FaultKind::NotObject),
+                (2, Some(JsonRpcId::Integer(2)), FaultKind::VersionInvalid),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_empty_batch_is_one_invalid_message() {
+        let Ok(Incoming::Single(Err(invalid))) = parse("[]") else { panic!("invalid") };
+        assert_eq!(invalid.faults[0].kind, FaultKind::BatchEmpty);
+        assert!(parse("[").is_err());
+    }
+
+    #[test]
+    fn an_error_code_beyond_64_bits_is_no_panic() {
+        let json = r#"{"jsonrpc":"2.0","id":1,"error":{"code":99999999999999999999,"message":""}}"#;
+        let Ok(Incoming::Single(Err(invalid))) = parse(json) else { panic!("invalid") };
+        assert_eq!(invalid.faults[0].kind, FaultKind::ErrorCodeNotInteger);
+    }
+}

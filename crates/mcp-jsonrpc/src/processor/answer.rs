@@ -1,0 +1,199 @@
+//! How requests of the other side get their answers.
+
+use std::{any::Any, panic::AssertUnwindSafe, sync::Arc};
+
+use bytes::Bytes;
+use futures_util::{FutureExt as _, future::join_all};
+use mcp_core::{
+    Call, Error, Json, OutboundRole, PeerError, Refusal, RefusalReason, Response, Revision,
+    Standing, Ticket, Transport,
+};
+
+use super::{JsonRpcPeer, JsonRpcProcessor, calls::Outcome};
+use crate::{
+    ErrorDialect, JsonRpcError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, ToJsonRpc as _,
+    error_map::{refusal_to_json_rpc, standing_of, standing_of_refusal},
+    outgoing::write_batch,
+    transport::{RefusedMessage, SendError},
+};
+
+/// An answer and how a transport should show it.
+struct Answer {
+    response: JsonRpcResponse,
+    standing: Standing,
+}
+
+impl<T: Transport + 'static> JsonRpcProcessor<T> {
+    pub(super) async fn serve(&self, request: JsonRpcRequest, ticket: Option<Ticket>) {
+        if let Some(answer) = self.answer(request, ticket).await {
+            self.send(answer, ticket).await;
+        }
+    }
+
+    pub(super) async fn serve_batch(
+        &self,
+        entries: Vec<Result<JsonRpcRequest, Box<RefusedMessage>>>,
+        ticket: Option<Ticket>,
+    ) {
+        let answers = join_all(entries.into_iter().map(async |entry| match entry {
+            Ok(request) => self.answer(request, ticket).await,
+            Err(refused) => Some(self.refusal(refused.id, &refused.refusal)),
+        }));
+        let responses: Vec<_> =
+            answers.await.into_iter().flatten().map(|answer| answer.response).collect();
+        if responses.is_empty() {
+            return;
+        }
+        let sent = self.link.transport.send(
+            write_batch(&responses),
+            OutboundRole::Answer(Standing::Served),
+            ticket,
+            None,
+        );
+        match sent.await {
+            Ok(()) => {}
+            Err(SendError::Transport(error)) => tracing::debug!(%error, "answers were not sent"),
+            Err(SendError::Refused(refusal)) => {
+                let fallbacks: Vec<_> = responses
+                    .into_iter()
+                    .map(|response| fallback(response.id, &refusal).response)
+                    .collect();
+                self.send_unjudged(write_batch(&fallbacks), Standing::Served, ticket).await;
+            }
+        }
+    }
+
+    /// Tells the other side that its message was not accepted.
+    pub(super) async fn refuse(
+        &self,
+        id: Option<JsonRpcId>,
+        refusal: Refusal,
+        ticket: Option<Ticket>,
+    ) {
+        let answer = self.refusal(id, &refusal);
+        self.send(answer, ticket).await;
+    }
+
+    pub(super) fn takes_batches(&self) -> bool {
+        self.link.settings.dialect == ErrorDialect::Bare
+            || self.handler.revision() == Some(Revision::V2025_03_26)
+    }
+
+    /// Lets the request be handled. `None` if it was cancelled: then there is no answer.
+    async fn answer(&self, request: JsonRpcRequest, ticket: Option<Ticket>) -> Option<Answer> {
+        let limit = self.link.settings.max_in_work;
+        let Some(place) = self.link.in_work.enter(request.id.clone(), ticket, limit) else {
+            return Some(self.failed(request, Error::Busy));
+        };
+        let call = Call {
+            peer: Arc::new(JsonRpcPeer { link: Arc::clone(&self.link), ticket }),
+            cancellation: place.cancellation.clone(),
+        };
+        let handled =
+            async { self.handler.handle_request(request.to_domain_request(), call).await };
+        tokio::select! {
+            biased;
+            handled = AssertUnwindSafe(handled).catch_unwind() => Some(match handled {
+                Ok(response) => self.written(&response, request.id),
+                Err(panic) => {
+                    tracing::error!(method = request.method, "panicked: {}", said(&*panic));
+                    self.failed(request, Error::internal("the handler of this request failed"))
+                }
+            }),
+            () = place.cancellation.cancelled() => None,
+        }
+    }
+
+    fn failed(&self, request: JsonRpcRequest, error: Error) -> Answer {
+        let id = request.to_domain_request().id;
+        let revision = self.handler.revision().unwrap_or(Revision::LATEST_LEGACY);
+        self.written(&Response { id, revision, outcome: Err(error) }, request.id)
+    }
+
+    fn written(&self, response: &Response, id: JsonRpcId) -> Answer {
+        let standing = response.outcome.as_ref().err().map_or(Standing::Served, standing_of);
+        Answer { response: response.to_json_rpc(id, self.link.settings.dialect), standing }
+    }
+
+    /// MCP leaves out an id that could not be read; base JSON-RPC, and the revisions whose errors
+    /// must have one, say null.
+    fn refusal(&self, id: Option<JsonRpcId>, refusal: &Refusal) -> Answer {
+        let says_null = self.link.settings.dialect == ErrorDialect::Bare
+            || self.handler.revision().is_some_and(|spoken| spoken < Revision::V2025_11_25);
+        let id = id.or(says_null.then_some(JsonRpcId::Null));
+        Answer {
+            response: JsonRpcResponse { id, outcome: Err(refusal_to_json_rpc(refusal)) },
+            standing: standing_of_refusal(refusal.reason),
+        }
+    }
+
+    async fn send(&self, answer: Answer, ticket: Option<Ticket>) {
+        let Answer { response, standing } = answer;
+        let role = OutboundRole::Answer(standing);
+        match self.link.transport.send(response.to_bytes(), role, ticket, None).await {
+            Ok(()) => {}
+            Err(SendError::Transport(error)) => tracing::debug!(%error, "an answer was not sent"),
+            // What is wrong about an error is no reason to say nothing.
+            Err(SendError::Refused(_)) if response.outcome.is_err() => {
+                self.send_unjudged(response.to_bytes(), standing, ticket).await;
+            }
+            Err(SendError::Refused(refusal)) => {
+                tracing::error!(reason = refusal.message, "an answer breaks the protocol");
+                let Answer { response, standing } = fallback(response.id, &refusal);
+                self.send_unjudged(response.to_bytes(), standing, ticket).await;
+            }
+        }
+    }
+
+    async fn send_unjudged(&self, bytes: Bytes, standing: Standing, ticket: Option<Ticket>) {
+        let role = OutboundRole::Answer(standing);
+        if let Err(error) = self.link.transport.send_unjudged(bytes, role, ticket, None).await {
+            tracing::debug!(%error, "an answer was not sent");
+        }
+    }
+}
+
+/// What is said instead of an answer that does not pass the gate.
+fn fallback(id: Option<JsonRpcId>, refusal: &Refusal) -> Answer {
+    let refusal = Refusal {
+        index: None,
+        reason: RefusalReason::Invalid,
+        message: format!("the answer breaks the protocol and was held back: {}", refusal.message),
+        findings: refusal.findings.clone(),
+    };
+    let outcome = Err(refusal_to_json_rpc(&refusal));
+    Answer { response: JsonRpcResponse { id, outcome }, standing: Standing::Served }
+}
+
+pub(super) fn no_batches() -> Refusal {
+    Refusal {
+        index: None,
+        reason: RefusalReason::NotAMessage,
+        message: "this revision has no batches; send one message at a time".to_owned(),
+        findings: Vec::new(),
+    }
+}
+
+pub(super) fn outcome_of(outcome: Result<Json, JsonRpcError>) -> Outcome {
+    outcome.map_err(|JsonRpcError { code, message, data }| PeerError::Answered {
+        code,
+        message,
+        data,
+    })
+}
+
+pub(super) fn invalid_answer(refusal: &Refusal) -> Outcome {
+    Err(PeerError::InvalidAnswer {
+        message: refusal.message.clone(),
+        findings: refusal.findings.clone(),
+    })
+}
+
+/// What a panic said.
+fn said(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("nothing that can be shown")
+}

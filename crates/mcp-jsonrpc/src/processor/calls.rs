@@ -1,0 +1,81 @@
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use mcp_core::{Json, PeerError};
+use tokio::sync::oneshot;
+
+/// Our own requests that wait for their answer.
+#[derive(Debug)]
+pub(super) struct Calls {
+    limit: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The id of the next request; integers that count up from 1.
+    next: i64,
+    waiting: HashMap<i64, oneshot::Sender<Outcome>>,
+    /// Why nothing can be asked any more.
+    closed: Option<String>,
+}
+
+pub(super) type Outcome = Result<Json, PeerError>;
+
+impl Calls {
+    pub(super) fn new(limit: usize) -> Calls {
+        let state = State { next: 1, waiting: HashMap::new(), closed: None };
+        Calls { limit, state: Mutex::new(state) }
+    }
+
+    /// Reserves an id and a place for its answer.
+    pub(super) fn open(&self) -> Result<(i64, oneshot::Receiver<Outcome>), PeerError> {
+        let mut state = self.state();
+        if let Some(reason) = &state.closed {
+            return Err(PeerError::Gone(reason.clone()));
+        }
+        if state.waiting.len() >= self.limit {
+            return Err(PeerError::NotSent {
+                message: format!("{} requests already wait for an answer", self.limit),
+                findings: Vec::new(),
+            });
+        }
+        let id = state.next;
+        state.next += 1;
+        let (sender, receiver) = oneshot::channel();
+        state.waiting.insert(id, sender);
+        Ok((id, receiver))
+    }
+
+    /// Hands the answer to who waits for it; `false` if nobody does.
+    pub(super) fn settle(&self, id: i64, outcome: Outcome) -> bool {
+        let waiting = self.state().waiting.remove(&id);
+        // Whoever has stopped waiting in this moment loses nothing.
+        waiting.is_some_and(|sender| sender.send(outcome).is_ok())
+    }
+
+    /// Stops waiting; `false` if the answer was here already.
+    pub(super) fn forget(&self, id: i64) -> bool {
+        self.state().waiting.remove(&id).is_some()
+    }
+
+    /// Fails everything that waits and everything that is asked from now on.
+    pub(super) fn close(&self, reason: &str) {
+        let waiting = {
+            let mut state = self.state();
+            state.closed.get_or_insert_with(|| reason.to_owned());
+            std::mem::take(&mut state.waiting)
+        };
+        #[expect(clippy::iter_over_hash_type, reason = "each waits for itself")]
+        for (_, sender) in waiting {
+            // Whoever has stopped waiting loses nothing.
+            let _ = sender.send(Err(PeerError::Gone(reason.to_owned())));
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

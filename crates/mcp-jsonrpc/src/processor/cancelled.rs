@@ -1,0 +1,29 @@
+//! The one notification that concerns requests rather than what they are about.
+
+use mcp_core::Json;
+use mcp_json::{Limits, Tape};
+use serde_json::json;
+
+use crate::{JsonRpcId, JsonRpcNotification};
+
+pub(super) const METHOD: &str = "notifications/cancelled";
+
+/// The request that may not be cancelled.
+pub(super) const INITIALIZE: &str = "initialize";
+
+/// The id of the request that `notification` cancels.
+pub(super) fn cancelled_id(notification: &JsonRpcNotification) -> Option<JsonRpcId> {
+    if notification.method != METHOD {
+        return None;
+    }
+    let params = notification.params.as_ref()?;
+    let mut tape = Tape::new();
+    let document = tape.parse(params.as_bytes(), Limits::default()).ok()?;
+    JsonRpcId::read(document.root().get("requestId")?)
+}
+
+/// Tells the other side that nobody waits for request `id` any more.
+pub(super) fn cancel(id: i64) -> JsonRpcNotification {
+    let params = json!({ "requestId": id, "reason": "no longer waited for" });
+    JsonRpcNotification { method: METHOD.to_owned(), params: Json::of(&params).ok() }
+}

@@ -1,0 +1,138 @@
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use mcp_core::Ticket;
+use tokio_util::sync::CancellationToken;
+
+use crate::JsonRpcId;
+
+/// Requests of the other side that are being served.
+///
+/// Nothing here relies on ids being different: a careless peer may use one twice, and both
+/// requests are served.
+#[derive(Debug, Default)]
+pub(super) struct InWork(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    next: u64,
+    requests: HashMap<u64, InWorkRequest>,
+    by_id: HashMap<JsonRpcId, Vec<u64>>,
+}
+
+#[derive(Debug)]
+struct InWorkRequest {
+    id: JsonRpcId,
+    ticket: Option<Ticket>,
+    cancellation: CancellationToken,
+}
+
+/// Keeps a request on the list as long as it lives.
+#[derive(Debug)]
+pub(super) struct Place<'w> {
+    list: &'w InWork,
+    serial: u64,
+    pub(super) cancellation: CancellationToken,
+}
+
+impl InWork {
+    /// Puts a request on the list, unless `limit` requests are there.
+    pub(super) fn enter(
+        &self,
+        id: JsonRpcId,
+        ticket: Option<Ticket>,
+        limit: usize,
+    ) -> Option<Place<'_>> {
+        let mut state = self.state();
+        if state.requests.len() >= limit {
+            return None;
+        }
+        let serial = state.next;
+        state.next += 1;
+        let cancellation = CancellationToken::new();
+        state.by_id.entry(id.clone()).or_default().push(serial);
+        let request = InWorkRequest { id, ticket, cancellation: cancellation.clone() };
+        state.requests.insert(serial, request);
+        Some(Place { list: self, serial, cancellation })
+    }
+
+    /// Cancels what has this id; `false` if nothing has.
+    pub(super) fn cancel(&self, id: &JsonRpcId) -> bool {
+        let state = self.state();
+        let serials = state.by_id.get(id).map_or(&[][..], Vec::as_slice);
+        for serial in serials {
+            if let Some(request) = state.requests.get(serial) {
+                request.cancellation.cancel();
+            }
+        }
+        !serials.is_empty()
+    }
+
+    /// Cancels what came with this ticket.
+    pub(super) fn cancel_ticket(&self, ticket: Ticket) {
+        #[expect(clippy::iter_over_hash_type, reason = "each is cancelled for itself")]
+        for request in self.state().requests.values() {
+            if request.ticket == Some(ticket) {
+                request.cancellation.cancel();
+            }
+        }
+    }
+
+    fn leave(&self, serial: u64) {
+        let mut state = self.state();
+        let Some(request) = state.requests.remove(&serial) else { return };
+        if let Some(serials) = state.by_id.get_mut(&request.id) {
+            serials.retain(|other| *other != serial);
+            if serials.is_empty() {
+                state.by_id.remove(&request.id);
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.list.leave(self.serial);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_requests_with_one_id_are_both_cancelled_and_both_leave() {
+        let list = InWork::default();
+        let id = JsonRpcId::Integer(1);
+        let first = list.enter(id.clone(), None, 3).unwrap();
+        let second = list.enter(id.clone(), Some(Ticket(2)), 3).unwrap();
+        drop(first);
+        assert!(list.cancel(&id));
+        assert!(second.cancellation.is_cancelled());
+        drop(second);
+        assert!(!list.cancel(&id));
+        assert!(list.state().requests.is_empty() && list.state().by_id.is_empty());
+    }
+
+    #[test]
+    fn the_list_is_bounded() {
+        let list = InWork::default();
+        let _first = list.enter(JsonRpcId::Null, None, 1).unwrap();
+        assert!(list.enter(JsonRpcId::Null, None, 1).is_none());
+    }
+
+    #[test]
+    fn a_client_that_hangs_up_cancels_its_exchange_only() {
+        let list = InWork::default();
+        let first = list.enter(JsonRpcId::Integer(1), Some(Ticket(1)), 9).unwrap();
+        let second = list.enter(JsonRpcId::Integer(2), Some(Ticket(2)), 9).unwrap();
+        list.cancel_ticket(Ticket(2));
+        assert!(!first.cancellation.is_cancelled() && second.cancellation.is_cancelled());
+    }
+}

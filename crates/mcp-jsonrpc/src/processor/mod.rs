@@ -1,0 +1,285 @@
+//! Drives a conversation: receives, validates, converts, lets it be handled, converts back, sends.
+//!
+//! Client and server are the same here: either side may ask, answer and tell. Requests of the other
+//! side are handled side by side in one task; an answer leaves when it is ready.
+
+mod answer;
+mod calls;
+mod cancelled;
+mod in_work;
+mod peer;
+mod settings;
+
+use std::{
+    fmt,
+    sync::Arc,
+    task::{Context, Waker},
+};
+
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use mcp_core::{BoxFuture, Handler, Peer, Side, Ticket, Transport, TransportError};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use self::{calls::Calls, in_work::InWork};
+pub use self::{peer::JsonRpcPeer, settings::ProcessorSettings};
+use crate::{
+    JsonRpcId, JsonRpcMessage, JsonRpcNotification, JsonRpcResponse, JsonRpcTransport,
+    transport::{Arrival, Entry, RefusedMessage},
+};
+
+/// A conversation over a transport.
+pub struct JsonRpcProcessor<T> {
+    link: Arc<Link<T>>,
+    handler: Arc<dyn Handler>,
+    abandoned: mpsc::Receiver<i64>,
+}
+
+/// What the driver and the peers it hands out have in common.
+struct Link<T> {
+    transport: JsonRpcTransport<T>,
+    calls: Calls,
+    in_work: InWork,
+    settings: ProcessorSettings,
+    /// Own requests that nobody waits for any more and that the other side should hear about.
+    abandoned: mpsc::Sender<i64>,
+    closing: CancellationToken,
+}
+
+/// Everything that goes on beside receiving.
+type Work<'p> = FuturesUnordered<BoxFuture<'p, ()>>;
+
+impl<T: Transport + 'static> JsonRpcProcessor<T> {
+    /// Prepares a conversation in which `handler` serves the other side.
+    pub fn new(
+        transport: JsonRpcTransport<T>,
+        handler: Arc<dyn Handler>,
+        settings: ProcessorSettings,
+    ) -> JsonRpcProcessor<T> {
+        let (sender, abandoned) = mpsc::channel(settings.max_waiting.clamp(1, 1024));
+        let link = Link {
+            transport,
+            calls: Calls::new(settings.max_waiting),
+            in_work: InWork::default(),
+            settings,
+            abandoned: sender,
+            closing: CancellationToken::new(),
+        };
+        JsonRpcProcessor { link: Arc::new(link), handler, abandoned }
+    }
+
+    /// The other side, to be spoken to while [`JsonRpcProcessor::run`] runs.
+    pub fn peer(&self) -> JsonRpcPeer<T> {
+        JsonRpcPeer { link: Arc::clone(&self.link), ticket: None }
+    }
+
+    /// Holds the conversation to its end. Requests in work are still answered when the other side
+    /// has said its last word; requests of ours that wait then fail.
+    ///
+    /// # Errors
+    ///
+    /// If the transport failed.
+    pub async fn run(mut self) -> Result<(), TransportError> {
+        let mut abandoned = std::mem::replace(&mut self.abandoned, mpsc::channel(1).1);
+        let driver = &self;
+        let mut work: Work<'_> = FuturesUnordered::new();
+        let mut attending = driver.handler.attend(Arc::new(driver.peer()));
+        let mut attends = true;
+        let mut receiving = Box::pin(driver.link.transport.receive());
+        let outcome = loop {
+            // A peer that sends without ever reading is not listened to any further.
+            let listens = work.len() < 2 * driver.link.settings.max_in_work;
+            tokio::select! {
+                biased;
+                Some(()) = work.next(), if !work.is_empty() => {}
+                Some(id) = abandoned.recv() => start(&mut work, driver.tell_cancelled(id)),
+                arrival = &mut receiving, if listens => match arrival {
+                    Ok(Some(arrival)) => {
+                        driver.take(arrival, &mut work);
+                        receiving = Box::pin(driver.link.transport.receive());
+                    }
+                    Ok(None) => break Ok(()),
+                    Err(error) => break Err(error),
+                },
+                () = driver.link.closing.cancelled() => break Ok(()),
+                () = &mut attending, if attends => attends = false,
+            }
+        };
+        match &outcome {
+            Ok(()) => driver.link.calls.close("the conversation has ended"),
+            Err(error) => driver.link.calls.close(&error.to_string()),
+        }
+        if outcome.is_ok() {
+            let finished = async { while work.next().await.is_some() {} };
+            tokio::select! {
+                biased;
+                () = finished => {}
+                () = driver.link.settings.clock.sleep(driver.link.settings.grace) => {}
+            }
+        }
+        driver.link.transport.inner().close().await;
+        outcome
+    }
+
+    fn take<'p>(&'p self, arrival: Arrival, work: &mut Work<'p>) {
+        match arrival {
+            Arrival::Single { ticket, entry: Ok(message) } => {
+                self.take_message(message, ticket, work);
+            }
+            Arrival::Single { ticket, entry: Err(refused) } => {
+                self.take_refused(*refused, ticket, work);
+            }
+            Arrival::Batch { ticket, entries } => self.take_batch(entries, ticket, work),
+            Arrival::Unreadable { ticket, refusal } => {
+                tracing::debug!(reason = refusal.message, "something that is not JSON came in");
+                // A server may print anything by mistake; it does not wait for an answer to it.
+                if self.link.transport.side() == Side::Server {
+                    start(work, self.refuse(None, refusal, ticket));
+                }
+            }
+            Arrival::Over { ticket, error } => self.exchange_over(ticket, error),
+            Arrival::Skipped => {}
+        }
+    }
+
+    fn take_message<'p>(
+        &'p self,
+        message: JsonRpcMessage,
+        ticket: Option<Ticket>,
+        work: &mut Work<'p>,
+    ) {
+        match message {
+            JsonRpcMessage::Request(request) => start(work, self.serve(request, ticket)),
+            JsonRpcMessage::Notification(notification) => {
+                self.take_notification(&notification, ticket, work);
+            }
+            JsonRpcMessage::Response(response) => self.take_response(response, ticket),
+        }
+    }
+
+    fn take_notification<'p>(
+        &'p self,
+        notification: &JsonRpcNotification,
+        ticket: Option<Ticket>,
+        work: &mut Work<'p>,
+    ) {
+        if let Some(id) = cancelled::cancelled_id(notification)
+            && self.link.in_work.cancel(&id)
+        {
+            return;
+        }
+        let peer: Arc<dyn Peer> = Arc::new(JsonRpcPeer { link: Arc::clone(&self.link), ticket });
+        let notification = notification.to_domain_notification();
+        start(work, self.handler.handle_notification(notification, peer));
+    }
+
+    fn take_response(&self, response: JsonRpcResponse, ticket: Option<Ticket>) {
+        let outcome = answer::outcome_of(response.outcome);
+        let id = match response.id {
+            Some(JsonRpcId::Integer(id)) => Some(id),
+            // The other side could not read our id; its exchange still tells which one it was.
+            None | Some(JsonRpcId::Null) => self.own_ticket(ticket),
+            Some(_) => None,
+        };
+        match id {
+            Some(id) if self.link.calls.settle(id, outcome) => {
+                if let Some(ticket) = ticket {
+                    self.link.transport.inner().settle(ticket);
+                }
+            }
+            _ => tracing::debug!("an answer came that nobody waits for"),
+        }
+    }
+
+    /// The request of ours that opened the exchange.
+    fn own_ticket(&self, ticket: Option<Ticket>) -> Option<i64> {
+        let Ticket(number) = ticket.filter(|_| self.link.transport.side() == Side::Client)?;
+        i64::try_from(number).ok()
+    }
+
+    fn take_refused<'p>(
+        &'p self,
+        refused: RefusedMessage,
+        ticket: Option<Ticket>,
+        work: &mut Work<'p>,
+    ) {
+        let RefusedMessage { message, id, refusal } = refused;
+        let is_server = self.link.transport.side() == Side::Server;
+        match message {
+            Some(JsonRpcMessage::Request(_)) => start(work, self.refuse(id, refusal, ticket)),
+            Some(JsonRpcMessage::Notification(notification)) => {
+                tracing::warn!(method = notification.method, reason = refusal.message, "dropped");
+            }
+            // What has the id of a request of ours was meant as its answer.
+            Some(JsonRpcMessage::Response(_)) | None => {
+                let own = match id {
+                    Some(JsonRpcId::Integer(id)) => Some(id),
+                    _ => self.own_ticket(ticket),
+                };
+                let meant = own.is_some_and(|own| {
+                    self.link.calls.settle(own, answer::invalid_answer(&refusal))
+                });
+                if !meant && message.is_none() && is_server {
+                    start(work, self.refuse(id, refusal, ticket));
+                }
+            }
+        }
+    }
+
+    fn take_batch<'p>(&'p self, entries: Vec<Entry>, ticket: Option<Ticket>, work: &mut Work<'p>) {
+        if !self.takes_batches() {
+            return start(work, self.refuse(None, answer::no_batches(), ticket));
+        }
+        let mut requests = Vec::new();
+        for entry in entries {
+            match entry {
+                Ok(JsonRpcMessage::Request(request)) => requests.push(Ok(request)),
+                Ok(message) => self.take_message(message, ticket, work),
+                Err(refused) => match refused.message {
+                    Some(JsonRpcMessage::Request(_)) | None => requests.push(Err(refused)),
+                    Some(_) => self.take_refused(*refused, ticket, work),
+                },
+            }
+        }
+        if !requests.is_empty() {
+            start(work, self.serve_batch(requests, ticket));
+        }
+    }
+
+    fn exchange_over(&self, ticket: Ticket, error: Option<TransportError>) {
+        match self.own_ticket(Some(ticket)) {
+            Some(id) => {
+                let reason = error.map_or_else(
+                    || "the exchange ended without an answer".to_owned(),
+                    |error| error.to_string(),
+                );
+                self.link.calls.settle(id, Err(mcp_core::PeerError::Gone(reason)));
+            }
+            None => self.link.in_work.cancel_ticket(ticket),
+        }
+    }
+
+    async fn tell_cancelled(&self, id: i64) {
+        let bytes = cancelled::cancel(id).to_bytes();
+        let role = mcp_core::OutboundRole::Notification;
+        if let Err(error) = self.link.transport.send(bytes, role, None, None).await {
+            tracing::debug!(%error, "could not cancel a request");
+        }
+    }
+}
+
+/// Polls `future` once; most are done with that, and only the others are kept.
+fn start<'p>(work: &mut Work<'p>, future: impl Future<Output = ()> + Send + 'p) {
+    let mut future: BoxFuture<'p, ()> = Box::pin(future);
+    let mut context = Context::from_waker(Waker::noop());
+    // A future that is not ready is polled again, with a real waker, from the list.
+    if future.as_mut().poll(&mut context).is_pending() {
+        work.push(future);
+    }
+}
+
+impl<T> fmt::Debug for JsonRpcProcessor<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JsonRpcProcessor").field("handler", &self.handler).finish_non_exhaustive()
+    }
+}

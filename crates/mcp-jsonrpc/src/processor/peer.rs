@@ -1,0 +1,121 @@
+use std::{fmt, sync::Arc};
+
+use mcp_core::{
+    Ask, BoxFuture, Json, Notification, OutboundRole, Peer, PeerError, Refusal, Side, Ticket,
+    Transport,
+};
+
+use super::{Link, cancelled};
+use crate::{JsonRpcId, JsonRpcNotification, JsonRpcRequest, transport::SendError};
+
+/// The other side of a conversation.
+pub struct JsonRpcPeer<T> {
+    pub(super) link: Arc<Link<T>>,
+    /// The exchange to which everything said belongs.
+    pub(super) ticket: Option<Ticket>,
+}
+
+impl<T: Transport> JsonRpcPeer<T> {
+    /// Ends the conversation: requests in work are finished, then the transport is closed.
+    pub fn close(&self) {
+        self.link.closing.cancel();
+    }
+
+    /// Says that the opening handshake is done and `revision` is spoken from here on.
+    pub fn established(&self, revision: mcp_core::Revision) {
+        self.link.transport.inner().established(revision);
+    }
+
+    async fn ask(&self, ask: Ask) -> Result<Json, PeerError> {
+        let link = &self.link;
+        let (id, answer) = link.calls.open()?;
+        // A client's request opens an exchange of its own; a server's belongs to what it serves.
+        let ticket = match link.transport.side() {
+            Side::Client => u64::try_from(id).ok().map(Ticket),
+            Side::Server => self.ticket,
+        };
+        let may_cancel = ask.method != cancelled::INITIALIZE;
+        let _waiting = Waiting { link, id, ticket, may_cancel };
+        let timeout = ask.timeout.unwrap_or(link.settings.timeout);
+        let request = JsonRpcRequest {
+            id: JsonRpcId::Integer(id),
+            method: ask.method.into_owned(),
+            params: ask.params,
+        };
+        let asked = async {
+            link.transport
+                .send(request.to_bytes(), OutboundRole::Request, ticket, ask.labels)
+                .await
+                .map_err(not_sent)?;
+            answer.await.unwrap_or_else(|_| Err(PeerError::Gone("nobody reads it".into())))
+        };
+        tokio::select! {
+            biased;
+            outcome = asked => outcome,
+            () = link.settings.clock.sleep(timeout) => Err(PeerError::TimedOut(timeout)),
+        }
+    }
+}
+
+impl<T: Transport> Peer for JsonRpcPeer<T> {
+    fn notify(&self, notification: Notification) -> BoxFuture<'_, Result<(), PeerError>> {
+        Box::pin(async move {
+            let bytes = JsonRpcNotification::from(notification).to_bytes();
+            let role = OutboundRole::Notification;
+            self.link.transport.send(bytes, role, self.ticket, None).await.map_err(not_sent)
+        })
+    }
+
+    fn request(&self, ask: Ask) -> BoxFuture<'_, Result<Json, PeerError>> {
+        Box::pin(self.ask(ask))
+    }
+
+    fn release_stream(&self) {
+        if let Some(ticket) = self.ticket {
+            self.link.transport.inner().release(ticket);
+        }
+    }
+}
+
+fn not_sent(error: SendError) -> PeerError {
+    match error {
+        SendError::Refused(Refusal { message, findings, .. }) => {
+            PeerError::NotSent { message, findings }
+        }
+        SendError::Transport(error) => PeerError::Gone(error.to_string()),
+    }
+}
+
+/// A request of ours as long as somebody waits for its answer.
+struct Waiting<'l, T: Transport> {
+    link: &'l Link<T>,
+    id: i64,
+    ticket: Option<Ticket>,
+    may_cancel: bool,
+}
+
+impl<T: Transport> Drop for Waiting<'_, T> {
+    fn drop(&mut self) {
+        if !self.link.calls.forget(self.id) {
+            return;
+        }
+        if self.may_cancel && self.link.abandoned.try_send(self.id).is_err() {
+            tracing::debug!(id = self.id, "an abandoned request could not be cancelled");
+        }
+        if let (Side::Client, Some(ticket)) = (self.link.transport.side(), self.ticket) {
+            self.link.transport.inner().settle(ticket);
+        }
+    }
+}
+
+impl<T> Clone for JsonRpcPeer<T> {
+    fn clone(&self) -> Self {
+        JsonRpcPeer { link: Arc::clone(&self.link), ticket: self.ticket }
+    }
+}
+
+impl<T> fmt::Debug for JsonRpcPeer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JsonRpcPeer").field("ticket", &self.ticket).finish_non_exhaustive()
+    }
+}

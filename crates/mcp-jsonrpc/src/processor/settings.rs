@@ -1,0 +1,51 @@
+use std::{fmt, sync::Arc, time::Duration};
+
+use mcp_core::Clock;
+
+use crate::ErrorDialect;
+
+/// How a conversation is driven.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ProcessorSettings {
+    /// How calls name what they want.
+    pub dialect: ErrorDialect,
+    /// Requests of the other side that may be in work at once; beyond it they are answered with an
+    /// error. Default 10,000.
+    pub max_in_work: usize,
+    /// Requests of our own that may wait for their answer at once. Default 10,000.
+    pub max_waiting: usize,
+    /// How long an answer is waited for where the caller does not say. Default one minute.
+    pub timeout: Duration,
+    /// How long requests in work may still take after the other side has said its last word.
+    /// Default five seconds.
+    pub grace: Duration,
+    /// Where time comes from.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl ProcessorSettings {
+    /// The defaults.
+    pub fn new(clock: Arc<dyn Clock>) -> ProcessorSettings {
+        ProcessorSettings {
+            dialect: ErrorDialect::default(),
+            max_in_work: 10_000,
+            max_waiting: 10_000,
+            timeout: Duration::from_secs(60),
+            grace: Duration::from_secs(5),
+            clock,
+        }
+    }
+}
+
+impl fmt::Debug for ProcessorSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProcessorSettings")
+            .field("dialect", &self.dialect)
+            .field("max_in_work", &self.max_in_work)
+            .field("max_waiting", &self.max_waiting)
+            .field("timeout", &self.timeout)
+            .field("grace", &self.grace)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,205 @@
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use mcp_core::{
+    Gate, Inbound, Labels, Outbound, OutboundRole, Refusal, RefusalReason, Side, Ticket, Transport,
+    TransportError, Verdict,
+};
+use mcp_json::{Limits, Tape};
+
+use crate::{EnvelopeFault, Incoming, InvalidMessage, JsonRpcId, JsonRpcMessage};
+
+/// JSON-RPC messages over a transport that moves bytes, past a gate that judges them.
+#[derive(Debug)]
+pub struct JsonRpcTransport<T> {
+    transport: T,
+    side: Side,
+    judge: Mutex<Judge>,
+    limits: Limits,
+}
+
+/// The gate and the memory it works with.
+#[derive(Debug)]
+struct Judge {
+    gate: Box<dyn Gate>,
+    tape: Tape,
+}
+
+/// Something that came in.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    Single {
+        ticket: Option<Ticket>,
+        entry: Entry,
+    },
+    Batch {
+        ticket: Option<Ticket>,
+        entries: Vec<Entry>,
+    },
+    /// Not even JSON.
+    Unreadable {
+        ticket: Option<Ticket>,
+        refusal: Refusal,
+    },
+    Over {
+        ticket: Ticket,
+        error: Option<TransportError>,
+    },
+    Skipped,
+}
+
+/// A message, or what stands in its place.
+pub(crate) type Entry = Result<JsonRpcMessage, Box<RefusedMessage>>;
+
+/// A message that may not pass.
+#[derive(Debug)]
+pub(crate) struct RefusedMessage {
+    /// The message, if it is one.
+    pub(crate) message: Option<JsonRpcMessage>,
+    /// Its id, if one could be read.
+    pub(crate) id: Option<JsonRpcId>,
+    pub(crate) refusal: Refusal,
+}
+
+/// Why a message was not sent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SendError {
+    #[error("{}", .0.message)]
+    Refused(Refusal),
+    #[error(transparent)]
+    Transport(TransportError),
+}
+
+impl<T: Transport> JsonRpcTransport<T> {
+    /// Puts `gate` before `transport`. `side` is who we are.
+    pub fn new(transport: T, side: Side, gate: Box<dyn Gate>) -> JsonRpcTransport<T> {
+        JsonRpcTransport {
+            transport,
+            side,
+            judge: Mutex::new(Judge { gate, tape: Tape::new() }),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Takes other limits for what comes in.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Who we are.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    pub(crate) fn inner(&self) -> &T {
+        &self.transport
+    }
+
+    pub(crate) async fn receive(&self) -> Result<Option<Arrival>, TransportError> {
+        Ok(match self.transport.receive().await? {
+            None => None,
+            Some(Inbound::Message { ticket, bytes }) => Some(self.read(ticket, &bytes)),
+            Some(Inbound::Skipped { length }) => {
+                self.judge().gate.skipped(self.side.other(), length);
+                Some(Arrival::Skipped)
+            }
+            Some(Inbound::Over { ticket, error }) => Some(Arrival::Over { ticket, error }),
+            // A kind of news this adapter does not know changes nothing for it.
+            Some(_) => Some(Arrival::Skipped),
+        })
+    }
+
+    fn read(&self, ticket: Option<Ticket>, bytes: &Bytes) -> Arrival {
+        let mut judge = self.judge();
+        let verdict = judge.gate.judge(self.side.other(), bytes);
+        match Incoming::parse_on(&mut judge.tape, bytes, self.limits) {
+            Err(error) => {
+                let refusal = verdict.refusal(None).cloned().unwrap_or_else(|| Refusal {
+                    index: None,
+                    reason: RefusalReason::NotJson,
+                    message: format!("not JSON: {error}"),
+                    findings: Vec::new(),
+                });
+                Arrival::Unreadable { ticket, refusal }
+            }
+            Ok(Incoming::Single(message)) => {
+                Arrival::Single { ticket, entry: enter(message, &verdict, None) }
+            }
+            Ok(Incoming::Batch(messages)) => Arrival::Batch {
+                ticket,
+                entries: messages
+                    .into_iter()
+                    .enumerate()
+                    .map(|(index, message)| enter(message, &verdict, Some(index)))
+                    .collect(),
+            },
+        }
+    }
+
+    /// Sends a message if the gate lets it pass.
+    pub(crate) async fn send(
+        &self,
+        bytes: Bytes,
+        role: OutboundRole,
+        ticket: Option<Ticket>,
+        labels: Option<Box<Labels>>,
+    ) -> Result<(), SendError> {
+        let verdict = self.judge().gate.judge(self.side, &bytes);
+        if let Some(refusal) = verdict.refusals.into_iter().next() {
+            return Err(SendError::Refused(refusal));
+        }
+        self.send_unjudged(bytes, role, ticket, labels).await
+    }
+
+    /// Sends what stands in for a message that did not pass.
+    pub(crate) async fn send_unjudged(
+        &self,
+        bytes: Bytes,
+        role: OutboundRole,
+        ticket: Option<Ticket>,
+        labels: Option<Box<Labels>>,
+    ) -> Result<(), SendError> {
+        let outbound = Outbound { bytes, role, ticket, labels };
+        self.transport.send(outbound).await.map_err(SendError::Transport)
+    }
+
+    fn judge(&self) -> MutexGuard<'_, Judge> {
+        self.judge.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn enter(
+    message: Result<JsonRpcMessage, InvalidMessage>,
+    verdict: &Verdict,
+    index: Option<usize>,
+) -> Entry {
+    let refusal = verdict.refusal(index).cloned();
+    match (message, refusal) {
+        (Ok(message), None) => Ok(message),
+        (Ok(message), Some(refusal)) => {
+            let id = match &message {
+                JsonRpcMessage::Request(request) => Some(request.id.clone()),
+                JsonRpcMessage::Response(response) => response.id.clone(),
+                JsonRpcMessage::Notification(_) => None,
+            };
+            Err(Box::new(RefusedMessage { message: Some(message), id, refusal }))
+        }
+        (Err(invalid), refusal) => Err(Box::new(RefusedMessage {
+            message: None,
+            id: invalid.id,
+            refusal: refusal.unwrap_or_else(|| Refusal {
+                index,
+                reason: RefusalReason::NotAMessage,
+                message: sentence(&invalid.faults),
+                findings: Vec::new(),
+            }),
+        })),
+    }
+}
+
+fn sentence(faults: &[EnvelopeFault]) -> String {
+    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    format!("not a JSON-RPC message: {}", faults.join("; "))
+}
