@@ -34,6 +34,13 @@ pub enum Error {
     /// The user must visit pages first; `elicitations` is a list of URL elicitations.
     #[error("the user has to complete something in a browser first")]
     UrlElicitationRequired { elicitations: Json },
+    /// The client has to answer questions first. A tool passes this on; the questions are kept in
+    /// its context.
+    #[error("the client has to answer questions first")]
+    InputRequired,
+    /// A legacy conversation did not begin with its handshake.
+    #[error("the conversation has to begin with `initialize`")]
+    NotInitialized,
     /// A gate did not let the message pass.
     #[error("{}", .0.message)]
     Refused(Refusal),
@@ -74,6 +81,8 @@ impl Error {
             Error::UnsupportedRevision { .. } => "unsupported_revision",
             Error::HeaderMismatch { .. } => "header_mismatch",
             Error::UrlElicitationRequired { .. } => "url_elicitation_required",
+            Error::InputRequired => "input_required",
+            Error::NotInitialized => "not_initialized",
             Error::Refused(_) => "refused",
             Error::Busy => "busy",
             Error::Cancelled => "cancelled",

@@ -52,6 +52,14 @@ impl Json {
         serde_json::from_slice(&self.0)
     }
 
+    /// A part of this text that was read from it, sharing its memory.
+    pub(crate) fn part(&self, part: &RawValue) -> Json {
+        let part = part.get().as_bytes();
+        let whole = self.0.as_ptr_range();
+        let lies_within = whole.contains(&part.as_ptr()) && part.as_ptr_range().end <= whole.end;
+        Json(if lies_within { self.0.slice_ref(part) } else { Bytes::copy_from_slice(part) })
+    }
+
     /// The text.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

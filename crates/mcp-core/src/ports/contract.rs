@@ -4,12 +4,26 @@ use crate::Json;
 
 /// Makes contracts out of the JSON Schemas that tools state.
 pub trait Contracts: fmt::Debug + Send + Sync {
-    /// Reads a schema.
+    /// Reads a schema that is meant for `purpose`.
     ///
     /// # Errors
     ///
     /// If it is no usable JSON Schema.
-    fn compile(&self, schema: &Json) -> Result<Arc<dyn Contract>, ContractRefused>;
+    fn compile(
+        &self,
+        schema: &Json,
+        purpose: Purpose,
+    ) -> Result<Arc<dyn Contract>, ContractRefused>;
+}
+
+/// What a contract is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "tools have no third schema")]
+pub enum Purpose {
+    /// What a tool is called with.
+    Arguments,
+    /// What it gives back.
+    Output,
 }
 
 /// What a tool has promised about its arguments or its output.
@@ -34,7 +48,7 @@ pub struct ContractRefused {
 pub struct Unchecked;
 
 impl Contracts for Unchecked {
-    fn compile(&self, _: &Json) -> Result<Arc<dyn Contract>, ContractRefused> {
+    fn compile(&self, _: &Json, _: Purpose) -> Result<Arc<dyn Contract>, ContractRefused> {
         Ok(Arc::new(Unchecked))
     }
 }

@@ -7,13 +7,15 @@ mod contract;
 mod gate;
 mod handler;
 mod peer;
+mod seal;
 mod transport;
 
 pub use clock::Clock;
-pub use contract::{Contract, ContractRefused, Contracts, Unchecked};
+pub use contract::{Contract, ContractRefused, Contracts, Purpose, Unchecked};
 pub use gate::{Gate, OpenGate, Refusal, RefusalReason, Verdict};
 pub use handler::{Call, Handler};
 pub use peer::{Ask, Peer, PeerError};
+pub use seal::Seal;
 pub use transport::{
     Inbound, Labels, Outbound, OutboundRole, Standing, Ticket, Transport, TransportError,
 };
