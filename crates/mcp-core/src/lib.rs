@@ -1,8 +1,14 @@
-//! The vocabulary of the Model Context Protocol: which revisions there are, who speaks, how a
-//! request is named.
+//! The domain of the Model Context Protocol.
 //!
-//! This crate knows nothing of JSON, JSON-RPC, transports or schemas; everything else depends on
-//! it and agrees through it.
+//! * The vocabulary: which revisions there are, who speaks, how a request is named.
+//! * The things the protocol speaks of: tools, resources, prompts, content, capabilities.
+//! * The engine ([`Mcp`]): takes a [`Request`], runs what serves it, gives a [`Response`]. What is
+//!   offered is written once and served at every revision.
+//! * The ports: what moves messages ([`Transport`]), what judges them ([`Gate`], [`Contracts`]),
+//!   what serves a conversation ([`Handler`]), and how to speak to the other side ([`Peer`]).
+//!
+//! This crate knows nothing of JSON-RPC, sockets or a runtime; adapters conform to it, never the
+//! reverse.
 //!
 //! ```
 //! use mcp_core::{Era, RequestId, Revision, Side};
@@ -14,21 +20,45 @@
 //! # Ok::<(), mcp_core::UnknownRevision>(())
 //! ```
 
+mod context;
+mod engine;
 mod error;
+mod handlers;
 mod json;
 mod message;
+mod model;
 mod ports;
+pub mod registry;
 mod request_id;
 mod revision;
+mod revision_shape;
 mod side;
 
+pub use context::{Answers, Context, Question};
+pub use engine::{
+    BuildError, Conversation, Dispatch, InvalidArguments, Mcp, McpBuilder, McpSettings,
+    PromptRegistry, ResourceRegistry, ServedPrompt, ServedResource, ServedTemplate, ServedTool,
+    TemplateRegistry, ToolRegistry,
+};
 pub use error::Error;
+pub use handlers::{CompletionHandler, PromptHandler, ResourceHandler, ToolHandler};
 pub use json::Json;
 pub use message::{Notification, Request, Response};
+pub use model::{
+    Annotations, CallToolResult, ClientCapabilities, CompleteRequest, Completion,
+    CompletionArgument, CompletionContext, CompletionReference, Content, CreateMessageRequest,
+    CreateMessageResult, DiscoverResult, ElicitAction, ElicitField, ElicitForm, ElicitRequest,
+    ElicitResult, EmbeddedResource, GetPromptResult, Icon, Implementation, InitializeResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListRootsResult,
+    ListToolsResult, LogLevel, LogMessage, MediaContent, Meta, ModelHint, ModelPreferences,
+    Progress, ProgressToken, Prompt, PromptArgument, PromptMessage, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate, Role, Root, SamplingContent, SamplingMessage,
+    ServerCapabilities, TextContent, Tool, ToolAnnotations, UriTemplate, UriTemplateError,
+};
 pub use ports::{
     Ask, BoxFuture, Call, Clock, Contract, ContractRefused, Contracts, Gate, Handler, Inbound,
-    Labels, OpenGate, Outbound, OutboundRole, Peer, PeerError, Refusal, RefusalReason, Standing,
-    Ticket, Transport, TransportError, Unchecked, Verdict,
+    Labels, OpenGate, Outbound, OutboundRole, Peer, PeerError, Purpose, Refusal, RefusalReason,
+    Seal, Standing, Ticket, Transport, TransportError, Unchecked, Verdict,
 };
 pub use request_id::RequestId;
 pub use revision::{Era, Revision, Revisions, UnknownRevision};

@@ -25,8 +25,11 @@ struct Answer {
 
 impl<T: Transport + 'static> JsonRpcProcessor<T> {
     pub(super) async fn serve(&self, request: JsonRpcRequest, ticket: Option<Ticket>) {
-        if let Some(answer) = self.answer(request, ticket).await {
-            self.send(answer, ticket).await;
+        match (self.answer(request, ticket).await, ticket) {
+            (Some(answer), _) => self.send(answer, ticket).await,
+            // Nobody waits for it, but the transport may hold something open.
+            (None, Some(ticket)) => self.link.transport.inner().settle(ticket),
+            (None, None) => {}
         }
     }
 

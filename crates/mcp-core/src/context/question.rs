@@ -1,0 +1,96 @@
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+
+use crate::{
+    ClientCapabilities, CreateMessageRequest, CreateMessageResult, ElicitRequest, ElicitResult,
+    Error, Json, ListRootsResult, Root,
+};
+
+/// Something to ask the client, with a key under which the answer is found.
+#[derive(Debug, Clone)]
+pub struct Question {
+    pub(super) key: String,
+    pub(super) method: &'static str,
+    pub(super) params: Option<Json>,
+    /// What the client must offer.
+    pub(super) required: ClientCapabilities,
+}
+
+impl Question {
+    /// Has the client's model continue a conversation.
+    pub fn sample(key: impl Into<String>, request: &CreateMessageRequest) -> Question {
+        Question {
+            key: key.into(),
+            method: "sampling/createMessage",
+            required: request.required_capabilities(),
+            params: Json::of(request).ok(),
+        }
+    }
+
+    /// Asks the user.
+    pub fn elicit(key: impl Into<String>, request: &ElicitRequest) -> Question {
+        Question {
+            key: key.into(),
+            method: "elicitation/create",
+            required: request.required_capabilities(),
+            params: Json::of(request).ok(),
+        }
+    }
+
+    /// Asks for the client's roots.
+    pub fn roots(key: impl Into<String>) -> Question {
+        let required = ClientCapabilities::new().with_roots();
+        Question { key: key.into(), method: "roots/list", params: None, required }
+    }
+
+    /// Whether `answer` can be one to this question.
+    pub(super) fn fits(&self, answer: &Json) -> bool {
+        match self.method {
+            "sampling/createMessage" => answer.read::<CreateMessageResult>().is_ok(),
+            "elicitation/create" => answer.read::<ElicitResult>().is_ok(),
+            _ => answer.read::<ListRootsResult>().is_ok(),
+        }
+    }
+}
+
+/// The answers to several questions, by their keys.
+#[derive(Debug, Clone, Default)]
+pub struct Answers(pub(super) BTreeMap<String, Json>);
+
+impl Answers {
+    /// What the client's model said.
+    ///
+    /// # Errors
+    ///
+    /// If there was no such question, or it was of another kind.
+    pub fn sampled(&self, key: &str) -> Result<CreateMessageResult, Error> {
+        self.read(key)
+    }
+
+    /// What the user said.
+    ///
+    /// # Errors
+    ///
+    /// If there was no such question, or it was of another kind.
+    pub fn elicited(&self, key: &str) -> Result<ElicitResult, Error> {
+        self.read(key)
+    }
+
+    /// The client's roots.
+    ///
+    /// # Errors
+    ///
+    /// If there was no such question, or it was of another kind.
+    pub fn roots(&self, key: &str) -> Result<Vec<Root>, Error> {
+        Ok(self.read::<ListRootsResult>(key)?.roots)
+    }
+
+    fn read<T: DeserializeOwned>(&self, key: &str) -> Result<T, Error> {
+        let answer = self.0.get(key);
+        let answer = answer.ok_or_else(|| Error::internal(format!("`{key}` was never asked")))?;
+        answer.read().map_err(|error| Error::ToolError {
+            message: format!("the client's answer to `{key}` cannot be used: {error}"),
+        })
+    }
+}

@@ -1,0 +1,281 @@
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::Value;
+use tokio::sync::broadcast;
+
+use super::{
+    Mcp, McpSettings, ServedTemplate, ServedTool, Shared, capabilities::Offer, result::Decoration,
+};
+use crate::{
+    CompletionHandler, ContractRefused, Contracts, Implementation, Json, Prompt, PromptHandler,
+    Purpose, Resource, ResourceHandler, ResourceTemplate, Revisions, Seal, Tool, ToolHandler,
+    Unchecked, UriTemplate, registry::Registry,
+};
+
+/// Puts a server together.
+#[derive(Debug)]
+pub struct McpBuilder {
+    info: Implementation,
+    instructions: Option<String>,
+    revisions: Revisions,
+    settings: McpSettings,
+    tools: Vec<(Tool, Arc<dyn ToolHandler>)>,
+    prompts: Vec<(Prompt, Arc<dyn PromptHandler>)>,
+    resources: Vec<(Resource, Arc<dyn ResourceHandler>)>,
+    templates: Vec<(ResourceTemplate, Arc<dyn ResourceHandler>)>,
+    completions: Option<Arc<dyn CompletionHandler>>,
+    contracts: Arc<dyn Contracts>,
+    seal: Option<Arc<dyn Seal>>,
+    offers: [bool; 3],
+    extensions: BTreeMap<String, Value>,
+}
+
+/// Why a server cannot be built, or an entry not be added.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+#[non_exhaustive]
+pub enum BuildError {
+    #[error("tool `{tool}`: the {which} cannot be used")]
+    Schema {
+        tool: String,
+        which: &'static str,
+        #[source]
+        source: ContractRefused,
+    },
+    #[error("`{template}` is not a URI template that can be matched: {reason}")]
+    Template { template: String, reason: String },
+    #[error("a definition cannot be written as JSON")]
+    Unwritable(#[source] serde_json::Error),
+    #[error("two {what} are called `{name}`")]
+    Twice { what: &'static str, name: String },
+    #[error("a server has to speak at least one revision")]
+    NoRevision,
+}
+
+impl McpBuilder {
+    pub(super) fn new(info: Implementation) -> McpBuilder {
+        McpBuilder {
+            info,
+            instructions: None,
+            revisions: Revisions::ALL,
+            settings: McpSettings::default(),
+            tools: Vec::new(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            completions: None,
+            contracts: Arc::new(Unchecked),
+            seal: None,
+            offers: [false; 3],
+            extensions: BTreeMap::new(),
+        }
+    }
+
+    /// Tells models how to use the server.
+    #[must_use]
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Speaks only these revisions. Default: all.
+    #[must_use]
+    pub fn revisions(mut self, revisions: Revisions) -> Self {
+        self.revisions = revisions;
+        self
+    }
+
+    /// Behaves as `settings` say.
+    #[must_use]
+    pub fn settings(mut self, settings: McpSettings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Offers a tool.
+    #[must_use]
+    pub fn tool(mut self, tool: Tool, handler: Arc<dyn ToolHandler>) -> Self {
+        self.tools.push((tool, handler));
+        self
+    }
+
+    /// Offers a prompt.
+    #[must_use]
+    pub fn prompt(mut self, prompt: Prompt, handler: Arc<dyn PromptHandler>) -> Self {
+        self.prompts.push((prompt, handler));
+        self
+    }
+
+    /// Offers a resource.
+    #[must_use]
+    pub fn resource(mut self, resource: Resource, handler: Arc<dyn ResourceHandler>) -> Self {
+        self.resources.push((resource, handler));
+        self
+    }
+
+    /// Offers resources by a pattern.
+    #[must_use]
+    pub fn template(
+        mut self,
+        template: ResourceTemplate,
+        handler: Arc<dyn ResourceHandler>,
+    ) -> Self {
+        self.templates.push((template, handler));
+        self
+    }
+
+    /// Suggests values for arguments of prompts and templates.
+    #[must_use]
+    pub fn completions(mut self, handler: Arc<dyn CompletionHandler>) -> Self {
+        self.completions = Some(handler);
+        self
+    }
+
+    /// Checks arguments and output of tools. Default: not at all.
+    #[must_use]
+    pub fn contracts(mut self, contracts: Arc<dyn Contracts>) -> Self {
+        self.contracts = contracts;
+        self
+    }
+
+    /// Protects what clients bring back in later rounds of a call. Without a seal nothing is given
+    /// away, and calls of several rounds fail.
+    #[must_use]
+    pub fn seal(mut self, seal: Arc<dyn Seal>) -> Self {
+        self.seal = Some(seal);
+        self
+    }
+
+    /// Declares tools although there are none yet.
+    #[must_use]
+    pub fn offers_tools(mut self) -> Self {
+        self.offers[0] = true;
+        self
+    }
+
+    /// Declares prompts although there are none yet.
+    #[must_use]
+    pub fn offers_prompts(mut self) -> Self {
+        self.offers[1] = true;
+        self
+    }
+
+    /// Declares resources although there are none yet.
+    #[must_use]
+    pub fn offers_resources(mut self) -> Self {
+        self.offers[2] = true;
+        self
+    }
+
+    /// Declares an extension of the protocol and its settings.
+    #[must_use]
+    pub fn extension(mut self, name: impl Into<String>, settings: Value) -> Self {
+        self.extensions.insert(name.into(), settings);
+        self
+    }
+
+    /// Finishes the server.
+    ///
+    /// # Errors
+    ///
+    /// If something that was added cannot be served.
+    pub fn build(self) -> Result<Mcp, BuildError> {
+        if self.revisions == Revisions::NONE {
+            return Err(BuildError::NoRevision);
+        }
+        let offer = Offer {
+            tools: self.offers[0] || !self.tools.is_empty(),
+            prompts: self.offers[1] || !self.prompts.is_empty(),
+            resources: self.offers[2] || !self.resources.is_empty() || !self.templates.is_empty(),
+            completions: self.completions.is_some(),
+            logging: self.settings.logging,
+            list_changes: self.settings.list_changes,
+            subscriptions: self.settings.resource_subscriptions,
+            extensions: self.extensions,
+        };
+        let mcp = Mcp {
+            shared: Arc::new(Shared {
+                decoration: Decoration::new(&self.info, &self.settings),
+                info: self.info,
+                instructions: self.instructions,
+                revisions: self.revisions,
+                settings: self.settings,
+                offer,
+                tools: Registry::new(),
+                prompts: Registry::new(),
+                resources: Registry::new(),
+                templates: Registry::new(),
+                completions: self.completions,
+                contracts: self.contracts,
+                seal: self.seal,
+                updates: broadcast::channel(UPDATES).0,
+            }),
+        };
+        for (tool, handler) in self.tools {
+            twice("tools", &tool.name, mcp.tools().get(&tool.name).is_some())?;
+            mcp.add_tool(tool, handler)?;
+        }
+        for (prompt, handler) in self.prompts {
+            twice("prompts", &prompt.name, mcp.prompts().get(&prompt.name).is_some())?;
+            mcp.add_prompt(prompt, handler);
+        }
+        for (resource, handler) in self.resources {
+            twice("resources", &resource.uri, mcp.resources().get(&resource.uri).is_some())?;
+            mcp.add_resource(resource, handler);
+        }
+        for (template, handler) in self.templates {
+            let name = &template.uri_template;
+            twice("templates", name, mcp.templates().get(name).is_some())?;
+            mcp.add_template(template, handler)?;
+        }
+        Ok(mcp)
+    }
+}
+
+/// News of resources that a slow conversation may be behind before it misses some.
+const UPDATES: usize = 1024;
+
+fn twice(what: &'static str, name: &str, is_there: bool) -> Result<(), BuildError> {
+    if is_there { Err(BuildError::Twice { what, name: name.to_owned() }) } else { Ok(()) }
+}
+
+impl ServedTool {
+    pub(super) fn new(
+        definition: Tool,
+        handler: Arc<dyn ToolHandler>,
+        contracts: &dyn Contracts,
+    ) -> Result<ServedTool, BuildError> {
+        let compile = |which, schema: &Json, purpose| {
+            contracts.compile(schema, purpose).map_err(|source| BuildError::Schema {
+                tool: definition.name.clone(),
+                which,
+                source,
+            })
+        };
+        Ok(ServedTool {
+            input: compile("input schema", &definition.input_schema, Purpose::Arguments)?,
+            output: definition
+                .output_schema
+                .as_ref()
+                .map(|schema| compile("output schema", schema, Purpose::Output))
+                .transpose()?,
+            listed: Json::of(&definition).map_err(BuildError::Unwritable)?,
+            definition,
+            handler,
+        })
+    }
+}
+
+impl ServedTemplate {
+    pub(super) fn new(
+        definition: ResourceTemplate,
+        handler: Arc<dyn ResourceHandler>,
+    ) -> Result<ServedTemplate, BuildError> {
+        let pattern =
+            UriTemplate::parse(&definition.uri_template).map_err(|error| BuildError::Template {
+                template: definition.uri_template.clone(),
+                reason: error.to_string(),
+            })?;
+        Ok(ServedTemplate { definition, pattern, handler })
+    }
+}

@@ -1,0 +1,339 @@
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::watch;
+
+use super::{
+    Dispatch, Mcp,
+    params::{Params, missing},
+    result::Keep,
+    tools::arguments_of,
+};
+use crate::{
+    BoxFuture, Call, Context, Era, Error, Handler, Json, LogLevel, Notification, Peer, Request,
+    RequestId, Response, Revision,
+    context::{Caller, Inputs, Rounds},
+};
+
+/// What serves one client, and remembers of it what the revision makes it remember.
+#[derive(Debug)]
+pub struct Conversation {
+    pub(super) mcp: Mcp,
+    /// The only era that is spoken, if the transport leaves no choice.
+    era: Option<Era>,
+    state: Mutex<State>,
+    /// Whether the client has finished the handshake.
+    pub(super) ready: watch::Sender<bool>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The client, as it introduced itself in the handshake.
+    caller: Option<Caller>,
+    /// The resources whose changes it wants to hear about.
+    subscriptions: BTreeSet<String>,
+}
+
+/// Resources one client may subscribe to.
+const MAX_SUBSCRIPTIONS: usize = 10_000;
+
+impl Conversation {
+    pub(super) fn new(mcp: Mcp, era: Option<Era>) -> Conversation {
+        Conversation { mcp, era, state: Mutex::default(), ready: watch::channel(false).0 }
+    }
+
+    /// Serves a request.
+    pub async fn process_request(&self, request: Request, call: Call) -> Response {
+        let Request { id, method, params } = request;
+        let (revision, outcome) = match self.mcp.settings().dispatch {
+            Dispatch::Bare => self.process_bare(&id, &method, params, call).await,
+            Dispatch::Mcp => self.process(&id, &method, params, call).await,
+        };
+        Response { id, revision, outcome }
+    }
+
+    async fn process(
+        &self,
+        id: &RequestId,
+        method: &str,
+        params: Option<Json>,
+        call: Call,
+    ) -> (Revision, Result<Json, Error>) {
+        let read = match Params::read(params.as_ref()) {
+            Ok(read) => read,
+            Err(error) => return (self.spoken(), Err(error)),
+        };
+        if self.is_modern(method, &read) {
+            let revision = Revision::LATEST;
+            return (revision, self.process_modern(id, method, params.as_ref(), &read, call).await);
+        }
+        if method == "initialize" {
+            return self.initialize(params.as_ref());
+        }
+        let caller = match (self.caller(), method) {
+            (Some(caller), _) => caller,
+            (None, "ping") => return (self.spoken(), Ok(Json::empty_object())),
+            (None, _) => return (self.spoken(), Err(Error::NotInitialized)),
+        };
+        let revision = caller.revision;
+        (revision, self.process_legacy(id, method, params.as_ref(), &read, caller, call).await)
+    }
+
+    async fn process_legacy(
+        &self,
+        id: &RequestId,
+        method: &str,
+        params: Option<&Json>,
+        read: &Params<'_>,
+        caller: Caller,
+        call: Call,
+    ) -> Result<Json, Error> {
+        let offer = &self.mcp.shared.offer;
+        match method {
+            "ping" => Ok(Json::empty_object()),
+            "logging/setLevel" if offer.logging => {
+                let level = read.level.ok_or_else(|| missing("level"))?;
+                self.set_log_level(level);
+                Ok(Json::empty_object())
+            }
+            "resources/subscribe" if offer.resources && offer.subscriptions => {
+                self.subscribe(read.uri()?)?;
+                Ok(Json::empty_object())
+            }
+            "resources/unsubscribe" if offer.resources && offer.subscriptions => {
+                self.state().subscriptions.remove(read.uri()?);
+                Ok(Json::empty_object())
+            }
+            _ => {
+                let context = context(id, params, read, caller, call, Inputs::requests());
+                self.process_common(method, params, read, context).await
+            }
+        }
+    }
+
+    async fn process_modern(
+        &self,
+        id: &RequestId,
+        method: &str,
+        params: Option<&Json>,
+        read: &Params<'_>,
+        call: Call,
+    ) -> Result<Json, Error> {
+        let caller = self.modern_caller(read)?;
+        match method {
+            "server/discover" => self.mcp.discover(caller.revision),
+            "subscriptions/listen" => self.mcp.listen(id, params, read, call).await,
+            "tools/call" | "prompts/get" | "resources/read" => {
+                let inputs = Inputs::rounds(self.mcp.open_rounds(method, params, read)?);
+                let context = context(id, params, read, caller, call, inputs);
+                let outcome = self.process_common(method, params, read, context.clone()).await;
+                match outcome {
+                    Err(Error::InputRequired) => self.mcp.ask_again(method, read, &context),
+                    outcome => outcome,
+                }
+            }
+            _ => {
+                let inputs = Inputs::rounds(Rounds::default());
+                let context = context(id, params, read, caller, call, inputs);
+                self.process_common(method, params, read, context).await
+            }
+        }
+    }
+
+    /// What is the same in every revision.
+    async fn process_common(
+        &self,
+        method: &str,
+        params: Option<&Json>,
+        read: &Params<'_>,
+        context: Context,
+    ) -> Result<Json, Error> {
+        let mcp = &self.mcp;
+        let offer = &mcp.shared.offer;
+        let revision = context.revision();
+        match method {
+            "tools/list" if offer.tools => mcp.list_tools(revision, read),
+            "tools/call" if offer.tools => {
+                let tool = mcp.tool(read.name()?)?;
+                let whole = params.ok_or_else(|| missing("name"))?;
+                let arguments = arguments_of(whole, read.arguments)?;
+                let result = match mcp.call_tool(&tool, arguments, context).await {
+                    // There is no error for it yet that a client would understand.
+                    Err(error @ Error::MissingCapability { .. })
+                        if revision.era() == Era::Legacy =>
+                    {
+                        crate::CallToolResult::error(error.to_string())
+                    }
+                    result => result?,
+                };
+                mcp.write_tool_result(revision, result)
+            }
+            "prompts/list" if offer.prompts => mcp.list_prompts(revision, read),
+            "prompts/get" if offer.prompts => {
+                mcp.write_prompt(revision, mcp.prompt(read, context).await?)
+            }
+            "resources/list" if offer.resources => mcp.list_resources(revision, read),
+            "resources/templates/list" if offer.resources => mcp.list_templates(revision, read),
+            "resources/read" if offer.resources => {
+                mcp.write_resource(revision, mcp.resource(read.uri()?, context).await?)
+            }
+            "completion/complete" if offer.completions => {
+                mcp.complete(revision, params, context).await
+            }
+            _ => Err(Error::MethodNotFound { method: method.to_owned() }),
+        }
+    }
+
+    /// The method is the tool, the params are its arguments, the result is what it gives back.
+    async fn process_bare(
+        &self,
+        id: &RequestId,
+        method: &str,
+        params: Option<Json>,
+        call: Call,
+    ) -> (Revision, Result<Json, Error>) {
+        let revision = Revision::LATEST;
+        let outcome = async {
+            let tool = self.mcp.tool(method)?;
+            let arguments = params.unwrap_or_else(Json::empty_object);
+            let caller = Caller::nobody(revision);
+            let context = Context::new(id.clone(), None, caller, None, call, Inputs::requests());
+            let result = self.mcp.call_tool(&tool, arguments, context).await?;
+            if result.is_error {
+                let said: Vec<&str> =
+                    result.content.iter().filter_map(crate::Content::as_text).collect();
+                return Err(Error::ToolError { message: said.join("\n") });
+            }
+            match result.structured_content {
+                Some(structured) => Ok(structured),
+                None => self.mcp.write(Revision::LATEST_LEGACY, &result, None, Keep::Not),
+            }
+        };
+        (revision, outcome.await)
+    }
+
+    /// Whether the request is one of a stateless revision.
+    fn is_modern(&self, method: &str, read: &Params<'_>) -> bool {
+        if !self.mcp.revisions().contains(Revision::LATEST) && self.era != Some(Era::Modern) {
+            return false;
+        }
+        self.era.map_or_else(
+            || {
+                let states_version =
+                    read.meta.as_ref().is_some_and(|meta| meta.protocol_version.is_some());
+                let speaks_legacy = self.mcp.revisions().iter().any(|r| r.era() == Era::Legacy);
+                states_version || method == "server/discover" || !speaks_legacy
+            },
+            |era| era == Era::Modern,
+        )
+    }
+
+    /// The client as the request itself introduces it.
+    fn modern_caller(&self, read: &Params<'_>) -> Result<Caller, Error> {
+        let lacks = |key: &str| Error::InvalidMeta { message: format!("`_meta` lacks `{key}`") };
+        let meta = read.meta.as_ref().ok_or_else(|| Error::InvalidMeta {
+            message: "`params._meta` is missing".to_owned(),
+        })?;
+        let version = meta.protocol_version.as_deref();
+        let version = version.ok_or_else(|| lacks(crate::Meta::PROTOCOL_VERSION))?;
+        let revision = version
+            .parse()
+            .ok()
+            .filter(|revision: &Revision| {
+                revision.era() == Era::Modern && self.mcp.revisions().contains(*revision)
+            })
+            .ok_or_else(|| Error::UnsupportedRevision {
+                requested: version.to_owned(),
+                supported: self.mcp.supported(),
+            })?;
+        let capabilities = meta.client_capabilities.clone();
+        let capabilities = capabilities.ok_or_else(|| lacks(crate::Meta::CLIENT_CAPABILITIES))?;
+        Ok(Caller {
+            revision,
+            capabilities: Arc::new(capabilities),
+            info: meta.client_info.clone().map(Arc::new),
+            log_level: meta.log_level.filter(|_| self.mcp.shared.offer.logging),
+        })
+    }
+
+    pub(super) fn introduce(&self, caller: Caller) {
+        self.state().caller = Some(caller);
+    }
+
+    pub(super) fn caller(&self) -> Option<Caller> {
+        self.state().caller.clone()
+    }
+
+    pub(super) fn is_subscribed(&self, uri: &str) -> bool {
+        self.state().subscriptions.contains(uri)
+    }
+
+    fn subscribe(&self, uri: &str) -> Result<(), Error> {
+        let mut state = self.state();
+        if state.subscriptions.len() >= MAX_SUBSCRIPTIONS {
+            return Err(Error::Busy);
+        }
+        state.subscriptions.insert(uri.to_owned());
+        Ok(())
+    }
+
+    fn set_log_level(&self, level: LogLevel) {
+        if let Some(caller) = &mut self.state().caller {
+            caller.log_level = Some(level);
+        }
+    }
+
+    /// The revision in which to say that something went wrong.
+    fn spoken(&self) -> Revision {
+        match self.era {
+            Some(Era::Modern) => Revision::LATEST,
+            _ => self.revision().unwrap_or(Revision::LATEST_LEGACY),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn context(
+    id: &RequestId,
+    params: Option<&Json>,
+    read: &Params<'_>,
+    caller: Caller,
+    call: Call,
+    inputs: Inputs,
+) -> Context {
+    let token = read.meta.as_ref().and_then(|meta| meta.progress_token.clone());
+    Context::new(id.clone(), params.cloned(), caller, token, call, inputs)
+}
+
+impl Handler for Conversation {
+    fn handle_request(&self, request: Request, call: Call) -> BoxFuture<'_, Response> {
+        Box::pin(self.process_request(request, call))
+    }
+
+    fn handle_notification(
+        &self,
+        notification: Notification,
+        _: Arc<dyn Peer>,
+    ) -> BoxFuture<'_, ()> {
+        if notification.method == "notifications/initialized" && self.caller().is_some() {
+            self.ready.send_replace(true);
+        }
+        Box::pin(std::future::ready(()))
+    }
+
+    fn revision(&self) -> Option<Revision> {
+        match self.era {
+            Some(Era::Modern) => Some(Revision::LATEST),
+            _ => self.state().caller.as_ref().map(|caller| caller.revision),
+        }
+    }
+
+    fn attend(&self, peer: Arc<dyn Peer>) -> BoxFuture<'_, ()> {
+        Box::pin(self.bring_news(peer))
+    }
+}

@@ -1,0 +1,101 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Conversation, Mcp, result::Keep};
+use crate::{
+    ClientCapabilities, Era, Error, Implementation, Json, LogLevel, Revision, context::Caller,
+};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Initialize {
+    protocol_version: String,
+    #[serde(default)]
+    capabilities: ClientCapabilities,
+    client_info: Option<Implementation>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Initialized<'a> {
+    protocol_version: Revision,
+    capabilities: Value,
+    server_info: &'a Implementation,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Discovered<'a> {
+    supported_versions: Vec<Revision>,
+    capabilities: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<&'a str>,
+}
+
+impl Conversation {
+    /// The opening of a legacy conversation: the client's revision if we speak it, else the newest
+    /// legacy one we do.
+    pub(super) fn initialize(&self, params: Option<&Json>) -> (Revision, Result<Json, Error>) {
+        let read =
+            params.ok_or_else(|| super::params::missing("protocolVersion")).and_then(|params| {
+                params
+                    .read::<Initialize>()
+                    .map_err(|error| Error::invalid_params(format!("params do not fit: {error}")))
+            });
+        let request = match read {
+            Ok(request) => request,
+            Err(error) => return (Revision::LATEST_LEGACY, Err(error)),
+        };
+        let Some(revision) = self.mcp.negotiate(&request.protocol_version) else {
+            let supported = self.mcp.supported();
+            let requested = request.protocol_version;
+            let error = Error::UnsupportedRevision { requested, supported };
+            return (Revision::LATEST, Err(error));
+        };
+        if self.caller().is_some() {
+            let message = "the conversation is initialized already".to_owned();
+            return (revision, Err(Error::Coded { code: -32600, message, data: None }));
+        }
+        self.introduce(Caller {
+            revision,
+            capabilities: Arc::new(request.capabilities),
+            info: request.client_info.map(Arc::new),
+            log_level: self.mcp.shared.offer.logging.then_some(LogLevel::Info),
+        });
+        let result = Initialized {
+            protocol_version: revision,
+            capabilities: self.mcp.shared.offer.capabilities(revision),
+            server_info: self.mcp.info(),
+            instructions: self.mcp.shared.instructions.as_deref(),
+        };
+        (revision, self.mcp.write(revision, &result, None, Keep::Not))
+    }
+}
+
+impl Mcp {
+    fn negotiate(&self, requested: &str) -> Option<Revision> {
+        let spoken = || self.revisions().iter().filter(|revision| revision.era() == Era::Legacy);
+        let requested = requested.parse().ok();
+        spoken().find(|revision| Some(*revision) == requested).or_else(|| spoken().last())
+    }
+
+    pub(super) fn discover(&self, revision: Revision) -> Result<Json, Error> {
+        let result = Discovered {
+            supported_versions: self.supported(),
+            capabilities: self.shared.offer.capabilities(revision),
+            instructions: self.shared.instructions.as_deref(),
+        };
+        self.write(revision, &result, None, Keep::Cacheable)
+    }
+}
+
+impl Caller {
+    /// Somebody who says nothing about itself.
+    pub(super) fn nobody(revision: Revision) -> Caller {
+        Caller { revision, capabilities: Arc::default(), info: None, log_level: None }
+    }
+}

@@ -1,0 +1,119 @@
+use std::{borrow::Cow, collections::BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    Mcp,
+    news::{Changes, News},
+    params::{Params, missing},
+    result::Keep,
+};
+use crate::{Call, Error, Json, Meta, Notification, RequestId, Revision};
+
+/// What a client wants to hear about.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Filter {
+    #[serde(skip_serializing_if = "is_false")]
+    pub(super) tools_list_changed: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(super) prompts_list_changed: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(super) resources_list_changed: bool,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) resource_subscriptions: BTreeSet<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+impl Mcp {
+    /// Tells the client what it wants to hear until it hangs up.
+    pub(super) async fn listen(
+        &self,
+        id: &RequestId,
+        params: Option<&Json>,
+        read: &Params<'_>,
+        call: Call,
+    ) -> Result<Json, Error> {
+        let (Some(params), Some(wanted)) = (params, read.notifications) else {
+            return Err(missing("notifications"));
+        };
+        let wanted: Filter = params.part(wanted).read().map_err(|error| {
+            Error::invalid_params(format!("`params.notifications` does not fit: {error}"))
+        })?;
+        let filter = self.honour(wanted);
+        let mut changes = Changes::of(self);
+        let subscription = id_value(id);
+        let acknowledged = json!({ "notifications": filter });
+        let mut news = Some(("notifications/subscriptions/acknowledged", acknowledged));
+        loop {
+            if let Some((method, params)) = news.take() {
+                let notification = tagged(method, params, &subscription);
+                if call.peer.notify(notification).await.is_err() {
+                    return Err(Error::Cancelled);
+                }
+            }
+            match changes.next().await {
+                Some(News::Tools) if filter.tools_list_changed => {
+                    news = Some(("notifications/tools/list_changed", json!({})));
+                }
+                Some(News::Prompts) if filter.prompts_list_changed => {
+                    news = Some(("notifications/prompts/list_changed", json!({})));
+                }
+                Some(News::Resources) if filter.resources_list_changed => {
+                    news = Some(("notifications/resources/list_changed", json!({})));
+                }
+                Some(News::Updated(uri)) if covers(&filter.resource_subscriptions, &uri) => {
+                    news = Some(("notifications/resources/updated", json!({ "uri": &*uri })));
+                }
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut meta = Meta::default();
+        meta.insert(Meta::SUBSCRIPTION_ID, subscription);
+        self.write(Revision::LATEST, &json!({}), Some(meta), Keep::Not)
+    }
+
+    /// What of `wanted` this server can tell.
+    fn honour(&self, wanted: Filter) -> Filter {
+        let offer = &self.shared.offer;
+        let lists = offer.list_changes;
+        Filter {
+            tools_list_changed: wanted.tools_list_changed && lists && offer.tools,
+            prompts_list_changed: wanted.prompts_list_changed && lists && offer.prompts,
+            resources_list_changed: wanted.resources_list_changed && lists && offer.resources,
+            resource_subscriptions: if offer.resources && offer.subscriptions {
+                wanted.resource_subscriptions
+            } else {
+                BTreeSet::new()
+            },
+        }
+    }
+}
+
+/// Whether `uri`, or something that contains it, is among `subscribed`.
+fn covers(subscribed: &BTreeSet<String>, uri: &str) -> bool {
+    subscribed.iter().any(|parent| {
+        uri.strip_prefix(parent.as_str())
+            .is_some_and(|rest| rest.is_empty() || parent.ends_with('/') || rest.starts_with('/'))
+    })
+}
+
+fn tagged(method: &'static str, mut params: Value, subscription: &Value) -> Notification {
+    params["_meta"] = json!({ (Meta::SUBSCRIPTION_ID): subscription });
+    Notification { method: Cow::Borrowed(method), params: Json::of(&params).ok() }
+}
+
+/// The id as it was written: a number stays a number.
+fn id_value(id: &RequestId) -> Value {
+    match (id.as_i64(), id.as_str()) {
+        (Some(number), _) => number.into(),
+        (None, Some(text)) => text.into(),
+        (None, None) => serde_json::from_str(&id.to_string()).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,95 @@
+//! What clients are told without asking.
+
+use std::{borrow::Cow, sync::Arc};
+
+use serde_json::json;
+use tokio::sync::{broadcast, watch};
+
+use super::{Conversation, Mcp};
+use crate::{Json, Notification, Peer};
+
+/// Something has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum News {
+    Tools,
+    Prompts,
+    Resources,
+    /// One resource.
+    Updated(Arc<str>),
+}
+
+/// Everything that changes from now on.
+#[derive(Debug)]
+pub(super) struct Changes {
+    tools: watch::Receiver<u64>,
+    prompts: watch::Receiver<u64>,
+    resources: watch::Receiver<u64>,
+    templates: watch::Receiver<u64>,
+    updates: broadcast::Receiver<Arc<str>>,
+}
+
+impl Changes {
+    pub(super) fn of(mcp: &Mcp) -> Changes {
+        Changes {
+            tools: mcp.tools().changes(),
+            prompts: mcp.prompts().changes(),
+            resources: mcp.resources().changes(),
+            templates: mcp.templates().changes(),
+            updates: mcp.shared.updates.subscribe(),
+        }
+    }
+
+    /// Waits for the next change; `None` when the server is gone.
+    pub(super) async fn next(&mut self) -> Option<News> {
+        loop {
+            tokio::select! {
+                changed = self.tools.changed() => return changed.ok().map(|()| News::Tools),
+                changed = self.prompts.changed() => return changed.ok().map(|()| News::Prompts),
+                changed = self.resources.changed() => {
+                    return changed.ok().map(|()| News::Resources);
+                }
+                changed = self.templates.changed() => {
+                    return changed.ok().map(|()| News::Resources);
+                }
+                updated = self.updates.recv() => match updated {
+                    Ok(uri) => return Some(News::Updated(uri)),
+                    // Who is too slow for every single change misses some of them.
+                    Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Err(broadcast::error::RecvError::Closed) => return None,
+                },
+            }
+        }
+    }
+}
+
+impl Conversation {
+    /// Tells a client that has finished its handshake what has changed.
+    pub(super) async fn bring_news(&self, peer: Arc<dyn Peer>) {
+        let mut ready = self.ready.subscribe();
+        if ready.wait_for(|ready| *ready).await.is_err() {
+            return;
+        }
+        let mut changes = Changes::of(&self.mcp);
+        let offer = &self.mcp.shared.offer;
+        let tells = |offered: bool| offer.list_changes && offered;
+        while let Some(news) = changes.next().await {
+            let (method, params) = match &news {
+                News::Tools if tells(offer.tools) => ("notifications/tools/list_changed", None),
+                News::Prompts if tells(offer.prompts) => {
+                    ("notifications/prompts/list_changed", None)
+                }
+                News::Resources if tells(offer.resources) => {
+                    ("notifications/resources/list_changed", None)
+                }
+                News::Updated(uri) if self.is_subscribed(uri) => {
+                    ("notifications/resources/updated", Json::of(&json!({ "uri": &**uri })).ok())
+                }
+                _ => continue,
+            };
+            let notification = Notification { method: Cow::Borrowed(method), params };
+            if peer.notify(notification).await.is_err() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! How results are written in each era.
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::{Mcp, McpSettings};
+use crate::{Era, Error, Implementation, Json, Meta, Revision};
+
+/// What every result of a stateless revision says, written once.
+#[derive(Debug)]
+pub(super) struct Decoration {
+    server_info: serde_json::Value,
+    meta: String,
+    cache: String,
+}
+
+/// Whether clients may keep a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// The result says for how long.
+    Cacheable,
+    /// It does not.
+    Not,
+}
+
+impl Decoration {
+    pub(super) fn new(info: &Implementation, settings: &McpSettings) -> Decoration {
+        let server_info = serde_json::to_value(info).unwrap_or_default();
+        let meta = json!({ (Meta::SERVER_INFO): server_info }).to_string();
+        let scope = if settings.shared_cache { "public" } else { "private" };
+        let milliseconds = settings.time_to_live.as_millis();
+        let cache = format!(r#","ttlMs":{milliseconds},"cacheScope":"{scope}""#);
+        Decoration { server_info, meta, cache }
+    }
+}
+
+impl Mcp {
+    /// Writes `result`, whose own `_meta` is `meta` and not part of it.
+    pub(super) fn write<T: Serialize + ?Sized>(
+        &self,
+        revision: Revision,
+        result: &T,
+        meta: Option<Meta>,
+        keep: Keep,
+    ) -> Result<Json, Error> {
+        let kind = "complete";
+        self.write_as(kind, revision, result, meta, keep)
+    }
+
+    pub(super) fn write_as<T: Serialize + ?Sized>(
+        &self,
+        kind: &str,
+        revision: Revision,
+        result: &T,
+        meta: Option<Meta>,
+        keep: Keep,
+    ) -> Result<Json, Error> {
+        let unwritable = |error| Error::internal(format!("a result cannot be written: {error}"));
+        let mut text = serde_json::to_vec(result).map_err(unwritable)?;
+        if text.pop() != Some(b'}') {
+            return Err(Error::internal("a result has to be a JSON object"));
+        }
+        let mut first = text == b"{";
+        let mut add = |member: &str| {
+            let member = if first { member.trim_start_matches(',') } else { member };
+            text.extend_from_slice(member.as_bytes());
+            first = false;
+        };
+        let decoration = self.decoration();
+        if revision.era() == Era::Modern {
+            add(&format!(r#","resultType":"{kind}""#));
+            if keep == Keep::Cacheable {
+                add(&decoration.cache);
+            }
+            match meta {
+                None => add(&format!(r#","_meta":{}"#, decoration.meta)),
+                Some(mut meta) => {
+                    meta.insert(Meta::SERVER_INFO, decoration.server_info.clone());
+                    add(&format!(
+                        r#","_meta":{}"#,
+                        serde_json::to_string(&meta).map_err(unwritable)?
+                    ));
+                }
+            }
+        } else if let Some(meta) = meta {
+            add(&format!(r#","_meta":{}"#, serde_json::to_string(&meta).map_err(unwritable)?));
+        }
+        text.push(b'}');
+        Ok(Json::already_parsed(text.into()))
+    }
+}

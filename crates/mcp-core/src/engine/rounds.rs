@@ -1,0 +1,108 @@
+//! Calls that take several rounds: questions go out with a result, answers come back with the
+//! next call, and what happened so far travels with them under seal.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Mcp, params::Params, result::Keep};
+use crate::{Context, Error, Json, Revision, context::Rounds};
+
+/// What travels under seal.
+#[derive(Serialize, Deserialize)]
+struct Carried {
+    /// The call it belongs to: state of one is of no use to another.
+    method: String,
+    subject: String,
+    answers: BTreeMap<String, Json>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kept: Option<Json>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InputRequired {
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    input_requests: BTreeMap<String, Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_state: Option<String>,
+}
+
+impl Mcp {
+    /// What earlier rounds of this call have brought.
+    pub(super) fn open_rounds(
+        &self,
+        method: &str,
+        params: Option<&Json>,
+        read: &Params<'_>,
+    ) -> Result<Rounds, Error> {
+        let mut rounds = Rounds::default();
+        if let Some(state) = &read.request_state {
+            let carried = self
+                .open(state)
+                .filter(|carried| carried.method == method && carried.subject == subject(read));
+            let carried = carried.ok_or_else(|| {
+                Error::invalid_params(
+                    "`requestState` is not what this server gave out for this call",
+                )
+            })?;
+            rounds.answers = carried.answers;
+            rounds.kept = carried.kept;
+        }
+        if let (Some(params), Some(responses)) = (params, read.input_responses) {
+            let responses: BTreeMap<String, Json> =
+                params.part(responses).read().map_err(|error| {
+                    Error::invalid_params(format!("`params.inputResponses` does not fit: {error}"))
+                })?;
+            rounds.answers.extend(responses);
+        }
+        Ok(rounds)
+    }
+
+    /// The result that asks the client's answers.
+    pub(super) fn ask_again(
+        &self,
+        method: &str,
+        read: &Params<'_>,
+        context: &Context,
+    ) -> Result<Json, Error> {
+        let Some(rounds) = context.inputs().take_rounds() else {
+            return Err(Error::internal("this revision asks its questions at once"));
+        };
+        if rounds.asked.is_empty() && rounds.kept.is_none() {
+            return Err(Error::internal("input is required, but nothing was asked"));
+        }
+        let carried = Carried {
+            method: method.to_owned(),
+            subject: subject(read).to_owned(),
+            answers: rounds.answers,
+            kept: rounds.kept,
+        };
+        let result =
+            InputRequired { input_requests: rounds.asked, request_state: self.seal_up(&carried)? };
+        self.write_as("input_required", Revision::LATEST, &result, None, Keep::Not)
+    }
+
+    /// Nothing travels if there is nothing to carry.
+    fn seal_up(&self, carried: &Carried) -> Result<Option<String>, Error> {
+        if carried.answers.is_empty() && carried.kept.is_none() {
+            return Ok(None);
+        }
+        let seal = self.shared.seal.as_ref().ok_or_else(|| {
+            Error::internal("this server has no seal, so calls cannot take several rounds")
+        })?;
+        let content = serde_json::to_vec(carried)
+            .map_err(|error| Error::internal(format!("state cannot be written: {error}")))?;
+        Ok(Some(seal.seal(&content)))
+    }
+
+    fn open(&self, state: &str) -> Option<Carried> {
+        let content = self.shared.seal.as_ref()?.open(state)?;
+        serde_json::from_slice(&content).ok()
+    }
+}
+
+/// The tool, prompt or resource that is called.
+fn subject<'p>(read: &'p Params<'_>) -> &'p str {
+    read.name.as_deref().or(read.uri.as_deref()).unwrap_or_default()
+}

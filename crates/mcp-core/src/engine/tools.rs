@@ -1,0 +1,138 @@
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::{InvalidArguments, Mcp, ServedTool, params::Params, result::Keep};
+use crate::{
+    CallToolResult, Content, Context, Error, Json, Refusal, RefusalReason, Revision, revision_shape,
+};
+
+impl Mcp {
+    pub(super) fn list_tools(
+        &self,
+        revision: Revision,
+        params: &Params<'_>,
+    ) -> Result<Json, Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct ListTools<'a> {
+            tools: Vec<&'a Json>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            next_cursor: Option<String>,
+        }
+        let page = self.page(self.tools(), params)?;
+        let tools = page.entries.iter().map(|tool| &tool.listed).collect();
+        let result = ListTools { tools, next_cursor: page.next };
+        self.write(revision, &result, None, Keep::Cacheable)
+    }
+
+    pub(super) fn tool(&self, name: &str) -> Result<std::sync::Arc<ServedTool>, Error> {
+        self.tools().get(name).ok_or_else(|| Error::ToolNotFound { name: name.to_owned() })
+    }
+
+    /// Runs the tool, past its contracts. A failure that the model should see is a result.
+    pub(super) async fn call_tool(
+        &self,
+        tool: &ServedTool,
+        arguments: Json,
+        context: Context,
+    ) -> Result<CallToolResult, Error> {
+        if let Some(refused) = self.refuse_arguments(tool, &arguments) {
+            return refused;
+        }
+        let result = tool.handler.call(arguments, context).await;
+        let mut result = match result {
+            Err(Error::ToolError { message }) => return Ok(CallToolResult::error(message)),
+            result => result?,
+        };
+        check_output(tool, &result)?;
+        if let (true, Some(structured)) = (result.content.is_empty(), &result.structured_content) {
+            // Clients that do not know structured content read the same as text.
+            result.content.push(Content::text(structured.to_string()));
+        }
+        Ok(result)
+    }
+
+    fn refuse_arguments(
+        &self,
+        tool: &ServedTool,
+        arguments: &Json,
+    ) -> Option<Result<CallToolResult, Error>> {
+        let findings = tool.input.breaches(arguments);
+        if findings.is_empty() {
+            return None;
+        }
+        let message = format!(
+            "the arguments of `{}` do not fit its input schema: {}",
+            tool.definition.name,
+            sentences(&findings)
+        );
+        Some(match self.settings().invalid_arguments {
+            InvalidArguments::ProtocolError => Err(Error::InvalidParams { message, findings }),
+            InvalidArguments::ToolResult => Ok(CallToolResult::error(message)),
+        })
+    }
+
+    pub(super) fn write_tool_result(
+        &self,
+        revision: Revision,
+        mut result: CallToolResult,
+    ) -> Result<Json, Error> {
+        let meta = result.meta.take();
+        let result = revision_shape::tool_result(revision, result);
+        self.write(revision, &result, meta, Keep::Not)
+    }
+}
+
+/// A tool's arguments as an object; `{}` if there are none.
+pub(super) fn arguments_of(params: &Json, arguments: Option<&RawValue>) -> Result<Json, Error> {
+    match arguments {
+        None => Ok(Json::empty_object()),
+        Some(arguments) if arguments.get().starts_with('{') => Ok(params.part(arguments)),
+        Some(_) => Err(Error::invalid_params("`params.arguments` has to be an object")),
+    }
+}
+
+/// A tool that breaks its own promise has failed; its output is held back.
+fn check_output(tool: &ServedTool, result: &CallToolResult) -> Result<(), Error> {
+    let Some(contract) = &tool.output else { return Ok(()) };
+    if result.is_error {
+        return Ok(());
+    }
+    let name = &tool.definition.name;
+    let (message, findings) = match &result.structured_content {
+        None => (format!("`{name}` promises structured output and gave none"), Vec::new()),
+        Some(structured) => {
+            let findings = contract.breaches(structured);
+            let what = sentences(&findings);
+            (format!("the output of `{name}` does not fit its output schema: {what}"), findings)
+        }
+    };
+    if findings.is_empty() && result.structured_content.is_some() {
+        return Ok(());
+    }
+    Err(Error::Refused(Refusal { index: None, reason: RefusalReason::Invalid, message, findings }))
+}
+
+/// What the findings say, for those who see only text.
+fn sentences(findings: &[Json]) -> String {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Said {
+        instance_path: Option<String>,
+        message: Option<String>,
+    }
+    const SHOWN: usize = 3;
+    let mut said: Vec<String> = findings
+        .iter()
+        .take(SHOWN)
+        .filter_map(|finding| finding.read::<Said>().ok())
+        .filter_map(|said| match (said.instance_path, said.message?) {
+            (Some(path), message) if !path.is_empty() => Some(format!("{path}: {message}")),
+            (_, message) => Some(message),
+        })
+        .collect();
+    if findings.len() > SHOWN {
+        said.push(format!("and {} more", findings.len() - SHOWN));
+    }
+    said.join("; ")
+}

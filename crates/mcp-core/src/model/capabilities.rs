@@ -1,0 +1,169 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// What a client can do for servers. A member that is there, even if empty, says yes.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the names say it")]
+#[non_exhaustive]
+pub struct ClientCapabilities {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roots: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elicitation: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<Value>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub experimental: BTreeMap<String, Value>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extensions: BTreeMap<String, Value>,
+}
+
+impl ClientCapabilities {
+    /// Nothing.
+    pub fn new() -> ClientCapabilities {
+        ClientCapabilities::default()
+    }
+
+    /// Can name its roots.
+    #[must_use]
+    pub fn with_roots(mut self) -> Self {
+        self.roots.get_or_insert_with(|| json!({}));
+        self
+    }
+
+    /// Has a model.
+    #[must_use]
+    pub fn with_sampling(mut self) -> Self {
+        self.sampling.get_or_insert_with(|| json!({}));
+        self
+    }
+
+    /// Has a model that can use tools.
+    #[must_use]
+    pub fn with_sampling_tools(mut self) -> Self {
+        self.sampling.get_or_insert_with(|| json!({}))["tools"] = json!({});
+        self
+    }
+
+    /// Can ask the user to fill in a form.
+    #[must_use]
+    pub fn with_elicitation(mut self) -> Self {
+        self.elicitation.get_or_insert_with(|| json!({}));
+        self
+    }
+
+    /// Can send the user to a page.
+    #[must_use]
+    pub fn with_url_elicitation(mut self) -> Self {
+        let elicitation = self.elicitation.get_or_insert_with(|| json!({ "form": {} }));
+        elicitation["url"] = json!({});
+        self
+    }
+
+    /// Declares an extension and its settings.
+    #[must_use]
+    pub fn with_extension(mut self, name: impl Into<String>, settings: Value) -> Self {
+        self.extensions.insert(name.into(), settings);
+        self
+    }
+
+    /// What of `required` is not here; `None` if all of it is.
+    pub fn missing(&self, required: &ClientCapabilities) -> Option<ClientCapabilities> {
+        let missing = ClientCapabilities {
+            roots: lacks(self.roots.as_ref(), required.roots.as_ref()),
+            sampling: lacks(self.sampling.as_ref(), required.sampling.as_ref()),
+            elicitation: lacks(
+                self.elicitation.as_ref().map(spelled_out).as_ref(),
+                required.elicitation.as_ref(),
+            ),
+            tasks: lacks(self.tasks.as_ref(), required.tasks.as_ref()),
+            experimental: lacks_entries(&self.experimental, &required.experimental),
+            extensions: lacks_entries(&self.extensions, &required.extensions),
+        };
+        (missing != ClientCapabilities::default()).then_some(missing)
+    }
+}
+
+/// `elicitation: {}` has always meant forms.
+fn spelled_out(elicitation: &Value) -> Value {
+    let mut elicitation = elicitation.clone();
+    if elicitation.as_object().is_some_and(serde_json::Map::is_empty) {
+        elicitation["form"] = json!({});
+    }
+    elicitation
+}
+
+/// The required value if it, or a member of it, is not there.
+fn lacks(here: Option<&Value>, required: Option<&Value>) -> Option<Value> {
+    let required = required?;
+    let all_there = here.is_some_and(|here| {
+        required.as_object().is_none_or(|members| {
+            members.iter().all(|(name, member)| lacks(here.get(name), Some(member)).is_none())
+        })
+    });
+    (!all_there).then(|| required.clone())
+}
+
+fn lacks_entries(
+    here: &BTreeMap<String, Value>,
+    required: &BTreeMap<String, Value>,
+) -> BTreeMap<String, Value> {
+    required
+        .iter()
+        .filter(|(name, _)| !here.contains_key(*name))
+        .map(|(name, settings)| (name.clone(), settings.clone()))
+        .collect()
+}
+
+/// What a server offers. A member that is there, even if empty, says yes.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the names say it")]
+#[non_exhaustive]
+pub struct ServerCapabilities {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completions: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logging: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<Value>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub experimental: BTreeMap<String, Value>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extensions: BTreeMap<String, Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_written_like_a_declaration() {
+        let needs = ClientCapabilities::new().with_sampling();
+        let missing = ClientCapabilities::new().missing(&needs).unwrap();
+        assert_eq!(serde_json::to_string(&missing).unwrap(), r#"{"sampling":{}}"#);
+        assert_eq!(needs.missing(&needs), None);
+    }
+
+    #[test]
+    fn plain_elicitation_means_forms() {
+        let plain = ClientCapabilities::new().with_elicitation();
+        let mut form = ClientCapabilities::new();
+        form.elicitation = Some(json!({ "form": {} }));
+        assert_eq!(plain.missing(&form), None);
+        let url = ClientCapabilities::new().with_url_elicitation();
+        assert!(plain.missing(&url).is_some());
+        assert_eq!(url.missing(&form), None);
+    }
+}

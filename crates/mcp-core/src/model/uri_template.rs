@@ -1,0 +1,159 @@
+use std::collections::BTreeMap;
+
+/// A URI template that can be matched: text with variables, `{name}` for a part without `/` and
+/// `{+name}` for anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UriTemplate {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Variable { name: String, takes_slashes: bool },
+}
+
+/// Why a template cannot be matched.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+#[non_exhaustive]
+pub enum UriTemplateError {
+    #[error("a brace is not closed, or closed without being open")]
+    Braces,
+    #[error("`{{{0}}}` is not a plain variable such as `{{name}}` or `{{+name}}`")]
+    Variable(String),
+    #[error("two variables stand side by side, so nobody knows where one ends")]
+    Adjacent,
+    #[error("there are more than {0} variables")]
+    TooMany(usize),
+}
+
+/// What matching costs grows with every variable.
+const MAX_VARIABLES: usize = 16;
+
+impl UriTemplate {
+    /// Reads a template.
+    ///
+    /// # Errors
+    ///
+    /// If it has anything but text and plain variables.
+    pub fn parse(template: &str) -> Result<UriTemplate, UriTemplateError> {
+        let mut parts: Vec<Part> = Vec::new();
+        let mut rest = template;
+        while !rest.is_empty() {
+            let text_end = rest.find(['{', '}']).unwrap_or(rest.len());
+            let (text, after) = rest.split_at(text_end);
+            if !text.is_empty() {
+                parts.push(Part::Text(text.to_owned()));
+            }
+            let Some(inner) = after.strip_prefix('{') else {
+                if after.is_empty() {
+                    break;
+                }
+                return Err(UriTemplateError::Braces);
+            };
+            let (expression, after) = inner.split_once('}').ok_or(UriTemplateError::Braces)?;
+            if matches!(parts.last(), Some(Part::Variable { .. })) {
+                return Err(UriTemplateError::Adjacent);
+            }
+            parts.push(variable(expression)?);
+            rest = after;
+        }
+        let variables = parts.iter().filter(|part| matches!(part, Part::Variable { .. })).count();
+        if variables > MAX_VARIABLES {
+            return Err(UriTemplateError::TooMany(MAX_VARIABLES));
+        }
+        Ok(UriTemplate { parts })
+    }
+
+    /// The values of the variables with which the template gives `uri`, decoded; `None` if there
+    /// are none.
+    pub fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
+        let mut values = BTreeMap::new();
+        let mut rest = uri;
+        let mut parts = self.parts.iter().peekable();
+        while let Some(part) = parts.next() {
+            match part {
+                Part::Text(text) => rest = rest.strip_prefix(text.as_str())?,
+                Part::Variable { name, takes_slashes } => {
+                    let end = match parts.peek() {
+                        Some(Part::Text(next)) if *takes_slashes => rest.rfind(next.as_str())?,
+                        Some(Part::Text(next)) => rest.find(next.as_str())?,
+                        _ => rest.len(),
+                    };
+                    let (value, after) = rest.split_at_checked(end)?;
+                    if value.is_empty() || (!takes_slashes && value.contains('/')) {
+                        return None;
+                    }
+                    values.insert(name.clone(), decode(value)?);
+                    rest = after;
+                }
+            }
+        }
+        rest.is_empty().then_some(values)
+    }
+}
+
+fn variable(expression: &str) -> Result<Part, UriTemplateError> {
+    let (name, takes_slashes) = match expression.strip_prefix('+') {
+        Some(name) => (name, true),
+        None => (expression, false),
+    };
+    let is_plain = !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-%".contains(&byte));
+    if !is_plain {
+        return Err(UriTemplateError::Variable(expression.to_owned()));
+    }
+    Ok(Part::Variable { name: name.to_owned(), takes_slashes })
+}
+
+/// Resolves percent-encoding; `None` if what it stands for is no text.
+fn decode(text: &str) -> Option<String> {
+    if !text.contains('%') {
+        return Some(text.to_owned());
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let high = char::from(rest.next()?).to_digit(16)?;
+            let low = char::from(rest.next()?).to_digit(16)?;
+            bytes.push(u8::try_from(high * 16 + low).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(template: &str, uri: &str, expected: Option<&[(&str, &str)]>) {
+        let found = UriTemplate::parse(template).unwrap().matches(uri);
+        let expected = expected.map(|pairs| {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        });
+        assert_eq!(found, expected, "{template} {uri}");
+    }
+
+    #[test]
+    fn variables_take_what_stands_in_their_place() {
+        check("test://template/{id}/data", "test://template/123/data", Some(&[("id", "123")]));
+        check("test://template/{id}/data", "test://template/1/2/data", None);
+        check("test://template/{id}/data", "test://template//data", None);
+        check("file:///{+path}", "file:///a/b%20c", Some(&[("path", "a/b c")]));
+        check("a:{x}-{y}", "a:1-2-3", Some(&[("x", "1"), ("y", "2-3")]));
+        check("a:b", "a:b", Some(&[]));
+        check("a:{x}", "a:%ff", None);
+    }
+
+    #[test]
+    fn what_cannot_be_matched_is_refused() {
+        for template in ["a:{x", "a:x}", "a:{}", "a:{x,y}", "a:{?x}", "a:{x}{y}"] {
+            assert!(UriTemplate::parse(template).is_err(), "{template}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What older revisions cannot express, and what is said instead.
+//!
+//! Members that a revision does not know are legal everywhere and stay; this is about what its
+//! definitions refuse.
+
+use crate::{CallToolResult, Content, Era, GetPromptResult, Revision};
+
+/// A tool's result as `revision` can read it.
+pub(crate) fn tool_result(revision: Revision, mut result: CallToolResult) -> CallToolResult {
+    result.content.iter_mut().for_each(|content| reshape(revision, content));
+    let is_object = |text: &crate::Json| {
+        text.as_bytes().iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+    };
+    let readable = revision.era() == Era::Modern
+        || (revision >= Revision::V2025_06_18
+            && result.structured_content.as_ref().is_some_and(is_object));
+    if !readable {
+        result.structured_content = None;
+    }
+    result
+}
+
+/// A filled-in prompt as `revision` can read it.
+pub(crate) fn prompt_result(revision: Revision, mut result: GetPromptResult) -> GetPromptResult {
+    result.messages.iter_mut().for_each(|message| reshape(revision, &mut message.content));
+    result
+}
+
+fn reshape(revision: Revision, content: &mut Content) {
+    let words = match content {
+        Content::Audio(audio) if revision < Revision::V2025_03_26 => {
+            format!("[audio, {}, {} characters of Base64]", audio.mime_type, audio.data.len())
+        }
+        Content::ResourceLink(resource) if revision < Revision::V2025_06_18 => {
+            format!("{}: {}", resource.name, resource.uri)
+        }
+        _ => return,
+    };
+    *content = Content::text(words);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Json, Resource};
+
+    #[test]
+    fn a_link_is_text_before_there_were_links() {
+        let link = || Content::resource_link(Resource::new("a:b", "b"));
+        let result = |revision| tool_result(revision, CallToolResult::new(vec![link()])).content;
+        assert_eq!(result(Revision::V2025_03_26), [Content::text("b: a:b")]);
+        assert_eq!(result(Revision::V2025_06_18), [link()]);
+    }
+
+    #[test]
+    fn structured_content_is_left_out_where_it_cannot_be_read() {
+        let has = |revision, text: &'static str| {
+            let result = CallToolResult::structured(Json::parse(text).unwrap());
+            tool_result(revision, result).structured_content.is_some()
+        };
+        assert!(!has(Revision::V2025_03_26, "{}"));
+        assert!(has(Revision::V2025_11_25, " {}"));
+        assert!(!has(Revision::V2025_11_25, "[]"));
+        assert!(has(Revision::V2026_07_28, "[]"));
+    }
+}
