@@ -1,0 +1,4 @@
+//! Streamable HTTP.
+
+pub mod headers;
+pub mod sse;
