@@ -35,17 +35,22 @@ pub fn param_name(label: &str) -> Option<HeaderName> {
 
 /// Writes `text` as the value of `Mcp-Name` or `Mcp-Param-*`: as it is where a header carries it
 /// unchanged, else as Base64 between markers.
+#[expect(clippy::missing_panics_doc, reason = "what is written is always visible ASCII and blanks")]
 pub fn encode_value(text: &str) -> HeaderValue {
-    let plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
-        && !text.starts_with(' ')
-        && !text.ends_with(' ')
-        && !(text.starts_with(PREFIX) && text.ends_with(SUFFIX));
-    let written = if plain {
+    let written = if survives(text) {
         HeaderValue::from_str(text)
     } else {
         HeaderValue::try_from(format!("{PREFIX}{}{SUFFIX}", BASE64_STANDARD.encode(text)))
     };
     written.expect("it is visible ASCII and blanks")
+}
+
+/// Whether a header carries the text unchanged and nobody takes it for encoded. Tabs are allowed
+/// in headers, but not everything on the way leaves them alone.
+fn survives(text: &str) -> bool {
+    let looks_encoded = text.starts_with(PREFIX) && text.ends_with(SUFFIX);
+    let padded = text.starts_with(' ') || text.ends_with(' ');
+    !looks_encoded && !padded && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// Reads what [`encode_value`] has written. Blanks around the value do not belong to it.
