@@ -3,7 +3,7 @@
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{Request, StatusCode};
+use http::{HeaderValue, Request, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use mcp_core::{Era, Ticket, TransportError};
@@ -110,7 +110,7 @@ impl Course<'_> {
 
     /// Reads a stream to its end, resuming it as long as the answer has not come.
     async fn follow(&self, body: Incoming) -> Result<(), Abandoned> {
-        let Shared { settings, inbox, endpoint, conversation, .. } = self.shared;
+        let Shared { settings, inbox, .. } = self.shared;
         let mut stream = Stream::new(Some(self.ticket), settings.max_message);
         let mut backoff = Backoff::new(settings.retry);
         let mut ended = stream.read(body, inbox).await?;
@@ -120,6 +120,7 @@ impl Course<'_> {
                 backoff.reset();
             }
             let wait = backoff.next(stream.retry());
+            // What was skipped is probably the answer, and would be skipped again.
             let resumable = self.era == Era::Legacy
                 && ended.skipped.is_none()
                 && wait <= settings.max_retry
@@ -132,27 +133,41 @@ impl Course<'_> {
                 return Ok(());
             }
             sleep_until(ended_at + wait).await;
+            // It may have been abandoned while it waited.
             if !self.shared.exchanges.is_open(self.ticket) {
                 return Ok(());
             }
-            if let Err(error) = conversation.check() {
-                self.over(Some(error)).await;
-                return Ok(());
-            }
-            ended = match endpoint.exchange(endpoint.get(Some(id), conversation)).await {
-                Ok(response) => match Reply::of(response) {
-                    Reply::Events(body) => stream.read(body, inbox).await?,
-                    Reply::Refused(refusal) if is_passing(refusal.status) => {
-                        Ended::failed(format!("resuming it failed with {}", refusal.status))
-                    }
-                    reply => {
-                        self.over(Some(not_resumed(&reply))).await;
-                        return Ok(());
-                    }
-                },
-                Err(error) => Ended::failed(error.to_string()),
+            ended = match self.resume(id).await {
+                Resumed::Stream(body) => stream.read(body, inbox).await?,
+                Resumed::NotNow(reason) => Ended { broken: Some(reason), ..Ended::default() },
+                Resumed::Never(error) => {
+                    self.over(Some(error)).await;
+                    return Ok(());
+                }
             };
         }
+    }
+
+    async fn resume(&self, last_id: HeaderValue) -> Resumed {
+        let Shared { endpoint, conversation, .. } = self.shared;
+        if let Err(error) = conversation.check() {
+            return Resumed::Never(error);
+        }
+        let reason = match endpoint.exchange(endpoint.get(Some(last_id), conversation)).await {
+            Err(error) => return Resumed::NotNow(error.to_string()),
+            Ok(response) => match Reply::of(response) {
+                Reply::Events(body) => return Resumed::Stream(body),
+                Reply::Refused(refusal) if is_passing(refusal.status) => {
+                    let status = refusal.status.as_u16();
+                    return Resumed::NotNow(format!("resuming it failed with status {status}"));
+                }
+                Reply::Refused(refusal) => format!("status {}", refusal.status.as_u16()),
+                Reply::Unreadable(error) => error.to_string(),
+                Reply::Json(_) | Reply::Accepted(_) => "the response is no stream".to_owned(),
+            },
+        };
+        let text = format!("the stream broke off and cannot be resumed: {reason}");
+        Resumed::Never(TransportError::Lost(text))
     }
 
     fn lost(&self, ended: &Ended) -> TransportError {
@@ -176,17 +191,9 @@ pub(super) fn is_passing(status: StatusCode) -> bool {
     busy || (status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED)
 }
 
-fn not_resumed(reply: &Reply) -> TransportError {
-    let reason = match reply {
-        Reply::Refused(refusal) => format!("status {}", refusal.status.as_u16()),
-        Reply::Unreadable(error) => error.to_string(),
-        _ => "the response is no stream".to_owned(),
-    };
-    TransportError::Lost(format!("the stream broke off and cannot be resumed: {reason}"))
-}
-
-impl Ended {
-    fn failed(reason: String) -> Ended {
-        Ended { broken: Some(reason), ..Ended::default() }
-    }
+/// What comes of asking for the rest of a stream.
+enum Resumed {
+    Stream(Incoming),
+    NotNow(String),
+    Never(TransportError),
 }

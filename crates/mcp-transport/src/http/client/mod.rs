@@ -56,6 +56,9 @@ pub use settings::HttpSettings;
 ///   has accepted it, so whatever is sent afterwards comes after it.
 /// - [`settle`](Transport::settle) ends an exchange: with its answer received, or because nobody
 ///   waits any more. No [`Inbound::Over`] is reported for it then.
+/// - [`established`](Transport::established) belongs between the answer to `initialize` and the
+///   `initialized` notification: the notification must name the revision, and the server's own
+///   stream is opened when it is accepted.
 /// - Once the server has forgotten the session, sending gives
 ///   [`TransportError::SessionExpired`]; go on with [`HttpTransport::renewed`].
 pub struct HttpTransport {

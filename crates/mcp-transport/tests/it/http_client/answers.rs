@@ -180,10 +180,10 @@ async fn a_compressed_body_is_not_taken_for_a_message() {
 
 #[tokio::test]
 async fn a_server_that_cannot_be_reached_is_an_error_of_the_exchange() {
-    let server = Server::start(|_, peer| Box::pin(async move { peer.accept().await })).await;
-    let url = server.url.clone();
-    drop(server);
-    tokio::task::yield_now().await;
+    // Bound, so that nobody else gets the port, and not listening.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let url = format!("http://{}/", socket.local_addr().unwrap());
     let client = HttpTransport::new(&url, super::HttpSettings::default()).unwrap();
     client.send(request(1, "{}")).await.unwrap();
     assert!(next(&client).await.starts_with("1 over: could not connect: "));

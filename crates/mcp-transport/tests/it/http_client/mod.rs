@@ -6,6 +6,8 @@ mod load;
 mod server;
 mod session;
 mod streams;
+#[cfg(feature = "tls")]
+mod tls;
 
 use std::{future::Future, time::Duration};
 
