@@ -1,0 +1,179 @@
+//! The server's one address, and the requests that go there.
+
+use std::{error::Error, fmt::Write as _};
+
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri,
+    header::{ACCEPT, CONTENT_TYPE, USER_AGENT},
+};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use mcp_core::{Era, Labels, Outbound, TransportError};
+
+use super::{
+    HttpSettings, HttpSetupError,
+    connect::{Connections, connections},
+    conversation::Conversation,
+};
+use crate::http::headers::{
+    LAST_EVENT_ID, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, encode_value, param_name,
+};
+
+/// Headers that decide how a message is framed or what the protocol says about it.
+const RESERVED: [HeaderName; 12] = [
+    ACCEPT,
+    CONTENT_TYPE,
+    http::header::ACCEPT_ENCODING,
+    http::header::CONNECTION,
+    http::header::CONTENT_LENGTH,
+    http::header::TRANSFER_ENCODING,
+    http::header::UPGRADE,
+    LAST_EVENT_ID,
+    METHOD,
+    NAME,
+    PROTOCOL_VERSION,
+    SESSION_ID,
+];
+
+#[derive(Debug, Clone)]
+pub(super) struct Endpoint {
+    connections: Connections,
+    uri: Uri,
+    /// Sent with every request.
+    headers: HeaderMap,
+}
+
+impl Endpoint {
+    pub(super) fn new(url: &str, settings: &HttpSettings) -> Result<Endpoint, HttpSetupError> {
+        let uri = parse(url)?;
+        if let Some(name) = RESERVED.iter().find(|name| settings.headers.contains_key(*name)) {
+            return Err(HttpSetupError::ReservedHeader(name.as_str().to_owned()));
+        }
+        let connections = connections(&uri, settings)?;
+        let mut headers = settings.headers.clone();
+        for value in headers.values_mut() {
+            value.set_sensitive(true);
+        }
+        let agent = concat!("plumb/", env!("CARGO_PKG_VERSION"));
+        headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(agent));
+        Ok(Endpoint { connections, uri, headers })
+    }
+
+    /// Where it is, without what may be secret.
+    pub(super) fn shown(&self) -> String {
+        let authority = self.uri.authority().map_or("", http::uri::Authority::as_str);
+        format!("{}://{authority}{}", self.uri.scheme_str().unwrap_or_default(), self.uri.path())
+    }
+
+    /// Sends a request; completes with the head of the response.
+    pub(super) async fn exchange(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, TransportError> {
+        self.connections.request(request).await.map_err(|error| {
+            let text = chain(&error);
+            if error.is_connect() {
+                TransportError::Connect(text)
+            } else {
+                TransportError::Lost(text)
+            }
+        })
+    }
+
+    /// The request that carries a message.
+    pub(super) fn post(
+        &self,
+        outbound: Outbound,
+        conversation: &Conversation,
+    ) -> Result<Request<Full<Bytes>>, TransportError> {
+        let labels = outbound.labels.as_deref();
+        let mut request = self.request(Method::POST, outbound.bytes);
+        let headers = request.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        conversation.write(labels, outbound.role, headers);
+        if let (Some(labels), Era::Modern) = (labels, conversation.era(labels)) {
+            write_labels(labels, headers)?;
+        }
+        Ok(request)
+    }
+
+    /// The request for the server's own stream, or for the rest of one that broke off.
+    pub(super) fn get(
+        &self,
+        last_id: Option<HeaderValue>,
+        conversation: &Conversation,
+    ) -> Request<Full<Bytes>> {
+        let mut request = self.request(Method::GET, Bytes::new());
+        let headers = request.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        conversation.write_bare(headers);
+        if let Some(id) = last_id {
+            headers.insert(LAST_EVENT_ID, id);
+        }
+        request
+    }
+
+    /// The request that ends the session.
+    pub(super) fn delete(&self, conversation: &Conversation) -> Request<Full<Bytes>> {
+        let mut request = self.request(Method::DELETE, Bytes::new());
+        conversation.write_bare(request.headers_mut());
+        request
+    }
+
+    fn request(&self, method: Method, body: Bytes) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = self.headers.clone();
+        request
+    }
+}
+
+fn parse(url: &str) -> Result<Uri, HttpSetupError> {
+    let invalid = |reason: &str| HttpSetupError::Url(reason.to_owned());
+    let uri: Uri =
+        url.parse().map_err(|error: http::uri::InvalidUri| invalid(&error.to_string()))?;
+    if !matches!(uri.scheme_str(), Some("http" | "https")) {
+        return Err(invalid("it must begin with http:// or https://"));
+    }
+    match uri.authority() {
+        // They would end up in logs; a header is the place.
+        Some(authority) if authority.as_str().contains('@') => {
+            Err(invalid("it must not contain credentials"))
+        }
+        Some(authority) if authority.host().is_empty() => Err(invalid("it has no host")),
+        Some(_) => Ok(uri),
+        None => Err(invalid("it has no host")),
+    }
+}
+
+fn write_labels(labels: &Labels, headers: &mut HeaderMap) -> Result<(), TransportError> {
+    let unsendable = |what: &str, text: &str| {
+        TransportError::Framing(format!("{what} {text:?} cannot stand in a header"))
+    };
+    if let Some(method) = &labels.method {
+        let value = HeaderValue::from_str(method).map_err(|_| unsendable("the method", method))?;
+        headers.insert(METHOD, value);
+    }
+    if let Some(name) = &labels.name {
+        headers.insert(NAME, encode_value(name));
+    }
+    for (label, value) in &labels.arguments {
+        let name = param_name(label).ok_or_else(|| unsendable("the label", label))?;
+        headers.insert(name, encode_value(value));
+    }
+    Ok(())
+}
+
+/// An error with its causes: the outermost alone rarely says what happened.
+pub(super) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let _ = write!(text, ": {error}");
+        cause = error.source();
+    }
+    text
+}

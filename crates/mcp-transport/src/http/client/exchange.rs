@@ -1,0 +1,199 @@
+//! One request and what comes of it.
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use mcp_core::{Era, Ticket, TransportError};
+use tokio::{
+    sync::{OwnedSemaphorePermit, oneshot},
+    time::{Instant, sleep_until, timeout},
+};
+
+use super::{
+    Shared,
+    backoff::Backoff,
+    exchanges::Farewell,
+    inbox::Abandoned,
+    reply::{Refusal, Reply, drain, read_whole},
+    stream::{Ended, Stream},
+};
+use crate::http::headers::SESSION_ID;
+
+/// How long a stream that may have had its answer is given to end by itself.
+const LINGER: Duration = Duration::from_millis(100);
+
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) shared: Arc<Shared>,
+    pub(super) ticket: Ticket,
+    pub(super) era: Era,
+    pub(super) farewell: oneshot::Receiver<Farewell>,
+    /// Counts the exchange as long as it runs.
+    pub(super) permit: OwnedSemaphorePermit,
+}
+
+impl Exchange {
+    pub(super) async fn run(mut self, request: Request<Full<Bytes>>) {
+        let course = Course { shared: &self.shared, ticket: self.ticket, era: self.era };
+        let mut running = pin!(course.run(request));
+        tokio::select! {
+            biased;
+            () = &mut running => {}
+            farewell = &mut self.farewell => {
+                if farewell == Ok(Farewell::Linger) {
+                    let _ = timeout(LINGER, running).await;
+                }
+            }
+        }
+        drop(self.permit);
+    }
+}
+
+/// The part that does not know whether anybody still waits.
+struct Course<'x> {
+    shared: &'x Shared,
+    ticket: Ticket,
+    era: Era,
+}
+
+impl Course<'_> {
+    async fn run(&self, request: Request<Full<Bytes>>) {
+        let in_session = request.headers().contains_key(SESSION_ID);
+        let response = match self.shared.endpoint.exchange(request).await {
+            Ok(response) => response,
+            Err(error) => return self.over(Some(error)).await,
+        };
+        if response.status().is_success() {
+            self.shared.conversation.open_session(self.era, response.headers());
+        }
+        match Reply::of(response) {
+            Reply::Json(body) => self.answer(body).await,
+            // Whoever does not receive any more need not be told.
+            Reply::Events(body) => drop(self.follow(body).await),
+            Reply::Accepted(body) => {
+                drain(body).await;
+                self.over(None).await;
+            }
+            Reply::Refused(refusal) => self.refused(refusal, in_session).await,
+            Reply::Unreadable(error) => self.over(Some(error)).await,
+        }
+    }
+
+    async fn answer(&self, body: Incoming) {
+        match read_whole(body, self.shared.settings.max_message).await {
+            Ok(bytes) if bytes.is_empty() => {
+                let error = TransportError::Framing("the response has no body".to_owned());
+                self.over(Some(error)).await;
+            }
+            Ok(bytes) => self.shared.inbox.last(self.ticket, Some(bytes), None).await,
+            Err(error) => {
+                if let TransportError::TooLong { length, .. } = error {
+                    let _ = self.shared.inbox.skipped(length).await;
+                }
+                self.over(Some(error)).await;
+            }
+        }
+    }
+
+    async fn refused(&self, refusal: Refusal, in_session: bool) {
+        let expired = in_session && refusal.status == StatusCode::NOT_FOUND;
+        if expired {
+            self.shared.conversation.expire();
+        }
+        let (message, error) = refusal.read(self.shared.settings.max_message).await;
+        let error = if expired { TransportError::SessionExpired } else { error };
+        self.shared.inbox.last(self.ticket, message, Some(error)).await;
+    }
+
+    /// Reads a stream to its end, resuming it as long as the answer has not come.
+    async fn follow(&self, body: Incoming) -> Result<(), Abandoned> {
+        let Shared { settings, inbox, .. } = self.shared;
+        let mut stream = Stream::new(Some(self.ticket), settings.max_message);
+        let mut backoff = Backoff::new(settings.retry);
+        let mut ended = stream.read(body, inbox).await?;
+        loop {
+            let ended_at = Instant::now();
+            if ended.events {
+                backoff.reset();
+            }
+            let wait = backoff.next(stream.retry());
+            // What was skipped is probably the answer, and would be skipped again.
+            let resumable = self.era == Era::Legacy
+                && ended.skipped.is_none()
+                && wait <= settings.max_retry
+                && backoff.attempts() <= settings.resume_attempts;
+            let Some(id) = stream.last_id().filter(|_| resumable) else {
+                self.over(Some(self.lost(&ended))).await;
+                return Ok(());
+            };
+            if !inbox.is_wanted(self.ticket).await {
+                return Ok(());
+            }
+            sleep_until(ended_at + wait).await;
+            // It may have been abandoned while it waited.
+            if !self.shared.exchanges.is_open(self.ticket) {
+                return Ok(());
+            }
+            ended = match self.resume(id).await {
+                Resumed::Stream(body) => stream.read(body, inbox).await?,
+                Resumed::NotNow(reason) => Ended { broken: Some(reason), ..Ended::default() },
+                Resumed::Never(error) => {
+                    self.over(Some(error)).await;
+                    return Ok(());
+                }
+            };
+        }
+    }
+
+    async fn resume(&self, last_id: HeaderValue) -> Resumed {
+        let Shared { endpoint, conversation, .. } = self.shared;
+        if let Err(error) = conversation.check() {
+            return Resumed::Never(error);
+        }
+        let reason = match endpoint.exchange(endpoint.get(Some(last_id), conversation)).await {
+            Err(error) => return Resumed::NotNow(error.to_string()),
+            Ok(response) => match Reply::of(response) {
+                Reply::Events(body) => return Resumed::Stream(body),
+                Reply::Refused(refusal) if is_passing(refusal.status) => {
+                    let status = refusal.status.as_u16();
+                    return Resumed::NotNow(format!("resuming it failed with status {status}"));
+                }
+                Reply::Refused(refusal) => format!("status {}", refusal.status.as_u16()),
+                Reply::Unreadable(error) => error.to_string(),
+                Reply::Json(_) | Reply::Accepted(_) => "the response is no stream".to_owned(),
+            },
+        };
+        let text = format!("the stream broke off and cannot be resumed: {reason}");
+        Resumed::Never(TransportError::Lost(text))
+    }
+
+    fn lost(&self, ended: &Ended) -> TransportError {
+        match (ended.skipped, &ended.broken) {
+            (Some(length), _) => {
+                TransportError::TooLong { length, limit: self.shared.settings.max_message as u64 }
+            }
+            (None, Some(reason)) => TransportError::Lost(reason.clone()),
+            (None, None) => TransportError::Lost("the stream ended without an answer".to_owned()),
+        }
+    }
+
+    async fn over(&self, error: Option<TransportError>) {
+        self.shared.inbox.last(self.ticket, None, error).await;
+    }
+}
+
+/// Whether a refusal may be gone the next time.
+pub(super) fn is_passing(status: StatusCode) -> bool {
+    let busy = matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
+    busy || (status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED)
+}
+
+/// What comes of asking for the rest of a stream.
+enum Resumed {
+    Stream(Incoming),
+    NotNow(String),
+    Never(TransportError),
+}

@@ -1,0 +1,130 @@
+//! What has come and waits to be received: one bounded queue, in order.
+//!
+//! Whether a stream that ended is to be resumed depends on what its reader has made of the messages
+//! before the end. So the end is put into the queue as well, and the question is answered when it
+//! is taken out: by then everything before it has been received, and settled if it was the answer.
+
+use bytes::Bytes;
+use mcp_core::{Inbound, Ticket, TransportError};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::exchanges::Exchanges;
+
+/// Where streams put what they read.
+#[derive(Debug, Clone)]
+pub(super) struct Inbox(mpsc::Sender<Item>);
+
+/// The other end.
+#[derive(Debug)]
+pub(super) struct Outlet {
+    items: mpsc::Receiver<Item>,
+    /// The end that belongs to the message received last.
+    over: Option<(Ticket, Option<TransportError>)>,
+}
+
+#[derive(Debug)]
+enum Item {
+    Message {
+        ticket: Option<Ticket>,
+        bytes: Bytes,
+    },
+    Skipped {
+        length: u64,
+    },
+    Last {
+        ticket: Ticket,
+        message: Option<Bytes>,
+        error: Option<TransportError>,
+    },
+    /// The stream has ended and could go on.
+    Pause {
+        ticket: Ticket,
+        go_on: oneshot::Sender<()>,
+    },
+}
+
+/// Nobody receives any more.
+#[derive(Debug)]
+pub(super) struct Abandoned;
+
+pub(super) fn inbox(capacity: usize) -> (Inbox, Outlet) {
+    let (sender, items) = mpsc::channel(capacity.max(1));
+    (Inbox(sender), Outlet { items, over: None })
+}
+
+impl Inbox {
+    pub(super) async fn message(
+        &self,
+        ticket: Option<Ticket>,
+        bytes: Bytes,
+    ) -> Result<(), Abandoned> {
+        self.put(Item::Message { ticket, bytes }).await
+    }
+
+    pub(super) async fn skipped(&self, length: u64) -> Result<(), Abandoned> {
+        self.put(Item::Skipped { length }).await
+    }
+
+    /// The last words of an exchange.
+    pub(super) async fn last(
+        &self,
+        ticket: Ticket,
+        message: Option<Bytes>,
+        error: Option<TransportError>,
+    ) {
+        let _ = self.put(Item::Last { ticket, message, error }).await;
+    }
+
+    /// Waits until all before has been received; whether the exchange still has no answer then.
+    pub(super) async fn is_wanted(&self, ticket: Ticket) -> bool {
+        let (go_on, answer) = oneshot::channel();
+        self.put(Item::Pause { ticket, go_on }).await.is_ok() && answer.await.is_ok()
+    }
+
+    async fn put(&self, item: Item) -> Result<(), Abandoned> {
+        self.0.send(item).await.map_err(|_| Abandoned)
+    }
+}
+
+impl Outlet {
+    /// The next thing; after `closing`, what is left and then `None`.
+    pub(super) async fn next(
+        &mut self,
+        exchanges: &Exchanges,
+        closing: &CancellationToken,
+    ) -> Option<Inbound> {
+        loop {
+            if let Some((ticket, error)) = self.over.take()
+                && exchanges.end(ticket)
+            {
+                return Some(Inbound::Over { ticket, error });
+            }
+            let item = tokio::select! {
+                biased;
+                item = self.items.recv() => item?,
+                () = closing.cancelled() => return None,
+            };
+            match item {
+                Item::Message { ticket, bytes } => {
+                    if let Some(ticket) = ticket {
+                        exchanges.heard(ticket);
+                    }
+                    return Some(Inbound::Message { ticket, bytes });
+                }
+                Item::Skipped { length } => return Some(Inbound::Skipped { length }),
+                Item::Last { ticket, message, error } => {
+                    self.over = Some((ticket, error));
+                    if let Some(bytes) = message {
+                        return Some(Inbound::Message { ticket: Some(ticket), bytes });
+                    }
+                }
+                Item::Pause { ticket, go_on } => {
+                    if exchanges.is_open(ticket) {
+                        let _ = go_on.send(());
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The client's side of Streamable HTTP, all revisions from 2025-03-26 on.
+//!
+//! Every message is a POST of its own. A request opens an *exchange*, which a task follows: it
+//! reads the response, be it one JSON body or a stream of events, and puts what comes into one
+//! bounded queue. Up to 2025-11-25 a stream that ends without the answer is resumed; the server's
+//! own stream (GET) is opened with the first message after [`Transport::established`]; closing
+//! ends the session. From 2026-07-28 on there is none of that, and hanging up cancels a request.
+
+mod backoff;
+mod connect;
+mod conversation;
+mod endpoint;
+mod exchange;
+mod exchanges;
+mod inbox;
+mod listen;
+mod reply;
+mod settings;
+mod stream;
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use http::StatusCode;
+use mcp_core::{
+    BoxFuture, Era, Inbound, Outbound, OutboundRole, Revision, Ticket, Transport, TransportError,
+};
+use tokio::{
+    sync::{Mutex, Semaphore},
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
+
+use self::{
+    conversation::Conversation,
+    endpoint::Endpoint,
+    exchange::Exchange,
+    exchanges::Exchanges,
+    inbox::{Inbox, Outlet, inbox},
+    reply::{Reply, drain},
+};
+use super::headers::SESSION_ID;
+
+pub use settings::HttpSettings;
+
+/// A conversation with a server over Streamable HTTP.
+///
+/// - A request needs a ticket that no other request under way has.
+/// - Sending a request completes at once, unless [`HttpSettings::max_exchanges`] are under way;
+///   what becomes of it is received. Sending a notification or an answer completes when the server
+///   has accepted it, so whatever is sent afterwards comes after it.
+/// - [`settle`](Transport::settle) ends an exchange: with its answer received, or because nobody
+///   waits any more. No [`Inbound::Over`] is reported for it then.
+/// - [`established`](Transport::established) belongs between the answer to `initialize` and the
+///   `initialized` notification: the notification must name the revision, and the server's own
+///   stream is opened when it is accepted.
+/// - Once the server has forgotten the session, sending gives
+///   [`TransportError::SessionExpired`]; go on with [`HttpTransport::renewed`].
+pub struct HttpTransport {
+    shared: Arc<Shared>,
+    outlet: Mutex<Outlet>,
+    slots: Arc<Semaphore>,
+    /// The server's own stream is to be opened with the next message.
+    listen_next: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Shared {
+    settings: HttpSettings,
+    endpoint: Endpoint,
+    conversation: Conversation,
+    exchanges: Exchanges,
+    inbox: Inbox,
+    closing: CancellationToken,
+}
+
+/// Why a client cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+#[non_exhaustive]
+pub enum HttpSetupError {
+    #[error("the URL cannot be used: {0}")]
+    Url(String),
+    #[error("https needs the feature `tls`")]
+    NoTls,
+    #[error("TLS cannot be set up: {0}")]
+    Tls(String),
+    #[error("the header `{0}` is not for callers to set")]
+    ReservedHeader(String),
+}
+
+impl HttpTransport {
+    /// A conversation with the server at `url`, which is not contacted yet.
+    ///
+    /// # Errors
+    ///
+    /// If the URL is none for HTTP, or the settings cannot be used.
+    pub fn new(url: &str, settings: HttpSettings) -> Result<HttpTransport, HttpSetupError> {
+        let endpoint = Endpoint::new(url, &settings)?;
+        Ok(HttpTransport::with(endpoint, settings))
+    }
+
+    /// A new conversation with the same server over the same connections.
+    #[must_use]
+    pub fn renewed(&self) -> HttpTransport {
+        HttpTransport::with(self.shared.endpoint.clone(), self.shared.settings.clone())
+    }
+
+    fn with(endpoint: Endpoint, settings: HttpSettings) -> HttpTransport {
+        let (inbox, outlet) = inbox(settings.inbox);
+        let slots = settings.max_exchanges.clamp(1, Semaphore::MAX_PERMITS);
+        HttpTransport {
+            shared: Arc::new(Shared {
+                settings,
+                endpoint,
+                conversation: Conversation::default(),
+                exchanges: Exchanges::new(),
+                inbox,
+                closing: CancellationToken::new(),
+            }),
+            outlet: Mutex::new(outlet),
+            slots: Arc::new(Semaphore::new(slots)),
+            listen_next: AtomicBool::new(false),
+        }
+    }
+
+    async fn open(&self, outbound: Outbound) -> Result<(), TransportError> {
+        let shared = &self.shared;
+        let ticket = outbound
+            .ticket
+            .ok_or_else(|| TransportError::Framing("a request needs a ticket".to_owned()))?;
+        let era = shared.conversation.era(outbound.labels.as_deref());
+        let permit = match Arc::clone(&self.slots).acquire_owned().await {
+            Ok(permit) => permit,
+            Err(_closed) => return Err(TransportError::Closed),
+        };
+        // A slot may have been a long wait.
+        shared.conversation.check()?;
+        let request = shared.endpoint.post(outbound, &shared.conversation)?;
+        let farewell = shared.exchanges.begin(ticket)?;
+        let exchange = Exchange { shared: Arc::clone(shared), ticket, era, farewell, permit };
+        tokio::spawn(exchange.run(request));
+        Ok(())
+    }
+
+    async fn deliver(&self, outbound: Outbound) -> Result<(), TransportError> {
+        let limit = self.shared.settings.accept_timeout;
+        match timeout(limit, self.shared.deliver(outbound)).await {
+            Ok(delivered) => delivered,
+            Err(_) => Err(TransportError::Stuck { seconds: limit.as_secs() }),
+        }
+    }
+
+    fn listen_if_due(&self) {
+        if self.listen_next.swap(false, Ordering::AcqRel) {
+            tokio::spawn(listen::listen(Arc::clone(&self.shared)));
+        }
+    }
+
+    /// Stops everything under way; whether it was not stopped before.
+    fn stop(&self) -> bool {
+        let first = !self.shared.closing.is_cancelled();
+        self.shared.closing.cancel();
+        self.shared.exchanges.close();
+        self.slots.close();
+        first
+    }
+}
+
+impl Shared {
+    async fn deliver(&self, outbound: Outbound) -> Result<(), TransportError> {
+        let request = self.endpoint.post(outbound, &self.conversation)?;
+        let in_session = request.headers().contains_key(SESSION_ID);
+        match Reply::of(self.endpoint.exchange(request).await?) {
+            Reply::Accepted(body) | Reply::Json(body) => {
+                drain(body).await;
+                Ok(())
+            }
+            Reply::Refused(refusal) if in_session && refusal.status == StatusCode::NOT_FOUND => {
+                self.conversation.expire();
+                Err(TransportError::SessionExpired)
+            }
+            Reply::Refused(refusal) => Err(refusal.read(self.settings.max_message).await.1),
+            // It is not what the protocol demands, but it is a yes.
+            Reply::Events(_) | Reply::Unreadable(_) => Ok(()),
+        }
+    }
+}
+
+impl Transport for HttpTransport {
+    fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>> {
+        Box::pin(async move {
+            let mut outlet = self.outlet.lock().await;
+            Ok(outlet.next(&self.shared.exchanges, &self.shared.closing).await)
+        })
+    }
+
+    fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
+        Box::pin(async move {
+            if self.shared.closing.is_cancelled() {
+                return Err(TransportError::Closed);
+            }
+            self.shared.conversation.check()?;
+            match outbound.role {
+                OutboundRole::Request => self.open(outbound).await?,
+                OutboundRole::Notification | OutboundRole::Answer(_) => {
+                    self.deliver(outbound).await?;
+                }
+            }
+            self.listen_if_due();
+            Ok(())
+        })
+    }
+
+    fn settle(&self, ticket: Ticket) {
+        self.shared.exchanges.settle(ticket);
+    }
+
+    fn established(&self, revision: Revision) {
+        self.shared.conversation.establish(revision);
+        let listens = self.shared.settings.listen && revision.era() == Era::Legacy;
+        self.listen_next.store(listens, Ordering::Release);
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if self.stop() && self.shared.conversation.has_session() {
+                let request = self.shared.endpoint.delete(&self.shared.conversation);
+                let ending = self.shared.endpoint.exchange(request);
+                let _ = timeout(self.shared.settings.close_timeout, ending).await;
+            }
+        })
+    }
+}
+
+impl Drop for HttpTransport {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl fmt::Debug for HttpTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpTransport")
+            .field("url", &self.shared.endpoint.shown())
+            .field("settings", &self.shared.settings)
+            .field("conversation", &self.shared.conversation)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,166 @@
+//! What the head of a response says about its body, and bodies within limits.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{
+    HeaderMap, Response, StatusCode,
+    header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION},
+};
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use mcp_core::TransportError;
+
+use super::endpoint::chain;
+
+/// How much of a page that is no message is read and shown.
+const SHOWN_BYTES: usize = 2000;
+const SHOWN_CHARS: usize = 500;
+const SHOWN_WAIT: Duration = Duration::from_secs(2);
+
+/// What a response is, by its head.
+#[derive(Debug)]
+pub(super) enum Reply {
+    Json(Incoming),
+    Events(Incoming),
+    /// Taken, with nothing to say.
+    Accepted(Incoming),
+    Refused(Refusal),
+    /// It claims success and cannot be read.
+    Unreadable(TransportError),
+}
+
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    headers: HeaderMap,
+    body: Incoming,
+}
+
+impl Reply {
+    pub(super) fn of(response: Response<Incoming>) -> Reply {
+        let (head, body) = response.into_parts();
+        if !head.status.is_success() {
+            return Reply::Refused(Refusal { status: head.status, headers: head.headers, body });
+        }
+        if matches!(head.status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+            return Reply::Accepted(body);
+        }
+        if let Some(coding) = foreign_coding(&head.headers) {
+            let text = format!("the response is coded as `{coding}`, which nobody asked for");
+            return Reply::Unreadable(TransportError::Framing(text));
+        }
+        match media_type(&head.headers).as_str() {
+            "application/json" => Reply::Json(body),
+            "text/event-stream" => Reply::Events(body),
+            other => {
+                let text = format!("status {} with content type `{other}`", head.status.as_u16());
+                Reply::Unreadable(TransportError::Framing(text))
+            }
+        }
+    }
+}
+
+impl Refusal {
+    /// The body if it may be a message, and the error to report.
+    pub(super) async fn read(self, limit: usize) -> (Option<Bytes>, TransportError) {
+        let status = self.status.as_u16();
+        if self.status.is_redirection() {
+            let target = self.headers.get(LOCATION).map(|target| shown(target.as_bytes()));
+            let body = match target {
+                Some(target) => format!("redirects to {target}, which is not followed"),
+                None => String::new(),
+            };
+            return (None, TransportError::Status { status, body });
+        }
+        let readable = foreign_coding(&self.headers).is_none();
+        if readable && media_type(&self.headers) == "application/json" {
+            return match read_whole(self.body, limit).await {
+                Ok(bytes) => {
+                    let body = shown(&bytes);
+                    let message = Some(bytes).filter(|bytes| !bytes.is_empty());
+                    (message, TransportError::Status { status, body })
+                }
+                Err(error) => {
+                    let body = error.to_string();
+                    (None, TransportError::Status { status, body })
+                }
+            };
+        }
+        let body = if readable { read_excerpt(self.body).await } else { String::new() };
+        (None, TransportError::Status { status, body })
+    }
+}
+
+/// The whole body, if it is no longer than `limit`.
+pub(super) async fn read_whole(mut body: Incoming, limit: usize) -> Result<Bytes, TransportError> {
+    let too_long = |length: u64| TransportError::TooLong { length, limit: limit as u64 };
+    if body.size_hint().lower() > limit as u64 {
+        return Err(too_long(body.size_hint().lower()));
+    }
+    let mut first = Bytes::new();
+    let mut whole = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| TransportError::Lost(chain(&error)))?;
+        let Ok(data) = frame.into_data() else { continue };
+        let length = first.len() + whole.len() + data.len();
+        if length > limit {
+            return Err(too_long(length as u64));
+        }
+        if first.is_empty() && whole.is_empty() {
+            // Most bodies come in one piece, which need not be copied.
+            first = data;
+            continue;
+        }
+        if whole.is_empty() {
+            let expected = usize::try_from(body.size_hint().lower()).unwrap_or(0);
+            whole.reserve((length + expected).min(limit));
+            whole.extend_from_slice(&std::mem::take(&mut first));
+        }
+        whole.extend_from_slice(&data);
+    }
+    Ok(if whole.is_empty() { first } else { whole.freeze() })
+}
+
+/// Lets the connection be used again if what is left is little and known.
+pub(super) async fn drain(body: Incoming) {
+    let known = body.size_hint().exact().is_some_and(|length| length <= SHOWN_BYTES as u64);
+    if known && !body.is_end_stream() {
+        let _ = read_excerpt(body).await;
+    }
+}
+
+async fn read_excerpt(mut body: Incoming) -> String {
+    let mut start = BytesMut::new();
+    let reading = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            if let Ok(data) = frame.into_data() {
+                let room = SHOWN_BYTES.saturating_sub(start.len());
+                start.extend(data.iter().take(room));
+            }
+            if start.len() >= SHOWN_BYTES {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(SHOWN_WAIT, reading).await;
+    shown(&start)
+}
+
+fn shown(bytes: &[u8]) -> String {
+    let start = bytes.get(..SHOWN_BYTES).unwrap_or(bytes);
+    String::from_utf8_lossy(start).trim().chars().take(SHOWN_CHARS).collect()
+}
+
+fn media_type(headers: &HeaderMap) -> String {
+    let value = headers.get(CONTENT_TYPE).map_or(&b""[..], |value| value.as_bytes());
+    let essence = value.split(|byte| *byte == b';').next().unwrap_or_default();
+    String::from_utf8_lossy(essence.trim_ascii()).to_ascii_lowercase()
+}
+
+fn foreign_coding(headers: &HeaderMap) -> Option<String> {
+    let coding = headers.get(CONTENT_ENCODING)?;
+    let coding = String::from_utf8_lossy(coding.as_bytes()).trim().to_ascii_lowercase();
+    Some(coding).filter(|coding| !coding.is_empty() && coding != "identity")
+}

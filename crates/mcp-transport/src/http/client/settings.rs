@@ -1,0 +1,74 @@
+use std::{fmt, time::Duration};
+
+use http::HeaderMap;
+
+/// How a client speaks to its server, and what it puts up with.
+#[derive(Clone)]
+#[expect(clippy::exhaustive_structs, reason = "callers set what they need and take the rest")]
+pub struct HttpSettings {
+    /// Sent with every request, `Authorization` for example. Their values are never shown.
+    pub headers: HeaderMap,
+    /// How long it may take to reach the server: name lookup, TCP and TLS together.
+    pub connect_timeout: Duration,
+    /// How long the server may take to accept a notification or an answer.
+    pub accept_timeout: Duration,
+    /// How long [`close`](mcp_core::Transport::close) waits for the server to end the session.
+    pub close_timeout: Duration,
+    /// The longest message, in bytes. A longer event is skipped, a longer body is not read.
+    pub max_message: usize,
+    /// The longest head of a response, in bytes; at least 8 KiB.
+    pub max_head: usize,
+    /// How many requests may be under way; another waits until one has its answer or is abandoned.
+    pub max_exchanges: usize,
+    /// How many messages wait to be received before their streams are no longer read.
+    pub inbox: usize,
+    /// How often a broken stream is resumed without anything new coming of it.
+    pub resume_attempts: u32,
+    /// How long to wait before connecting again if the server does not say.
+    pub retry: Duration,
+    /// The longest wait that is waited. A server that wants more is given up on, not asked early.
+    pub max_retry: Duration,
+    /// Whether to open the stream on which servers before 2026-07-28 say what nobody asked for.
+    pub listen: bool,
+    /// Certificates to trust and to show; by default those of the system.
+    #[cfg(feature = "tls")]
+    pub tls: Option<std::sync::Arc<rustls::ClientConfig>>,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        HttpSettings {
+            headers: HeaderMap::new(),
+            connect_timeout: Duration::from_secs(10),
+            accept_timeout: Duration::from_secs(30),
+            close_timeout: Duration::from_secs(2),
+            max_message: 16 << 20,
+            max_head: 64 << 10,
+            max_exchanges: 512,
+            inbox: 64,
+            resume_attempts: 5,
+            retry: Duration::from_secs(1),
+            max_retry: Duration::from_secs(300),
+            listen: true,
+            #[cfg(feature = "tls")]
+            tls: None,
+        }
+    }
+}
+
+impl fmt::Debug for HttpSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.headers.keys().map(http::HeaderName::as_str).collect();
+        f.debug_struct("HttpSettings")
+            .field("headers", &names)
+            .field("connect_timeout", &self.connect_timeout)
+            .field("accept_timeout", &self.accept_timeout)
+            .field("max_message", &self.max_message)
+            .field("max_exchanges", &self.max_exchanges)
+            .field("inbox", &self.inbox)
+            .field("resume_attempts", &self.resume_attempts)
+            .field("retry", &self.retry)
+            .field("listen", &self.listen)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,90 @@
+//! One stream of events, over as many connections as it takes.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderValue;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use mcp_core::Ticket;
+
+use super::{
+    endpoint::chain,
+    inbox::{Abandoned, Inbox},
+};
+use crate::http::sse::{Decoded, Decoder};
+
+#[derive(Debug)]
+pub(super) struct Stream {
+    decoder: Decoder,
+    ticket: Option<Ticket>,
+}
+
+/// How a connection ended.
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    /// Why it broke off; `None` if the server ended it.
+    pub(super) broken: Option<String>,
+    /// Whether any event came, be it only to say where the stream stands.
+    pub(super) events: bool,
+    /// The length of an event that was too long, if there was one.
+    pub(super) skipped: Option<u64>,
+}
+
+impl Stream {
+    pub(super) fn new(ticket: Option<Ticket>, max_message: usize) -> Stream {
+        Stream { decoder: Decoder::new(max_message), ticket }
+    }
+
+    /// Puts the events of a connection into the inbox until it ends.
+    pub(super) async fn read(
+        &mut self,
+        mut body: Incoming,
+        inbox: &Inbox,
+    ) -> Result<Ended, Abandoned> {
+        self.decoder.restart();
+        let mut ended = Ended::default();
+        while let Some(frame) = body.frame().await {
+            match frame.map(http_body::Frame::into_data) {
+                Ok(Ok(chunk)) => self.take(chunk, inbox, &mut ended).await?,
+                Ok(Err(_trailers)) => {}
+                Err(error) => {
+                    ended.broken = Some(chain(&error));
+                    break;
+                }
+            }
+        }
+        Ok(ended)
+    }
+
+    async fn take(
+        &mut self,
+        chunk: Bytes,
+        inbox: &Inbox,
+        ended: &mut Ended,
+    ) -> Result<(), Abandoned> {
+        self.decoder.push(chunk);
+        while let Some(decoded) = self.decoder.next_event() {
+            ended.events = true;
+            match decoded {
+                Decoded::Event(event) if event.data.is_empty() => {}
+                Decoded::Event(event) => inbox.message(self.ticket, event.data).await?,
+                Decoded::Skipped { length } => {
+                    ended.skipped = Some(length);
+                    inbox.skipped(length).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where to go on from, if the server has said so and it can be repeated in a header.
+    pub(super) fn last_id(&self) -> Option<HeaderValue> {
+        HeaderValue::from_bytes(self.decoder.last_id()?).ok()
+    }
+
+    /// How long the server wants to be left alone.
+    pub(super) fn retry(&self) -> Option<Duration> {
+        self.decoder.retry()
+    }
+}

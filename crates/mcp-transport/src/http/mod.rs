@@ -1,0 +1,5 @@
+//! Streamable HTTP.
+
+pub mod client;
+pub mod headers;
+pub mod sse;
