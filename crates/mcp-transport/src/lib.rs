@@ -2,3 +2,6 @@
 //!
 //! Transports frame and move bytes. None of them parses JSON; what they must know about a message
 //! (is it an answer, which exchange does it belong to) travels beside it.
+
+#[cfg(feature = "http")]
+pub mod http;

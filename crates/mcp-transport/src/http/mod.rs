@@ -1,0 +1,5 @@
+//! Streamable HTTP, in all its revisions.
+
+pub mod server;
+#[cfg(feature = "tls")]
+pub mod tls;
