@@ -1,0 +1,89 @@
+//! However often a client loses its stream, it gets every event once.
+
+use std::sync::Arc;
+
+use mcp_transport::http::server::{HttpService, HttpSettings};
+use proptest::prelude::*;
+
+use super::{
+    client::{Ask, open_directly},
+    toy::Toy,
+};
+
+/// Reads a stream of `length` notifications and loses it after each number of events in `cuts`.
+/// `ahead` says how many more than read the server had sent by then.
+async fn told_in_pieces(length: usize, cuts: &[(usize, usize)], revision: &str) -> Vec<String> {
+    let toy = Arc::new(Toy::default());
+    let service = HttpService::new(toy.clone(), HttpSettings::default());
+    let id = open_directly(&service, revision).await;
+    toy.gate.add_permits(1);
+    let mut reply = Ask::post(&format!("drip {length}")).session(&id).directly(&service).await;
+    let mut permits = 1;
+    let mut told = Vec::new();
+    let mut last = None;
+    for (read, ahead) in cuts {
+        let wanted = (permits + read).min(length);
+        toy.gate.add_permits(wanted - permits);
+        permits = wanted;
+        while told.len() < permits {
+            let Some(event) = reply.event().await else { break };
+            last = event.id.or(last);
+            told.extend(Some(event.data).filter(|data| !data.is_empty()));
+        }
+        let wanted = (permits + ahead).min(length);
+        toy.gate.add_permits(wanted - permits);
+        permits = wanted;
+        for _ in 0..*ahead {
+            tokio::task::yield_now().await;
+        }
+        drop(reply);
+        let last = last.clone().expect("something was read");
+        reply = Ask::get().session(&id).with("last-event-id", &last).directly(&service).await;
+        assert!(reply.status.is_success());
+    }
+    toy.gate.add_permits(length - permits);
+    while let Some(event) = reply.event().await {
+        told.extend(Some(event.data).filter(|data| !data.is_empty()));
+    }
+    told
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_cuts_give_every_event_exactly_once(
+        length in 1_usize..40,
+        cuts in prop::collection::vec((0_usize..8, 0_usize..8), 0..8),
+        revision in prop::sample::select(vec!["2025-03-26", "2025-06-18", "2025-11-25"]),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let told = runtime.block_on(super::soon(told_in_pieces(length, &cuts, revision)));
+        let expected: Vec<_> =
+            (0..length).map(|index| format!("n{index}")).chain(["done".to_owned()]).collect();
+        prop_assert_eq!(told, expected);
+    }
+}
+
+#[tokio::test]
+async fn streams_opened_by_get_are_resumed_with_their_own_events_only() {
+    let toy = Arc::new(Toy::default());
+    let service = HttpService::new(toy, HttpSettings::default());
+    let id = open_directly(&service, "2025-11-25").await;
+    let mut listening = Ask::get().session(&id).directly(&service).await;
+    let primed = listening.event().await.unwrap().id.unwrap();
+    for index in 0..3 {
+        Ask::post(&format!("unasked {index}")).session(&id).directly(&service).await;
+        Ask::post("stream 2").session(&id).directly(&service).await.events().await;
+    }
+    drop(listening);
+    Ask::post("unasked 3").session(&id).directly(&service).await;
+    let resume = Ask::get().session(&id).with("last-event-id", &primed);
+    let mut listening = resume.directly(&service).await;
+    Ask::post("unasked 4").session(&id).directly(&service).await;
+    let mut told = Vec::new();
+    while told.len() < 5 {
+        told.extend(Some(listening.event().await.unwrap().data).filter(|data| !data.is_empty()));
+    }
+    assert_eq!(told, ["0", "1", "2", "3", "4"]);
+}

@@ -1,0 +1,4 @@
+//! The transports from outside.
+
+#[cfg(feature = "http")]
+mod http_server;
