@@ -8,7 +8,7 @@ use super::HttpFault;
 
 /// The layer above: it reads messages, which the service does not, and holds conversations.
 pub trait Application: fmt::Debug + Send + Sync + 'static {
-    /// Looks at a POSTed message just long enough to tell how it has to be treated.
+    /// Looks at the message of a POST just long enough to tell how it has to be treated.
     ///
     /// # Errors
     ///

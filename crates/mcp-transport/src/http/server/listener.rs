@@ -54,8 +54,16 @@ impl Default for ServeSettings {
 /// Serves connections until `shutdown` completes; then lets running requests finish.
 ///
 /// The service may be an [`HttpService`](super::HttpService) or a router around it. Streams without
-/// an end of their own last until [`ServeSettings::grace`] is over unless
-/// [`HttpService::drain`](super::HttpService::drain) is called in `shutdown`.
+/// an end of their own last until [`ServeSettings::grace`] is over unless the service is told:
+///
+/// ```no_run
+/// # use mcp_transport::http::server::{HttpService, ServeSettings, serve};
+/// # async fn example(listener: tokio::net::TcpListener, service: HttpService, stop: impl Future<Output = ()>) {
+/// let stop = service.clone().drain_after(stop);
+/// serve(listener, service.clone(), ServeSettings::default(), stop).await;
+/// service.close();
+/// # }
+/// ```
 pub async fn serve<S, B>(
     listener: TcpListener,
     service: S,

@@ -67,6 +67,13 @@ impl HttpService {
         self.inner.draining.cancel();
     }
 
+    /// Completes after `shutdown`, with the service draining: what [`serve`](super::serve) should
+    /// wait for.
+    pub async fn drain_after(self, shutdown: impl Future<Output = ()>) {
+        shutdown.await;
+        self.drain();
+    }
+
     /// Ends all sessions, whatever they are doing.
     pub fn close(&self) {
         self.drain();

@@ -31,7 +31,7 @@ pub struct HttpSettings {
     /// Events of one session that are kept for clients that come back. Default: 1,000.
     pub replay_events: usize,
     /// Bytes of one session that are kept for clients that come back; the newest event is kept
-    /// whatever its length. Default: 4 MiB.
+    /// whatever its length. Default: 1 MiB.
     pub replay_bytes: usize,
     /// Streams of one session that clients open by GET; beyond it the oldest ends. Default: 8.
     pub max_standalone: usize,
@@ -60,7 +60,7 @@ impl Default for HttpSettings {
             max_pending: 16_384,
             inbound_queue: 256,
             replay_events: 1_000,
-            replay_bytes: 4 << 20,
+            replay_bytes: 1 << 20,
             max_standalone: 8,
             stream_queue: 64,
             stall_timeout: Duration::from_secs(30),

@@ -32,13 +32,13 @@ pub(super) async fn serve(
     let mut held = Held { exchange, conversation: Some(conversation) };
     if !glimpse.wants_answer {
         // Most notifications are taken in at once; the client need not wait for the others.
-        poll_fn(|context| Poll::Ready(held.poll_conversation(context))).await;
+        held.poll_once().await;
         return Ok(reply::empty(StatusCode::ACCEPTED));
     }
     let word = poll_fn(|context| held.poll_first_word(context)).await;
     Ok(match word.ok_or(HttpFault::Unanswered)? {
         FirstWord::Answer(standing, body) => {
-            poll_fn(|context| Poll::Ready(held.poll_conversation(context))).await;
+            held.poll_once().await;
             reply::json(status(standing), body)
         }
         FirstWord::Events(stream) if glimpse.long_lived => {
@@ -65,6 +65,14 @@ struct Held {
 }
 
 impl Held {
+    async fn poll_once(&mut self) {
+        poll_fn(|context| {
+            self.poll_conversation(context);
+            Poll::Ready(())
+        })
+        .await;
+    }
+
     fn poll_first_word(&mut self, context: &mut Context<'_>) -> Poll<Option<FirstWord>> {
         self.poll_conversation(context);
         match self.exchange.poll_first_word(context) {
@@ -88,7 +96,10 @@ impl Drop for Held {
     fn drop(&mut self) {
         let Some(conversation) = self.conversation.take() else { return };
         self.exchange.let_go();
-        if let Ok(runtime) = Handle::try_current() {
+        // What has panicked must not be polled again.
+        if !std::thread::panicking()
+            && let Ok(runtime) = Handle::try_current()
+        {
             runtime.spawn(conversation);
         }
     }

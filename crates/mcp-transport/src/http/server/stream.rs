@@ -49,7 +49,7 @@ impl EventStream {
     }
 
     pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if let Some(next) = self.poll_ready(context) {
+        if let Poll::Ready(next) = self.poll_event(context) {
             self.silence = None;
             return Poll::Ready(next);
         }
@@ -60,15 +60,13 @@ impl EventStream {
         Poll::Ready(Some(KEEP_ALIVE))
     }
 
-    /// `Some` if there is something to hand out, the end included.
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Option<Option<Bytes>> {
-        if let Some(bytes) = self.backlog.pop_front() {
-            return Some(Some(bytes));
+    fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(event) = self.backlog.pop_front() {
+            return Poll::Ready(Some(event));
         }
-        let Some(live) = &mut self.live else { return Some(None) };
-        match live.poll_recv(context) {
-            Poll::Ready(next) => Some(next),
-            Poll::Pending => None,
+        match &mut self.live {
+            Some(live) => live.poll_recv(context),
+            None => Poll::Ready(None),
         }
     }
 

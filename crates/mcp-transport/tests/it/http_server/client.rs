@@ -147,9 +147,9 @@ where
     /// The next event, comments left out; `None` at the end of the stream.
     pub(super) async fn event(&mut self) -> Option<Event> {
         loop {
-            while let Some((block, rest)) = self.unread.split_once("\n\n") {
-                let event = parse(block);
-                self.unread = rest.to_owned();
+            while let Some(end) = self.unread.find("\n\n") {
+                let event = parse(&self.unread[..end]);
+                self.unread.drain(..end + 2);
                 if event.is_some() {
                     return event;
                 }

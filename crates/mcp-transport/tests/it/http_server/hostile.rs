@@ -108,7 +108,7 @@ async fn bodies_in_pieces_are_joined() {
 #[tokio::test]
 async fn huge_heads_are_refused() {
     let server = Server::start().await;
-    let many: String = (0..200).map(|index| format!("X-{index}: y\r\n")).collect();
+    let many = "X-Many: y\r\n".repeat(200);
     let long = format!("X-Long: {}\r\n", "y".repeat(1 << 20));
     for headers in [many, long] {
         let text = format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");

@@ -1,5 +1,7 @@
 //! The HTTP server, with an application that does what the messages tell it to.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 mod client;
 mod hostile;
 mod listening;
@@ -40,13 +42,7 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
-        let shutdown = {
-            let (stop, service) = (stop.clone(), service.clone());
-            async move {
-                stop.cancelled().await;
-                service.drain();
-            }
-        };
+        let shutdown = service.clone().drain_after(stop.clone().cancelled_owned());
         let task = tokio::spawn(serve(listener, service.clone(), serving, shutdown));
         Server { address, service, toy, stop, task }
     }

@@ -190,3 +190,17 @@ async fn a_session_with_an_open_stream_or_work_in_progress_is_not_idle() {
     tokio::time::sleep(Duration::from_secs(3600)).await;
     assert_eq!(service.sessions(), 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn work_for_a_client_that_has_vanished_does_not_keep_a_session() {
+    let service = HttpService::new(Arc::new(Toy::default()), HttpSettings::default());
+    let id = open_directly(&service, "2025-11-25").await;
+    let vanishing = tokio::spawn({
+        let (ask, service) = (Ask::post("hold on").session(&id), service.clone());
+        async move { ask.directly(&service).await.status }
+    });
+    tokio::task::yield_now().await;
+    vanishing.abort();
+    tokio::time::sleep(Duration::from_secs(61 * 60)).await;
+    assert_eq!(service.sessions(), 0);
+}

@@ -56,9 +56,7 @@ impl Application for Toy {
                 match inbound {
                     Inbound::Message { ticket: Some(ticket), bytes } => {
                         let text = String::from_utf8(bytes.to_vec()).unwrap();
-                        if text == "panic" {
-                            panic!("as told");
-                        }
+                        assert_ne!(text, "panic", "as told");
                         if text == "leave" {
                             return;
                         }
@@ -141,8 +139,7 @@ async fn obey(transport: Arc<dyn Transport>, ticket: Ticket, text: String, gate:
         "close" => return transport.close().await,
         "never" => return tokio::time::sleep(Duration::from_secs(3600)).await,
         "unasked" => {
-            let sent = send(OutboundRole::Notification, None, rest.to_owned()).await;
-            format!("{sent:?}")
+            format!("{:?}", send(OutboundRole::Notification, None, rest.to_owned()).await)
         }
         "ask" => format!("{:?}", send(OutboundRole::Request, None, rest.to_owned()).await),
         "bad" => {

@@ -26,6 +26,10 @@ enum Step {
 
 impl Session {
     pub(super) async fn deliver(&self, outbound: Outbound) -> Result<(), TransportError> {
+        if is_answer(&outbound) {
+            // However long the work took, the client has all its time now to say more.
+            self.heard();
+        }
         loop {
             let listening = self.listening.notified();
             let (stream, reader) = match self.step(&outbound)? {
@@ -69,7 +73,7 @@ impl Session {
             None if is_answer(outbound) => Ok(Step::Done),
             None => Ok(unasked(&mut state, outbound)),
             Some(Phase::Silent(waiting)) if waiting.is_closed() => {
-                self.without_client(state, number, outbound)
+                without_client(&mut state, number, outbound)
             }
             Some(Phase::Silent(_)) => {
                 let undelivered = self.speak_first(&mut state, number, outbound);
@@ -84,25 +88,6 @@ impl Session {
                 if is_answer(outbound) {
                     state.exchanges.remove(&number);
                 }
-                Ok(Step::Done)
-            }
-        }
-    }
-
-    /// The client has hung up before it heard anything, so it cannot come back for the rest.
-    fn without_client(
-        &self,
-        mut state: std::sync::MutexGuard<'_, State>,
-        number: u64,
-        outbound: &Outbound,
-    ) -> Result<Step, TransportError> {
-        match outbound.role {
-            OutboundRole::Request => Err(TransportError::Lost("the client has hung up".to_owned())),
-            OutboundRole::Notification => Ok(Step::Done),
-            OutboundRole::Answer(_) => {
-                state.exchanges.remove(&number);
-                drop(state);
-                self.heard();
                 Ok(Step::Done)
             }
         }
@@ -196,6 +181,22 @@ impl Session {
         self.readers.fetch_add(1, Ordering::Relaxed);
         let session = self.this.upgrade().expect("a session is borrowed here");
         EventStream::new(backlog, live, self.settings.keep_alive, session)
+    }
+}
+
+/// The client has hung up before it heard anything, so it cannot come back for the rest.
+fn without_client(
+    state: &mut State,
+    number: u64,
+    outbound: &Outbound,
+) -> Result<Step, TransportError> {
+    match outbound.role {
+        OutboundRole::Request => Err(TransportError::Lost("the client has hung up".to_owned())),
+        OutboundRole::Notification => Ok(Step::Done),
+        OutboundRole::Answer(_) => {
+            state.exchanges.remove(&number);
+            Ok(Step::Done)
+        }
     }
 }
 

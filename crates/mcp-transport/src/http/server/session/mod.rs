@@ -78,8 +78,8 @@ impl Session {
 
     /// Takes in a message that wants no answer.
     pub(super) async fn tell(&self, bytes: Bytes) -> Result<(), HttpFault> {
-        let message = Inbound::Message { ticket: None, bytes };
-        self.inbound.send(message).await.map_err(|_| HttpFault::SessionUnknown)
+        self.room().await?.send(Inbound::Message { ticket: None, bytes });
+        Ok(())
     }
 
     /// Takes in a message that wants an answer. The first word comes through the channel; if that
@@ -91,7 +91,7 @@ impl Session {
         revision: Option<Revision>,
     ) -> Result<oneshot::Receiver<FirstWord>, HttpFault> {
         // With the room in hand nothing can come between noting the exchange and handing it over.
-        let room = self.inbound.reserve().await.map_err(|_| HttpFault::SessionUnknown)?;
+        let room = self.room().await?;
         let (word, first_word) = oneshot::channel();
         let mut state = self.lock();
         if state.closed {
@@ -105,6 +105,17 @@ impl Session {
         state.exchanges.insert(number, exchange);
         room.send(Inbound::Message { ticket: Some(Ticket(number)), bytes });
         Ok(first_word)
+    }
+
+    /// Room for a message, which there may not be any more when the session ends.
+    async fn room(&self) -> Result<mpsc::Permit<'_, Inbound>, HttpFault> {
+        if let Ok(room) = self.inbound.try_reserve() {
+            return Ok(room);
+        }
+        tokio::select! {
+            () = self.ended.cancelled() => Err(HttpFault::SessionUnknown),
+            room = self.inbound.reserve() => room.map_err(|_| HttpFault::SessionUnknown),
+        }
     }
 
     /// Ends the session: streams end when what was handed over is delivered.
@@ -136,14 +147,21 @@ impl Session {
         loop {
             let heard = self.born + Duration::from_millis(self.heard.load(Ordering::Relaxed));
             let now = Instant::now();
-            let busy =
-                self.readers.load(Ordering::Relaxed) > 0 || !self.lock().exchanges.is_empty();
-            let due = if busy { now + patience } else { heard + patience };
+            let due = if self.is_attended() { now + patience } else { heard + patience };
             if due <= now {
                 return;
             }
             tokio::time::sleep_until(due).await;
         }
+    }
+
+    /// Whether a client waits for something. Work for one that has vanished does not count.
+    fn is_attended(&self) -> bool {
+        self.readers.load(Ordering::Relaxed) > 0
+            || self.lock().exchanges.values().any(|exchange| match &exchange.phase {
+                Phase::Silent(waiting) => !waiting.is_closed(),
+                Phase::Streaming(_) => false,
+            })
     }
 
     async fn next(&self) -> Option<Inbound> {
