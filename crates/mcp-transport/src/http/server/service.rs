@@ -182,10 +182,10 @@ impl Inner {
             return Err(HttpFault::ShuttingDown);
         }
         let stream = match media::single(&parts.headers, LAST_EVENT_ID)? {
-            Some(id) => session.resume(id)?,
-            None => session.listen()?,
+            Some(id) => session.resume(id, &self.draining)?,
+            None => session.listen(&self.draining)?,
         };
-        Ok(reply::events(stream.until(self.draining.clone())))
+        Ok(reply::events(stream))
     }
 
     fn delete(&self, parts: &Parts) -> Result<Response<ResponseBody>, HttpFault> {

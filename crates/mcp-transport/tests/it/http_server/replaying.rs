@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use mcp_transport::http::server::{HttpService, HttpSettings};
+use futures_util::future::join_all;
+use mcp_transport::http::server::{HttpService, HttpSettings, ServeSettings};
 use proptest::prelude::*;
 
 use super::{
-    client::{Ask, open_directly},
+    Server,
+    client::{Ask, open_directly, open_session},
     toy::Toy,
 };
 
@@ -62,6 +64,45 @@ proptest! {
         let expected: Vec<_> =
             (0..length).map(|index| format!("n{index}")).chain(["done".to_owned()]).collect();
         prop_assert_eq!(told, expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_lost_or_doubled_when_threads_race() {
+    let mut settings = HttpSettings::default();
+    settings.replay_events = 10_000;
+    let server = Server::with(settings, ServeSettings::default()).await;
+    let id = open_session(&server, "2025-11-25").await;
+    server.toy.gate.add_permits(40 * 100);
+    let readers = (0..40_usize).map(|reader| {
+        let (ask, id, address) = (Ask::post("drip 100").session(&id), id.clone(), server.address);
+        tokio::spawn(async move {
+            let mut reply = ask.to_address(address).await;
+            let mut told = Vec::new();
+            let mut last = None;
+            let mut read = 0_usize;
+            while told.last().is_none_or(|data| data != "done") {
+                read += 1;
+                match reply.event().await {
+                    Some(event) => {
+                        last = event.id;
+                        told.extend(Some(event.data).filter(|data| !data.is_empty()));
+                    }
+                    None => panic!("ended early after {told:?}"),
+                }
+                if read.is_multiple_of(reader + 3) {
+                    let resume =
+                        Ask::get().session(&id).with("last-event-id", last.as_ref().unwrap());
+                    reply = resume.to_address(address).await;
+                }
+            }
+            told
+        })
+    });
+    for told in super::soon(join_all(readers)).await {
+        let told = told.unwrap();
+        assert_eq!(told.len(), 101);
+        assert!((0..100).all(|index| told[index] == format!("n{index}")), "{told:?}");
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Session,
@@ -23,8 +24,8 @@ struct Opened {
 }
 
 impl Session {
-    /// Opens a stream for what nobody asked for.
-    pub(crate) fn listen(&self) -> Result<EventStream, HttpFault> {
+    /// Opens a stream for what nobody asked for, until `ending` is cancelled.
+    pub(crate) fn listen(&self, ending: &CancellationToken) -> Result<EventStream, HttpFault> {
         let opened = {
             let mut state = self.lock();
             if state.closed {
@@ -35,11 +36,16 @@ impl Session {
             self.open_standalone(&mut state, stream, backlog)
         };
         self.listening.notify_waiters();
-        Ok(self.stream(opened.backlog, opened.live))
+        Ok(self.stream(opened.backlog, opened.live).until(ending.clone()))
     }
 
-    /// Goes on with the stream on which `last` was sent, with what followed it.
-    pub(crate) fn resume(&self, last: &str) -> Result<EventStream, HttpFault> {
+    /// Goes on with the stream on which `last` was sent, with what followed it. A stream that ends
+    /// with an answer does not stop at `ending`.
+    pub(crate) fn resume(
+        &self,
+        last: &str,
+        ending: &CancellationToken,
+    ) -> Result<EventStream, HttpFault> {
         let unknown = || HttpFault::EventUnknown(last.to_owned());
         let id = EventId::parse(last).ok_or_else(unknown)?;
         let opened = {
@@ -64,10 +70,12 @@ impl Session {
                 }
             }
         };
-        if id.stream.kind == StreamKind::Standalone {
-            self.listening.notify_waiters();
+        let stream = self.stream(opened.backlog, opened.live);
+        if id.stream.kind == StreamKind::Answer {
+            return Ok(stream);
         }
-        Ok(self.stream(opened.backlog, opened.live))
+        self.listening.notify_waiters();
+        Ok(stream.until(ending.clone()))
     }
 
     fn open_standalone(
