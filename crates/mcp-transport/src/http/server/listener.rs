@@ -27,10 +27,10 @@ pub struct ServeSettings {
     pub max_connections: usize,
     /// Headers of one request. Default: 100.
     pub max_headers: usize,
-    /// Bytes of the head of one request, at least 8,192. Default: 64 KiB.
+    /// Bytes of the head of one request. Default: 64 KiB.
     pub max_head: usize,
-    /// Time for the head of a request to arrive, the TLS handshake before it included in its own
-    /// right. Idle connections end after it, too. Default: 30 s.
+    /// Time for the head of a request to arrive, and for a TLS handshake. Connections end when they
+    /// are idle for so long, which should be longer than clients keep them for reuse. Default: 2 min.
     pub head_timeout: Duration,
     /// A client that takes nothing for this time loses its connection. Default: 60 s.
     pub write_timeout: Duration,
@@ -42,14 +42,17 @@ impl Default for ServeSettings {
     fn default() -> Self {
         ServeSettings {
             max_connections: 10_000,
-            max_headers: 100,
+            max_headers: DEFAULT_HEADERS,
             max_head: 64 << 10,
-            head_timeout: Duration::from_secs(30),
+            head_timeout: Duration::from_secs(120),
             write_timeout: Duration::from_secs(60),
             grace: Duration::from_secs(10),
         }
     }
 }
+
+/// What hyper allows unless told otherwise.
+const DEFAULT_HEADERS: usize = 100;
 
 /// Serves connections until `shutdown` completes; then lets running requests finish.
 ///
@@ -184,12 +187,16 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let io = TokioIo::new(Impatient::new(io, settings.write_timeout));
-    let connection = http1::Builder::new()
+    let mut builder = http1::Builder::new();
+    builder
         .timer(TokioTimer::new())
         .header_read_timeout(settings.head_timeout)
-        .max_headers(settings.max_headers)
-        .max_buf_size(settings.max_head.max(8192))
-        .serve_connection(io, TowerToHyperService::new(service));
+        .max_header_size(settings.max_head);
+    // Saying it makes every request a little slower, even if it changes nothing.
+    if settings.max_headers != DEFAULT_HEADERS {
+        builder.max_headers(settings.max_headers);
+    }
+    let connection = builder.serve_connection(io, TowerToHyperService::new(service));
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "a connection ended with an error");
     }

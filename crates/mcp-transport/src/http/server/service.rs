@@ -9,7 +9,7 @@ use http::{
     HeaderName, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts,
 };
 use http_body::Body;
-use mcp_core::{BoxFuture, Era, Revision, Revisions};
+use mcp_core::{BoxFuture, Era, Revision, Revisions, Standing};
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
@@ -138,12 +138,21 @@ impl Inner {
                 stateless::serve(application, &self.settings, &self.draining, parts, said).await;
             return Ok(served?);
         }
-        self.require_supported_revision(parts)?;
+        // Who opens a session may ask for what is not spoken here: the answer says what is.
+        let spoken = if glimpse.opens_session { Revisions::ALL } else { self.settings.revisions };
+        require_revision(parts, spoken)?;
         match media::single(&parts.headers, SESSION_ID)? {
             Some(id) => {
                 let session = self.sessions.find(id).ok_or(HttpFault::SessionUnknown)?;
                 session.heard();
-                Ok(converse(&session, message, accepts, glimpse).await?)
+                if !glimpse.wants_answer {
+                    session.tell(message).await?;
+                    return Ok(reply::empty(StatusCode::ACCEPTED));
+                }
+                Ok(match ask(&session, message, accepts, glimpse).await? {
+                    FirstWord::Answer(_, body) => reply::json(StatusCode::OK, body),
+                    FirstWord::Events(stream) => reply::events(stream),
+                })
             }
             None if glimpse.opens_session => {
                 Ok(self.open_session(parts, message, accepts, glimpse).await?)
@@ -166,7 +175,11 @@ impl Inner {
         let conversation = self.application.converse(session.clone(), parts);
         self.sessions.host(session.clone(), conversation);
         let mut opening = Opening { sessions: &self.sessions, session: &session, known: false };
-        let mut response = converse(&session, message, accepts, glimpse).await?;
+        let mut response = match ask(&session, message, accepts, glimpse).await? {
+            FirstWord::Answer(Standing::Served, body) => reply::json(StatusCode::OK, body),
+            FirstWord::Answer(_, body) => return Ok(reply::json(StatusCode::OK, body)),
+            FirstWord::Events(stream) => reply::events(stream),
+        };
         let id = HeaderValue::from_str(session.id()).expect("hexadecimal digits are visible");
         response.headers_mut().insert(HeaderName::from_static(SESSION_ID), id);
         opening.known = true;
@@ -195,20 +208,11 @@ impl Inner {
     }
 
     fn session(&self, parts: &Parts) -> Result<Arc<Session>, HttpFault> {
-        self.require_supported_revision(parts)?;
+        require_revision(parts, self.settings.revisions)?;
         let id = media::single(&parts.headers, SESSION_ID)?.ok_or(HttpFault::SessionMissing)?;
         let session = self.sessions.find(id).ok_or(HttpFault::SessionUnknown)?;
         session.heard();
         Ok(session)
-    }
-
-    /// Without the header the session knows best.
-    fn require_supported_revision(&self, parts: &Parts) -> Result<(), HttpFault> {
-        let Some(stated) = media::single(&parts.headers, PROTOCOL_VERSION)? else { return Ok(()) };
-        match stated.parse::<Revision>() {
-            Ok(revision) if self.settings.revisions.contains(revision) => Ok(()),
-            _ => Err(HttpFault::UnsupportedRevision(stated.to_owned())),
-        }
     }
 
     /// Whether this client could have a session: the newest revision has done away with them.
@@ -245,27 +249,30 @@ impl Inner {
     }
 }
 
-/// Hands a message to its session and waits for the beginning of the response.
-async fn converse(
+/// Refuses clients that say they speak something else. Without the header the session knows best.
+fn require_revision(parts: &Parts, spoken: Revisions) -> Result<(), HttpFault> {
+    let Some(stated) = media::single(&parts.headers, PROTOCOL_VERSION)? else { return Ok(()) };
+    match stated.parse::<Revision>() {
+        Ok(revision) if spoken.contains(revision) => Ok(()),
+        _ => Err(HttpFault::UnsupportedRevision(stated.to_owned())),
+    }
+}
+
+/// Hands a request to its session and waits for the beginning of the response.
+async fn ask(
     session: &Session,
     message: Bytes,
     accepts: Accepts,
     glimpse: Glimpse,
-) -> Result<Response<ResponseBody>, HttpFault> {
-    if !glimpse.wants_answer {
-        session.tell(message).await?;
-        return Ok(reply::empty(StatusCode::ACCEPTED));
-    }
+) -> Result<FirstWord, HttpFault> {
     let first_word = session.ask(message, accepts, glimpse.revision).await?;
-    match first_word.await {
-        Ok(FirstWord::Answer(body)) => Ok(reply::json(StatusCode::OK, body)),
-        Ok(FirstWord::Events(stream)) => Ok(reply::events(stream)),
-        Err(_) if session.has_ended() => Err(HttpFault::SessionUnknown),
-        Err(_) => Err(HttpFault::Unanswered),
-    }
+    first_word.await.map_err(|_| {
+        if session.has_ended() { HttpFault::SessionUnknown } else { HttpFault::Unanswered }
+    })
 }
 
-/// A client that leaves before it learns the id of its session can never use it.
+/// A client that never learns the id of its session can never use it: it left too early, or did
+/// not open it properly.
 struct Opening<'a> {
     sessions: &'a Sessions,
     session: &'a Session,

@@ -79,20 +79,14 @@ async fn nothing_is_lost_or_doubled_when_threads_race() {
         tokio::spawn(async move {
             let mut reply = ask.to_address(address).await;
             let mut told = Vec::new();
-            let mut last = None;
             let mut read = 0_usize;
             while told.last().is_none_or(|data| data != "done") {
                 read += 1;
-                match reply.event().await {
-                    Some(event) => {
-                        last = event.id;
-                        told.extend(Some(event.data).filter(|data| !data.is_empty()));
-                    }
-                    None => panic!("ended early after {told:?}"),
-                }
+                let event = reply.event().await.expect("it does not end before the answer");
+                told.extend(Some(event.data).filter(|data| !data.is_empty()));
                 if read.is_multiple_of(reader + 3) {
                     let resume =
-                        Ask::get().session(&id).with("last-event-id", last.as_ref().unwrap());
+                        Ask::get().session(&id).with("last-event-id", event.id.as_ref().unwrap());
                     reply = resume.to_address(address).await;
                 }
             }

@@ -1,13 +1,47 @@
 //! What is refused before any conversation, and how.
 
+use std::sync::Arc;
+
 use http::{Method, StatusCode};
 use mcp_core::{Revision, Revisions};
-use mcp_transport::http::server::{Allowed, HttpSettings, ServeSettings};
+use mcp_transport::http::server::{Allowed, HttpService, HttpSettings, ServeSettings};
+use proptest::prelude::*;
 
 use super::{
     Server,
     client::{Ask, open_session},
+    toy::Toy,
 };
+
+proptest! {
+    #[test]
+    fn whatever_the_headers_say_there_is_a_sensible_answer(
+        method in prop::sample::select(vec!["POST", "GET", "DELETE", "PUT", "x"]),
+        chosen in prop::collection::vec((0_usize..7, 0_usize..12, "[ -~\\t]{0,12}"), 0..6),
+        body in prop::sample::select(vec!["init", "echo hi", "tell hi", "garbage", ""]),
+    ) {
+        const NAMES: [&str; 7] = [
+            "host", "origin", "accept", "content-type", "mcp-session-id", "mcp-protocol-version",
+            "last-event-id",
+        ];
+        const VALUES: [&str; 11] = [
+            "localhost", "[::1]:1", "http://localhost", "*/*", "application/json", "text/event-stream",
+            "2025-11-25", "2026-07-28", "p0-0", "g0-1", "",
+        ];
+        let mut ask = Ask::post(body).method(method.parse().unwrap());
+        for (name, value, other) in &chosen {
+            ask = ask.with(NAMES[*name], VALUES.get(*value).copied().unwrap_or(other));
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let status = runtime.block_on(async {
+            let service = HttpService::new(Arc::new(Toy::default()), HttpSettings::default());
+            super::soon(ask.directly(&service)).await.status
+        });
+        prop_assert!(
+            [200, 202, 400, 403, 404, 405, 406, 415].contains(&status.as_u16()), "{}", status
+        );
+    }
+}
 
 #[track_caller]
 fn check(outcome: (Ask, StatusCode)) -> impl Future<Output = ()> {
@@ -115,6 +149,8 @@ async fn versions_that_are_not_offered_are_bad_requests() {
     let id = open_session(&server, "2025-06-18").await;
     let ask = Ask::post("echo hi").session(&id).with("mcp-protocol-version", "2025-11-25");
     assert_eq!(ask.to(&server).await.status, StatusCode::BAD_REQUEST);
+    let ask = Ask::post("init").with("mcp-protocol-version", "2025-11-25");
+    assert_eq!(ask.to(&server).await.status, StatusCode::OK, "to be negotiated");
 }
 
 #[tokio::test]

@@ -28,6 +28,16 @@ async fn initialize_opens_a_session_with_an_id_nobody_can_guess() {
 }
 
 #[tokio::test]
+async fn a_session_that_was_not_opened_properly_is_none() {
+    let server = Server::start().await;
+    let reply = Ask::post("init badly").to(&server).await;
+    assert_eq!(reply.status, StatusCode::OK);
+    assert_eq!(reply.header("mcp-session-id"), None);
+    assert_eq!(reply.text().await, "no");
+    assert_eq!(server.service.sessions(), 0);
+}
+
+#[tokio::test]
 async fn an_answer_alone_is_plain_json() {
     let server = Server::start().await;
     let id = open_session(&server, "2025-11-25").await;

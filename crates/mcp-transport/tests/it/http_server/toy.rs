@@ -94,6 +94,10 @@ async fn obey(transport: Arc<dyn Transport>, ticket: Ticket, text: String, gate:
     let pass = async || gate.acquire().await.unwrap().forget();
     let mut standing = Standing::Served;
     let answer = match word {
+        "init" if rest == "badly" => {
+            standing = Standing::BadRequest;
+            "no".to_owned()
+        }
         "init" => {
             if let Ok(revision) = rest.parse::<Revision>() {
                 transport.established(revision);
