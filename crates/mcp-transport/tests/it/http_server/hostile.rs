@@ -124,16 +124,18 @@ async fn huge_heads_are_refused() {
 
 #[tokio::test]
 async fn a_thousand_clients_at_once_are_all_served() {
-    let server = Arc::new(Server::start().await);
+    let server = Server::start().await;
     let id = open_session(&server, "2025-11-25").await;
-    let requests: Vec<_> = (0..1000)
-        .map(|index| {
-            let ask = Ask::post(&format!("echo {index}"));
-            let ask = if index % 2 == 0 { ask.stateless() } else { ask.session(&id) };
-            let server = server.clone();
-            tokio::spawn(async move { ask.to(&server).await.text().await })
-        })
-        .collect();
+    let mut streams = Vec::new();
+    for _ in 0..1000 {
+        // One by one: how many may knock at the same time is up to the operating system.
+        streams.push(soon(TcpStream::connect(server.address)).await.unwrap());
+    }
+    let requests = streams.into_iter().enumerate().map(|(index, stream)| {
+        let ask = Ask::post(&format!("echo {index}"));
+        let ask = if index % 2 == 0 { ask.stateless() } else { ask.session(&id) };
+        tokio::spawn(async move { ask.over(stream).await.text().await })
+    });
     for (index, answer) in soon(join_all(requests)).await.into_iter().enumerate() {
         assert_eq!(answer.unwrap(), index.to_string());
     }

@@ -47,7 +47,7 @@ async fn a_server_that_stops_ends_open_streams_and_finishes_what_runs() {
             let address = server.address;
             tokio::spawn(async move { ask.to_address(address).await.text().await })
         });
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    until(|| server.toy.count("hold on") == 2).await;
     server.stop.cancel();
     assert_eq!(soon(listening.event()).await, None);
     assert_eq!(soon(news.event()).await, None);
@@ -69,7 +69,7 @@ async fn what_does_not_finish_in_time_is_cut_off() {
         let (ask, address) = (Ask::post("never").stateless(), server.address);
         async move { ask.to_address(address).await.status }
     });
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    until(|| server.toy.has_noted("never")).await;
     server.stop.cancel();
     soon(&mut server.task).await.unwrap();
     until(|| server.toy.has_noted("over")).await;

@@ -56,7 +56,7 @@ impl Drop for Server {
 
 /// Nothing here takes long; a test that hangs shall fail.
 async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(30), future).await.expect("takes far too long")
+    tokio::time::timeout(Duration::from_secs(90), future).await.expect("takes far too long")
 }
 
 /// Waits for something that no message announces.

@@ -26,8 +26,7 @@ async fn an_answer_alone_is_json_and_its_status_tells_what_became_of_the_request
         assert_eq!(reply.header("content-type"), Some("application/json"));
         assert_eq!(reply.header("mcp-session-id"), None);
     }
-    until(|| server.toy.diary.lock().unwrap().iter().filter(|entry| *entry == "end").count() == 3)
-        .await;
+    until(|| server.toy.count("end") == 3).await;
 }
 
 #[tokio::test]
@@ -69,7 +68,7 @@ async fn hanging_up_before_the_response_ends_the_exchange() {
         let (ask, address) = (Ask::post("never").stateless(), server.address);
         async move { ask.to_address(address).await }
     });
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    until(|| server.toy.has_noted("never")).await;
     waiting.abort();
     until(|| server.toy.has_noted("over") && server.toy.has_noted("end")).await;
 }

@@ -226,7 +226,7 @@ async fn a_client_that_vanishes_before_anything_was_sent_cancels_nothing() {
         let (ask, address) = (Ask::post("hold on").session(&id), server.address);
         async move { ask.to_address(address).await }
     });
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    until(|| server.toy.has_noted("hold on")).await;
     waiting.abort();
     server.toy.gate.add_permits(1);
     until(|| server.toy.gate.available_permits() == 0).await;

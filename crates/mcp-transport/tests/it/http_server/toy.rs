@@ -26,7 +26,11 @@ impl Default for Toy {
 
 impl Toy {
     pub(super) fn has_noted(&self, entry: &str) -> bool {
-        self.diary.lock().unwrap().iter().any(|noted| noted == entry)
+        self.count(entry) > 0
+    }
+
+    pub(super) fn count(&self, entry: &str) -> usize {
+        self.diary.lock().unwrap().iter().filter(|noted| *noted == entry).count()
     }
 }
 
@@ -56,6 +60,7 @@ impl Application for Toy {
                 match inbound {
                     Inbound::Message { ticket: Some(ticket), bytes } => {
                         let text = String::from_utf8(bytes.to_vec()).unwrap();
+                        note(text.clone());
                         assert_ne!(text, "panic", "as told");
                         if text == "leave" {
                             return;
