@@ -1,5 +1,8 @@
-//! Streamable HTTP.
+//! Streamable HTTP, in all its revisions.
 
 pub mod client;
 pub mod headers;
+pub mod server;
 pub mod sse;
+#[cfg(feature = "tls")]
+pub mod tls;

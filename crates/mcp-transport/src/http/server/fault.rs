@@ -1,0 +1,68 @@
+use http::StatusCode;
+
+/// Why the service refuses an HTTP request without asking the application.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+#[non_exhaustive]
+pub enum HttpFault {
+    #[error("the host `{0}` is not served here")]
+    ForeignHost(String),
+    #[error("requests from the origin `{0}` are not allowed")]
+    ForeignOrigin(String),
+    #[error("the method {method} is not allowed, only {allowed}")]
+    MethodNotAllowed { method: String, allowed: &'static str },
+    #[error("the client must accept {0}")]
+    NotAcceptable(&'static str),
+    #[error("the content type must be application/json")]
+    UnsupportedMediaType,
+    #[error("the body exceeds the limit of {limit} bytes")]
+    BodyTooLong { limit: usize },
+    #[error("the body did not arrive within {seconds} seconds")]
+    BodyTooSlow { seconds: u64 },
+    #[error("the body broke off")]
+    BodyBroken,
+    #[error("the header `{0}` is repeated or not readable")]
+    InvalidHeader(&'static str),
+    #[error("the protocol version `{0}` is not supported")]
+    UnsupportedRevision(String),
+    #[error("the header `Mcp-Session-Id` is missing")]
+    SessionMissing,
+    #[error("there is no such session")]
+    SessionUnknown,
+    #[error("there is no event with the id `{0}`, or what followed it is no longer kept")]
+    EventUnknown(String),
+    #[error("the session has too many requests that are not answered yet")]
+    TooManyPending,
+    #[error("the server has too many sessions")]
+    TooManySessions,
+    #[error("the server is shutting down")]
+    ShuttingDown,
+    /// The application gave up without an answer.
+    #[error("the server ended the conversation without an answer")]
+    Unanswered,
+    #[error("the server could not make a session id")]
+    NoRandomness,
+}
+
+impl HttpFault {
+    /// The status with which a client is told.
+    pub const fn status(&self) -> StatusCode {
+        match self {
+            HttpFault::ForeignHost(_) | HttpFault::ForeignOrigin(_) => StatusCode::FORBIDDEN,
+            HttpFault::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
+            HttpFault::NotAcceptable(_) => StatusCode::NOT_ACCEPTABLE,
+            HttpFault::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            HttpFault::BodyTooLong { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            HttpFault::BodyTooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
+            HttpFault::BodyBroken
+            | HttpFault::InvalidHeader(_)
+            | HttpFault::UnsupportedRevision(_)
+            | HttpFault::SessionMissing
+            | HttpFault::EventUnknown(_) => StatusCode::BAD_REQUEST,
+            HttpFault::SessionUnknown => StatusCode::NOT_FOUND,
+            HttpFault::TooManyPending => StatusCode::TOO_MANY_REQUESTS,
+            HttpFault::TooManySessions | HttpFault::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
+            HttpFault::Unanswered | HttpFault::NoRandomness => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}

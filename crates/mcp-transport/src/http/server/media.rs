@@ -1,0 +1,105 @@
+//! What a request says about the forms in which it comes and wants to be answered.
+
+use http::{HeaderMap, header};
+
+use super::HttpFault;
+
+/// The forms of answers a client takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Accepts {
+    pub(super) json: bool,
+    pub(super) events: bool,
+}
+
+impl Accepts {
+    /// No header means that anything will do. The protocol wants both forms to be listed; a client
+    /// that names one of them can still be served.
+    pub(super) fn read(headers: &HeaderMap) -> Accepts {
+        let mut accepts = Accepts { json: false, events: false };
+        let mut stated = false;
+        for value in headers.get_all(header::ACCEPT) {
+            stated = true;
+            for entry in value.to_str().unwrap_or("").split(',') {
+                accepts.take(entry);
+            }
+        }
+        if stated { accepts } else { Accepts { json: true, events: true } }
+    }
+
+    fn take(&mut self, entry: &str) {
+        match essence(entry) {
+            name if name.eq_ignore_ascii_case("application/json") => self.json = true,
+            name if name.eq_ignore_ascii_case("text/event-stream") => self.events = true,
+            name if name.eq_ignore_ascii_case("application/*") => self.json = true,
+            name if name.eq_ignore_ascii_case("text/*") => self.events = true,
+            "*/*" => *self = Accepts { json: true, events: true },
+            _ => {}
+        }
+    }
+}
+
+/// Refuses bodies that do not claim to be JSON.
+pub(super) fn require_json(headers: &HeaderMap) -> Result<(), HttpFault> {
+    let is_json = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|value| essence(value).eq_ignore_ascii_case("application/json"));
+    if is_json { Ok(()) } else { Err(HttpFault::UnsupportedMediaType) }
+}
+
+/// The one value of a header that must not be repeated.
+pub(super) fn single<'a>(
+    headers: &'a HeaderMap,
+    name: &'static str,
+) -> Result<Option<&'a str>, HttpFault> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(HttpFault::InvalidHeader(name));
+    }
+    value.to_str().map(Some).map_err(|_| HttpFault::InvalidHeader(name))
+}
+
+fn essence(media_type: &str) -> &str {
+    media_type.split(';').next().unwrap_or_default().trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(accept: &[&'static str], json: bool, events: bool) {
+        let mut headers = HeaderMap::new();
+        for value in accept {
+            headers.append(header::ACCEPT, HeaderValue::from_static(value));
+        }
+        assert_eq!(Accepts::read(&headers), Accepts { json, events }, "{accept:?}");
+    }
+
+    #[test]
+    fn forms_are_found_in_any_order_and_writing() {
+        check(&[], true, true);
+        check(&["*/*"], true, true);
+        check(&["text/event-stream, application/json"], true, true);
+        check(&["Application/JSON;q=0.9", "text/event-stream"], true, true);
+        check(&["application/*"], true, false);
+        check(&["text/event-stream"], false, true);
+        check(&["text/html, image/png", ""], false, false);
+    }
+
+    #[test]
+    fn parameters_of_the_content_type_do_not_matter() {
+        let mut headers = HeaderMap::new();
+        assert!(require_json(&headers).is_err());
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json; charset=utf-8"),
+        );
+        assert!(require_json(&headers).is_ok());
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/jsonp"));
+        assert!(require_json(&headers).is_err());
+    }
+}

@@ -1,0 +1,33 @@
+//! A Streamable HTTP server: [`HttpService`] answers requests, [`serve`] listens for them.
+//!
+//! The service can be mounted in any router that takes a `tower` service. It speaks both eras: with
+//! sessions (`initialize`, `Mcp-Session-Id`, streams that can be resumed), and stateless, where
+//! every POST is a conversation of its own. It never reads a message; an [`Application`] does.
+
+mod allowed;
+mod application;
+mod body;
+mod connection;
+mod events;
+mod exchange;
+mod fault;
+mod listener;
+mod media;
+mod reply;
+mod service;
+mod session;
+mod settings;
+mod stateless;
+mod stream;
+
+#[cfg(feature = "tls")]
+pub use self::listener::serve_tls;
+pub use self::{
+    allowed::Allowed,
+    application::{Application, Glimpse, Refused},
+    fault::HttpFault,
+    listener::{ServeSettings, serve},
+    reply::ResponseBody,
+    service::HttpService,
+    settings::HttpSettings,
+};

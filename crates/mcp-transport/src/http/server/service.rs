@@ -1,0 +1,294 @@
+use std::{
+    convert::Infallible,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http::{
+    HeaderName, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts,
+};
+use http_body::Body;
+use mcp_core::{BoxFuture, Era, Revision, Revisions, Standing};
+use tokio_util::sync::CancellationToken;
+use tower_service::Service;
+
+use super::{
+    Application, Glimpse, HttpFault, HttpSettings, Refused, ResponseBody, allowed, body,
+    media::{self, Accepts},
+    reply,
+    session::{FirstWord, Session, Sessions},
+    stateless,
+};
+
+const SESSION_ID: &str = "mcp-session-id";
+const PROTOCOL_VERSION: &str = "mcp-protocol-version";
+const LAST_EVENT_ID: &str = "last-event-id";
+
+/// Answers HTTP requests to one MCP endpoint. Clones share everything.
+///
+/// It looks at the path of no request: mount it where the endpoint shall be.
+#[derive(Debug, Clone)]
+pub struct HttpService {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    application: Arc<dyn Application>,
+    settings: Arc<HttpSettings>,
+    sessions: Arc<Sessions>,
+    draining: CancellationToken,
+}
+
+/// Why a request gets something else than it wants.
+enum Rejection {
+    Fault(HttpFault),
+    Refused(Refused),
+}
+
+impl HttpService {
+    /// A service for one application.
+    pub fn new(application: Arc<dyn Application>, settings: HttpSettings) -> HttpService {
+        let settings = Arc::new(settings);
+        let sessions = Sessions::new(settings.clone());
+        let draining = CancellationToken::new();
+        HttpService { inner: Arc::new(Inner { application, settings, sessions, draining }) }
+    }
+
+    /// How many sessions are open.
+    pub fn sessions(&self) -> usize {
+        self.inner.sessions.count()
+    }
+
+    /// Ends all streams that have no end of their own, and opens no more sessions. What is being
+    /// worked on goes on.
+    pub fn drain(&self) {
+        self.inner.draining.cancel();
+    }
+
+    /// Completes after `shutdown`, with the service draining: what [`serve`](super::serve) should
+    /// wait for.
+    pub async fn drain_after(self, shutdown: impl Future<Output = ()>) {
+        shutdown.await;
+        self.drain();
+    }
+
+    /// Ends all sessions, whatever they are doing.
+    pub fn close(&self) {
+        self.drain();
+        self.inner.sessions.close_all();
+    }
+}
+
+impl<B> Service<Request<B>> for HttpService
+where
+    B: Body<Data = Bytes> + Send + 'static,
+{
+    type Response = Response<ResponseBody>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response<ResponseBody>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let inner = self.inner.clone();
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            Ok(match inner.answer(&parts, body).await {
+                Ok(response) => response,
+                Err(rejection) => inner.reject(rejection),
+            })
+        })
+    }
+}
+
+impl Inner {
+    async fn answer<B>(&self, parts: &Parts, body: B) -> Result<Response<ResponseBody>, Rejection>
+    where
+        B: Body<Data = Bytes> + Send,
+    {
+        let settings = &*self.settings;
+        allowed::admit(&settings.hosts, &settings.origins, &parts.uri, &parts.headers)?;
+        match parts.method {
+            Method::POST => self.post(parts, body).await,
+            Method::GET if self.has_sessions_for(parts) => Ok(self.get(parts)?),
+            Method::DELETE if self.has_sessions_for(parts) => Ok(self.delete(parts)?),
+            _ => Err(self.method_not_allowed(parts).into()),
+        }
+    }
+
+    async fn post<B>(&self, parts: &Parts, body: B) -> Result<Response<ResponseBody>, Rejection>
+    where
+        B: Body<Data = Bytes> + Send,
+    {
+        media::require_json(&parts.headers)?;
+        let accepts = Accepts::read(&parts.headers);
+        if !accepts.json && !accepts.events {
+            return Err(HttpFault::NotAcceptable("application/json and text/event-stream").into());
+        }
+        let message = body::read(body, &self.settings).await?;
+        let glimpse = self.application.glimpse(parts, &message).map_err(Rejection::Refused)?;
+        if glimpse.stateless {
+            let said = (message, accepts, glimpse);
+            let application = &*self.application;
+            let served =
+                stateless::serve(application, &self.settings, &self.draining, parts, said).await;
+            return Ok(served?);
+        }
+        // Who opens a session may ask for what is not spoken here: the answer says what is.
+        let spoken = if glimpse.opens_session { Revisions::ALL } else { self.settings.revisions };
+        require_revision(parts, spoken)?;
+        match media::single(&parts.headers, SESSION_ID)? {
+            Some(id) => {
+                let session = self.sessions.find(id).ok_or(HttpFault::SessionUnknown)?;
+                session.heard();
+                if !glimpse.wants_answer {
+                    session.tell(message).await?;
+                    return Ok(reply::empty(StatusCode::ACCEPTED));
+                }
+                Ok(match ask(&session, message, accepts, glimpse).await? {
+                    FirstWord::Answer(_, body) => reply::json(StatusCode::OK, body),
+                    FirstWord::Events(stream) => reply::events(stream),
+                })
+            }
+            None if glimpse.opens_session => {
+                Ok(self.open_session(parts, message, accepts, glimpse).await?)
+            }
+            None => Err(HttpFault::SessionMissing.into()),
+        }
+    }
+
+    async fn open_session(
+        &self,
+        parts: &Parts,
+        message: Bytes,
+        accepts: Accepts,
+        glimpse: Glimpse,
+    ) -> Result<Response<ResponseBody>, HttpFault> {
+        if self.draining.is_cancelled() {
+            return Err(HttpFault::ShuttingDown);
+        }
+        let session = self.sessions.open()?;
+        let conversation = self.application.converse(session.clone(), parts);
+        self.sessions.host(session.clone(), conversation);
+        let mut opening = Opening { sessions: &self.sessions, session: &session, known: false };
+        let mut response = match ask(&session, message, accepts, glimpse).await? {
+            FirstWord::Answer(Standing::Served, body) => reply::json(StatusCode::OK, body),
+            FirstWord::Answer(_, body) => return Ok(reply::json(StatusCode::OK, body)),
+            FirstWord::Events(stream) => reply::events(stream),
+        };
+        let id = HeaderValue::from_str(session.id()).expect("hexadecimal digits are visible");
+        response.headers_mut().insert(HeaderName::from_static(SESSION_ID), id);
+        opening.known = true;
+        Ok(response)
+    }
+
+    fn get(&self, parts: &Parts) -> Result<Response<ResponseBody>, HttpFault> {
+        if !Accepts::read(&parts.headers).events {
+            return Err(HttpFault::NotAcceptable("text/event-stream"));
+        }
+        let session = self.session(parts)?;
+        if self.draining.is_cancelled() {
+            return Err(HttpFault::ShuttingDown);
+        }
+        let stream = match media::single(&parts.headers, LAST_EVENT_ID)? {
+            Some(id) => session.resume(id, &self.draining)?,
+            None => session.listen(&self.draining)?,
+        };
+        Ok(reply::events(stream))
+    }
+
+    fn delete(&self, parts: &Parts) -> Result<Response<ResponseBody>, HttpFault> {
+        let session = self.session(parts)?;
+        self.sessions.close(session.id());
+        Ok(reply::empty(StatusCode::NO_CONTENT))
+    }
+
+    fn session(&self, parts: &Parts) -> Result<Arc<Session>, HttpFault> {
+        require_revision(parts, self.settings.revisions)?;
+        let id = media::single(&parts.headers, SESSION_ID)?.ok_or(HttpFault::SessionMissing)?;
+        let session = self.sessions.find(id).ok_or(HttpFault::SessionUnknown)?;
+        session.heard();
+        Ok(session)
+    }
+
+    /// Whether this client could have a session: the newest revision has done away with them.
+    fn has_sessions_for(&self, parts: &Parts) -> bool {
+        let stated = parts.headers.get(PROTOCOL_VERSION).and_then(|value| value.to_str().ok());
+        let is_modern = stated
+            .and_then(|stated| stated.parse::<Revision>().ok())
+            .is_some_and(|revision| revision.era() == Era::Modern);
+        !is_modern && self.has_sessions()
+    }
+
+    fn has_sessions(&self) -> bool {
+        Revisions::LEGACY.iter().any(|revision| self.settings.revisions.contains(revision))
+    }
+
+    fn method_not_allowed(&self, parts: &Parts) -> HttpFault {
+        let knows_method = matches!(parts.method, Method::GET | Method::DELETE);
+        let allowed =
+            if self.has_sessions() && !knows_method { "GET, POST, DELETE" } else { "POST" };
+        HttpFault::MethodNotAllowed { method: parts.method.to_string(), allowed }
+    }
+
+    fn reject(&self, rejection: Rejection) -> Response<ResponseBody> {
+        let fault = match rejection {
+            Rejection::Refused(refused) => return reply::json(refused.status, refused.body),
+            Rejection::Fault(fault) => fault,
+        };
+        tracing::debug!(%fault, "a request is refused");
+        let mut response = reply::json(fault.status(), self.application.explain(&fault));
+        if let HttpFault::MethodNotAllowed { allowed, .. } = fault {
+            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+        }
+        response
+    }
+}
+
+/// Refuses clients that say they speak something else. Without the header the session knows best.
+fn require_revision(parts: &Parts, spoken: Revisions) -> Result<(), HttpFault> {
+    let Some(stated) = media::single(&parts.headers, PROTOCOL_VERSION)? else { return Ok(()) };
+    match stated.parse::<Revision>() {
+        Ok(revision) if spoken.contains(revision) => Ok(()),
+        _ => Err(HttpFault::UnsupportedRevision(stated.to_owned())),
+    }
+}
+
+/// Hands a request to its session and waits for the beginning of the response.
+async fn ask(
+    session: &Session,
+    message: Bytes,
+    accepts: Accepts,
+    glimpse: Glimpse,
+) -> Result<FirstWord, HttpFault> {
+    let first_word = session.ask(message, accepts, glimpse.revision).await?;
+    first_word.await.map_err(|_| {
+        if session.has_ended() { HttpFault::SessionUnknown } else { HttpFault::Unanswered }
+    })
+}
+
+/// A client that never learns the id of its session can never use it: it left too early, or did
+/// not open it properly.
+struct Opening<'a> {
+    sessions: &'a Sessions,
+    session: &'a Session,
+    known: bool,
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        if !self.known {
+            self.sessions.close(self.session.id());
+        }
+    }
+}
+
+impl From<HttpFault> for Rejection {
+    fn from(fault: HttpFault) -> Rejection {
+        Rejection::Fault(fault)
+    }
+}

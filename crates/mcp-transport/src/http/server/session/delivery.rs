@@ -1,0 +1,228 @@
+//! On which stream a message leaves, and when.
+
+use std::{collections::VecDeque, sync::atomic::Ordering};
+
+use bytes::Bytes;
+use mcp_core::{Outbound, OutboundRole, Ticket, TransportError};
+use tokio::sync::mpsc;
+
+use super::{
+    FirstWord, Session,
+    state::{Phase, State, knows_polling},
+};
+use crate::http::server::{
+    events::{StreamId, StreamKind},
+    stream::EventStream,
+};
+
+/// What can be done with a message right now.
+enum Step {
+    Done,
+    /// Its stream is read by somebody who must have room for it first.
+    Wait(StreamId, mpsc::Sender<Bytes>),
+    /// It is asked of the client, which has no stream open.
+    WaitForStream,
+}
+
+impl Session {
+    pub(super) async fn deliver(&self, outbound: Outbound) -> Result<(), TransportError> {
+        if is_answer(&outbound) {
+            // However long the work took, the client has all its time now to say more.
+            self.heard();
+        }
+        loop {
+            let listening = self.listening.notified();
+            let (stream, reader) = match self.step(&outbound)? {
+                Step::Done => return Ok(()),
+                Step::Wait(stream, reader) => (stream, reader),
+                Step::WaitForStream => {
+                    let patience = self.settings.stream_wait;
+                    if tokio::time::timeout(patience, listening).await.is_err() {
+                        return Err(no_stream());
+                    }
+                    continue;
+                }
+            };
+            let stall = self.settings.stall_timeout;
+            match tokio::time::timeout(stall, reader.clone().reserve_owned()).await {
+                Ok(Ok(permit)) => {
+                    if self.pass(stream, permit, &outbound) {
+                        return Ok(());
+                    }
+                }
+                Ok(Err(_)) => self.lock().detach(stream, &reader),
+                Err(_) => {
+                    tracing::warn!(seconds = stall.as_secs(), "a client does not read its stream");
+                    self.lock().detach(stream, &reader);
+                }
+            }
+        }
+    }
+
+    fn step(&self, outbound: &Outbound) -> Result<Step, TransportError> {
+        let mut state = self.lock();
+        if state.closed {
+            return Err(TransportError::Closed);
+        }
+        let Some(Ticket(number)) = outbound.ticket else {
+            return Ok(unasked(&mut state, outbound));
+        };
+        let stream = answer_stream(number);
+        match state.exchanges.get(&number).map(|exchange| &exchange.phase) {
+            // The exchange is over. An answer has nowhere to go; the rest need not be lost.
+            None if is_answer(outbound) => Ok(Step::Done),
+            None => Ok(unasked(&mut state, outbound)),
+            Some(Phase::Silent(waiting)) if waiting.is_closed() => {
+                without_client(&mut state, number, outbound)
+            }
+            Some(Phase::Silent(_)) => {
+                let undelivered = self.speak_first(&mut state, number, outbound);
+                // The stream in it takes note of its end, which must not happen under the lock.
+                drop(state);
+                drop(undelivered);
+                Ok(Step::Done)
+            }
+            Some(Phase::Streaming(Some(reader))) => Ok(Step::Wait(stream, reader.clone())),
+            Some(Phase::Streaming(None)) => {
+                state.record(stream, &outbound.bytes);
+                if is_answer(outbound) {
+                    state.exchanges.remove(&number);
+                }
+                Ok(Step::Done)
+            }
+        }
+    }
+
+    /// Begins the response to a POST. Gives back what could not be handed over.
+    fn speak_first(
+        &self,
+        state: &mut State,
+        number: u64,
+        outbound: &Outbound,
+    ) -> Option<FirstWord> {
+        let exchange = state.exchanges.remove(&number)?;
+        let Phase::Silent(waiting) = exchange.phase else { return None };
+        if let OutboundRole::Answer(standing) = outbound.role
+            && exchange.accepts.json
+        {
+            return waiting.send(FirstWord::Answer(standing, outbound.bytes.clone())).err();
+        }
+        let stream = answer_stream(number);
+        let mut backlog = VecDeque::with_capacity(2);
+        backlog.extend(state.prime(stream, exchange.revision, &self.settings));
+        backlog.push_back(state.record(stream, &outbound.bytes));
+        if is_answer(outbound) {
+            return waiting.send(FirstWord::Events(self.stream(backlog, None))).err();
+        }
+        let (sender, live) = mpsc::channel(self.settings.stream_queue.max(1));
+        let phase = Phase::Streaming(Some(sender));
+        state.exchanges.insert(number, super::Exchange { phase, ..exchange });
+        waiting.send(FirstWord::Events(self.stream(backlog, Some(live)))).err()
+    }
+
+    /// Sends where there is room now, unless the stream has changed hands meanwhile.
+    fn pass(
+        &self,
+        stream: StreamId,
+        permit: mpsc::OwnedPermit<Bytes>,
+        outbound: &Outbound,
+    ) -> bool {
+        let mut state = self.lock();
+        if !state.is_read_through(stream, &permit) {
+            return false;
+        }
+        permit.send(state.record(stream, &outbound.bytes));
+        if is_answer(outbound) {
+            state.exchanges.remove(&stream.number);
+        }
+        true
+    }
+
+    /// Ends an exchange without an answer.
+    pub(super) fn give_up(&self, Ticket(number): Ticket) {
+        let mut state = self.lock();
+        let Some(exchange) = state.exchanges.remove(&number) else { return };
+        let Phase::Silent(waiting) = exchange.phase else { return };
+        let backlog = state.prime(answer_stream(number), exchange.revision, &self.settings);
+        let undelivered =
+            waiting.send(FirstWord::Events(self.stream(backlog.into_iter().collect(), None)));
+        drop(state);
+        drop(undelivered);
+    }
+
+    /// Ends the stream of an exchange; the client comes back for the answer. Clients of older
+    /// revisions would not.
+    pub(super) fn let_go(&self, Ticket(number): Ticket) {
+        let mut state = self.lock();
+        let Some(mut exchange) = state.exchanges.remove(&number) else { return };
+        if !state.revision.or(exchange.revision).is_some_and(knows_polling) {
+            state.exchanges.insert(number, exchange);
+            return;
+        }
+        let phase = std::mem::replace(&mut exchange.phase, Phase::Streaming(None));
+        let primed = match phase {
+            Phase::Silent(_) => {
+                state.prime(answer_stream(number), exchange.revision, &self.settings)
+            }
+            Phase::Streaming(_) => None,
+        };
+        state.exchanges.insert(number, exchange);
+        drop(state);
+        if let Phase::Silent(waiting) = phase {
+            let stream = self.stream(primed.into_iter().collect(), None);
+            drop(waiting.send(FirstWord::Events(stream)));
+        }
+    }
+
+    /// A stream to one client, which counts as a reader of this session until it is dropped.
+    pub(super) fn stream(
+        &self,
+        backlog: VecDeque<Bytes>,
+        live: Option<mpsc::Receiver<Bytes>>,
+    ) -> EventStream {
+        self.readers.fetch_add(1, Ordering::Relaxed);
+        let session = self.this.upgrade().expect("a session is borrowed here");
+        EventStream::new(backlog, live, self.settings.keep_alive, session)
+    }
+}
+
+/// The client has hung up before it heard anything, so it cannot come back for the rest.
+fn without_client(
+    state: &mut State,
+    number: u64,
+    outbound: &Outbound,
+) -> Result<Step, TransportError> {
+    match outbound.role {
+        OutboundRole::Request => Err(TransportError::Lost("the client has hung up".to_owned())),
+        OutboundRole::Notification => Ok(Step::Done),
+        OutboundRole::Answer(_) => {
+            state.exchanges.remove(&number);
+            Ok(Step::Done)
+        }
+    }
+}
+
+/// What belongs to no exchange leaves on the newest stream the client has opened for it.
+fn unasked(state: &mut State, outbound: &Outbound) -> Step {
+    match (state.listener(), outbound.role) {
+        (Some((stream, reader)), _) => Step::Wait(stream, reader),
+        (None, OutboundRole::Request) => Step::WaitForStream,
+        (None, OutboundRole::Notification) => {
+            state.unsent.push(outbound.bytes.clone());
+            Step::Done
+        }
+        (None, OutboundRole::Answer(_)) => Step::Done,
+    }
+}
+
+fn is_answer(outbound: &Outbound) -> bool {
+    matches!(outbound.role, OutboundRole::Answer(_))
+}
+
+const fn answer_stream(number: u64) -> StreamId {
+    StreamId { kind: StreamKind::Answer, number }
+}
+
+fn no_stream() -> TransportError {
+    TransportError::Lost("the client has no stream open on which it could be asked".to_owned())
+}

@@ -1,0 +1,221 @@
+//! Conversations over many HTTP exchanges, held together by `Mcp-Session-Id`.
+//!
+//! Every message leaves on exactly one stream. What leaves as an event is kept for a while, so a
+//! client that lost the stream can come back for the rest; hanging up cancels nothing.
+
+mod delivery;
+mod replay;
+mod resume;
+mod sessions;
+mod state;
+mod unsent;
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use mcp_core::{BoxFuture, Inbound, Outbound, Revision, Ticket, Transport, TransportError};
+use tokio::{
+    sync::{Notify, mpsc, oneshot},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+use self::{
+    replay::Replay,
+    state::{Exchange, Phase, State},
+    unsent::Unsent,
+};
+pub(super) use self::{sessions::Sessions, state::FirstWord};
+use super::{HttpFault, HttpSettings, media::Accepts, stream::Audience};
+
+/// One session.
+pub(super) struct Session {
+    id: Box<str>,
+    settings: Arc<HttpSettings>,
+    inbound: mpsc::Sender<Inbound>,
+    /// One task receives, so nobody ever waits for this lock.
+    receiver: tokio::sync::Mutex<mpsc::Receiver<Inbound>>,
+    ended: CancellationToken,
+    state: Mutex<State>,
+    /// A stream was opened for what nobody asked for.
+    listening: Notify,
+    born: Instant,
+    /// Milliseconds since `born` at which something was last heard of the client.
+    heard: AtomicU64,
+    readers: AtomicUsize,
+    this: Weak<Session>,
+}
+
+impl Session {
+    fn new(id: Box<str>, settings: Arc<HttpSettings>) -> Arc<Session> {
+        let (inbound, receiver) = mpsc::channel(settings.inbound_queue.max(1));
+        let state = Mutex::new(State::new(&settings));
+        Arc::new_cyclic(|this| Session {
+            id,
+            settings,
+            inbound,
+            receiver: tokio::sync::Mutex::new(receiver),
+            ended: CancellationToken::new(),
+            state,
+            listening: Notify::new(),
+            born: Instant::now(),
+            heard: AtomicU64::new(0),
+            readers: AtomicUsize::new(0),
+            this: this.clone(),
+        })
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Takes in a message that wants no answer.
+    pub(super) async fn tell(&self, bytes: Bytes) -> Result<(), HttpFault> {
+        self.room().await?.send(Inbound::Message { ticket: None, bytes });
+        Ok(())
+    }
+
+    /// Takes in a message that wants an answer. The first word comes through the channel; if that
+    /// is closed without one, there will be none.
+    pub(super) async fn ask(
+        &self,
+        bytes: Bytes,
+        accepts: Accepts,
+        revision: Option<Revision>,
+    ) -> Result<oneshot::Receiver<FirstWord>, HttpFault> {
+        // With the room in hand nothing can come between noting the exchange and handing it over.
+        let room = self.room().await?;
+        let (word, first_word) = oneshot::channel();
+        let mut state = self.lock();
+        if state.closed {
+            return Err(HttpFault::SessionUnknown);
+        }
+        if state.exchanges.len() >= self.settings.max_pending {
+            return Err(HttpFault::TooManyPending);
+        }
+        let number = state.number();
+        let exchange = Exchange { accepts, revision, phase: Phase::Silent(word) };
+        state.exchanges.insert(number, exchange);
+        room.send(Inbound::Message { ticket: Some(Ticket(number)), bytes });
+        Ok(first_word)
+    }
+
+    /// Room for a message, which there may not be any more when the session ends.
+    async fn room(&self) -> Result<mpsc::Permit<'_, Inbound>, HttpFault> {
+        if let Ok(room) = self.inbound.try_reserve() {
+            return Ok(room);
+        }
+        tokio::select! {
+            () = self.ended.cancelled() => Err(HttpFault::SessionUnknown),
+            room = self.inbound.reserve() => room.map_err(|_| HttpFault::SessionUnknown),
+        }
+    }
+
+    /// Ends the session: streams end when what was handed over is delivered.
+    pub(super) fn end(&self) {
+        let (exchanges, standalone) = {
+            let mut state = self.lock();
+            state.closed = true;
+            (std::mem::take(&mut state.exchanges), std::mem::take(&mut state.standalone))
+        };
+        // First, since those who wait for an answer ask why they get none.
+        self.ended.cancel();
+        drop((exchanges, standalone));
+        self.listening.notify_waiters();
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.is_cancelled()
+    }
+
+    /// Notes that the client is there.
+    pub(super) fn heard(&self) {
+        let now = u64::try_from(self.born.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.heard.store(now, Ordering::Relaxed);
+    }
+
+    /// Completes when nothing has happened for so long that nobody will come back.
+    async fn idle(&self) {
+        let patience = self.settings.session_idle;
+        loop {
+            let heard = self.born + Duration::from_millis(self.heard.load(Ordering::Relaxed));
+            let now = Instant::now();
+            let due = if self.is_attended() { now + patience } else { heard + patience };
+            if due <= now {
+                return;
+            }
+            tokio::time::sleep_until(due).await;
+        }
+    }
+
+    /// Whether a client waits for something. Work for one that has vanished does not count.
+    fn is_attended(&self) -> bool {
+        self.readers.load(Ordering::Relaxed) > 0
+            || self.lock().exchanges.values().any(|exchange| match &exchange.phase {
+                Phase::Silent(waiting) => !waiting.is_closed(),
+                Phase::Streaming(_) => false,
+            })
+    }
+
+    async fn next(&self) -> Option<Inbound> {
+        let mut receiver = self.receiver.lock().await;
+        tokio::select! {
+            biased;
+            () = self.ended.cancelled() => None,
+            message = receiver.recv() => message,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Transport for Session {
+    fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>> {
+        Box::pin(async { Ok(self.next().await) })
+    }
+
+    fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
+        Box::pin(self.deliver(outbound))
+    }
+
+    /// Ends an exchange that gets no answer: its request was cancelled.
+    fn settle(&self, ticket: Ticket) {
+        self.give_up(ticket);
+    }
+
+    fn established(&self, revision: Revision) {
+        self.lock().revision = Some(revision);
+    }
+
+    fn release(&self, ticket: Ticket) {
+        self.let_go(ticket);
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.end();
+        Box::pin(std::future::ready(()))
+    }
+}
+
+impl Audience for Session {
+    fn left(&self) {
+        self.readers.fetch_sub(1, Ordering::Relaxed);
+        self.heard();
+    }
+}
+
+impl fmt::Debug for Session {
+    /// The id is a secret between the two sides.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("state", &self.state).finish_non_exhaustive()
+    }
+}

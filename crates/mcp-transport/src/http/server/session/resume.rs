@@ -1,0 +1,113 @@
+//! How clients open streams by GET, and come back to those they lost.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Session,
+    state::{Phase, State},
+};
+use crate::http::server::{
+    HttpFault,
+    events::{EventId, StreamId, StreamKind},
+    stream::EventStream,
+};
+
+/// What a client gets that opens a stream.
+struct Opened {
+    backlog: VecDeque<Bytes>,
+    /// `None` if nothing will follow.
+    live: Option<mpsc::Receiver<Bytes>>,
+}
+
+impl Session {
+    /// Opens a stream for what nobody asked for, until `ending` is cancelled.
+    pub(crate) fn listen(&self, ending: &CancellationToken) -> Result<EventStream, HttpFault> {
+        let opened = {
+            let mut state = self.lock();
+            if state.closed {
+                return Err(HttpFault::SessionUnknown);
+            }
+            let stream = StreamId { kind: StreamKind::Standalone, number: state.number() };
+            let backlog = state.prime(stream, None, &self.settings).into_iter().collect();
+            self.open_standalone(&mut state, stream, backlog)
+        };
+        self.listening.notify_waiters();
+        Ok(self.stream(opened.backlog, opened.live).until(ending.clone()))
+    }
+
+    /// Goes on with the stream on which `last` was sent, with what followed it. A stream that ends
+    /// with an answer does not stop at `ending`.
+    pub(crate) fn resume(
+        &self,
+        last: &str,
+        ending: &CancellationToken,
+    ) -> Result<EventStream, HttpFault> {
+        let unknown = || HttpFault::EventUnknown(last.to_owned());
+        let id = EventId::parse(last).ok_or_else(unknown)?;
+        let opened = {
+            let mut state = self.lock();
+            if state.closed {
+                return Err(HttpFault::SessionUnknown);
+            }
+            if !state.has_issued(id) {
+                return Err(unknown());
+            }
+            if state.replay.has_gap_after(id) {
+                tracing::warn!("a client comes back too late: some events are no longer kept");
+            }
+            match id.stream.kind {
+                StreamKind::Answer => self.resume_answer(&mut state, id).ok_or_else(unknown)?,
+                StreamKind::Standalone => {
+                    let mut backlog = state.replay.after(id);
+                    // After what is replayed: a client that loses the stream again has to come
+                    // back with the id of something it has seen.
+                    backlog.extend(state.prime(id.stream, None, &self.settings));
+                    self.open_standalone(&mut state, id.stream, backlog)
+                }
+            }
+        };
+        let stream = self.stream(opened.backlog, opened.live);
+        if id.stream.kind == StreamKind::Answer {
+            return Ok(stream);
+        }
+        self.listening.notify_waiters();
+        Ok(stream.until(ending.clone()))
+    }
+
+    fn open_standalone(
+        &self,
+        state: &mut State,
+        stream: StreamId,
+        mut backlog: VecDeque<Bytes>,
+    ) -> Opened {
+        state.catch_up(stream, &mut backlog);
+        let (sender, live) = mpsc::channel(self.settings.stream_queue.max(1));
+        state.standalone.retain(|(id, sender)| *id != stream && !sender.is_closed());
+        state.standalone.push((stream, sender));
+        // Each costs the server a connection and the client none of its messages: only the newest
+        // gets any.
+        if state.standalone.len() > self.settings.max_standalone.max(1) {
+            state.standalone.remove(0);
+        }
+        Opened { backlog, live: Some(live) }
+    }
+
+    fn resume_answer(&self, state: &mut State, id: EventId) -> Option<Opened> {
+        let mut backlog = state.replay.after(id);
+        match state.exchanges.get_mut(&id.stream.number).map(|exchange| &mut exchange.phase) {
+            None if backlog.is_empty() && state.replay.has_gap_after(id) => None,
+            None => Some(Opened { backlog, live: None }),
+            Some(Phase::Silent(_)) => None,
+            Some(Phase::Streaming(reader)) => {
+                let (sender, live) = mpsc::channel(self.settings.stream_queue.max(1));
+                *reader = Some(sender);
+                backlog.extend(state.prime(id.stream, None, &self.settings));
+                Some(Opened { backlog, live: Some(live) })
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+use std::collections::{HashMap, VecDeque};
+
+use bytes::Bytes;
+use mcp_core::{Revision, Standing};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{Replay, Unsent};
+use crate::http::server::{
+    HttpSettings,
+    events::{EventId, StreamId, StreamKind, message_event, priming_event},
+    media::Accepts,
+    stream::EventStream,
+};
+
+/// With what the response to a POST begins.
+#[derive(Debug)]
+pub(crate) enum FirstWord {
+    /// The answer, and nothing before it.
+    Answer(Standing, Bytes),
+    /// Events.
+    Events(EventStream),
+}
+
+/// What changes in a session.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) closed: bool,
+    pub(super) revision: Option<Revision>,
+    /// POSTs that are not answered yet.
+    pub(super) exchanges: HashMap<u64, Exchange>,
+    /// Streams for what nobody asked for, the newest last.
+    pub(super) standalone: Vec<(StreamId, mpsc::Sender<Bytes>)>,
+    pub(super) unsent: Unsent,
+    pub(super) replay: Replay,
+    next_number: u64,
+    next_sequence: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) accepts: Accepts,
+    /// What its sender said it speaks, which counts until the session has agreed on something.
+    pub(super) revision: Option<Revision>,
+    pub(super) phase: Phase,
+}
+
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// Nothing was sent; the handler of the POST waits.
+    Silent(oneshot::Sender<FirstWord>),
+    /// There is a stream, and at most one client that reads it.
+    Streaming(Option<mpsc::Sender<Bytes>>),
+}
+
+impl State {
+    pub(super) fn new(settings: &HttpSettings) -> State {
+        State {
+            closed: false,
+            revision: None,
+            exchanges: HashMap::new(),
+            standalone: Vec::new(),
+            unsent: Unsent::new(settings.replay_events, settings.replay_bytes),
+            replay: Replay::new(settings.replay_events, settings.replay_bytes),
+            next_number: 0,
+            next_sequence: 0,
+        }
+    }
+
+    pub(super) fn number(&mut self) -> u64 {
+        let number = self.next_number;
+        self.next_number += 1;
+        number
+    }
+
+    fn event_id(&mut self, stream: StreamId) -> EventId {
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        EventId { stream, sequence }
+    }
+
+    /// Whether this id was ever given out.
+    pub(super) fn has_issued(&self, id: EventId) -> bool {
+        id.sequence < self.next_sequence && id.stream.number < self.next_number
+    }
+
+    /// Writes a message as an event of a stream, and keeps it.
+    pub(super) fn record(&mut self, stream: StreamId, message: &[u8]) -> Bytes {
+        let id = self.event_id(stream);
+        let event = message_event(Some(id), message);
+        self.replay.keep(id, event.clone());
+        event
+    }
+
+    /// The event that lets a client come back, for revisions that know of it. `asked` counts while
+    /// the session has not agreed on a revision.
+    pub(super) fn prime(
+        &mut self,
+        stream: StreamId,
+        asked: Option<Revision>,
+        settings: &HttpSettings,
+    ) -> Option<Bytes> {
+        let primes = self.revision.or(asked).is_some_and(knows_polling);
+        primes.then(|| priming_event(self.event_id(stream), settings.retry))
+    }
+
+    /// The newest stream that somebody reads.
+    pub(super) fn listener(&mut self) -> Option<(StreamId, mpsc::Sender<Bytes>)> {
+        self.standalone.retain(|(_, sender)| !sender.is_closed());
+        self.standalone.last().cloned()
+    }
+
+    /// Moves what has waited for a stream into this one.
+    pub(super) fn catch_up(&mut self, stream: StreamId, backlog: &mut VecDeque<Bytes>) {
+        for message in self.unsent.take() {
+            let event = self.record(stream, &message);
+            backlog.push_back(event);
+        }
+    }
+
+    /// Whether events of `stream` still go where `permit` has room.
+    pub(super) fn is_read_through(
+        &self,
+        stream: StreamId,
+        permit: &mpsc::OwnedPermit<Bytes>,
+    ) -> bool {
+        match stream.kind {
+            StreamKind::Standalone => self
+                .standalone
+                .iter()
+                .any(|(id, sender)| *id == stream && permit.same_channel_as_sender(sender)),
+            StreamKind::Answer => matches!(
+                self.exchanges.get(&stream.number).map(|exchange| &exchange.phase),
+                Some(Phase::Streaming(Some(sender))) if permit.same_channel_as_sender(sender)
+            ),
+        }
+    }
+
+    /// Takes the stream away from a client that does not read it.
+    pub(super) fn detach(&mut self, stream: StreamId, reader: &mpsc::Sender<Bytes>) {
+        self.standalone.retain(|(id, sender)| *id != stream || !sender.same_channel(reader));
+        if stream.kind == StreamKind::Answer
+            && let Some(exchange) = self.exchanges.get_mut(&stream.number)
+            && let Phase::Streaming(current) = &mut exchange.phase
+            && current.as_ref().is_some_and(|sender| sender.same_channel(reader))
+        {
+            *current = None;
+        }
+    }
+}
+
+/// Whether clients of this revision come back to a stream that ended without the answer.
+pub(super) fn knows_polling(revision: Revision) -> bool {
+    revision >= Revision::V2025_11_25
+}

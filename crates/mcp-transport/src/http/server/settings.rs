@@ -1,0 +1,72 @@
+use std::time::Duration;
+
+use mcp_core::Revisions;
+
+use super::Allowed;
+
+/// What an [`HttpService`](super::HttpService) accepts and keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HttpSettings {
+    /// The revisions spoken here. Without a legacy one there are no sessions: GET and DELETE are
+    /// not allowed then.
+    pub revisions: Revisions,
+    /// Names under which the server may be addressed. Default: loopback.
+    pub hosts: Allowed,
+    /// Origins from which browsers may speak to it. Default: loopback.
+    pub origins: Allowed,
+    /// Longest body of a request in bytes. Default: 16 MiB.
+    pub max_body: usize,
+    /// Time for the whole body of a request to arrive. Default: 30 s.
+    pub body_timeout: Duration,
+    /// Sessions at the same time. Default: 10,000.
+    pub max_sessions: usize,
+    /// A session without requests, open streams and work in progress ends after this time.
+    /// Default: 30 min.
+    pub session_idle: Duration,
+    /// Requests of one session that are not answered yet. Default: 16,384.
+    pub max_pending: usize,
+    /// Messages of one session that wait for the application. Default: 256.
+    pub inbound_queue: usize,
+    /// Events of one session that are kept for clients that come back. Default: 1,000.
+    pub replay_events: usize,
+    /// Bytes of one session that are kept for clients that come back; the newest event is kept
+    /// whatever its length. Default: 1 MiB.
+    pub replay_bytes: usize,
+    /// Streams of one session that clients open by GET; beyond it the oldest ends. Default: 8.
+    pub max_standalone: usize,
+    /// Events that wait in one stream for a client that reads slowly. Default: 64.
+    pub stream_queue: usize,
+    /// After this time a client that does not read its stream loses it. Default: 30 s.
+    pub stall_timeout: Duration,
+    /// How long a request of the server waits for a stream on which it can be sent. Default: 10 s.
+    pub stream_wait: Duration,
+    /// How often a silent stream shows that it is alive. Default: 15 s.
+    pub keep_alive: Duration,
+    /// After which time clients may come back to a stream that ended early. Default: 1 s.
+    pub retry: Duration,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        HttpSettings {
+            revisions: Revisions::ALL,
+            hosts: Allowed::loopback(),
+            origins: Allowed::loopback(),
+            max_body: 16 << 20,
+            body_timeout: Duration::from_secs(30),
+            max_sessions: 10_000,
+            session_idle: Duration::from_secs(30 * 60),
+            max_pending: 16_384,
+            inbound_queue: 256,
+            replay_events: 1_000,
+            replay_bytes: 1 << 20,
+            max_standalone: 8,
+            stream_queue: 64,
+            stall_timeout: Duration::from_secs(30),
+            stream_wait: Duration::from_secs(10),
+            keep_alive: Duration::from_secs(15),
+            retry: Duration::from_secs(1),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+use std::{
+    collections::VecDeque,
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, Sleep},
+};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+use super::events::KEEP_ALIVE;
+
+/// Who wants to know that a stream is no longer read: it has ended, or the client has hung up.
+pub(super) trait Audience: fmt::Debug + Send + Sync {
+    fn left(&self);
+}
+
+/// A stream of events on its way to one client.
+pub(super) struct EventStream {
+    backlog: VecDeque<Bytes>,
+    live: Option<mpsc::Receiver<Bytes>>,
+    keep_alive: Duration,
+    silence: Option<Pin<Box<Sleep>>>,
+    ending: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    audience: Arc<dyn Audience>,
+}
+
+impl EventStream {
+    /// What is in `backlog`, then what comes from `live` until its last sender is gone.
+    pub(super) fn new(
+        backlog: VecDeque<Bytes>,
+        live: Option<mpsc::Receiver<Bytes>>,
+        keep_alive: Duration,
+        audience: Arc<dyn Audience>,
+    ) -> EventStream {
+        EventStream { backlog, live, keep_alive, silence: None, ending: None, audience }
+    }
+
+    /// Ends early when `token` is cancelled, once nothing is ready any more.
+    pub(super) fn until(mut self, token: CancellationToken) -> EventStream {
+        self.ending = Some(Box::pin(token.cancelled_owned()));
+        self
+    }
+
+    pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Poll::Ready(next) = self.poll_event(context) {
+            self.silence = None;
+            return Poll::Ready(next);
+        }
+        if self.ending.as_mut().is_some_and(|ending| ending.as_mut().poll(context).is_ready()) {
+            return Poll::Ready(None);
+        }
+        ready!(self.poll_silence(context));
+        Poll::Ready(Some(KEEP_ALIVE))
+    }
+
+    fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(event) = self.backlog.pop_front() {
+            return Poll::Ready(Some(event));
+        }
+        match &mut self.live {
+            Some(live) => live.poll_recv(context),
+            None => Poll::Ready(None),
+        }
+    }
+
+    fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let period = self.keep_alive;
+        let silence = self.silence.get_or_insert_with(|| Box::pin(tokio::time::sleep(period)));
+        ready!(silence.as_mut().poll(context));
+        silence.as_mut().reset(Instant::now() + period);
+        Poll::Ready(())
+    }
+}
+
+impl Drop for EventStream {
+    fn drop(&mut self) {
+        // Senders must find the channel closed when they are told.
+        self.live = None;
+        self.audience.left();
+    }
+}
+
+impl fmt::Debug for EventStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventStream").field("backlog", &self.backlog.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,216 @@
+//! Sessions as a whole: how they open, carry messages, and end.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use http::StatusCode;
+use mcp_transport::http::server::{HttpService, HttpSettings, ServeSettings};
+
+use super::{
+    Server,
+    client::{Ask, open_directly, open_session},
+    soon,
+    toy::Toy,
+    until,
+};
+
+#[tokio::test]
+async fn initialize_opens_a_session_with_an_id_nobody_can_guess() {
+    let server = Server::start().await;
+    let mut ids = HashSet::new();
+    for _ in 0..20 {
+        let id = open_session(&server, "2025-06-18").await;
+        assert_eq!(id.len(), 32);
+        assert!(id.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        assert!(ids.insert(id));
+    }
+    assert_eq!(server.service.sessions(), 20);
+}
+
+#[tokio::test]
+async fn a_session_that_was_not_opened_properly_is_none() {
+    let server = Server::start().await;
+    let reply = Ask::post("init badly").to(&server).await;
+    assert_eq!(reply.status, StatusCode::OK);
+    assert_eq!(reply.header("mcp-session-id"), None);
+    assert_eq!(reply.text().await, "no");
+    assert_eq!(server.service.sessions(), 0);
+}
+
+#[tokio::test]
+async fn an_answer_alone_is_plain_json() {
+    let server = Server::start().await;
+    let id = open_session(&server, "2025-11-25").await;
+    let reply = Ask::post("echo {\"a\": 1}").session(&id).to(&server).await;
+    assert_eq!(reply.status, StatusCode::OK);
+    assert_eq!(reply.header("content-type"), Some("application/json"));
+    assert_eq!(reply.text().await, "{\"a\": 1}");
+}
+
+#[tokio::test]
+async fn errors_of_requests_are_answers_like_others() {
+    let server = Server::start().await;
+    let id = open_session(&server, "2025-11-25").await;
+    for word in ["bad", "unknown"] {
+        let reply = Ask::post(word).session(&id).to(&server).await;
+        assert_eq!(reply.status, StatusCode::OK);
+        assert_eq!(reply.text().await, word);
+    }
+}
+
+#[tokio::test]
+async fn what_wants_no_answer_is_accepted_without_a_body() {
+    let server = Server::start().await;
+    let id = open_session(&server, "2025-11-25").await;
+    let reply = Ask::post("tell something").session(&id).to(&server).await;
+    assert_eq!(reply.status, StatusCode::ACCEPTED);
+    assert_eq!(reply.header("content-type"), None);
+    assert_eq!(reply.text().await, "");
+    until(|| server.toy.has_noted("tell something")).await;
+}
+
+#[tokio::test]
+async fn after_delete_the_session_is_unknown() {
+    let server = Server::start().await;
+    let id = open_session(&server, "2025-11-25").await;
+    let waiting = tokio::spawn({
+        let (ask, address) = (Ask::post("never").session(&id), server.address);
+        async move { ask.to_address(address).await.status }
+    });
+    let mut listening = Ask::get().session(&id).to(&server).await;
+    assert_eq!(Ask::delete().session(&id).to(&server).await.status, StatusCode::NO_CONTENT);
+    for ask in [Ask::post("echo hi"), Ask::post("tell hi"), Ask::get(), Ask::delete()] {
+        assert_eq!(ask.session(&id).to(&server).await.status, StatusCode::NOT_FOUND);
+    }
+    assert_eq!(soon(waiting).await.unwrap(), StatusCode::NOT_FOUND);
+    while soon(listening.event()).await.is_some() {}
+    until(|| server.toy.has_noted("end")).await;
+}
+
+#[tokio::test]
+async fn a_session_ends_with_its_conversation() {
+    let server = Server::start().await;
+    for word in ["leave", "close", "panic"] {
+        let id = open_session(&server, "2025-11-25").await;
+        let reply = Ask::post(word).session(&id).to(&server).await;
+        assert_eq!(reply.status, StatusCode::NOT_FOUND, "{word}");
+        until(|| server.service.sessions() == 0).await;
+        let reply = Ask::post("echo hi").session(&id).to(&server).await;
+        assert_eq!(reply.status, StatusCode::NOT_FOUND, "{word}");
+    }
+}
+
+#[tokio::test]
+async fn there_are_only_so_many_sessions() {
+    let mut settings = HttpSettings::default();
+    settings.max_sessions = 2;
+    let server = Server::with(settings, ServeSettings::default()).await;
+    let first = open_session(&server, "").await;
+    open_session(&server, "").await;
+    let refused = Ask::post("init").to(&server).await;
+    assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
+    Ask::delete().session(&first).to(&server).await;
+    open_session(&server, "").await;
+}
+
+#[tokio::test]
+async fn there_are_only_so_many_pending_requests() {
+    let mut settings = HttpSettings::default();
+    settings.max_pending = 1;
+    let service = HttpService::new(Arc::new(Toy::default()), settings);
+    let id = open_directly(&service, "").await;
+    let pending = tokio::spawn({
+        let (ask, service) = (Ask::post("never").session(&id), service.clone());
+        async move { ask.directly(&service).await.status }
+    });
+    tokio::task::yield_now().await;
+    let reply = Ask::post("echo hi").session(&id).directly(&service).await;
+    assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
+    pending.abort();
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_before_it_knows_its_session_leaves_none() {
+    let toy = Arc::new(Toy::default());
+    let service = HttpService::new(toy.clone(), HttpSettings::default());
+    // An `init` that waits is none for the toy, so the opening itself is dropped unanswered.
+    let opening = {
+        let service = service.clone();
+        async move { Ask::post("init").directly(&service).await.status }
+    };
+    let mut opening = Box::pin(opening);
+    assert!(futures_util::poll!(&mut opening).is_pending());
+    assert_eq!(service.sessions(), 1);
+    drop(opening);
+    assert_eq!(service.sessions(), 0);
+    until(|| toy.has_noted("end")).await;
+}
+
+#[tokio::test]
+async fn ten_thousand_pending_requests_of_one_session_are_all_answered() {
+    let toy = Arc::new(Toy::default());
+    let service = HttpService::new(toy.clone(), HttpSettings::default());
+    let id = open_directly(&service, "2025-11-25").await;
+    let requests: Vec<_> = (0..10_000)
+        .map(|index| {
+            let (ask, service) =
+                (Ask::post(&format!("hold {index}")).session(&id), service.clone());
+            tokio::spawn(async move { ask.directly(&service).await.text().await })
+        })
+        .collect();
+    toy.gate.add_permits(10_000);
+    for (index, answer) in soon(join_all(requests)).await.into_iter().enumerate() {
+        assert_eq!(answer.unwrap(), index.to_string());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_session_expires() {
+    let service = HttpService::new(Arc::new(Toy::default()), HttpSettings::default());
+    let id = open_directly(&service, "2025-11-25").await;
+    for _ in 0..3 {
+        tokio::time::sleep(Duration::from_secs(29 * 60)).await;
+        let reply = Ask::post("tell hi").session(&id).directly(&service).await;
+        assert_eq!(reply.status, StatusCode::ACCEPTED);
+    }
+    tokio::time::sleep(Duration::from_secs(31 * 60)).await;
+    assert_eq!(service.sessions(), 0);
+    let reply = Ask::post("echo hi").session(&id).directly(&service).await;
+    assert_eq!(reply.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_with_an_open_stream_or_work_in_progress_is_not_idle() {
+    let toy = Arc::new(Toy::default());
+    let service = HttpService::new(toy.clone(), HttpSettings::default());
+    let id = open_directly(&service, "2025-11-25").await;
+    let listening = Ask::get().session(&id).directly(&service).await;
+    tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
+    assert_eq!(service.sessions(), 1);
+    let working = tokio::spawn({
+        let (ask, service) = (Ask::post("hold on").session(&id), service.clone());
+        async move { ask.directly(&service).await.text().await }
+    });
+    tokio::task::yield_now().await;
+    drop(listening);
+    tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
+    assert_eq!(service.sessions(), 1);
+    toy.gate.add_permits(1);
+    assert_eq!(working.await.unwrap(), "on");
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(service.sessions(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_for_a_client_that_has_vanished_does_not_keep_a_session() {
+    let service = HttpService::new(Arc::new(Toy::default()), HttpSettings::default());
+    let id = open_directly(&service, "2025-11-25").await;
+    let vanishing = tokio::spawn({
+        let (ask, service) = (Ask::post("hold on").session(&id), service.clone());
+        async move { ask.directly(&service).await.status }
+    });
+    tokio::task::yield_now().await;
+    vanishing.abort();
+    tokio::time::sleep(Duration::from_secs(61 * 60)).await;
+    assert_eq!(service.sessions(), 0);
+}

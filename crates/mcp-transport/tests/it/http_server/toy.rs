@@ -1,0 +1,165 @@
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{StatusCode, request::Parts};
+use mcp_core::{BoxFuture, Inbound, Outbound, OutboundRole, Revision, Standing, Ticket, Transport};
+use mcp_transport::http::server::{Application, Glimpse, HttpFault, Refused};
+use tokio::sync::Semaphore;
+
+/// Messages are words. The first says what to do.
+#[derive(Debug)]
+pub(super) struct Toy {
+    /// What happened, in order.
+    pub(super) diary: Arc<Mutex<Vec<String>>>,
+    /// `hold` waits for a permit.
+    pub(super) gate: Arc<Semaphore>,
+}
+
+impl Default for Toy {
+    fn default() -> Self {
+        Toy { diary: Arc::default(), gate: Arc::new(Semaphore::new(0)) }
+    }
+}
+
+impl Toy {
+    pub(super) fn has_noted(&self, entry: &str) -> bool {
+        self.count(entry) > 0
+    }
+
+    pub(super) fn count(&self, entry: &str) -> usize {
+        self.diary.lock().unwrap().iter().filter(|noted| *noted == entry).count()
+    }
+}
+
+impl Application for Toy {
+    fn glimpse(&self, head: &Parts, body: &Bytes) -> Result<Glimpse, Refused> {
+        let text = str::from_utf8(body).unwrap_or("garbage");
+        let word = text.split(' ').next().unwrap_or_default();
+        if word == "garbage" {
+            let body = Bytes::from_static(b"refused");
+            return Err(Refused { status: StatusCode::BAD_REQUEST, body });
+        }
+        let stated = head.headers.get("mcp-protocol-version").map(|value| value.to_str().unwrap());
+        Ok(Glimpse {
+            wants_answer: word != "tell",
+            opens_session: word == "init",
+            stateless: stated == Some("2026-07-28"),
+            long_lived: word == "listen",
+            revision: stated.and_then(|stated| stated.parse().ok()),
+        })
+    }
+
+    fn converse(&self, transport: Arc<dyn Transport>, _: &Parts) -> BoxFuture<'static, ()> {
+        let (diary, gate) = (self.diary.clone(), self.gate.clone());
+        Box::pin(async move {
+            let note = |entry: String| diary.lock().unwrap().push(entry);
+            while let Some(inbound) = transport.receive().await.unwrap() {
+                match inbound {
+                    Inbound::Message { ticket: Some(ticket), bytes } => {
+                        let text = String::from_utf8(bytes.to_vec()).unwrap();
+                        note(text.clone());
+                        assert_ne!(text, "panic", "as told");
+                        if text == "leave" {
+                            return;
+                        }
+                        let deed = obey(transport.clone(), ticket, text.clone(), gate.clone());
+                        // What needs no time needs no task.
+                        if text.starts_with("echo") {
+                            deed.await;
+                        } else {
+                            tokio::spawn(deed);
+                        }
+                    }
+                    Inbound::Message { ticket: None, bytes } => {
+                        note(String::from_utf8(bytes.to_vec()).unwrap());
+                    }
+                    Inbound::Over { .. } => note("over".to_owned()),
+                    other => panic!("{other:?}"),
+                }
+            }
+            note("end".to_owned());
+        })
+    }
+
+    fn explain(&self, fault: &HttpFault) -> Bytes {
+        Bytes::from(fault.to_string())
+    }
+}
+
+async fn obey(transport: Arc<dyn Transport>, ticket: Ticket, text: String, gate: Arc<Semaphore>) {
+    let (word, rest) = text.split_once(' ').unwrap_or((&text, ""));
+    let send = async |role, ticket, text: String| {
+        let bytes = Bytes::from(text);
+        transport.send(Outbound { bytes, role, ticket, labels: None }).await
+    };
+    let tell = async |text: String| send(OutboundRole::Notification, Some(ticket), text).await;
+    let pass = async || gate.acquire().await.unwrap().forget();
+    let mut standing = Standing::Served;
+    let answer = match word {
+        "init" if rest == "badly" => {
+            standing = Standing::BadRequest;
+            "no".to_owned()
+        }
+        "init" => {
+            if let Ok(revision) = rest.parse::<Revision>() {
+                transport.established(revision);
+            }
+            "welcome".to_owned()
+        }
+        "stream" => {
+            for index in 0..rest.parse().unwrap() {
+                let _ = tell(format!("n{index}")).await;
+            }
+            "done".to_owned()
+        }
+        // A notification for every permit.
+        "drip" => {
+            for index in 0..rest.parse().unwrap() {
+                pass().await;
+                let _ = tell(format!("n{index}")).await;
+            }
+            "done".to_owned()
+        }
+        "flood" => {
+            let mut outcome = Ok(());
+            for _ in 0..rest.parse().unwrap() {
+                outcome = outcome.and(tell("x".repeat(64 << 10)).await);
+            }
+            format!("{outcome:?}")
+        }
+        "hold" => {
+            pass().await;
+            rest.to_owned()
+        }
+        "listen" => {
+            let _ = tell("news".to_owned()).await;
+            std::future::pending().await
+        }
+        "release" => {
+            transport.release(ticket);
+            pass().await;
+            let _ = tell("later".to_owned()).await;
+            "done".to_owned()
+        }
+        "settle" => return transport.settle(ticket),
+        "close" => return transport.close().await,
+        "never" => return tokio::time::sleep(Duration::from_secs(3600)).await,
+        "unasked" => {
+            format!("{:?}", send(OutboundRole::Notification, None, rest.to_owned()).await)
+        }
+        "ask" => format!("{:?}", send(OutboundRole::Request, None, rest.to_owned()).await),
+        "bad" => {
+            standing = Standing::BadRequest;
+            "bad".to_owned()
+        }
+        "unknown" => {
+            standing = Standing::UnknownMethod;
+            "unknown".to_owned()
+        }
+        _ => rest.to_owned(),
+    };
+    let _ = send(OutboundRole::Answer(standing), Some(ticket), answer).await;
+}
