@@ -2,3 +2,10 @@
 //!
 //! Transports frame and move bytes. None of them parses JSON; what they must know about a message
 //! (is it an answer, which exchange does it belong to) travels beside it.
+
+mod ending;
+pub mod lines;
+pub mod memory;
+
+pub use lines::{LineSettings, LineTransport};
+pub use memory::MemoryTransport;
