@@ -6,6 +6,10 @@
 mod ending;
 pub mod lines;
 pub mod memory;
+#[cfg(feature = "stdio")]
+pub mod stdio;
 
 pub use lines::{LineSettings, LineTransport};
 pub use memory::MemoryTransport;
+#[cfg(feature = "stdio")]
+pub use stdio::{ChildCommand, ChildSettings, ChildStderr, ChildTransport, StdioTransport, stdio};

@@ -93,7 +93,7 @@ where
         }
     }
 
-    fn poll_receive(
+    pub(crate) fn poll_receive(
         &self,
         context: &mut Context<'_>,
     ) -> Poll<Result<Option<Inbound>, TransportError>> {
@@ -116,10 +116,10 @@ where
         self.writer.close().await;
     }
 
-    /// Makes `receive` end once it would have to wait.
+    /// What makes `receive` end once it would have to wait.
     #[cfg(feature = "stdio")]
-    pub(crate) fn end(&self, error: Option<TransportError>) {
-        self.ending.declare(error);
+    pub(crate) fn ending(&self) -> Arc<Ending> {
+        Arc::clone(&self.ending)
     }
 }
 

@@ -2,6 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[cfg(all(unix, feature = "stdio"))]
+mod child;
 mod laws;
 mod lines;
+#[cfg(all(unix, feature = "stdio"))]
+mod stdio;
 mod support;
