@@ -8,8 +8,12 @@ pub mod lines;
 pub mod memory;
 #[cfg(feature = "stdio")]
 pub mod stdio;
+#[cfg(feature = "ws")]
+pub mod ws;
 
 pub use lines::{LineSettings, LineTransport};
 pub use memory::MemoryTransport;
 #[cfg(feature = "stdio")]
 pub use stdio::{ChildCommand, ChildSettings, ChildStderr, ChildTransport, StdioTransport, stdio};
+#[cfg(feature = "ws")]
+pub use ws::{WsListener, WsTransport};
