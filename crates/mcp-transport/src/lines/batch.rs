@@ -35,6 +35,11 @@ impl Batch {
         self.pieces.is_empty() && self.tail.is_empty()
     }
 
+    /// Whether it is empty and its room has been given back.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.is_empty() && self.room == 0
+    }
+
     /// The room to give back once everything is written.
     pub(crate) fn take_room(&mut self) -> usize {
         std::mem::take(&mut self.room)

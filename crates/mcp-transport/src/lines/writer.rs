@@ -254,7 +254,8 @@ impl<W> State<W> {
     /// The output, if nobody has it and there is something to do with it.
     fn take_work(&mut self) -> Option<Output<W>> {
         let mut output = self.output.take()?;
-        if output.batch.is_empty() {
+        // What is written but not flushed still takes room.
+        if output.batch.is_settled() {
             std::mem::swap(&mut self.queue, &mut output.batch);
         }
         Some(output)

@@ -38,6 +38,12 @@ fn pipes() -> Pair {
     )
 }
 
+#[cfg(feature = "ws")]
+async fn web_sockets() -> Pair {
+    let (client, server) = crate::ws::pair().await;
+    (Arc::new(client), Arc::new(server))
+}
+
 /// Each law for each transport.
 macro_rules! laws {
     ($($transport:ident: $pair:expr;)*) => { $(
@@ -83,6 +89,11 @@ laws! {
 #[cfg(unix)]
 laws! {
     for_pipes: super::pipes();
+}
+
+#[cfg(feature = "ws")]
+laws! {
+    for_web_sockets: super::web_sockets().await;
 }
 
 async fn a_flood_arrives_whole_and_in_order((left, right): Pair) {

@@ -8,7 +8,9 @@ use std::{
 use mcp_core::{Transport, TransportError};
 use mcp_transport::{LineSettings, LineTransport};
 use proptest::prelude::{Strategy, any, prop, prop_assert_eq, proptest};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, DuplexStream, ReadBuf, duplex};
+use tokio::io::{
+    AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex,
+};
 
 use crate::support::{message, next, rest, send_until_error, within_a_minute};
 
@@ -134,6 +136,48 @@ async fn a_dropped_transport_still_delivers() {
     let mut found = Vec::new();
     within_a_minute(peer.read_to_end(&mut found)).await.unwrap();
     assert_eq!(found.len(), 901);
+}
+
+/// Takes everything at once, but is slow to flush.
+#[derive(Default)]
+struct SlowToFlush {
+    unflushed: bool,
+}
+
+impl AsyncWrite for SlowToFlush {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        self.unflushed = true;
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        if std::mem::take(&mut self.unflushed) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        self.poll_flush(context)
+    }
+}
+
+#[tokio::test]
+async fn what_waits_to_be_flushed_gives_its_room_back() {
+    let transport = LineTransport::new(tokio::io::empty(), SlowToFlush::default(), &settings());
+    for length in (0..4000).step_by(100) {
+        within_a_minute(transport.send(message("x".repeat(length)))).await.unwrap();
+        tokio::task::yield_now().await;
+    }
+    within_a_minute(transport.close()).await;
 }
 
 /// Gives its parts one read at a time, and wants to be asked again now and then.

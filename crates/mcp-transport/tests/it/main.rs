@@ -9,3 +9,5 @@ mod lines;
 #[cfg(all(unix, feature = "stdio"))]
 mod stdio;
 mod support;
+#[cfg(feature = "ws")]
+mod ws;
