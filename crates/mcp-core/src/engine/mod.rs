@@ -27,7 +27,7 @@ pub use self::{
 };
 use self::{capabilities::Offer, result::Decoration};
 use crate::{
-    Call, CompletionHandler, Contracts, Era, Implementation, Json, Prompt, PromptHandler, Request,
+    Call, CompletionHandler, Contracts, Era, Implementation, Prompt, PromptHandler, Request,
     Resource, ResourceHandler, ResourceTemplate, Response, Revision, Revisions, Seal, Tool,
     ToolHandler, registry::Registry,
 };

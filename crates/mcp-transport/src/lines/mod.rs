@@ -1,0 +1,152 @@
+//! One message per line, over any pair of byte streams: pipes, sockets, TLS.
+//!
+//! This is the framing of MCP's stdio transport. Coming in, a line ends with `\n` or `\r\n`, or with
+//! the stream; blank lines mean nothing. What is longer than the limit is skipped to its end in
+//! constant memory and reported by its length. Everything else is handed on byte for byte, as it may
+//! be broken text that somebody wants to see.
+//!
+//! Going out, newlines within a message become spaces, so a message is always one line. Messages are
+//! written at once while the stream takes them; while it does not, they gather and are written
+//! together. A sender waits when [`LineSettings::queue_bytes`] are waiting already, and gets
+//! [`TransportError::Stuck`] when nothing moves for [`LineSettings::stall_limit`].
+
+mod batch;
+mod reader;
+mod writer;
+
+use std::{
+    fmt,
+    future::poll_fn,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use mcp_core::{BoxFuture, Inbound, Outbound, Transport, TransportError};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::ending::Ending;
+use reader::LineReader;
+use writer::{Haste, LineWriter};
+
+/// The limits of a [`LineTransport`].
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct LineSettings {
+    /// The longest message taken in, in bytes; longer ones are skipped. 16 MiB.
+    pub max_message: usize,
+    /// How many bytes may wait to be written before senders wait too. One larger message is let
+    /// through when nothing else waits. 1 MiB.
+    pub queue_bytes: usize,
+    /// How long the other side may read nothing while something is to be written. 30 seconds.
+    pub stall_limit: Duration,
+}
+
+impl Default for LineSettings {
+    fn default() -> Self {
+        LineSettings {
+            max_message: 16 * 1024 * 1024,
+            queue_bytes: 1024 * 1024,
+            stall_limit: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Messages as lines: read from `R`, written to `W`.
+///
+/// [`close`](Transport::close) waits until everything is written, at most as long as the other side
+/// keeps reading; then `receive` hands out what was read already and ends. When the transport is
+/// dropped, what was sent before is still written.
+pub struct LineTransport<R, W> {
+    reader: Mutex<LineReader<R>>,
+    writer: LineWriter<W>,
+    ending: Arc<Ending>,
+    /// More input has been read than handed out: a busy time, in which answers come in bursts.
+    is_busy: AtomicBool,
+}
+
+impl<R, W> LineTransport<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    /// A conversation over these streams.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime, as it spawns a task.
+    pub fn new(input: R, output: W, settings: &LineSettings) -> Self {
+        let ending = Arc::new(Ending::default());
+        let writer = LineWriter::new(
+            output,
+            settings.queue_bytes,
+            settings.stall_limit,
+            Arc::clone(&ending),
+        );
+        LineTransport {
+            reader: Mutex::new(LineReader::new(input, settings.max_message)),
+            writer,
+            ending,
+            is_busy: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn poll_receive(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Option<Inbound>, TransportError>> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = reader.poll_next(context);
+        self.is_busy.store(reader.has_more(), Ordering::Relaxed);
+        match next {
+            Poll::Ready(next) => Poll::Ready(next),
+            Poll::Pending => self.ending.poll(context),
+        }
+    }
+
+    fn haste(&self) -> Haste {
+        if self.is_busy.load(Ordering::Relaxed) { Haste::Gather } else { Haste::AtOnce }
+    }
+
+    /// Ends the sending half alone.
+    #[cfg(feature = "stdio")]
+    pub(crate) async fn close_output(&self) {
+        self.writer.close().await;
+    }
+
+    /// What makes `receive` end once it would have to wait.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn ending(&self) -> Arc<Ending> {
+        Arc::clone(&self.ending)
+    }
+}
+
+impl<R, W> Transport for LineTransport<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>> {
+        Box::pin(poll_fn(|context| self.poll_receive(context)))
+    }
+
+    fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
+        Box::pin(self.writer.send(outbound.bytes, self.haste()))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            self.writer.close().await;
+            self.ending.declare(None);
+        })
+    }
+}
+
+impl<R, W> fmt::Debug for LineTransport<R, W> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("LineTransport").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,353 @@
+use std::{
+    fmt,
+    future::poll_fn,
+    io::{self, IoSlice},
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker, ready},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use mcp_core::TransportError;
+use memchr::memchr2;
+use tokio::{
+    io::AsyncWrite,
+    sync::{Notify, Semaphore},
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::batch::{Batch, PIECES};
+use crate::ending::Ending;
+
+/// What a message costs in the queue beside its bytes, so that a flood of tiny ones is bounded too.
+const OVERHEAD: usize = 32;
+
+/// Writes messages as lines; any number of tasks may do so at the same time.
+///
+/// A sender that finds the output idle writes at once, in its own task: no task switch stands
+/// between a message and the system call. It never waits for the output, so it cannot be cancelled
+/// in the middle of a line. Whatever the output does not take at once is left to a task of the
+/// writer, which waits, watches for progress and writes all that has gathered meanwhile. So is a
+/// message sent in [`Haste::Gather`], when more are expected right behind it.
+///
+/// Measured over pipes with 200-byte messages: when each message waits for the answer to the one
+/// before, writing at once gives 1.2 times the throughput of a task that does all the writing on one
+/// thread, and 3 times on two; when 64 are on their way, gathering gives 2 to 4 times that of a system
+/// call for each.
+pub(crate) struct LineWriter<W> {
+    shared: Arc<Shared<W>>,
+}
+
+/// Whether a message should leave at once or may wait for others that probably follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Haste {
+    AtOnce,
+    Gather,
+}
+
+struct Shared<W> {
+    state: Mutex<State<W>>,
+    /// Room in the queue, in bytes.
+    room: Semaphore,
+    capacity: usize,
+    stall_limit: Duration,
+    /// There is something for the writer's task to do.
+    work: Notify,
+    /// The output is closed.
+    done: CancellationToken,
+    ending: Arc<Ending>,
+}
+
+struct State<W> {
+    queue: Batch,
+    /// Missing while somebody writes.
+    output: Option<Output<W>>,
+    closing: bool,
+    failure: Option<TransportError>,
+}
+
+struct Output<W> {
+    stream: W,
+    /// What is being written.
+    batch: Batch,
+    unflushed: bool,
+}
+
+impl<W: AsyncWrite + Send + Unpin + 'static> LineWriter<W> {
+    /// Must be called within a runtime, as it spawns a task.
+    pub(crate) fn new(
+        stream: W,
+        queue_bytes: usize,
+        stall_limit: Duration,
+        ending: Arc<Ending>,
+    ) -> Self {
+        let capacity = queue_bytes.clamp(1, (u32::MAX as usize).min(Semaphore::MAX_PERMITS));
+        let output = Output { stream, batch: Batch::default(), unflushed: false };
+        let state =
+            State { queue: Batch::default(), output: Some(output), closing: false, failure: None };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            room: Semaphore::new(capacity),
+            capacity,
+            stall_limit,
+            work: Notify::new(),
+            done: CancellationToken::new(),
+            ending,
+        });
+        tokio::spawn(Arc::clone(&shared).run());
+        LineWriter { shared }
+    }
+
+    /// Queues a message, waiting for room. Abandoned, it has queued all of it or nothing.
+    pub(crate) async fn send(&self, message: Bytes, haste: Haste) -> Result<(), TransportError> {
+        let message = on_one_line(message);
+        let room = (message.len() + OVERHEAD).min(self.shared.capacity);
+        let permits = u32::try_from(room).expect("the capacity fits");
+        match self.shared.room.acquire_many(permits).await {
+            Ok(permit) => permit.forget(),
+            Err(_) => return Err(self.shared.lock().why_closed()),
+        }
+        self.shared.enqueue(message, room, haste)
+    }
+
+    /// Delivers what is queued and closes the output.
+    pub(crate) async fn close(&self) {
+        self.shared.start_closing();
+        self.shared.done.cancelled().await;
+    }
+}
+
+impl<W> Drop for LineWriter<W> {
+    fn drop(&mut self) {
+        self.shared.start_closing();
+    }
+}
+
+impl<W> fmt::Debug for LineWriter<W> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("LineWriter").finish_non_exhaustive()
+    }
+}
+
+impl<W> Shared<W> {
+    fn lock(&self) -> MutexGuard<'_, State<W>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn start_closing(&self) {
+        self.lock().closing = true;
+        self.room.close();
+        self.work.notify_one();
+    }
+}
+
+impl<W: AsyncWrite + Send + Unpin + 'static> Shared<W> {
+    fn enqueue(&self, message: Bytes, room: usize, haste: Haste) -> Result<(), TransportError> {
+        let mut state = self.lock();
+        if state.closing || state.failure.is_some() {
+            return Err(state.why_closed());
+        }
+        state.queue.push(message, room);
+        if haste == Haste::Gather {
+            let is_idle = state.output.is_some();
+            drop(state);
+            if is_idle {
+                self.work.notify_one();
+            }
+            return Ok(());
+        }
+        let Some(output) = state.take_work() else { return Ok(()) };
+        drop(state);
+        self.write_at_once(output)
+    }
+
+    /// Writes as long as the output takes it without waiting.
+    fn write_at_once(&self, mut output: Output<W>) -> Result<(), TransportError> {
+        let mut context = Context::from_waker(Waker::noop());
+        loop {
+            match output.poll_write_all(&mut context) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(error)) => return Err(self.fail(lost(&error))),
+                Poll::Pending => break,
+            }
+            self.give_back(&mut output);
+            let mut state = self.lock();
+            if state.queue.is_empty() && !state.closing {
+                state.output = Some(output);
+                return Ok(());
+            }
+            if state.closing {
+                break;
+            }
+            std::mem::swap(&mut state.queue, &mut output.batch);
+        }
+        self.lock().output = Some(output);
+        self.work.notify_one();
+        Ok(())
+    }
+
+    /// The writer's own task: does what senders leave behind.
+    async fn run(self: Arc<Self>) {
+        loop {
+            self.work.notified().await;
+            let work = self.lock().take_work();
+            let Some(mut output) = work else {
+                if self.lock().failure.is_some() {
+                    break;
+                }
+                continue;
+            };
+            if let Err(error) = self.write_everything(&mut output).await {
+                self.fail(error);
+                break;
+            }
+            let last = self.lock().put_back(output, &self.work);
+            if let Some(output) = last {
+                self.shut_down(output).await;
+                break;
+            }
+        }
+        self.done.cancel();
+    }
+
+    async fn write_everything(&self, output: &mut Output<W>) -> Result<(), TransportError> {
+        loop {
+            self.write_batch(output).await?;
+            self.give_back(output);
+            let mut state = self.lock();
+            if state.queue.is_empty() {
+                return Ok(());
+            }
+            std::mem::swap(&mut state.queue, &mut output.batch);
+        }
+    }
+
+    async fn write_batch(&self, output: &mut Output<W>) -> Result<(), TransportError> {
+        while !output.is_finished() {
+            let step = poll_fn(|context| output.poll_step(context));
+            timeout(self.stall_limit, step)
+                .await
+                .map_err(|_| TransportError::Stuck { seconds: self.stall_limit.as_secs() })?
+                .map_err(|error| lost(&error))?;
+        }
+        Ok(())
+    }
+
+    async fn shut_down(&self, mut output: Output<W>) {
+        let shutdown = poll_fn(|context| Pin::new(&mut output.stream).poll_shutdown(context));
+        // Everything is written; a stream that cannot even say goodbye is simply dropped.
+        let _ = timeout(self.stall_limit, shutdown).await;
+    }
+
+    fn give_back(&self, output: &mut Output<W>) {
+        self.room.add_permits(output.batch.take_room());
+    }
+
+    fn fail(&self, error: TransportError) -> TransportError {
+        if matches!(error, TransportError::Stuck { .. }) {
+            self.ending.declare(Some(error.clone()));
+        }
+        self.lock().failure = Some(error.clone());
+        self.room.close();
+        self.work.notify_one();
+        error
+    }
+}
+
+impl<W> State<W> {
+    /// The output, if nobody has it and there is something to do with it.
+    fn take_work(&mut self) -> Option<Output<W>> {
+        let mut output = self.output.take()?;
+        // What is written but not flushed still takes room.
+        if output.batch.is_settled() {
+            std::mem::swap(&mut self.queue, &mut output.batch);
+        }
+        Some(output)
+    }
+
+    /// Leaves the output to others; gives it back if nobody will need it any more.
+    fn put_back(&mut self, output: Output<W>, work: &Notify) -> Option<Output<W>> {
+        if !self.queue.is_empty() {
+            work.notify_one();
+        } else if self.closing {
+            return Some(output);
+        }
+        self.output = Some(output);
+        None
+    }
+
+    fn why_closed(&self) -> TransportError {
+        self.failure.clone().unwrap_or(TransportError::Closed)
+    }
+}
+
+impl<W: AsyncWrite + Unpin> Output<W> {
+    fn is_finished(&self) -> bool {
+        self.batch.is_empty() && !self.unflushed
+    }
+
+    fn poll_write_all(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.is_finished() {
+            ready!(self.poll_step(context))?;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Makes some progress.
+    fn poll_step(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let stream = Pin::new(&mut self.stream);
+        if self.batch.is_empty() {
+            ready!(stream.poll_flush(context))?;
+            self.unflushed = false;
+            return Poll::Ready(Ok(()));
+        }
+        let written = if stream.is_write_vectored() {
+            let mut slices = [IoSlice::new(&[]); PIECES];
+            let filled = self.batch.fill(&mut slices);
+            stream.poll_write_vectored(context, slices.get(..filled).unwrap_or_default())
+        } else {
+            stream.poll_write(context, self.batch.first())
+        };
+        match ready!(written)? {
+            0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+            count => self.batch.advance(count),
+        }
+        self.unflushed = true;
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// A message without the bytes that would cut it in two. In JSON they are mere white space: strings
+/// cannot contain them.
+fn on_one_line(message: Bytes) -> Bytes {
+    if memchr2(b'\n', b'\r', &message).is_none() {
+        return message;
+    }
+    let replaced = |&byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte };
+    message.iter().map(replaced).collect()
+}
+
+fn lost(error: &io::Error) -> TransportError {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => {
+            TransportError::Lost("the other side does not listen any more".into())
+        }
+        _ => TransportError::Lost(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::on_one_line;
+
+    #[test]
+    fn newlines_become_spaces() {
+        assert_eq!(on_one_line(Bytes::from_static(b"{\r\n1\n}")), &b"{  1 }"[..]);
+        let plain = Bytes::from_static(b"{}");
+        assert_eq!(on_one_line(plain.clone()).as_ptr(), plain.as_ptr());
+    }
+}

@@ -1,0 +1,95 @@
+use std::{future::poll_fn, process::ExitStatus};
+
+use mcp_core::{BoxFuture, Inbound, Outbound, Transport, TransportError};
+use tokio::process::{ChildStdin, ChildStdout};
+
+use super::{
+    ChildCommand, ChildSettings,
+    process::{Fate, Process},
+    stderr::{self, ChildStderr},
+};
+use crate::lines::LineTransport;
+
+/// A conversation with a server that runs as a child process.
+///
+/// [`close`](Transport::close) closes the server's input, by which a server knows that it should
+/// exit; one that does not is told to terminate (SIGTERM, on Unix) after
+/// [`ChildSettings::exit_wait`] and killed after [`ChildSettings::terminate_wait`]. The same happens,
+/// in the background, when the transport is dropped. The child never stays behind as a zombie.
+///
+/// A server that exits by itself is heard out first; then `receive` gives
+/// [`TransportError::Lost`] with its exit status. After `close` the end is a good one.
+#[derive(Debug)]
+pub struct ChildTransport {
+    lines: LineTransport<ChildStdout, ChildStdin>,
+    process: Process,
+    id: Option<u32>,
+}
+
+impl ChildTransport {
+    /// Starts the server. Must be called within a tokio runtime with I/O and time enabled.
+    ///
+    /// # Errors
+    ///
+    /// [`TransportError::Connect`] if it cannot be started, with what to check.
+    pub fn spawn(command: &ChildCommand, settings: &ChildSettings) -> Result<Self, TransportError> {
+        let mut child = command.start()?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(TransportError::Connect("the child has no pipes".into()));
+        };
+        if let (ChildStderr::Lines(take), Some(errors)) = (&command.stderr, child.stderr.take()) {
+            tokio::spawn(stderr::pass_on(errors, settings.max_stderr_line, take.clone()));
+        }
+        let id = child.id();
+        let lines = LineTransport::new(stdout, stdin, &settings.lines);
+        let process = Process::watch(child, settings, lines.ending());
+        Ok(ChildTransport { lines, process, id })
+    }
+
+    /// The process id it was started with.
+    pub fn id(&self) -> Option<u32> {
+        self.id
+    }
+
+    /// Waits until the server has exited, which it will not do by itself.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not tell how it ended.
+    pub async fn wait(&self) -> Result<ExitStatus, TransportError> {
+        match self.process.wait().await {
+            Fate::Exited(status) => Ok(status),
+            Fate::Unknown(reason) => Err(TransportError::Lost(reason)),
+            Fate::Running => Err(TransportError::Lost("the server is still running".into())),
+        }
+    }
+
+    async fn next(&self) -> Result<Option<Inbound>, TransportError> {
+        match poll_fn(|context| self.lines.poll_receive(context)).await {
+            Ok(None) if !self.process.is_stopping() => Err(self.process.explain_end().await),
+            other => other,
+        }
+    }
+
+    async fn hand_over(&self, outbound: Outbound) -> Result<(), TransportError> {
+        self.lines.send(outbound).await.map_err(|error| self.process.explain(error))
+    }
+}
+
+impl Transport for ChildTransport {
+    fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>> {
+        Box::pin(self.next())
+    }
+
+    fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
+        Box::pin(self.hand_over(outbound))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            self.process.stop();
+            // Side by side: a server that does not read its input must not delay its own end.
+            tokio::join!(self.lines.close_output(), self.process.wait());
+        })
+    }
+}

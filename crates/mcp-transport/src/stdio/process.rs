@@ -1,0 +1,154 @@
+use std::{io, process::ExitStatus, sync::Arc, time::Duration};
+
+use mcp_core::TransportError;
+use tokio::{
+    process::Child,
+    sync::watch,
+    time::{sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::ChildSettings;
+use crate::ending::Ending;
+
+/// How long the output of an exited child may stay open, held by a child of its own.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// What became of a child.
+#[derive(Debug, Clone)]
+pub(super) enum Fate {
+    Running,
+    Exited(ExitStatus),
+    /// The system does not tell.
+    Unknown(String),
+}
+
+impl Fate {
+    pub(super) fn is_over(&self) -> bool {
+        !matches!(self, Fate::Running)
+    }
+}
+
+/// A running child and the task that looks after it. Dropping this makes it end like `stop`.
+#[derive(Debug)]
+pub(super) struct Process {
+    fate: watch::Receiver<Fate>,
+    stop: CancellationToken,
+}
+
+impl Process {
+    /// Watches over `child`; when it has exited and its last words had time to arrive, declares the
+    /// end.
+    pub(super) fn watch(child: Child, settings: &ChildSettings, ending: Arc<Ending>) -> Self {
+        let (announce, fate) = watch::channel(Fate::Running);
+        let stop = CancellationToken::new();
+        let supervisor = Supervisor {
+            child,
+            stop: stop.clone(),
+            exit_wait: settings.exit_wait,
+            terminate_wait: settings.terminate_wait,
+        };
+        tokio::spawn(async move {
+            let fate = supervisor
+                .run()
+                .await
+                .map_or_else(|error| Fate::Unknown(error.to_string()), Fate::Exited);
+            announce.send_replace(fate);
+            sleep(LAST_WORDS).await;
+            ending.declare(None);
+        });
+        Process { fate, stop }
+    }
+
+    /// Makes the child exit: it is expected to do so by itself, then told to, then killed.
+    pub(super) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    pub(super) async fn wait(&self) -> Fate {
+        let mut fate = self.fate.clone();
+        match fate.wait_for(Fate::is_over).await {
+            Ok(fate) => fate.clone(),
+            Err(_) => Fate::Unknown("the runtime is shutting down".into()),
+        }
+    }
+
+    /// Why a conversation ended that nobody wanted to end.
+    pub(super) async fn explain_end(&self) -> TransportError {
+        match timeout(LAST_WORDS, self.wait()).await {
+            Ok(fate) => lost(&fate),
+            Err(_) => TransportError::Lost("the server has closed its output".into()),
+        }
+    }
+
+    /// The same for a message that could not be sent.
+    pub(super) fn explain(&self, error: TransportError) -> TransportError {
+        let fate = self.fate.borrow();
+        if fate.is_over() && matches!(error, TransportError::Lost(_)) { lost(&fate) } else { error }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+fn lost(fate: &Fate) -> TransportError {
+    TransportError::Lost(match fate {
+        Fate::Running => "the server has closed its output".into(),
+        Fate::Exited(status) => match status.code() {
+            Some(code) => format!("the server exited with status {code}"),
+            // On Unix: "signal: 9 (SIGKILL)".
+            None => format!("the server was ended by {status}"),
+        },
+        Fate::Unknown(reason) => format!("the server is gone: {reason}"),
+    })
+}
+
+struct Supervisor {
+    child: Child,
+    stop: CancellationToken,
+    exit_wait: Duration,
+    terminate_wait: Duration,
+}
+
+impl Supervisor {
+    /// Returns when the child has been reaped.
+    async fn run(mut self) -> io::Result<ExitStatus> {
+        tokio::select! {
+            status = self.child.wait() => return status,
+            () = self.stop.cancelled() => {}
+        }
+        if let Ok(status) = timeout(self.exit_wait, self.child.wait()).await {
+            return status;
+        }
+        self.terminate();
+        if let Ok(status) = timeout(self.terminate_wait, self.child.wait()).await {
+            return status;
+        }
+        tracing::debug!("the server did not exit in time and is killed");
+        // Fails if it has just exited, which is as good.
+        let _ = self.child.start_kill();
+        self.child.wait().await
+    }
+
+    #[cfg(unix)]
+    fn terminate(&self) {
+        // The id is known as long as the child has not been reaped, so it is nobody else's.
+        let id = self.child.id().and_then(|id| i32::try_from(id).ok());
+        if let Some(id) = id.and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
+        }
+    }
+
+    /// There is no polite way.
+    #[cfg(not(unix))]
+    fn terminate(&mut self) {
+        let _ = self.child.start_kill();
+    }
+}

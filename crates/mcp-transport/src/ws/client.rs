@@ -1,0 +1,126 @@
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue, Uri, header::SEC_WEBSOCKET_PROTOCOL};
+use mcp_core::TransportError;
+use tokio::{net::TcpStream, time::timeout};
+use tokio_tungstenite::{
+    client_async_with_config,
+    tungstenite::{client::IntoClientRequest, handshake::client::Request},
+};
+
+use super::{SUBPROTOCOL, WsSettings, WsTransport, link::Link, metered::Metered, server::explain};
+
+/// How a client connects.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct WsClientSettings {
+    /// The limits of the conversation.
+    pub connection: WsSettings,
+    /// What is sent along when the conversation is opened, `Authorization` for example. Nothing.
+    pub headers: HeaderMap,
+    /// How long connecting may take. 10 seconds.
+    pub connect_timeout: Duration,
+    /// Whom to trust; needed for `wss`.
+    #[cfg(feature = "tls")]
+    pub tls: Option<std::sync::Arc<rustls::ClientConfig>>,
+}
+
+impl Default for WsClientSettings {
+    fn default() -> Self {
+        WsClientSettings {
+            connection: WsSettings::default(),
+            headers: HeaderMap::new(),
+            connect_timeout: Duration::from_secs(10),
+            #[cfg(feature = "tls")]
+            tls: None,
+        }
+    }
+}
+
+/// Connects to a server at `ws://…` or, with the feature `tls` and
+/// `WsClientSettings::tls`, `wss://…`.
+///
+/// # Errors
+///
+/// [`TransportError::Connect`] if there is no such server or it does not speak WebSocket and the
+/// subprotocol `mcp`, [`TransportError::Status`] if it refuses.
+pub async fn connect(
+    url: &str,
+    settings: &WsClientSettings,
+) -> Result<WsTransport, TransportError> {
+    match timeout(settings.connect_timeout, open(url, settings)).await {
+        Ok(opened) => opened,
+        Err(_) => Err(TransportError::Connect(format!(
+            "no answer from `{url}` within {:?}",
+            settings.connect_timeout
+        ))),
+    }
+}
+
+async fn open(url: &str, settings: &WsClientSettings) -> Result<WsTransport, TransportError> {
+    let request = request(url, settings)?;
+    let stream = dial(request.uri(), settings).await?;
+    let config = settings.connection.protocol_config();
+    let (socket, _) = client_async_with_config(request, stream, Some(config))
+        .await
+        .map_err(|error| explain(&error))?;
+    Ok(Link::open(socket, &settings.connection, None))
+}
+
+fn request(url: &str, settings: &WsClientSettings) -> Result<Request, TransportError> {
+    let mut request = url
+        .into_client_request()
+        .map_err(|error| TransportError::Connect(format!("`{url}` is no address: {error}")))?;
+    let headers = request.headers_mut();
+    for (name, value) in &settings.headers {
+        headers.append(name, value.clone());
+    }
+    headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
+    Ok(request)
+}
+
+async fn dial(uri: &Uri, settings: &WsClientSettings) -> Result<Metered, TransportError> {
+    let is_secure = match uri.scheme_str() {
+        Some("ws") => false,
+        Some("wss") => true,
+        _ => {
+            return Err(TransportError::Connect(format!("`{uri}` is neither ws:// nor wss://")));
+        }
+    };
+    let host = uri.host().unwrap_or_default();
+    let name = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let port = uri.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
+    let stream = TcpStream::connect((name, port))
+        .await
+        .map_err(|error| TransportError::Connect(format!("`{uri}`: {error}")))?;
+    // Messages are written whole; waiting for more would only delay them.
+    let _ = stream.set_nodelay(true);
+    if is_secure { secure(stream, name, settings).await } else { Ok(Metered::new(stream)) }
+}
+
+#[cfg(feature = "tls")]
+async fn secure(
+    stream: TcpStream,
+    name: &str,
+    settings: &WsClientSettings,
+) -> Result<Metered, TransportError> {
+    let refused =
+        |reason: String| TransportError::Connect(format!("no TLS with `{name}`: {reason}"));
+    let Some(config) = &settings.tls else {
+        return Err(refused("the settings do not say whom to trust".into()));
+    };
+    let server = rustls::pki_types::ServerName::try_from(name.to_owned())
+        .map_err(|error| refused(error.to_string()))?;
+    let connector = tokio_rustls::TlsConnector::from(config.clone());
+    let stream =
+        connector.connect(server, stream).await.map_err(|error| refused(error.to_string()))?;
+    Ok(Metered::new(stream))
+}
+
+#[cfg(not(feature = "tls"))]
+async fn secure(_: TcpStream, name: &str, _: &WsClientSettings) -> Result<Metered, TransportError> {
+    std::future::ready(Err(TransportError::Connect(format!(
+        "no TLS with `{name}`: this program was built without it"
+    ))))
+    .await
+}

@@ -1,0 +1,291 @@
+use std::{
+    fmt,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use futures_util::Stream;
+use mcp_core::{Inbound, TransportError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        Error, Message,
+        error::{CapacityError, ProtocolError},
+        protocol::{
+            CloseFrame,
+            frame::{Utf8Bytes, coding::CloseCode},
+        },
+    },
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    WsSettings, WsTransport,
+    metered::{Metered, Traffic},
+    writer::Writer,
+};
+use crate::ending::Ending;
+
+/// What a message costs in the queue beside its bytes.
+const OVERHEAD: usize = 32;
+
+pub(super) type Socket = WebSocketStream<Metered>;
+
+/// A connection, shared by those who send, the one who receives and the task that writes.
+///
+/// Reading and writing take turns on the socket; nobody keeps it while waiting.
+pub(super) struct Link {
+    /// Gone when the connection is closed.
+    socket: Mutex<Option<Socket>>,
+    queue: Mutex<Queue>,
+    room: Arc<Semaphore>,
+    capacity: usize,
+    max_message: usize,
+    ending: Ending,
+    /// The queue takes no more.
+    pub(super) closing: CancellationToken,
+    /// Nothing is written or read any more.
+    done: CancellationToken,
+    pub(super) traffic: Arc<Traffic>,
+    /// Somebody waits to receive, so whatever arrives is noticed.
+    receiver_waits: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Queue {
+    sender: mpsc::UnboundedSender<Queued>,
+    is_closed: bool,
+    /// What to tell the other side in the end.
+    farewell: Option<CloseFrame>,
+    failure: Option<TransportError>,
+}
+
+/// A message on its way, with the room it takes.
+#[derive(Debug)]
+pub(super) struct Queued {
+    pub(super) text: Utf8Bytes,
+    pub(super) room: OwnedSemaphorePermit,
+}
+
+impl Link {
+    /// Starts a conversation over an open socket. `held` is dropped when it is over.
+    pub(super) fn open(
+        socket: Socket,
+        settings: &WsSettings,
+        held: Option<OwnedSemaphorePermit>,
+    ) -> WsTransport {
+        let capacity =
+            settings.queue_bytes.clamp(1, (u32::MAX as usize).min(Semaphore::MAX_PERMITS));
+        // The semaphore bounds it, in bytes.
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let traffic = socket.get_ref().traffic();
+        let link = Arc::new(Link {
+            socket: Mutex::new(Some(socket)),
+            queue: Mutex::new(Queue { sender, is_closed: false, farewell: None, failure: None }),
+            room: Arc::new(Semaphore::new(capacity)),
+            capacity,
+            max_message: settings.max_message,
+            ending: Ending::default(),
+            closing: CancellationToken::new(),
+            done: CancellationToken::new(),
+            traffic,
+            receiver_waits: AtomicBool::new(false),
+        });
+        let writer = Writer::new(Arc::clone(&link), receiver, settings);
+        tokio::spawn(async move {
+            writer.run().await;
+            drop(held);
+        });
+        WsTransport { link }
+    }
+
+    pub(super) async fn send(&self, bytes: Bytes) -> Result<(), TransportError> {
+        let text = Utf8Bytes::try_from(bytes)
+            .map_err(|_| TransportError::Framing("a message to be sent is not UTF-8".into()))?;
+        let room = (text.len() + OVERHEAD).min(self.capacity);
+        let permits = u32::try_from(room).expect("the capacity fits");
+        let Ok(room) = Arc::clone(&self.room).acquire_many_owned(permits).await else {
+            return Err(self.why_closed());
+        };
+        let queue = lock(&self.queue);
+        if queue.is_closed || queue.sender.send(Queued { text, room }).is_err() {
+            drop(queue);
+            return Err(self.why_closed());
+        }
+        Ok(())
+    }
+
+    pub(super) fn poll_receive(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Option<Inbound>, TransportError>> {
+        if let Poll::Ready(end) = self.ending.poll(context) {
+            return Poll::Ready(end);
+        }
+        loop {
+            let next = self.poll_socket(context);
+            self.receiver_waits.store(next.is_pending(), Ordering::Relaxed);
+            match next {
+                Poll::Pending => {}
+                Poll::Ready(Some(Ok(Message::Text(text)))) => {
+                    let bytes = Bytes::from(text);
+                    return Poll::Ready(Ok(Some(Inbound::Message { ticket: None, bytes })));
+                }
+                Poll::Ready(Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)))) => {
+                    continue;
+                }
+                Poll::Ready(Some(Ok(Message::Binary(_)))) => self.refuse_binary(),
+                Poll::Ready(Some(Ok(Message::Close(frame)))) => self.other_side_closes(frame),
+                Poll::Ready(Some(Err(error))) => self.break_off(&error),
+                Poll::Ready(None) => self.break_off(&Error::ConnectionClosed),
+            }
+            return self.ending.poll(context);
+        }
+    }
+
+    /// Reads on; pings are answered on the way.
+    pub(super) fn poll_socket(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Message, Error>>> {
+        self.with_socket(|socket| match socket {
+            Some(socket) => socket.poll_next(context),
+            None => Poll::Ready(None),
+        })
+    }
+
+    pub(super) fn with_socket<T>(&self, act: impl FnOnce(Option<Pin<&mut Socket>>) -> T) -> T {
+        act(lock(&self.socket).as_mut().map(Pin::new))
+    }
+
+    /// Refuses further messages and has the writer close the connection.
+    pub(super) fn start_closing(&self, farewell: Option<CloseFrame>) {
+        let mut queue = lock(&self.queue);
+        if !queue.is_closed {
+            queue.is_closed = true;
+            queue.farewell = farewell;
+        }
+        drop(queue);
+        self.room.close();
+        self.closing.cancel();
+    }
+
+    pub(super) fn take_farewell(&self) -> Option<CloseFrame> {
+        lock(&self.queue).farewell.take()
+    }
+
+    /// Ends what `receive` gives, and if with an error, lets senders know it too.
+    pub(super) fn end(&self, error: Option<TransportError>) {
+        if let Some(error) = &error {
+            lock(&self.queue).failure.get_or_insert_with(|| error.clone());
+        }
+        self.ending.declare(error);
+    }
+
+    /// Completes when the connection is closed.
+    pub(super) async fn closed(&self) {
+        self.done.cancelled().await;
+    }
+
+    /// Lets go of the connection.
+    pub(super) fn finish(&self) {
+        lock(&self.socket).take();
+        self.end(None);
+        self.start_closing(None);
+        self.done.cancel();
+    }
+
+    pub(super) fn is_receiver_waiting(&self) -> bool {
+        self.receiver_waits.load(Ordering::Relaxed)
+    }
+
+    fn why_closed(&self) -> TransportError {
+        lock(&self.queue).failure.clone().unwrap_or(TransportError::Closed)
+    }
+
+    fn refuse_binary(&self) {
+        self.end(Some(TransportError::Framing(
+            "a binary message came, but messages are text".into(),
+        )));
+        self.start_closing(Some(farewell(CloseCode::Unsupported, "messages are text")));
+    }
+
+    fn other_side_closes(&self, frame: Option<CloseFrame>) {
+        let error = match frame {
+            None => Some("the other side has closed the connection without saying why".into()),
+            Some(frame) if matches!(frame.code, CloseCode::Normal | CloseCode::Away) => None,
+            Some(frame) => Some(closed_with(&frame)),
+        };
+        match error {
+            None => {
+                let gone = TransportError::Lost("the other side has closed the connection".into());
+                lock(&self.queue).failure.get_or_insert(gone);
+                self.end(None);
+            }
+            Some(text) => self.end(Some(TransportError::Lost(text))),
+        }
+        // The answer to a close is prepared already.
+        self.start_closing(None);
+    }
+
+    fn break_off(&self, error: &Error) {
+        let (error, frame) = match error {
+            Error::Capacity(CapacityError::MessageTooLong { size, max_size }) => {
+                let (length, limit) = (*size as u64, *max_size as u64);
+                let frame = farewell(CloseCode::Size, "the message is too long");
+                (TransportError::TooLong { length, limit }, Some(frame))
+            }
+            Error::Capacity(_) => {
+                let limit = self.max_message as u64;
+                let frame = farewell(CloseCode::Size, "the message is too long");
+                (TransportError::TooLong { length: limit.saturating_add(1), limit }, Some(frame))
+            }
+            Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)
+            | Error::ConnectionClosed
+            | Error::AlreadyClosed => {
+                (TransportError::Lost("the other side broke off".into()), None)
+            }
+            Error::Utf8(_) => {
+                let frame = farewell(CloseCode::Invalid, "the message is not UTF-8");
+                (TransportError::Framing("a text message is not UTF-8".into()), Some(frame))
+            }
+            Error::Protocol(broken) => {
+                let frame = farewell(CloseCode::Protocol, "the framing is broken");
+                (TransportError::Framing(broken.to_string()), Some(frame))
+            }
+            other => (TransportError::Lost(other.to_string()), None),
+        };
+        self.end(Some(error));
+        self.start_closing(frame);
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Link").field("traffic", &self.traffic).finish_non_exhaustive()
+    }
+}
+
+fn farewell(code: CloseCode, reason: &'static str) -> CloseFrame {
+    CloseFrame { code, reason: Utf8Bytes::from_static(reason) }
+}
+
+fn closed_with(frame: &CloseFrame) -> String {
+    let code = u16::from(frame.code);
+    let reason = frame.reason.as_str();
+    if reason.is_empty() {
+        format!("the other side has closed the connection with code {code}")
+    } else {
+        format!("the other side has closed the connection with code {code}: {reason}")
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

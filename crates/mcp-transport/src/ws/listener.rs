@@ -1,0 +1,110 @@
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use mcp_core::TransportError;
+use tokio::{
+    net::{TcpListener, TcpStream, ToSocketAddrs},
+    sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc},
+    task::JoinHandle,
+};
+
+use super::{
+    WsTransport,
+    server::{WsServerSettings, accept_holding},
+};
+
+/// After an error of the listening socket, such as too many open files, which passes.
+const BREATHER: Duration = Duration::from_millis(50);
+const TURNED_AWAY: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+/// Waits for clients on a TCP port.
+///
+/// Clients open their conversations side by side, so a slow one delays nobody. Dropping the listener
+/// frees the port; conversations go on.
+#[derive(Debug)]
+pub struct WsListener {
+    address: SocketAddr,
+    opened: Mutex<mpsc::Receiver<WsTransport>>,
+    task: JoinHandle<()>,
+}
+
+impl WsListener {
+    /// Listens on `address`; port 0 is any free one.
+    ///
+    /// # Errors
+    ///
+    /// [`TransportError::Connect`] if that is not possible.
+    pub async fn bind(
+        address: impl ToSocketAddrs,
+        settings: WsServerSettings,
+    ) -> Result<Self, TransportError> {
+        let failed = |error: std::io::Error| TransportError::Connect(error.to_string());
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let (sender, opened) = mpsc::channel(16);
+        let task = tokio::spawn(listen(listener, settings, sender));
+        Ok(WsListener { address, opened: Mutex::new(opened), task })
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The next client that has opened a conversation. Those that were not let in are not shown.
+    ///
+    /// # Errors
+    ///
+    /// When the runtime is shutting down.
+    pub async fn accept(&self) -> Result<WsTransport, TransportError> {
+        self.opened.lock().await.recv().await.ok_or(TransportError::Closed)
+    }
+}
+
+impl Drop for WsListener {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn listen(
+    listener: TcpListener,
+    settings: WsServerSettings,
+    opened: mpsc::Sender<WsTransport>,
+) {
+    let places = Arc::new(Semaphore::new(settings.max_connections.min(Semaphore::MAX_PERMITS)));
+    let settings = Arc::new(settings);
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "could not accept a connection");
+                tokio::time::sleep(BREATHER).await;
+                continue;
+            }
+        };
+        match Arc::clone(&places).try_acquire_owned() {
+            Ok(place) => {
+                tokio::spawn(let_in(stream, Arc::clone(&settings), place, opened.clone()));
+            }
+            // Whether it arrives or not: nobody waits for a client that is one too many.
+            Err(_) => drop(stream.try_write(TURNED_AWAY)),
+        }
+    }
+}
+
+async fn let_in(
+    stream: TcpStream,
+    settings: Arc<WsServerSettings>,
+    place: OwnedSemaphorePermit,
+    opened: mpsc::Sender<WsTransport>,
+) {
+    let _ = stream.set_nodelay(true);
+    match accept_holding(stream, &settings, Some(place)).await {
+        Ok(transport) => {
+            // Fails when the listener is gone: the transport closes itself.
+            let _ = opened.send(transport).await;
+        }
+        Err(error) => tracing::debug!(%error, "a client was not let in"),
+    }
+}

@@ -1,0 +1,143 @@
+//! WebSocket: one conversation per connection, one message per text frame.
+//!
+//! No revision of the protocol defines this transport; it is a custom one. Both sides have to agree to
+//! it, which they do by the subprotocol `mcp`: a client offers it, and a server refuses whoever does
+//! not (400). Since browsers let any page open a WebSocket to any address, a server also checks `Host`
+//! and `Origin` (403); only loopback is let in unless the settings say otherwise.
+//!
+//! | close code | sent when |
+//! |---|---|
+//! | 1000 | the conversation is closed |
+//! | 1001 | this side is shutting down ([`WsCloseReason::GoingAway`]) |
+//! | 1002 | the other side breaks the framing |
+//! | 1003 | a binary message came: messages of MCP are text, so it cannot be one |
+//! | 1007 | a text message is not UTF-8 |
+//! | 1009 | a message is longer than [`WsSettings::max_message`] |
+//! | 1011 | this side failed ([`WsCloseReason::InternalError`]) |
+//!
+//! Pings are answered, and sent every [`WsSettings::ping_interval`]. Both need somebody who calls
+//! `receive`; while nobody does, silence is not held against the other side.
+
+mod client;
+mod link;
+mod listener;
+mod metered;
+mod origin;
+mod server;
+mod writer;
+
+use std::{future::poll_fn, sync::Arc, time::Duration};
+
+use mcp_core::{BoxFuture, Inbound, Outbound, Transport, TransportError};
+use tokio_tungstenite::tungstenite::protocol::{
+    CloseFrame, WebSocketConfig,
+    frame::{Utf8Bytes, coding::CloseCode},
+};
+
+pub use client::{WsClientSettings, connect};
+pub use listener::WsListener;
+pub use server::{WsServerSettings, accept};
+
+use link::Link;
+
+/// The subprotocol both sides have to agree to.
+pub const SUBPROTOCOL: &str = "mcp";
+
+/// The limits of a [`WsTransport`], the same on both sides.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct WsSettings {
+    /// The longest message taken in, in bytes; a longer one ends the conversation. 16 MiB.
+    pub max_message: usize,
+    /// How many bytes may wait to be written before senders wait too. One larger message is let
+    /// through when nothing else waits. 1 MiB.
+    pub queue_bytes: usize,
+    /// How long the other side may read nothing while something is to be written. 30 seconds.
+    pub stall_limit: Duration,
+    /// How often a ping is sent. A connection on which nothing at all arrives until the next one is
+    /// given up. 30 seconds; `None` sends no pings.
+    pub ping_interval: Option<Duration>,
+    /// How long the other side may take to agree to a close. 2 seconds.
+    pub close_wait: Duration,
+}
+
+impl Default for WsSettings {
+    fn default() -> Self {
+        WsSettings {
+            max_message: 16 * 1024 * 1024,
+            queue_bytes: 1024 * 1024,
+            stall_limit: Duration::from_secs(30),
+            ping_interval: Some(Duration::from_secs(30)),
+            close_wait: Duration::from_secs(2),
+        }
+    }
+}
+
+impl WsSettings {
+    fn protocol_config(&self) -> WebSocketConfig {
+        WebSocketConfig::default()
+            .read_buffer_size(32 * 1024)
+            .max_message_size(Some(self.max_message))
+            .max_frame_size(Some(self.max_message))
+    }
+}
+
+/// Why a conversation is closed by this side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WsCloseReason {
+    /// It has come to its end (1000).
+    Normal,
+    /// This side is shutting down (1001).
+    GoingAway,
+    /// This side cannot go on (1011).
+    InternalError,
+}
+
+impl WsCloseReason {
+    fn frame(self) -> CloseFrame {
+        let code = match self {
+            WsCloseReason::Normal => CloseCode::Normal,
+            WsCloseReason::GoingAway => CloseCode::Away,
+            WsCloseReason::InternalError => CloseCode::Error,
+        };
+        CloseFrame { code, reason: Utf8Bytes::from_static("") }
+    }
+}
+
+/// A conversation over a WebSocket; see [`connect`], [`accept`] and [`WsListener`].
+///
+/// What has not been received when this side closes is dropped.
+#[derive(Debug)]
+pub struct WsTransport {
+    link: Arc<Link>,
+}
+
+impl WsTransport {
+    /// Like [`Transport::close`], and tells the other side why.
+    pub async fn close_with(&self, reason: WsCloseReason) {
+        self.link.start_closing(Some(reason.frame()));
+        self.link.end(None);
+        self.link.closed().await;
+    }
+}
+
+impl Transport for WsTransport {
+    fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>> {
+        Box::pin(poll_fn(|context| self.link.poll_receive(context)))
+    }
+
+    fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
+        Box::pin(self.link.send(outbound.bytes))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.close_with(WsCloseReason::Normal))
+    }
+}
+
+impl Drop for WsTransport {
+    fn drop(&mut self) {
+        self.link.start_closing(Some(WsCloseReason::Normal.frame()));
+    }
+}

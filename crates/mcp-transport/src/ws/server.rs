@@ -1,0 +1,170 @@
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue, StatusCode, header::SEC_WEBSOCKET_PROTOCOL};
+use mcp_core::TransportError;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::OwnedSemaphorePermit,
+    time::timeout,
+};
+use tokio_tungstenite::{
+    accept_hdr_async_with_config,
+    tungstenite::{
+        Error,
+        handshake::server::{ErrorResponse, Request, Response},
+    },
+};
+
+use super::{SUBPROTOCOL, WsSettings, WsTransport, link::Link, metered::Metered, origin};
+
+/// How a server lets clients in.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct WsServerSettings {
+    /// The limits of each conversation.
+    pub connection: WsSettings,
+    /// Values of `Host` that are served beside loopback, with or without a port. None.
+    pub allowed_hosts: Vec<String>,
+    /// Values of `Origin` that are let in beside those of loopback, such as `https://app.example`.
+    /// Who sends no `Origin` is no browser and is let in. None.
+    pub allowed_origins: Vec<String>,
+    /// How long a client may take to open the conversation. 10 seconds.
+    pub handshake_timeout: Duration,
+    /// How many connections a [`WsListener`](super::WsListener) holds at a time; others are turned
+    /// away (503). 1,000.
+    pub max_connections: usize,
+    /// Makes it `wss`.
+    #[cfg(feature = "tls")]
+    pub tls: Option<std::sync::Arc<rustls::ServerConfig>>,
+}
+
+impl Default for WsServerSettings {
+    fn default() -> Self {
+        WsServerSettings {
+            connection: WsSettings::default(),
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            handshake_timeout: Duration::from_secs(10),
+            max_connections: 1000,
+            #[cfg(feature = "tls")]
+            tls: None,
+        }
+    }
+}
+
+/// Opens the conversation that a client wants to have over `stream`, a TCP connection for example.
+///
+/// # Errors
+///
+/// [`TransportError::Status`] with what the client was told if it is not let in,
+/// [`TransportError::Connect`] if it does not speak WebSocket or not in time.
+pub async fn accept<S>(
+    stream: S,
+    settings: &WsServerSettings,
+) -> Result<WsTransport, TransportError>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    accept_holding(stream, settings, None).await
+}
+
+/// The same; `held` is dropped when the conversation is over.
+pub(super) async fn accept_holding<S>(
+    stream: S,
+    settings: &WsServerSettings,
+    held: Option<OwnedSemaphorePermit>,
+) -> Result<WsTransport, TransportError>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    match timeout(settings.handshake_timeout, open(stream, settings, held)).await {
+        Ok(opened) => opened,
+        Err(_) => Err(TransportError::Connect(format!(
+            "the client did not open the conversation within {:?}",
+            settings.handshake_timeout
+        ))),
+    }
+}
+
+async fn open<S>(
+    stream: S,
+    settings: &WsServerSettings,
+    held: Option<OwnedSemaphorePermit>,
+) -> Result<WsTransport, TransportError>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    #[cfg(feature = "tls")]
+    let stream = match &settings.tls {
+        Some(config) => Metered::new(
+            tokio_rustls::TlsAcceptor::from(config.clone())
+                .accept(stream)
+                .await
+                .map_err(|error| TransportError::Connect(format!("no TLS: {error}")))?,
+        ),
+        None => Metered::new(stream),
+    };
+    #[cfg(not(feature = "tls"))]
+    let stream = Metered::new(stream);
+
+    #[expect(clippy::result_large_err, reason = "the library wants it so")]
+    let judge = |request: &Request, response: Response| judge(request, response, settings);
+    let config = settings.connection.protocol_config();
+    let socket = accept_hdr_async_with_config(stream, judge, Some(config))
+        .await
+        .map_err(|error| explain(&error))?;
+    Ok(Link::open(socket, &settings.connection, held))
+}
+
+#[expect(clippy::result_large_err, reason = "the library wants it so")]
+fn judge(
+    request: &Request,
+    mut response: Response,
+    settings: &WsServerSettings,
+) -> Result<Response, ErrorResponse> {
+    let headers = request.headers();
+    if let Some(reason) =
+        origin::refusal(headers, &settings.allowed_hosts, &settings.allowed_origins)
+    {
+        return Err(refuse(StatusCode::FORBIDDEN, reason));
+    }
+    if !offers_subprotocol(headers) {
+        return Err(refuse(StatusCode::BAD_REQUEST, "the subprotocol `mcp` has to be offered"));
+    }
+    let accepted = HeaderValue::from_static(SUBPROTOCOL);
+    response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, accepted);
+    Ok(response)
+}
+
+fn offers_subprotocol(headers: &HeaderMap) -> bool {
+    headers
+        .get_all(SEC_WEBSOCKET_PROTOCOL)
+        .iter()
+        .filter_map(|offer| offer.to_str().ok())
+        .flat_map(|offer| offer.split(','))
+        .any(|offer| offer.trim() == SUBPROTOCOL)
+}
+
+fn refuse(status: StatusCode, reason: &str) -> ErrorResponse {
+    let mut response = ErrorResponse::new(Some(reason.to_owned()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(http::header::CONTENT_LENGTH, HeaderValue::from(reason.len()));
+    headers.insert(http::header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// What a failed handshake means, on either side.
+pub(super) fn explain(error: &Error) -> TransportError {
+    match error {
+        Error::Http(response) => TransportError::Status {
+            status: response.status().as_u16(),
+            body: response
+                .body()
+                .as_deref()
+                .map(|body| String::from_utf8_lossy(body.get(..1000).unwrap_or(body)).into_owned())
+                .unwrap_or_default(),
+        },
+        other => TransportError::Connect(other.to_string()),
+    }
+}
