@@ -1,0 +1,176 @@
+//! Lists, page by page or as streams.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, PoisonError},
+};
+
+use futures_util::{Stream, TryStreamExt as _, stream};
+use mcp_core::{
+    Era, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    Prompt, Resource, ResourceTemplate, Tool,
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::{CallOptions, Client, ClientError};
+use crate::labels::Marked;
+
+/// A page of a list, whatever is listed.
+trait ListPage: DeserializeOwned {
+    type Entry;
+    fn split(self) -> (Vec<Self::Entry>, Option<String>);
+}
+
+macro_rules! list_page {
+    ($($page:ident { $entries:ident: $entry:ident })*) => {$(
+        impl ListPage for $page {
+            type Entry = $entry;
+            fn split(self) -> (Vec<$entry>, Option<String>) {
+                (self.$entries, self.next_cursor)
+            }
+        }
+    )*};
+}
+
+list_page! {
+    ListToolsResult { tools: Tool }
+    ListPromptsResult { prompts: Prompt }
+    ListResourcesResult { resources: Resource }
+    ListResourceTemplatesResult { resource_templates: ResourceTemplate }
+}
+
+impl Client {
+    /// One page of the tools; `cursor` is where the page before left off.
+    ///
+    /// # Errors
+    ///
+    /// If the call failed.
+    pub async fn list_tools(&self, cursor: Option<&str>) -> Result<ListToolsResult, ClientError> {
+        let mut page: ListToolsResult = self.page("tools/list", cursor).await?;
+        page.tools.retain(|tool| self.can_use(tool));
+        Ok(page)
+    }
+
+    /// One page of the prompts.
+    ///
+    /// # Errors
+    ///
+    /// If the call failed.
+    pub async fn list_prompts(
+        &self,
+        cursor: Option<&str>,
+    ) -> Result<ListPromptsResult, ClientError> {
+        self.page("prompts/list", cursor).await
+    }
+
+    /// One page of the resources.
+    ///
+    /// # Errors
+    ///
+    /// If the call failed.
+    pub async fn list_resources(
+        &self,
+        cursor: Option<&str>,
+    ) -> Result<ListResourcesResult, ClientError> {
+        self.page("resources/list", cursor).await
+    }
+
+    /// One page of the patterns by which further resources can be read.
+    ///
+    /// # Errors
+    ///
+    /// If the call failed.
+    pub async fn list_resource_templates(
+        &self,
+        cursor: Option<&str>,
+    ) -> Result<ListResourceTemplatesResult, ClientError> {
+        self.page("resources/templates/list", cursor).await
+    }
+
+    /// All tools; pages are fetched as the stream is read.
+    pub fn tools(&self) -> impl Stream<Item = Result<Tool, ClientError>> + Send + '_ {
+        self.entries::<ListToolsResult>("tools/list")
+            .try_filter(|tool| std::future::ready(self.can_use(tool)))
+    }
+
+    /// All prompts; pages are fetched as the stream is read.
+    pub fn prompts(&self) -> impl Stream<Item = Result<Prompt, ClientError>> + Send + '_ {
+        self.entries::<ListPromptsResult>("prompts/list")
+    }
+
+    /// All resources; pages are fetched as the stream is read.
+    pub fn resources(&self) -> impl Stream<Item = Result<Resource, ClientError>> + Send + '_ {
+        self.entries::<ListResourcesResult>("resources/list")
+    }
+
+    /// All patterns; pages are fetched as the stream is read.
+    pub fn resource_templates(
+        &self,
+    ) -> impl Stream<Item = Result<ResourceTemplate, ClientError>> + Send + '_ {
+        self.entries::<ListResourceTemplatesResult>("resources/templates/list")
+    }
+
+    /// All tools at once.
+    ///
+    /// # Errors
+    ///
+    /// If a call failed.
+    pub async fn all_tools(&self) -> Result<Vec<Tool>, ClientError> {
+        self.tools().try_collect().await
+    }
+
+    async fn page<P: ListPage>(
+        &self,
+        method: &str,
+        cursor: Option<&str>,
+    ) -> Result<P, ClientError> {
+        let params = cursor.map_or(Value::Null, |cursor| json!({ "cursor": cursor }));
+        self.typed(method, params, &CallOptions::default()).await
+    }
+
+    /// Follows the cursors. One that was there before ends the list: a server that turns in
+    /// circles must not keep us for ever.
+    fn entries<P: ListPage + 'static>(
+        &self,
+        method: &'static str,
+    ) -> impl Stream<Item = Result<P::Entry, ClientError>> + Send + '_
+    where
+        P::Entry: Send,
+    {
+        let start = Some((None::<String>, HashSet::new()));
+        stream::try_unfold(start, move |state| async move {
+            let Some((cursor, mut seen)) = state else { return Ok(None) };
+            let page: P = self.page(method, cursor.as_deref()).await?;
+            let (entries, next) = page.split();
+            let next = next.filter(|next| seen.insert(next.clone()));
+            let state = next.map(|next| (Some(next), seen));
+            let entries = stream::iter(entries.into_iter().map(Ok));
+            Ok::<_, ClientError>(Some((entries, state)))
+        })
+        .try_flatten()
+    }
+
+    /// Whether the tool's marks can be followed; remembers them for calls. A tool with bad marks
+    /// is left out, the others stay.
+    fn can_use(&self, tool: &Tool) -> bool {
+        if self.revision().era() == Era::Legacy {
+            return true;
+        }
+        match Marked::of(&tool.input_schema) {
+            Ok(marked) => {
+                let mut known = self.inner.marked.write().unwrap_or_else(PoisonError::into_inner);
+                if marked.is_empty() {
+                    known.remove(&tool.name);
+                } else {
+                    known.insert(tool.name.clone(), Arc::new(marked));
+                }
+                true
+            }
+            Err(reason) => {
+                tracing::warn!(tool = tool.name, %reason, "a tool is left out");
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The methods of the protocol, one function each.
+
+use std::{collections::BTreeMap, sync::PoisonError};
+
+use mcp_core::{
+    CallToolResult, CompleteRequest, Completion, DiscoverResult, Era, GetPromptResult, Json,
+    LogLevel, Notification, Peer as _, ReadResourceResult,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{CallOptions, Client, ClientError};
+
+impl Client {
+    /// Calls a tool.
+    ///
+    /// # Errors
+    ///
+    /// If the call itself failed. A tool that failed is a result with `is_error`.
+    pub async fn call_tool(
+        &self,
+        name: &str,
+        arguments: impl Serialize,
+    ) -> Result<CallToolResult, ClientError> {
+        self.call_tool_with(name, arguments, &CallOptions::default()).await
+    }
+
+    /// Calls a tool, with options: a time-out of its own, progress.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Client::call_tool`].
+    pub async fn call_tool_with(
+        &self,
+        name: &str,
+        arguments: impl Serialize,
+        options: &CallOptions,
+    ) -> Result<CallToolResult, ClientError> {
+        let method = "tools/call";
+        let arguments = serde_json::to_value(arguments)
+            .map_err(|source| ClientError::Unwritable { method: method.into(), source })?;
+        let mut params = json!({ "name": name });
+        if !arguments.is_null() {
+            params["arguments"] = arguments;
+        }
+        self.typed(method, params, options).await
+    }
+
+    /// Fills in a prompt.
+    ///
+    /// # Errors
+    ///
+    /// If the call failed.
+    pub async fn get_prompt(
+        &self,
+        name: &str,
+        arguments: &BTreeMap<String, String>,
+    ) -> Result<GetPromptResult, ClientError> {
+        let mut params = json!({ "name": name });
+        if !arguments.is_empty() {
+            params["arguments"] = json!(arguments);
+        }
+        self.typed("prompts/get", params, &CallOptions::default()).await
+    }
+
+    /// Reads a resource.
+    ///
+    /// # Errors
+    ///
+    /// If the call failed.
+    pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, ClientError> {
+        self.typed("resources/read", json!({ "uri": uri }), &CallOptions::default()).await
+    }
+
+    /// Asks for suggestions how to go on with an argument.
+    ///
+    /// # Errors
+    ///
+    /// If the call failed.
+    pub async fn complete(&self, request: &CompleteRequest) -> Result<Completion, ClientError> {
+        #[derive(Deserialize)]
+        struct Complete {
+            completion: Completion,
+        }
+        let method = "completion/complete";
+        let params = serde_json::to_value(request)
+            .map_err(|source| ClientError::Unwritable { method: method.into(), source })?;
+        let result: Complete = self.typed(method, params, &CallOptions::default()).await?;
+        Ok(result.completion)
+    }
+
+    /// Asks whether the server is there. In revisions without `ping` it is asked what it offers.
+    ///
+    /// # Errors
+    ///
+    /// If it does not answer.
+    pub async fn ping(&self) -> Result<(), ClientError> {
+        let options = CallOptions::default();
+        match self.revision().era() {
+            Era::Legacy => self.typed::<Value>("ping", Value::Null, &options).await.map(drop),
+            Era::Modern => self.discover().await.map(drop),
+        }
+    }
+
+    /// Asks a server of a stateless revision what it speaks and offers.
+    ///
+    /// # Errors
+    ///
+    /// If the call failed, or the revision has no such question.
+    pub async fn discover(&self) -> Result<DiscoverResult, ClientError> {
+        self.only(Era::Modern, "`server/discover`")?;
+        self.typed("server/discover", Value::Null, &CallOptions::default()).await
+    }
+
+    /// Wants log messages from this level on. They come as [events](Client::events).
+    ///
+    /// # Errors
+    ///
+    /// If the server has to be told and does not want to hear it.
+    pub async fn set_log_level(&self, level: LogLevel) -> Result<(), ClientError> {
+        *self.inner.log_level.write().unwrap_or_else(PoisonError::into_inner) = Some(level);
+        if self.revision().era() == Era::Modern {
+            return Ok(()); // Each request says so from now on.
+        }
+        let params = json!({ "level": level });
+        self.typed::<Value>("logging/setLevel", params, &CallOptions::default()).await.map(drop)
+    }
+
+    /// Tells the server that the roots are not what they were.
+    ///
+    /// # Errors
+    ///
+    /// If it could not be told, or the revision has no such news.
+    pub async fn roots_changed(&self) -> Result<(), ClientError> {
+        self.only(Era::Legacy, "`notifications/roots/list_changed`")?;
+        self.notify("notifications/roots/list_changed", None).await
+    }
+
+    /// Tells the server anything.
+    ///
+    /// # Errors
+    ///
+    /// If it could not be told.
+    pub async fn notify(&self, method: &str, params: Option<Json>) -> Result<(), ClientError> {
+        let notification = Notification { method: method.to_owned().into(), params };
+        let told = self.inner.peer.notify(notification).await;
+        told.map_err(|source| ClientError::Call { method: method.to_owned(), source })
+    }
+
+    pub(super) fn only(&self, era: Era, what: &'static str) -> Result<(), ClientError> {
+        let revision = self.revision();
+        if revision.era() == era {
+            Ok(())
+        } else {
+            Err(ClientError::NotInRevision { what, revision })
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Clients.
+
+mod answers;
+mod builder;
+mod calls;
+mod connect;
+mod error;
+mod events;
+mod lists;
+mod methods;
+mod subscription;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, RwLock, atomic::AtomicI64},
+};
+
+use mcp_core::{
+    DiscoverResult, Implementation, InitializeResult, LogLevel, Revision, ServerCapabilities,
+};
+use mcp_jsonrpc::JsonRpcPeer;
+use tokio::{sync::broadcast, task::JoinHandle};
+
+pub use self::{
+    builder::ClientBuilder, calls::CallOptions, error::ClientError, events::ClientEvent,
+    subscription::Subscription,
+};
+use self::{connect::Wire, events::Events};
+use crate::labels::Marked;
+
+/// A connection to one server. Cheap to clone; the connection ends with [`Client::close`] or with
+/// the last clone.
+#[derive(Debug, Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    builder: ClientBuilder,
+    peer: JsonRpcPeer<Wire>,
+    revision: Revision,
+    server: ServerFacts,
+    events: Arc<Events>,
+    next_token: AtomicI64,
+    /// From this level on the server should log, in revisions where requests say so.
+    log_level: RwLock<Option<LogLevel>>,
+    /// Arguments that have to be shown outside, by tool.
+    marked: RwLock<HashMap<String, Arc<Marked>>>,
+    running: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What a server says about itself.
+#[derive(Debug, Clone, Default)]
+struct ServerFacts {
+    info: Option<Implementation>,
+    capabilities: Option<ServerCapabilities>,
+    instructions: Option<String>,
+}
+
+impl Client {
+    /// Prepares a client that calls itself `name`.
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ClientBuilder {
+        ClientBuilder::new(Implementation::new(name, version))
+    }
+
+    /// Prepares a client that introduces itself more fully.
+    pub fn builder_for(info: Implementation) -> ClientBuilder {
+        ClientBuilder::new(info)
+    }
+
+    /// The revision that is spoken.
+    pub fn revision(&self) -> Revision {
+        self.inner.revision
+    }
+
+    /// What the server calls itself, if it has said so.
+    pub fn server_info(&self) -> Option<&Implementation> {
+        self.inner.server.info.as_ref()
+    }
+
+    /// What the server offers, if it has said so.
+    pub fn server_capabilities(&self) -> Option<&ServerCapabilities> {
+        self.inner.server.capabilities.as_ref()
+    }
+
+    /// How models should use the server.
+    pub fn instructions(&self) -> Option<&str> {
+        self.inner.server.instructions.as_deref()
+    }
+
+    /// What the server tells from now on without being asked.
+    pub fn events(&self) -> broadcast::Receiver<ClientEvent> {
+        self.inner.events.subscribe()
+    }
+
+    /// Ends the connection in good order and waits until it is over.
+    pub async fn close(&self) {
+        self.inner.peer.close();
+        let running = self.inner.running.lock().map_or(None, |mut running| running.take());
+        if let Some(running) = running {
+            // It ends by itself; if it panicked, it has ended too.
+            let _ = running.await;
+        }
+    }
+}
+
+impl Inner {
+    fn new(
+        builder: ClientBuilder,
+        peer: JsonRpcPeer<Wire>,
+        revision: Revision,
+        server: ServerFacts,
+        events: Arc<Events>,
+        running: JoinHandle<()>,
+    ) -> Inner {
+        Inner {
+            builder,
+            peer,
+            revision,
+            server,
+            events,
+            next_token: AtomicI64::new(1),
+            log_level: RwLock::new(None),
+            marked: RwLock::default(),
+            running: Mutex::new(Some(running)),
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.peer.close();
+    }
+}
+
+impl ServerFacts {
+    fn initialized(result: InitializeResult) -> ServerFacts {
+        ServerFacts {
+            info: Some(result.server_info),
+            capabilities: Some(result.capabilities),
+            instructions: result.instructions,
+        }
+    }
+
+    fn discovered(result: DiscoverResult) -> ServerFacts {
+        let info = result.meta.as_ref().and_then(|meta| meta.get(mcp_core::Meta::SERVER_INFO));
+        ServerFacts {
+            info: info.and_then(|info| serde_json::from_value(info.clone()).ok()),
+            capabilities: Some(result.capabilities),
+            instructions: result.instructions,
+        }
+    }
+}

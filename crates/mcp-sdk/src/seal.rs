@@ -1,0 +1,102 @@
+use std::{
+    fmt,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use mcp_core::Seal;
+use ring::{hmac, rand};
+
+/// Signs what clients bring back later, and lets it expire.
+pub struct SignedSeal {
+    key: hmac::Key,
+    lifetime: Duration,
+}
+
+/// How long a client may take for its answers unless told otherwise.
+const LIFETIME: Duration = Duration::from_secs(60 * 60);
+
+/// The length of the signature before the content.
+const SIGNATURE: usize = 32;
+/// The length of the time of expiry before the content.
+const EXPIRY: usize = 8;
+
+impl SignedSeal {
+    /// A seal with `secret` as its key, the same on every replica of a server.
+    pub fn with_secret(secret: &[u8]) -> SignedSeal {
+        SignedSeal { key: hmac::Key::new(hmac::HMAC_SHA256, secret), lifetime: LIFETIME }
+    }
+
+    /// A seal that only this process can open.
+    pub(crate) fn random() -> SignedSeal {
+        let mut secret = [0; 32];
+        // Without a source of randomness no secret can be kept, and nothing is accepted back.
+        let filled = rand::SecureRandom::fill(&rand::SystemRandom::new(), &mut secret);
+        let lifetime = if filled.is_ok() { LIFETIME } else { Duration::ZERO };
+        SignedSeal { key: hmac::Key::new(hmac::HMAC_SHA256, &secret), lifetime }
+    }
+
+    /// Lets what is sealed expire after `lifetime`. Default one hour.
+    #[must_use]
+    pub fn lifetime(mut self, lifetime: Duration) -> SignedSeal {
+        self.lifetime = lifetime;
+        self
+    }
+}
+
+impl Seal for SignedSeal {
+    fn seal(&self, content: &[u8]) -> String {
+        let expiry = now().saturating_add(self.lifetime.as_secs());
+        let mut signed = expiry.to_be_bytes().to_vec();
+        signed.extend_from_slice(content);
+        let mut sealed = hmac::sign(&self.key, &signed).as_ref().to_vec();
+        sealed.extend_from_slice(&signed);
+        URL_SAFE_NO_PAD.encode(sealed)
+    }
+
+    fn open(&self, sealed: &str) -> Option<Vec<u8>> {
+        let sealed = URL_SAFE_NO_PAD.decode(sealed).ok()?;
+        let (signature, signed) = sealed.split_at_checked(SIGNATURE)?;
+        hmac::verify(&self.key, signed, signature).ok()?;
+        let (expiry, content) = signed.split_at_checked(EXPIRY)?;
+        let expiry = u64::from_be_bytes(expiry.try_into().ok()?);
+        (now() < expiry).then(|| content.to_vec())
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(u64::MAX, |since| since.as_secs())
+}
+
+impl fmt::Debug for SignedSeal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignedSeal").field("lifetime", &self.lifetime).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_sealed_opens_again() {
+        let seal = SignedSeal::random();
+        assert_eq!(seal.open(&seal.seal(b"state")).as_deref(), Some(&b"state"[..]));
+    }
+
+    #[test]
+    fn what_was_changed_does_not() {
+        let seal = SignedSeal::with_secret(b"secret");
+        let sealed = seal.seal(b"state");
+        assert_eq!(seal.open(&format!("{sealed}x")), None);
+        assert_eq!(seal.open(&sealed[1..]), None);
+        assert_eq!(seal.open(""), None);
+        assert_eq!(SignedSeal::with_secret(b"other").open(&sealed), None);
+    }
+
+    #[test]
+    fn what_is_too_old_does_not() {
+        let seal = SignedSeal::random().lifetime(Duration::ZERO);
+        assert_eq!(seal.open(&seal.seal(b"state")), None);
+    }
+}

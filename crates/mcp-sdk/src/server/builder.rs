@@ -1,0 +1,189 @@
+use std::{collections::BTreeMap, marker::PhantomData, sync::Arc};
+
+use mcp_core::{
+    BuildError, CompleteRequest, Completion, Context, GetPromptResult, Implementation, Json, Mcp,
+    McpBuilder, McpSettings, Prompt, ReadResourceResult, Resource, ResourceTemplate, Revisions,
+    Seal, Tool, ToolHandler,
+};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{
+    Failure, Server, ToolOutput,
+    functions::{CompletionFunction, PromptFunction, RawTool, ResourceFunction, TypedTool},
+    schema::schema_of,
+};
+use crate::{SignedSeal, Validation};
+
+/// Puts a server together.
+#[derive(Debug)]
+pub struct ServerBuilder {
+    mcp: McpBuilder,
+    validation: Validation,
+    seal: Option<Arc<dyn Seal>>,
+}
+
+impl ServerBuilder {
+    pub(super) fn new(info: Implementation) -> ServerBuilder {
+        ServerBuilder { mcp: Mcp::builder(info), validation: Validation::default(), seal: None }
+    }
+
+    /// Tells models how to use the server.
+    #[must_use]
+    pub fn instructions(self, instructions: impl Into<String>) -> Self {
+        self.with(|mcp| mcp.instructions(instructions))
+    }
+
+    /// Speaks only these revisions. Default: all.
+    #[must_use]
+    pub fn revisions(self, revisions: Revisions) -> Self {
+        self.with(|mcp| mcp.revisions(revisions))
+    }
+
+    /// Behaves as `settings` say.
+    #[must_use]
+    pub fn settings(self, settings: McpSettings) -> Self {
+        self.with(|mcp| mcp.settings(settings))
+    }
+
+    /// Validates as `validation` says. Default: everything is enforced.
+    #[must_use]
+    pub fn validation(mut self, validation: Validation) -> Self {
+        self.validation = validation;
+        self
+    }
+
+    /// Protects the state of calls that take several rounds. By default with a random key, so
+    /// that only this process can go on with them; give replicas of a server the same
+    /// [`SignedSeal`].
+    #[must_use]
+    pub fn seal(mut self, seal: SignedSeal) -> Self {
+        self.seal = Some(Arc::new(seal));
+        self
+    }
+
+    /// Offers an async function as a tool. The schema of its arguments comes from their type, the
+    /// schema of its output from [`Structured`](super::Structured) output.
+    ///
+    /// ```
+    /// use mcp_sdk::{Server, schemars::JsonSchema};
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Sum {
+    ///     /// The numbers to add.
+    ///     numbers: Vec<f64>,
+    /// }
+    ///
+    /// let server = Server::builder("calculator", "1.0.0")
+    ///     .tool("sum", "Adds numbers", async |sum: Sum, _| {
+    ///         Ok(sum.numbers.iter().sum::<f64>().to_string())
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), mcp_sdk::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn tool<A, F, R, O>(
+        self,
+        name: impl Into<String>,
+        description: impl Into<String>,
+        run: F,
+    ) -> Self
+    where
+        F: Fn(A, Context) -> R + Send + Sync + 'static,
+        A: DeserializeOwned + JsonSchema + 'static,
+        R: Future<Output = Result<O, Failure>> + Send + 'static,
+        O: ToolOutput + 'static,
+    {
+        let mut tool = Tool::new(name, schema_of::<A>()).description(description);
+        tool.output_schema = O::schema();
+        self.tool_with(tool, Arc::new(TypedTool { run, arguments: PhantomData }))
+    }
+
+    /// Offers an async function as a tool with a definition of its own making. The function gets
+    /// the arguments as JSON text, after they have been checked against the tool's schema.
+    #[must_use]
+    pub fn raw_tool<F, R, O>(self, tool: Tool, run: F) -> Self
+    where
+        F: Fn(Json, Context) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<O, Failure>> + Send + 'static,
+        O: ToolOutput + 'static,
+    {
+        self.tool_with(tool, Arc::new(RawTool(run)))
+    }
+
+    /// Offers a tool that is implemented by a type.
+    #[must_use]
+    pub fn tool_with(self, tool: Tool, handler: Arc<dyn ToolHandler>) -> Self {
+        self.with(|mcp| mcp.tool(tool, handler))
+    }
+
+    /// Offers a prompt.
+    #[must_use]
+    pub fn prompt<F, R>(self, prompt: Prompt, get: F) -> Self
+    where
+        F: Fn(BTreeMap<String, String>, Context) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<GetPromptResult, Failure>> + Send + 'static,
+    {
+        self.with(|mcp| mcp.prompt(prompt, Arc::new(PromptFunction(get))))
+    }
+
+    /// Offers a resource.
+    #[must_use]
+    pub fn resource<F, R>(self, resource: Resource, read: F) -> Self
+    where
+        F: Fn(String, BTreeMap<String, String>, Context) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<ReadResourceResult, Failure>> + Send + 'static,
+    {
+        self.with(|mcp| mcp.resource(resource, Arc::new(ResourceFunction(read))))
+    }
+
+    /// Offers resources by a pattern; the function gets the values of its variables.
+    #[must_use]
+    pub fn template<F, R>(self, template: ResourceTemplate, read: F) -> Self
+    where
+        F: Fn(String, BTreeMap<String, String>, Context) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<ReadResourceResult, Failure>> + Send + 'static,
+    {
+        self.with(|mcp| mcp.template(template, Arc::new(ResourceFunction(read))))
+    }
+
+    /// Suggests values for arguments of prompts and templates.
+    #[must_use]
+    pub fn completions<F, R>(self, complete: F) -> Self
+    where
+        F: Fn(CompleteRequest, Context) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Completion, Failure>> + Send + 'static,
+    {
+        self.with(|mcp| mcp.completions(Arc::new(CompletionFunction(complete))))
+    }
+
+    /// Declares tools, prompts and resources although there may be none yet.
+    #[must_use]
+    pub fn offers_everything(self) -> Self {
+        self.with(|mcp| mcp.offers_tools().offers_prompts().offers_resources())
+    }
+
+    /// Declares an extension of the protocol and its settings.
+    #[must_use]
+    pub fn extension(self, name: impl Into<String>, settings: Value) -> Self {
+        self.with(|mcp| mcp.extension(name, settings))
+    }
+
+    /// Finishes the server.
+    ///
+    /// # Errors
+    ///
+    /// If something that was added cannot be served: a schema that is none, a name used twice.
+    pub fn build(self) -> Result<Server, BuildError> {
+        let seal = self.seal.unwrap_or_else(|| Arc::new(SignedSeal::random()));
+        let mcp = self.mcp.contracts(self.validation.contracts()).seal(seal).build()?;
+        Ok(Server::new(mcp, self.validation))
+    }
+
+    fn with(mut self, change: impl FnOnce(McpBuilder) -> McpBuilder) -> Self {
+        self.mcp = change(self.mcp);
+        self
+    }
+}

@@ -1,0 +1,117 @@
+//! Functions that serve as tools, prompts, resources and completions.
+
+use std::{collections::BTreeMap, marker::PhantomData};
+
+use mcp_core::{
+    BoxFuture, CallToolResult, CompleteRequest, Completion, CompletionHandler, Context, Error,
+    GetPromptResult, Json, PromptHandler, ReadResourceResult, ResourceHandler, ToolHandler,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, de::DeserializeOwned};
+
+use super::{Failure, ToolOutput};
+
+/// The arguments of a tool that has none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[expect(clippy::exhaustive_structs, reason = "it has nothing")]
+pub struct NoArguments {}
+
+/// A function with typed arguments as a tool.
+pub(super) struct TypedTool<F, A> {
+    pub(super) run: F,
+    pub(super) arguments: PhantomData<fn(A)>,
+}
+
+impl<F, A, R, O> ToolHandler for TypedTool<F, A>
+where
+    F: Fn(A, Context) -> R + Send + Sync,
+    A: DeserializeOwned,
+    R: Future<Output = Result<O, Failure>> + Send,
+    O: ToolOutput,
+{
+    fn call(
+        &self,
+        arguments: Json,
+        context: Context,
+    ) -> BoxFuture<'_, Result<CallToolResult, Error>> {
+        Box::pin(async move {
+            let arguments = arguments
+                .read()
+                .map_err(|error| Error::invalid_params(format!("arguments do not fit: {error}")))?;
+            let output = (self.run)(arguments, context).await.map_err(|failure| failure.0)?;
+            output.into_result()
+        })
+    }
+}
+
+/// A function that takes arguments as they are as a tool.
+pub(super) struct RawTool<F>(pub(super) F);
+
+impl<F, R, O> ToolHandler for RawTool<F>
+where
+    F: Fn(Json, Context) -> R + Send + Sync,
+    R: Future<Output = Result<O, Failure>> + Send,
+    O: ToolOutput,
+{
+    fn call(
+        &self,
+        arguments: Json,
+        context: Context,
+    ) -> BoxFuture<'_, Result<CallToolResult, Error>> {
+        Box::pin(async move {
+            let output = (self.0)(arguments, context).await.map_err(|failure| failure.0)?;
+            output.into_result()
+        })
+    }
+}
+
+pub(super) struct PromptFunction<F>(pub(super) F);
+
+impl<F, R> PromptHandler for PromptFunction<F>
+where
+    F: Fn(BTreeMap<String, String>, Context) -> R + Send + Sync,
+    R: Future<Output = Result<GetPromptResult, Failure>> + Send,
+{
+    fn get(
+        &self,
+        arguments: BTreeMap<String, String>,
+        context: Context,
+    ) -> BoxFuture<'_, Result<GetPromptResult, Error>> {
+        Box::pin(async move { (self.0)(arguments, context).await.map_err(|failure| failure.0) })
+    }
+}
+
+pub(super) struct ResourceFunction<F>(pub(super) F);
+
+impl<F, R> ResourceHandler for ResourceFunction<F>
+where
+    F: Fn(String, BTreeMap<String, String>, Context) -> R + Send + Sync,
+    R: Future<Output = Result<ReadResourceResult, Failure>> + Send,
+{
+    fn read(
+        &self,
+        uri: String,
+        variables: BTreeMap<String, String>,
+        context: Context,
+    ) -> BoxFuture<'_, Result<ReadResourceResult, Error>> {
+        Box::pin(
+            async move { (self.0)(uri, variables, context).await.map_err(|failure| failure.0) },
+        )
+    }
+}
+
+pub(super) struct CompletionFunction<F>(pub(super) F);
+
+impl<F, R> CompletionHandler for CompletionFunction<F>
+where
+    F: Fn(CompleteRequest, Context) -> R + Send + Sync,
+    R: Future<Output = Result<Completion, Failure>> + Send,
+{
+    fn complete(
+        &self,
+        request: CompleteRequest,
+        context: Context,
+    ) -> BoxFuture<'_, Result<Completion, Error>> {
+        Box::pin(async move { (self.0)(request, context).await.map_err(|failure| failure.0) })
+    }
+}

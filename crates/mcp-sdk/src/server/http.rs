@@ -1,0 +1,241 @@
+//! What the HTTP service must know of messages: which era they belong to, whether they want an
+//! answer, and whether what stands outside agrees with what is inside.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, StatusCode, request::Parts};
+use mcp_core::{BoxFuture, Era, Error, Meta, Response, Revision, Transport};
+use mcp_json::{Limits, Node, Tape};
+use mcp_jsonrpc::{
+    Envelope, ErrorDialect, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind, ToJsonRpc as _,
+};
+use mcp_rules::Carrier;
+use mcp_transport::http::{
+    headers,
+    server::{Application, Glimpse, HttpFault, HttpService, HttpSettings, Refused},
+};
+
+use super::Server;
+use crate::labels::{Marked, same};
+
+impl Server {
+    /// The server as a `tower` service for an HTTP server of yours: mount it beside other routes.
+    pub fn http_service(&self, settings: HttpSettings) -> HttpService {
+        HttpService::new(Arc::new(HttpApplication { server: self.clone() }), settings)
+    }
+}
+
+#[derive(Debug)]
+struct HttpApplication {
+    server: Server,
+}
+
+impl Application for HttpApplication {
+    fn glimpse(&self, head: &Parts, body: &Bytes) -> Result<Glimpse, Refused> {
+        let stated = self.stated(&head.headers);
+        let mut tape = Tape::new();
+        let Ok(document) = tape.parse(body, Limits::default()) else {
+            // The conversation will say what is wrong with it.
+            let stateless = stated.is_modern() || !head.headers.contains_key(headers::SESSION_ID);
+            return Ok(Glimpse { wants_answer: true, stateless, ..Glimpse::default() });
+        };
+        let root = document.root();
+        let envelope = Envelope::of(root);
+        let stateless = self.is_stateless(&envelope, &stated);
+        if stateless && envelope.kind() == Some(MessageKind::Request) {
+            self.compare(&envelope, &head.headers)?;
+        }
+        let method = |name| envelope.method.is_some_and(|method| method.str_eq(name));
+        Ok(Glimpse {
+            wants_answer: wants_answer(root),
+            opens_session: !stateless && method("initialize"),
+            stateless,
+            long_lived: stateless && method("subscriptions/listen"),
+            revision: match stated {
+                Stated::Revision(revision) => Some(revision),
+                Stated::Nothing | Stated::Unknown => requested(&envelope),
+            },
+        })
+    }
+
+    fn converse(&self, transport: Arc<dyn Transport>, opening: &Parts) -> BoxFuture<'static, ()> {
+        let server = self.server.clone();
+        let era = self.stated(&opening.headers).is_modern().then_some(Era::Modern);
+        Box::pin(async move {
+            if let Err(error) = server.hold(transport, Carrier::HttpBody, era).await {
+                tracing::debug!(%error, "a conversation broke off");
+            }
+        })
+    }
+
+    fn explain(&self, fault: &HttpFault) -> Bytes {
+        let error = JsonRpcError { code: -32000, message: fault.to_string(), data: None };
+        JsonRpcResponse { id: None, outcome: Err(error) }.to_bytes()
+    }
+}
+
+/// What the header says about the revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stated {
+    Nothing,
+    Revision(Revision),
+    /// Something nobody has published, or not readable at all.
+    Unknown,
+}
+
+impl Stated {
+    /// Whether what is stated belongs to the stateless era: everything but the old revisions.
+    fn is_modern(self) -> bool {
+        match self {
+            Stated::Nothing => false,
+            Stated::Revision(revision) => revision.era() == Era::Modern,
+            Stated::Unknown => true,
+        }
+    }
+}
+
+impl HttpApplication {
+    fn stated(&self, headers: &HeaderMap) -> Stated {
+        if !self.server.mcp.revisions().contains(Revision::LATEST) {
+            return Stated::Nothing; // There is no choice of eras.
+        }
+        match headers.get(headers::PROTOCOL_VERSION) {
+            None => Stated::Nothing,
+            Some(value) => value
+                .to_str()
+                .ok()
+                .and_then(|text| text.trim().parse().ok())
+                .map_or(Stated::Unknown, Stated::Revision),
+        }
+    }
+
+    fn is_stateless(&self, envelope: &Envelope<'_>, stated: &Stated) -> bool {
+        let revisions = self.server.mcp.revisions();
+        if !revisions.contains(Revision::LATEST) {
+            return false;
+        }
+        let speaks_legacy = revisions.iter().any(|revision| revision.era() == Era::Legacy);
+        stated.is_modern() || meta(envelope, Meta::PROTOCOL_VERSION).is_some() || !speaks_legacy
+    }
+
+    /// Whether the headers repeat what the body says.
+    fn compare(&self, envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), Refused> {
+        let outcome = compare_version(envelope, headers)
+            .and_then(|()| {
+                let method = envelope.method.and_then(Node::as_str);
+                compare_text(headers, &headers::METHOD, "method", method.as_deref())
+            })
+            .and_then(|()| compare_name(envelope, headers))
+            .and_then(|()| self.compare_arguments(envelope, headers));
+        outcome.map_err(|message| refused(envelope, message))
+    }
+
+    fn compare_arguments(
+        &self,
+        envelope: &Envelope<'_>,
+        headers: &HeaderMap,
+    ) -> Result<(), String> {
+        let is_call = envelope.method.is_some_and(|method| method.str_eq("tools/call"));
+        let Some(params) = envelope.params.filter(|_| is_call) else { return Ok(()) };
+        let tool = params.get("name").and_then(Node::as_str);
+        let tool = tool.and_then(|name| self.server.mcp.tools().get(&name));
+        let Some(tool) = tool else { return Ok(()) };
+        let Ok(marked) = Marked::of(&tool.definition.input_schema) else { return Ok(()) };
+        let Some(arguments) = params.get("arguments").filter(|_| !marked.is_empty()) else {
+            return Ok(());
+        };
+        for (label, value) in marked.values(arguments) {
+            let Some(name) = headers::param_name(label) else { continue };
+            let shown = read(headers, &name)?;
+            match (shown, value) {
+                (Some(shown), Some(value)) if !same(&shown, &value) => {
+                    return Err(format!("`{name}` says {shown:?}, the argument is {value:?}"));
+                }
+                (None, Some(_)) => return Err(format!("the header `{name}` is missing")),
+                (Some(_), None) => {
+                    return Err(format!("`{name}` is there, but its argument is not"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn compare_version(envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), String> {
+    match meta(envelope, Meta::PROTOCOL_VERSION) {
+        // The conversation will say that it is missing.
+        None => Ok(()),
+        Some(version) => {
+            compare_text(headers, &headers::PROTOCOL_VERSION, "_meta", version.as_str().as_deref())
+        }
+    }
+}
+
+fn compare_name(envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), String> {
+    let Some(method) = envelope.method.and_then(Node::as_str) else { return Ok(()) };
+    let member = match &*method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        _ => return Ok(()),
+    };
+    let value = envelope.params.and_then(|params| params.get(member)).and_then(Node::as_str);
+    compare_text(headers, &headers::NAME, member, value.as_deref())
+}
+
+/// A body without the member is somebody else's to refuse.
+fn compare_text(
+    headers: &HeaderMap,
+    name: &HeaderName,
+    member: &str,
+    value: Option<&str>,
+) -> Result<(), String> {
+    match (read(headers, name)?, value) {
+        (None, _) => Err(format!("the header `{name}` is missing")),
+        (Some(shown), Some(value)) if shown != value => {
+            Err(format!("`{name}` says {shown:?}, the body's `{member}` is {value:?}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn read(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, String> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(format!("the header `{name}` is there twice"));
+    }
+    headers::decode_value(value).map(Some).map_err(|error| format!("`{name}`: {error}"))
+}
+
+fn meta<'a>(envelope: &Envelope<'a>, key: &str) -> Option<Node<'a>> {
+    envelope.params?.get("_meta")?.get(key)
+}
+
+/// The revision that an `initialize` asks for.
+fn requested(envelope: &Envelope<'_>) -> Option<Revision> {
+    envelope.params?.get("protocolVersion")?.as_str()?.parse().ok()
+}
+
+/// Whether there is a request in it, or something to which only an error can be said.
+fn wants_answer(root: Node<'_>) -> bool {
+    let wants = |node| {
+        !matches!(
+            Envelope::of(node).kind(),
+            Some(MessageKind::Notification | MessageKind::Response)
+        )
+    };
+    if root.is_array() { root.is_empty() || root.elements().any(wants) } else { wants(root) }
+}
+
+fn refused(envelope: &Envelope<'_>, message: String) -> Refused {
+    let id = envelope.readable_id().unwrap_or(JsonRpcId::Null);
+    let response = Response {
+        id: id.to_request_id().unwrap_or_else(|| 0.into()),
+        revision: Revision::LATEST,
+        outcome: Err(Error::HeaderMismatch { message }),
+    };
+    let body = response.to_json_rpc(id, ErrorDialect::Mcp).to_bytes();
+    Refused { status: StatusCode::BAD_REQUEST, body }
+}

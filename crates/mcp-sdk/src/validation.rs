@@ -1,0 +1,90 @@
+use std::{fmt, sync::Arc};
+
+use mcp_core::{Contracts, Gate, OpenGate, Unchecked};
+use mcp_rules::{Carrier, Engine, Finding, FindingSink, SessionGate, Settings, Strictness};
+use mcp_schema::Schemas;
+
+use crate::contracts::SchemaContracts;
+
+/// How the messages of a conversation are validated: one setting for cost and strictness.
+///
+/// ```
+/// use mcp_sdk::Validation;
+///
+/// let quiet = Validation::off();
+/// let watching = Validation::observe().on_finding(|finding| {
+///     eprintln!("{}: {}", finding.rule.name, finding.message);
+/// });
+/// # let _ = (quiet, watching);
+/// ```
+#[derive(Clone)]
+pub struct Validation {
+    strictness: Strictness,
+    engine: Option<Arc<Engine>>,
+    sink: Option<FindingSink>,
+}
+
+impl Validation {
+    /// Nothing is looked at, not even the arguments of tools.
+    pub fn off() -> Validation {
+        Validation { strictness: Strictness::Off, engine: None, sink: None }
+    }
+
+    /// Everything is judged and reported, and everything passes. Arguments and output of tools
+    /// must keep the contract all the same.
+    pub fn observe() -> Validation {
+        Validation::with(Strictness::Observe, Settings::default())
+    }
+
+    /// What breaks the protocol does not pass: it is answered with an error that says why, or held
+    /// back if it is our own. The default.
+    pub fn enforce() -> Validation {
+        Validation::with(Strictness::Enforce, Settings::default())
+    }
+
+    /// Judges as `settings` say: profile, levels of single rules, limits.
+    pub fn with(strictness: Strictness, settings: Settings) -> Validation {
+        let engine = Engine::new(Schemas::embedded(), settings);
+        Validation { strictness, engine: Some(Arc::new(engine)), sink: None }
+    }
+
+    /// Hands every finding to `sink`. By default they go to the log (`tracing`).
+    #[must_use]
+    pub fn on_finding(mut self, sink: impl Fn(&Finding) + Send + Sync + 'static) -> Validation {
+        self.sink = Some(Arc::new(sink));
+        self
+    }
+
+    /// The gate of one conversation.
+    pub(crate) fn gate(&self, carrier: Carrier) -> Box<dyn Gate> {
+        let Some(engine) = &self.engine else { return Box::new(OpenGate) };
+        let sink = self.sink.clone().unwrap_or_else(|| Arc::new(log));
+        let gate = SessionGate::new(Arc::clone(engine), self.strictness, carrier);
+        Box::new(gate.with_sink(sink))
+    }
+
+    pub(crate) fn contracts(&self) -> Arc<dyn Contracts> {
+        match self.strictness {
+            Strictness::Off => Arc::new(Unchecked),
+            Strictness::Observe | Strictness::Enforce => Arc::new(SchemaContracts::default()),
+        }
+    }
+}
+
+impl Default for Validation {
+    fn default() -> Self {
+        Validation::enforce()
+    }
+}
+
+fn log(finding: &Finding) {
+    let rule = finding.rule.name;
+    let side = finding.at_fault.or(finding.from).map(mcp_core::Side::as_str);
+    tracing::warn!(target: "mcp_sdk::findings", rule, side, "{}", finding.message);
+}
+
+impl fmt::Debug for Validation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Validation").field("strictness", &self.strictness).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,5 @@
+//! Servers and clients of this crate with each other, at every revision.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod everyday;
