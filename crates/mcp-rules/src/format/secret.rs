@@ -110,6 +110,7 @@ mod tests {
             "secret_value",
             "cvv",
             "CVV2",
+            "userCVV",
             "Card number",
             "credit card number",
             "private_key",

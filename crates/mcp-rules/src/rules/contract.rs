@@ -168,6 +168,8 @@ mod tests {
         check(r#"{"format":"date"}"#, r#""tomorrow""#, &[]);
         check(r#"{"dependencies":{"a":["b"]}}"#, r#"{"a":1}"#, &[]);
         check(r#"{"dependencies":{"a":{"required":["b"]}}}"#, r#"{"a":1}"#, &[]);
+        let inner = r#"{"if":{},"then":{"dependencies":{"a":{"required":["b"]}}}}"#;
+        check(inner, r#"{"a":1}"#, &[]);
     }
 
     #[test]

@@ -88,9 +88,6 @@ pub(super) fn judge(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
 }
 
 fn judge_request(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
-    if !REQUESTS.iter().any(|(name, ..)| *name == event.name) {
-        return;
-    }
     let receiver = event.from.other();
     let Some(declared) = known.capabilities(receiver, event) else { return };
     let missing = REQUESTS
@@ -105,18 +102,12 @@ fn judge_request(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     } else if event.from == Side::Server
         && let Some(params) = event.params()
     {
-        check_asked(event.name, params, event.revision, declared, notes);
+        check_asked(event.name, params, declared, notes);
     }
 }
 
 /// What a request to the client needs beyond the feature itself.
-fn check_asked(
-    name: &str,
-    params: Node<'_>,
-    revision: Revision,
-    declared: &Capabilities,
-    notes: &mut Notes,
-) {
+fn check_asked(name: &str, params: Node<'_>, declared: &Capabilities, notes: &mut Notes) {
     match name {
         "sampling/createMessage" => {
             let tools = params.get("tools").or_else(|| params.get("toolChoice"));
@@ -128,7 +119,7 @@ fn check_asked(
             }
             check_context(params, declared, notes);
         }
-        "elicitation/create" if V25_11.contains(revision) => {
+        "elicitation/create" => {
             let mode = params.get("mode");
             let url = mode.is_some_and(|mode| mode.str_eq("url"));
             let needed = if url { Flag::ElicitationUrl } else { Flag::ElicitationForm };

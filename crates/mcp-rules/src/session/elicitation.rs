@@ -6,7 +6,7 @@ use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Bounded, Event, Flag, Known, Moment, Notes,
+    Asked as AskedParts, Bounded, Event, Flag, Known, Moment, Notes, What,
     digest::{digest, digest_of},
     families::Family,
     stated_schema::{self, StatedSchema},
@@ -75,18 +75,18 @@ impl Family for Elicitation {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        match (event.name, event.params()) {
-            ("elicitation/create", Some(params)) if event.request().is_some() => {
+        match (event.what, event.name, event.params()) {
+            (What::Request(_), "elicitation/create", Some(params)) => {
                 let ask = Asked::of(params, event, known);
                 if ask.is_url {
                     self.introduce(params, event, known, notes);
                 }
                 asked.elicitation = Some(Box::new(ask));
             }
-            ("elicitation/create" | "tasks/result", None) if event.is_answer() => {
+            (What::Answer(_), "elicitation/create" | "tasks/result", _) => {
                 follow_answer(event, known, notes);
             }
-            ("notifications/elicitation/complete", Some(params)) if event.is_notification() => {
+            (What::Notification, "notifications/elicitation/complete", Some(params)) => {
                 self.check_complete(params, event, known, notes);
             }
             _ => {}

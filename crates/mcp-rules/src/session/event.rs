@@ -72,10 +72,6 @@ impl<'a> Event<'a> {
         }
     }
 
-    pub(crate) fn is_notification(&self) -> bool {
-        matches!(self.what, What::Notification)
-    }
-
     /// The method, if it is a request or notification rather than an answer.
     pub(crate) fn call(&self) -> Option<&'a str> {
         match self.what {
@@ -101,9 +97,10 @@ impl<'a> Event<'a> {
         self.revision.era() == Era::Modern
     }
 
-    /// Whether it is an answer that servers of the handshake era do not give.
+    /// Whether an answer is one that servers of the handshake era do not give. Clients give none
+    /// in the other era.
     pub(crate) fn is_from_modern_server(&self) -> bool {
-        if !self.is_modern() || !self.is_answer() || self.from != Side::Server {
+        if !self.is_modern() {
             return false;
         }
         match self.result() {

@@ -39,9 +39,6 @@ pub(crate) trait Family: Default {
         notes: &mut Notes,
     );
 
-    /// The session has ended.
-    fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
-
     /// A new session begins on the same endpoint.
     fn restart(&mut self) {
         *self = Self::default();
@@ -104,10 +101,6 @@ impl Families {
         at: Moment,
     ) {
         self.subscriptions.follow_stream_end(requests, from, at);
-    }
-
-    pub(super) fn finish(&mut self, known: &Known<'_>, notes: &mut Notes) {
-        each!(self, finish(known, notes));
     }
 
     /// What is left at the beginning of a new session on the same endpoint.

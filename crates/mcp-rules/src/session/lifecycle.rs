@@ -111,7 +111,7 @@ impl Lifecycle {
         }
         match (event.what, event.from) {
             (What::Request(_), Side::Client) if event.name == "initialize" => {
-                self.judge_initialize(event, known, notes);
+                self.judge_initialize(event, notes);
             }
             (What::Request(_), Side::Client) => self.judge_request(event, known, notes),
             (What::Notification, Side::Client) => self.judge_notification(event, known, notes),
@@ -121,15 +121,12 @@ impl Lifecycle {
         }
     }
 
-    fn judge_initialize(&self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+    /// Over HTTP it belongs to this session if it says so; otherwise it has begun one of its own.
+    fn judge_initialize(&self, event: &Event<'_>, notes: &mut Notes) {
         for early in &self.early {
             notes.always(early.fault(event));
         }
-        let same_session = match known.http {
-            Some(http) if event.at.stream.is_some() => http.names_session(event.at.stream),
-            _ => true,
-        };
-        if same_session && matches!(self.phase, Phase::Answered | Phase::Ready) {
+        if matches!(self.phase, Phase::Answered | Phase::Ready) {
             let first = self.initialize.as_ref().and_then(|(_, at)| at.line);
             notes.note(
                 Fault::new(&INITIALIZE_DUPLICATE, "the session is initialised already")
@@ -164,7 +161,7 @@ impl Lifecycle {
             ),
             Phase::Answered if event.at.stream.is_none() && self.unannounced.is_none() => notes
                 .note(
-                    initialized_missing(event.name)
+                    initialized_missing(&format!("`{}`", event.name))
                         .at(method_span(event))
                         .related(initialize, "the session was initialised here"),
                 ),
@@ -369,8 +366,7 @@ fn not_first(event: &Event<'_>) -> Fault {
     .help("begin with `initialize`; only `ping` may come before it")
 }
 
-fn initialized_missing(name: &str) -> Fault {
-    let what = if name == "requests" { name.to_owned() } else { format!("`{name}`") };
+fn initialized_missing(what: &str) -> Fault {
     Fault::new(
         &INITIALIZED_MISSING,
         format!("the client sends {what} without having sent `notifications/initialized`"),

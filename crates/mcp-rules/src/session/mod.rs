@@ -402,7 +402,6 @@ impl Session {
         let mut last_words = Notes::default();
         let known = self.memory.known(engine, self.http.as_deref());
         self.memory.lifecycle.finish(&mut last_words);
-        self.families.finish(&known, &mut last_words);
         ids::finish(&known, &mut last_words);
         last_words.under(self.memory.versions.current().0);
         notes.append(last_words);

@@ -28,8 +28,8 @@ pub(crate) struct Pagination {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Issued {
     at: Moment,
-    /// The cache scopes of the pages that gave it out.
-    scopes: Scopes,
+    /// The cache scope of the page that gave it out, unless several did that differ.
+    scope: Option<Scope>,
 }
 
 /// Which page of a list was asked for.
@@ -115,16 +115,14 @@ impl Pagination {
         let before =
             page.cursor.and_then(|cursor| self.issued.get(&key(asker, event.name, cursor)));
         let Some(before) = before else { return };
-        let this = Scopes::of(scope);
-        if before.scopes.is_empty() || this.is_empty() || before.scopes.has(this) {
+        let (Some(this), Some(that)) = (Scope::of(scope), before.scope) else { return };
+        if this == that {
             return;
         }
-        let (this, that) =
-            if this == Scopes::PUBLIC { ("public", "private") } else { ("private", "public") };
         notes.note(
             Fault::new(
                 &CACHE_SCOPE_PAGE_MISMATCH,
-                format!("this page is {this} and the one before it {that}"),
+                format!("this page is {} and the one before it {}", this.name(), that.name()),
             )
             .at(scope.span())
             .related(before.at.line, "the page before was here")
@@ -151,11 +149,10 @@ impl Pagination {
             );
         }
         let key = key(event.from.other(), event.name, cursor);
-        let mut scopes = result.get("cacheScope").map(Scopes::of).unwrap_or_default();
-        if let Some(earlier) = self.issued.get(&key) {
-            scopes = scopes.and(earlier.scopes);
-        }
-        self.issued.insert(key, Issued { at: event.at, scopes }, known.limits.remembered);
+        let scope = result.get("cacheScope").and_then(Scope::of);
+        let differs = self.issued.get(&key).is_some_and(|earlier| earlier.scope != scope);
+        let scope = scope.filter(|_| !differs);
+        self.issued.insert(key, Issued { at: event.at, scope }, known.limits.remembered);
     }
 }
 
@@ -177,31 +174,26 @@ fn key(asker: Side, method: &str, cursor: u64) -> u64 {
     digest_of([asker.as_str().as_bytes(), method.as_bytes(), &cursor.to_le_bytes()])
 }
 
-/// Values of `cacheScope`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-struct Scopes(u8);
+/// A value of `cacheScope`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Scope {
+    Public,
+    Private,
+}
 
-impl Scopes {
-    const PUBLIC: Scopes = Scopes(1);
-    const PRIVATE: Scopes = Scopes(2);
-
-    fn of(scope: Node<'_>) -> Scopes {
+impl Scope {
+    fn of(scope: Node<'_>) -> Option<Scope> {
         match scope.as_str().as_deref() {
-            Some("public") => Scopes::PUBLIC,
-            Some("private") => Scopes::PRIVATE,
-            _ => Scopes::default(),
+            Some("public") => Some(Scope::Public),
+            Some("private") => Some(Scope::Private),
+            _ => None,
         }
     }
 
-    fn is_empty(self) -> bool {
-        self == Scopes::default()
-    }
-
-    fn has(self, other: Scopes) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    fn and(self, other: Scopes) -> Scopes {
-        Scopes(self.0 | other.0)
+    fn name(self) -> &'static str {
+        match self {
+            Scope::Public => "public",
+            Scope::Private => "private",
+        }
     }
 }

@@ -5,7 +5,7 @@ use mcp_json::Node;
 use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked as AskedParts, Event, Known, Notes, families::Family, shown::shown};
+use super::{Asked as AskedParts, Event, Known, Notes, What, families::Family, shown::shown};
 use crate::{Level, findings::Fault, rules::stateless::is_complete};
 
 rules! {
@@ -33,12 +33,12 @@ impl Family for Prompts {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        match (event.name, event.params()) {
-            ("prompts/get", Some(params)) if event.request().is_some() => {
+        match (event.what, event.name, event.params()) {
+            (What::Request(_), "prompts/get", Some(params)) => {
                 asked.prompt = check_get(params, known, notes).map(Box::new);
             }
-            ("prompts/get", None) if event.is_answer() => check_result(event, notes),
-            ("completion/complete", Some(params)) if event.request().is_some() => {
+            (What::Answer(_), "prompts/get", _) => check_result(event, notes),
+            (What::Request(_), "completion/complete", Some(params)) => {
                 if let Some(reference) = params.get("ref") {
                     check_reference(reference, known, notes);
                 }

@@ -4,7 +4,9 @@ use mcp_core::{Revisions, Side};
 use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked as AskedParts, Bounded, Event, Flag, Known, Moment, Notes, families::Family};
+use super::{
+    Asked as AskedParts, Bounded, Event, Flag, Known, Moment, Notes, What, families::Family,
+};
 use crate::{Level, findings::Fault};
 
 rules! {
@@ -53,19 +55,18 @@ impl Family for Resources {
         if event.is_modern() {
             return;
         }
-        match event.name {
-            "resources/subscribe" | "resources/unsubscribe" => match event.answered() {
-                Some(request) => {
-                    if let Some(asked) = &request.asked.resource {
-                        self.follow_answer(event, asked);
-                    }
+        match (event.what, event.name) {
+            (What::Request(_), "resources/subscribe" | "resources/unsubscribe") => {
+                asked.resource = self.follow_request(event, known, notes).map(Box::new);
+            }
+            (What::Answer(answer), "resources/subscribe" | "resources/unsubscribe") => {
+                if let Some(asked) =
+                    answer.request.and_then(|request| request.asked.resource.as_ref())
+                {
+                    self.follow_answer(event, asked);
                 }
-                None if event.request().is_some() => {
-                    asked.resource = self.follow_request(event, known, notes).map(Box::new);
-                }
-                None => {}
-            },
-            "notifications/resources/updated" if event.is_notification() => {
+            }
+            (What::Notification, "notifications/resources/updated") => {
                 self.check_update(event, known, notes);
             }
             _ => {}
@@ -155,10 +156,10 @@ impl Resources {
         ends.filter_map(|end| self.subscriptions.get(&uri[..end]))
     }
 
-    /// Whether everything was seen, and subscriptions are on offer: otherwise that is the fault.
+    /// Whether every subscription is known, and they are on offer: otherwise that is the fault.
+    /// Whoever has seen what the server declares has seen the beginning.
     fn can_tell(&self, event: &Event<'_>, known: &Known<'_>) -> bool {
-        known.from_start
-            && !self.incomplete
+        !self.incomplete
             && !self.subscriptions.forgot()
             && known
                 .capabilities(Side::Server, event)
@@ -216,6 +217,7 @@ mod tests {
         check("x:%4", Some("x:%4"));
         check("x:%zz%41", Some("x:%zza"));
         check("x:%ff", Some("x:\u{fffd}"));
+        check("x:face", Some("x:face"));
         check(&"x".repeat(3000), None);
     }
 }

@@ -6,7 +6,7 @@ use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Event, Flag, Known, Moment, Notes,
+    Asked as AskedParts, Event, Flag, Known, Moment, Notes, What,
     families::Family,
     shown::shown,
     stated_schema::{self, StatedSchema},
@@ -73,11 +73,11 @@ impl Family for Sampling {
         if !WITH_TOOLS.contains(event.revision) {
             return;
         }
-        match (event.name, event.params()) {
-            ("sampling/createMessage", Some(params)) if event.request().is_some() => {
+        match (event.what, event.name, event.params()) {
+            (What::Request(_), "sampling/createMessage", Some(params)) => {
                 asked.sampling = Some(Box::new(Asked::of(params, event, known)));
             }
-            ("sampling/createMessage" | "tasks/result", None) if event.is_answer() => {
+            (What::Answer(_), "sampling/createMessage" | "tasks/result", _) => {
                 follow_answer(event, known, notes);
             }
             _ => {}

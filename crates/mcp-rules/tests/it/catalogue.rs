@@ -12,6 +12,7 @@ fn names_are_unique_and_kebab_case() {
     let mut seen = BTreeSet::new();
     for rule in catalogue() {
         assert!(seen.insert(rule.name), "{} stands twice", rule.name);
+        assert_eq!(mcp_rules::rule(rule.name), Some(rule), "{}", rule.name);
         let kebab = rule
             .name
             .bytes()
@@ -23,7 +24,8 @@ fn names_are_unique_and_kebab_case() {
 #[test]
 fn every_rule_is_documented_in_the_same_form() {
     for rule in catalogue() {
-        assert!(rule.docs.starts_with("# "), "{}: no title", rule.name);
+        let title = format!("# {}\n", rule.summary());
+        assert!(rule.docs.starts_with(&title), "{}: no title", rule.name);
         assert!(rule.summary().len() <= 90, "{}: the summary is long", rule.name);
         for heading in
             ["## Why it hurts", "## How to fix it", "## Bad", "## Good", "## Clause", "## Limits"]

@@ -83,3 +83,14 @@ fn forgotten_tokens_and_tasks_accuse_nobody() {
     settings.limits.remembered = 1;
     assert_eq!(lines(TWO, settings), [] as [u64; 0]);
 }
+
+#[test]
+fn a_batch_may_be_as_long_as_the_limit() {
+    let entry = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let batch = |length| {
+        format!("{{\"from\":\"client\",\"msg\":[{}]}}\n", [entry].repeat(length).join(","))
+    };
+    let mut settings = Settings::default();
+    settings.limits.batch = 3;
+    assert_eq!(lines(&[2, 3, 4].map(batch).concat(), settings), [3]);
+}

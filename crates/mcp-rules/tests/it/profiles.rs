@@ -265,3 +265,25 @@ fn names_of_profiles_round_trip() {
         assert!(error.to_string().contains(profile.as_str()), "{error}");
     }
 }
+
+#[test]
+fn portability_leaves_other_rules_as_they_are() {
+    let mut settings = Settings::default();
+    settings.profile = Profile::Portability;
+    for (name, level) in [
+        ("deprecated-feature-used", Level::OptIn),
+        ("params-invalid", Level::Error),
+        ("portable-tuple", Level::Warning),
+    ] {
+        let rule = mcp_rules::rule(name).unwrap();
+        assert_eq!(settings.level(rule), level, "{name}");
+        assert_eq!(rule == mcp_rules::rule("params-invalid").unwrap(), name == "params-invalid");
+    }
+}
+
+#[test]
+fn the_schema_profile_names_what_its_own_layer_knows_best() {
+    let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
+    let found = rules_in(message, Profile::Schema, Some(Revision::V2026_07_28));
+    assert_eq!(found, ["request-meta-missing"]);
+}

@@ -97,3 +97,20 @@ fn every_trace_gives_exactly_what_it_expects() {
     assert!(count > 0, "there are traces");
     assert!(wrong.is_empty(), "{} of {count} traces:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+/// Where the same fault weighs more in one case than in another.
+#[test]
+fn severities_follow_the_case() {
+    for (trace, severity) in [
+        ("session/task-augmentation-undeclared/bad.jsonl", Severity::Error),
+        ("session/task-augmentation-undeclared/bad-elicitation.jsonl", Severity::Warning),
+        ("session/initialize-with-modern-version/bad.jsonl", Severity::Warning),
+        ("session/initialize-with-modern-version/bad-result.jsonl", Severity::Error),
+    ] {
+        let text = fs::read(root().join(trace)).unwrap();
+        let rule = trace.split('/').nth(1);
+        let found = observe(&text, Settings::default(), Origin::default());
+        let last = found.iter().rfind(|finding| Some(finding.rule.name) == rule).unwrap();
+        assert_eq!(last.severity, severity, "{trace}");
+    }
+}

@@ -4,14 +4,14 @@
 mod deprecated;
 mod negotiation;
 
-use mcp_core::{Revision, Revisions, Side};
+use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
 use self::{deprecated::Deprecated, negotiation::Negotiations};
 use super::{
     Asked as AskedParts, Capabilities, Event, Known, META_CAPABILITIES, META_VERSION, Moment,
-    Notes, families::Family,
+    Notes, What, families::Family,
 };
 use crate::{Level, findings::Fault};
 
@@ -54,12 +54,16 @@ impl Family for Modern {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if event.is_modern() && event.from == Side::Client && event.request().is_some() {
-            asked.modern = Asked::of(event).map(Box::new);
-        }
-        if event.is_modern() && event.from == Side::Server && event.answered().is_some() {
-            check_metadata_refused(event, known, notes);
-            check_missing_capability(event, notes);
+        // Only clients ask here, and only servers answer.
+        if event.is_modern() {
+            match event.what {
+                What::Request(_) => asked.modern = Asked::of(event).map(Box::new),
+                What::Answer(_) => {
+                    check_metadata_refused(event, known, notes);
+                    check_missing_capability(event, notes);
+                }
+                What::Notification => {}
+            }
         }
         self.negotiations.follow(event, known, notes);
         self.deprecated.follow(event, known, notes);

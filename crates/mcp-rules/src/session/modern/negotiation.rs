@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     findings::Fault,
-    session::{Bounded, Event, Known, META_VERSION, Moment, Notes},
+    session::{Answer, Bounded, Event, Known, META_VERSION, Moment, Notes, What},
 };
 
 /// Refused versions that are remembered; nobody tries many.
@@ -35,9 +35,11 @@ struct Refusal {
 
 impl Negotiations {
     pub(super) fn follow(&mut self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
-        match event.from {
-            Side::Client if event.request().is_some() => self.follow_request(event, known, notes),
-            Side::Server if event.answered().is_some() => self.follow_answer(event, known, notes),
+        match (event.what, event.from) {
+            (What::Request(_), Side::Client) => self.follow_request(event, known, notes),
+            (What::Answer(Answer { request: Some(_), .. }), Side::Server) => {
+                self.follow_answer(event, known, notes);
+            }
             _ => {}
         }
     }
@@ -48,7 +50,7 @@ impl Negotiations {
             self.undiscovered = None;
             return;
         }
-        if self.refused.is_empty() || !event.is_modern() {
+        if self.refused.is_empty() {
             return;
         }
         let Some(version) = event.meta().and_then(|meta| meta.get(META_VERSION)) else { return };

@@ -63,7 +63,7 @@ impl Kind {
     fn asked_in(self, filter: Node<'_>) -> Option<Node<'_>> {
         let member = filter.get(self.member())?;
         let asks = match self {
-            Kind::Updates => member.is_array() && !member.is_empty(),
+            Kind::Updates => member.elements().next().is_some(),
             _ => member.as_bool() == Some(true),
         };
         asks.then_some(member)

@@ -54,7 +54,7 @@ const META_RELATED: &str = "io.modelcontextprotocol/related-task";
 pub(crate) struct Tasks {
     client: Bounded<Box<str>, Task>,
     server: Bounded<Box<str>, Task>,
-    /// Counts messages about tasks, to tell what came after what where no line numbers do.
+    /// Counts messages, to tell what came after what where no line numbers do.
     now: u64,
 }
 
@@ -97,20 +97,18 @@ impl Family for Tasks {
         if event.revision != Revision::V2025_11_25 {
             return;
         }
+        self.now += 1;
         match event.what {
             What::Request(_) if event.name.starts_with("tasks/") => {
-                self.now += 1;
                 self.judge_operation(event, asked, known, notes);
             }
             What::Request(_) => asked.task = creation::judge_request(event, known, notes),
             What::Notification if event.name == "notifications/tasks/status" => {
-                self.now += 1;
                 self.judge_notification(event, known, notes);
             }
             What::Notification => {}
             What::Answer(answer) => {
                 if let Some(request) = answer.request {
-                    self.now += 1;
                     self.judge_answer(request, event, known, notes);
                 }
             }
