@@ -88,7 +88,7 @@ impl<'a> HttpLine<'a> {
                 if is_body && !answers {
                     Meant::Other
                 } else if self.is_receipt(session)
-                    || exchange.is_some_and(|exchange| exchange.elsewhere)
+                    || exchange.is_some_and(|exchange| exchange.is_elsewhere())
                 {
                     Meant::Either
                 } else {

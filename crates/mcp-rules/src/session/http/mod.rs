@@ -133,9 +133,9 @@ impl Http {
     pub(super) fn open(&mut self, event: &HttpEvent<'_>, capacity: usize) {
         let mut exchange = Exchange::open(event);
         if let Part::Request { headers, .. } = event.part {
-            exchange.elsewhere = self.endpoints.take_in(&exchange, headers);
+            exchange.aim = self.endpoints.take_in(&exchange, headers);
         }
-        self.posts += u64::from(exchange.is_post() && !exchange.elsewhere);
+        self.posts += u64::from(exchange.is_post() && !exchange.is_elsewhere());
         self.exchanges.insert(event.exchange, exchange, capacity);
     }
 
@@ -186,7 +186,7 @@ impl Http {
         known: &Known<'_>,
         notes: &mut Notes,
     ) -> Delivery {
-        if exchange.elsewhere {
+        if exchange.is_elsewhere() {
             self.auth.follow(event, exchange, known, notes);
             return Delivery::Fresh;
         }

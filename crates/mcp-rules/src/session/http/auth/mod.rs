@@ -93,7 +93,7 @@ impl HttpFamily for Auth {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        match (event.part, exchange.elsewhere) {
+        match (event.part, exchange.is_elsewhere()) {
             (Part::Request { headers, .. }, false) => {
                 self.follow_request(event, headers, exchange, known, notes);
             }

@@ -11,8 +11,8 @@ use mcp_schema::MethodKind;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Exchange, Headers, HttpEvent, HttpFamily, Part, exchange::messages, is_media_type,
-    requests::Place,
+    Exchange, Headers, HttpEvent, HttpFamily, Part, endpoints::Aim, exchange::messages,
+    is_media_type, requests::Place,
 };
 use crate::{
     Level,
@@ -38,13 +38,10 @@ rules! {
 
 /// Requests without an answer that are kept.
 const MAX_LOST: usize = 64;
-/// Paths to which messages were posted that are kept.
-const MAX_ENDPOINTS: usize = 16;
 
 /// What is known about the server, for the most part whatever session it is in.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Responses {
-    endpoints: Vec<Box<str>>,
     support: support::Support,
     /// Whether the HTTP+SSE transport is in use, which has its own ways of answering.
     http_sse: bool,
@@ -143,14 +140,6 @@ impl Responses {
             lacks_meta: event.message.into_iter().flat_map(messages).any(lacks_meta),
             http_sse: self.http_sse || exchange.request.place == Place::Unclear,
         };
-        let known = self.endpoints.iter().any(|path| **path == *exchange.path());
-        if exchange.is_post()
-            && exchange.response.carries != Carries::Unclear
-            && !known
-            && self.endpoints.len() < MAX_ENDPOINTS
-        {
-            self.endpoints.push(exchange.path().into());
-        }
     }
 
     /// A request that is answered where it was posted shows that the transport is not HTTP+SSE.
@@ -176,7 +165,7 @@ impl Responses {
         // All revisions with Streamable HTTP agree on what an `initialize` is answered with.
         let certain =
             event.settled || exchange.requests().any(|asked| *asked.name == *"initialize");
-        let to_endpoint = self.endpoints.iter().any(|path| **path == *exchange.path());
+        let to_endpoint = exchange.aim == Aim::Endpoint;
         match exchange.response.carries {
             _ if !certain => {}
             Carries::Requests if is_success(status) => {
