@@ -69,7 +69,7 @@ mod tests {
     use mcp_json::{Limits, Tape};
 
     use super::*;
-    use crate::session::http::{PostedKind, exchange::Posted};
+    use crate::session::http::exchange::{Posted, PostedKind};
 
     fn request(url: &str, posts: bool) -> Exchange {
         let message = Posted { id: None, name: "ping".into(), kind: PostedKind::Request };

@@ -103,7 +103,7 @@ pub(super) fn decode(text: &str) -> Cow<'_, str> {
             (b'%', [high, low, after @ ..]) => match (hex(*high), hex(*low)) {
                 (Some(high), Some(low)) => {
                     rest = after;
-                    high << 4 | low
+                    16 * high + low
                 }
                 _ => b'%',
             },

@@ -107,8 +107,11 @@ impl HttpFamily for Auth {
             (Part::Event(_) | Part::End, _) => {}
         }
     }
+}
 
-    fn restart(&mut self) {
+impl Auth {
+    /// A new session begins on the same endpoint.
+    pub(super) fn restart(&mut self) {
         self.accepted.clear();
     }
 }

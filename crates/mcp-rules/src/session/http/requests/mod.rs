@@ -13,9 +13,7 @@ use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Exchange, Headers, HttpEvent, HttpFamily, Part, PostedKind, endpoints::Aim, exchange::messages,
-};
+use super::{Exchange, Headers, HttpEvent, HttpFamily, Part, endpoints::Aim, exchange::messages};
 use crate::{
     Level,
     findings::Fault,
@@ -126,14 +124,14 @@ impl HttpFamily for Requests {
         }
         exchange.request.server_is_modern = self.server_is_modern;
     }
-
-    fn restart(&mut self) {
-        self.retries = retry::Retries::default();
-        self.versions.restart();
-    }
 }
 
 impl Requests {
+    /// A new session begins on the same endpoint.
+    pub(super) fn restart(&mut self) {
+        self.retries = retry::Retries::default();
+    }
+
     /// Only one of the transports has sessions in headers, and requests without a handshake.
     fn note_transport(
         &mut self,
@@ -215,7 +213,7 @@ impl Requests {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if event.revision.era() != Era::Modern || !event.settled {
+        if !event.settled {
             return;
         }
         if !exchange.is_post() && !self.is_settled_modern(headers, exchange, known) {
@@ -241,10 +239,7 @@ impl Requests {
                 .help("leave `Last-Event-ID` out and send the request again under a new id"),
             );
         }
-        let cancels = |kind, name: &str| {
-            kind == PostedKind::Notification && name == "notifications/cancelled"
-        };
-        if exchange.posted.iter().any(|posted| cancels(posted.kind, &posted.name)) {
+        if exchange.posted.iter().any(|posted| &*posted.name == "notifications/cancelled") {
             notes.always(
                 Fault::new(&CANCELLED_POSTED, "a cancellation is posted")
                     .help("close the response stream of the request instead"),

@@ -42,7 +42,7 @@ impl Versions {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if !WITH_VERSION.contains(event.revision) || !event.settled || initializes(exchange) {
+        if !event.settled || initializes(exchange) {
             return;
         }
         match event.revision.era() {
@@ -90,7 +90,7 @@ impl Versions {
         exchange: &mut Exchange,
         notes: &mut Notes,
     ) {
-        if !exchange.is_post() || exchange.requests().next().is_none() {
+        if exchange.requests().next().is_none() {
             return;
         }
         let declared = event
@@ -138,11 +138,6 @@ impl Versions {
         self.supported.as_ref().is_some_and(|list| list.iter().all(|version| demands(version)))
     }
 
-    /// A new session begins on the same endpoint, with the same server.
-    pub(super) fn restart(&mut self) {
-        self.agreed = None;
-    }
-
     /// Takes in what a server says about the versions it speaks.
     pub(super) fn note_answer(&mut self, envelope: &Envelope<'_>, known: &Known<'_>) {
         let Some(id) = envelope.id.and_then(request_id) else { return };
@@ -160,11 +155,11 @@ impl Versions {
                 }
             }
             ("server/discover", Some(result)) => self.note_list(result.get("supportedVersions")),
-            (_, None) if envelope.error_code() == Some(-32022) => {
+            (_, None) => {
                 let data = envelope.error.and_then(|error| error.get("data"));
                 self.note_list(data.and_then(|data| data.get("supported")));
             }
-            _ => {}
+            (_, Some(_)) => {}
         }
     }
 

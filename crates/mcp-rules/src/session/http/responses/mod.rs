@@ -99,13 +99,12 @@ impl HttpFamily for Responses {
                 }
             }
             Part::Event(sse) => {
-                let names_endpoint = sse.event().is_some_and(|name| name == "endpoint");
-                if names_endpoint && event.message.is_none() && !exchange.is_post() {
+                if exchange.request.place == Place::LegacySse && !exchange.is_post() {
                     self.http_sse = true;
                     exchange.response.http_sse = true;
                 }
                 if sse.is_event(event) {
-                    body::judge_event(event, exchange, notes);
+                    body::judge_event(exchange, notes);
                 }
             }
             Part::End => {}
@@ -115,19 +114,16 @@ impl HttpFamily for Responses {
             errors::judge(event, exchange, notes);
         }
     }
+}
 
-    fn finish(&mut self, _known: &Known<'_>, notes: &mut Notes) {
+impl Responses {
+    /// The session has ended.
+    pub(super) fn finish(&mut self, notes: &mut Notes) {
         for id in self.lost.drain(..) {
             notes.close(Side::Client, id);
         }
     }
 
-    fn restart(&mut self) {
-        self.lost.clear();
-    }
-}
-
-impl Responses {
     fn open(&mut self, event: &HttpEvent<'_>, headers: Headers<'_>, exchange: &mut Exchange) {
         let accept = headers.get("accept").unwrap_or_default();
         exchange.response = Seen {
@@ -162,12 +158,8 @@ impl Responses {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        // All revisions with Streamable HTTP agree on what an `initialize` is answered with.
-        let certain =
-            event.settled || exchange.requests().any(|asked| *asked.name == *"initialize");
         let to_endpoint = exchange.aim == Aim::Endpoint;
         match exchange.response.carries {
-            _ if !certain => {}
             Carries::Requests if is_success(status) => {
                 let lost = judge_type(event, status, headers, exchange, known, notes)
                     || body::judge_json(event, headers, exchange, known, notes);
@@ -219,10 +211,7 @@ fn judge_type(
     let asked = exchange.requests().next().map_or("", |asked| &asked.name);
     let answer = match kind {
         Some(kind) => format!("`{asked}` is answered with the type `{kind}`"),
-        None if event.message.is_none() => {
-            format!("`{asked}` is answered with status {status} and nothing else")
-        }
-        None => format!("`{asked}` is answered without a `Content-Type`"),
+        None => format!("`{asked}` is answered with status {status} and no `Content-Type`"),
     };
     notes.always(
         Fault::new(&CONTENT_TYPE, format!("{answer}: neither JSON nor an event stream"))
@@ -292,9 +281,7 @@ fn read(envelope: &Envelope<'_>, revision: Revision) -> Option<MessageKind> {
     };
     let as_named = |notification| by_name.is_none_or(|by_name| by_name == notification);
     let sound = match kind {
-        MessageKind::Request => {
-            as_named(false) && envelope.id.and_then(crate::session::request_id).is_some()
-        }
+        MessageKind::Request => as_named(false),
         MessageKind::Notification => as_named(true),
         MessageKind::Response => revision.era() == Era::Legacy,
     };

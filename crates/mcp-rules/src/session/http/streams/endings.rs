@@ -81,7 +81,7 @@ impl Endings {
             self.waiting = waiting;
             self.report(told, notes);
         }
-        if exchange.is_sse && exchange.is_post() && exchange.response.carries_requests() {
+        if exchange.is_sse && exchange.response.carries_requests() {
             let requests = exchange.requests().filter_map(|asked| asked.id.clone()).collect();
             let stream = Stream { requests, connection: exchange.number };
             self.streams.insert(exchange.number, stream, known.limits.remembered);
