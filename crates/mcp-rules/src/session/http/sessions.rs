@@ -276,12 +276,11 @@ impl Sessions {
             _ => return,
         };
         let ended = Some(Ended { at: event.at, by });
-        match self.ids.get_mut(id) {
-            Some(standing) => standing.ended = ended,
-            None => {
-                let standing = Standing { assigned: None, ended };
-                self.ids.insert(id.into(), standing, known.limits.remembered);
-            }
+        if let Some(standing) = self.ids.get_mut(id) {
+            standing.ended = ended;
+        } else {
+            let standing = Standing { assigned: None, ended };
+            self.ids.insert(id.into(), standing, known.limits.remembered);
         }
     }
 
