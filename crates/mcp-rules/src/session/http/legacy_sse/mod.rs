@@ -58,8 +58,8 @@ impl HttpFamily for LegacySse {
             Part::Request { url, headers, .. } if exchange.is_post() => {
                 self.judge_post(url, headers, exchange, notes);
             }
-            Part::Request { headers, .. } if exchange.is_get() => {
-                if self.streams.contains(exchange.path()) && !is_streamable_get(headers) {
+            Part::Request { headers, .. } => {
+                if self.streams.contains(exchange.path()) && !names_session(headers) {
                     exchange.request.place = Place::LegacySse;
                 }
             }
@@ -70,7 +70,7 @@ impl HttpFamily for LegacySse {
                 self.note_event(event, sse, exchange, known);
                 judge_event(event, sse, exchange, known, notes);
             }
-            Part::Request { .. } | Part::Response { .. } | Part::Event(_) | Part::End => {}
+            Part::Response { .. } | Part::Event(_) | Part::End => {}
         }
     }
 }
@@ -176,8 +176,8 @@ fn answers_initialize(message: Node<'_>, known: &Known<'_>) -> bool {
     request.is_some_and(|request| request.name() == "initialize")
 }
 
-/// Whether a GET belongs to a session of the newer transport, which has none of its own.
-fn is_streamable_get(headers: Headers<'_>) -> bool {
+/// Whether a request belongs to a session of the newer transport, as this one has none.
+fn names_session(headers: Headers<'_>) -> bool {
     headers.all("mcp-session-id").next().is_some()
 }
 

@@ -163,8 +163,9 @@ impl Responses {
             Carries::Requests if is_success(status) => {
                 let lost = judge_type(event, status, headers, exchange, known, notes)
                     || body::judge_json(event, headers, exchange, known, notes);
-                if lost && self.lost.len() < MAX_LOST {
+                if lost {
                     self.lost.extend(exchange.requests().filter_map(|asked| asked.id.clone()));
+                    self.lost.truncate(MAX_LOST);
                 }
             }
             Carries::NoRequests if is_success(status) => {
