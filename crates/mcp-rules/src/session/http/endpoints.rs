@@ -98,6 +98,7 @@ mod tests {
     #[test]
     fn endpoints_beyond_the_limit_are_not_kept() {
         let mut endpoints = Endpoints::default();
+        assert!(!endpoints.are_elsewhere("/0"));
         for number in 0..=KEPT {
             endpoints.take_in(&request(&format!("/{number}"), true), Headers::default());
         }
