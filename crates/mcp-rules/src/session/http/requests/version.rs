@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Exchange, Headers, HttpEvent, VERSION_MISMATCH, VERSION_MISSING, VERSION_NOT_REJECTED,
-    WITH_VERSION, is_other_refusal,
+    WITH_VERSION, initializes, is_other_refusal,
 };
 use crate::{
     findings::Fault,
@@ -42,6 +42,9 @@ impl Versions {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
+        if !event.settled || initializes(exchange) {
+            return;
+        }
         match event.revision.era() {
             Era::Legacy => self.judge_legacy(headers, exchange, known, notes),
             Era::Modern => self.judge_modern(event, headers, exchange, notes),

@@ -36,9 +36,10 @@ pub(super) fn judge_receipt(
 }
 
 /// An event is a body too.
-pub(super) fn judge_event(exchange: &Exchange, notes: &mut Notes) {
+pub(super) fn judge_event(event: &HttpEvent<'_>, exchange: &Exchange, notes: &mut Notes) {
     let seen = &exchange.response;
-    if !seen.http_sse
+    if event.settled
+        && !seen.http_sse
         && seen.carries == Carries::NoRequests
         && exchange.status == Some(202)
         && !exchange.stream.has_begun()

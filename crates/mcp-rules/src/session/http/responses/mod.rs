@@ -11,8 +11,11 @@ use mcp_schema::MethodKind;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Exchange, Headers, HttpEvent, HttpFamily, Part, endpoints::Aim, exchange::messages,
-    is_media_type, requests::Place,
+    Exchange, Headers, HttpEvent, HttpFamily, Part,
+    endpoints::Aim,
+    exchange::messages,
+    is_media_type,
+    requests::{Place, initializes},
 };
 use crate::{
     Level,
@@ -104,7 +107,7 @@ impl HttpFamily for Responses {
                     exchange.response.http_sse = true;
                 }
                 if sse.is_event(event) {
-                    body::judge_event(exchange, notes);
+                    body::judge_event(event, exchange, notes);
                 }
             }
             Part::End => {}
@@ -158,8 +161,11 @@ impl Responses {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
+        // All revisions with Streamable HTTP agree on what an `initialize` is answered with.
+        let certain = event.settled || initializes(exchange);
         let to_endpoint = exchange.aim == Aim::Endpoint;
         match exchange.response.carries {
+            _ if !certain => {}
             Carries::Requests if is_success(status) => {
                 let lost = judge_type(event, status, headers, exchange, known, notes)
                     || body::judge_json(event, headers, exchange, known, notes);

@@ -94,7 +94,7 @@ impl Deliveries {
             return Delivery::Again;
         }
         match self.copy(event, exchange, known) {
-            Copy::Elsewhere(first) => {
+            Copy::Elsewhere(first) if event.settled => {
                 notes.always(
                     Fault::new(&BROADCAST, "the message was sent on another stream already")
                         .related(first.line, "it was sent here")
@@ -104,7 +104,7 @@ impl Deliveries {
                 );
                 return Delivery::Again;
             }
-            Copy::Replayed => return Delivery::Again,
+            Copy::Elsewhere(_) | Copy::Replayed => return Delivery::Again,
             Copy::No => self.take_in(event, exchange, known),
         }
         if let Standing::Taken(first) = standing
