@@ -288,7 +288,9 @@ fn read(envelope: &Envelope<'_>, revision: Revision) -> Option<MessageKind> {
     };
     let as_named = |notification| by_name.is_none_or(|by_name| by_name == notification);
     let sound = match kind {
-        MessageKind::Request => as_named(false),
+        MessageKind::Request => {
+            as_named(false) && envelope.id.and_then(crate::session::request_id).is_some()
+        }
         MessageKind::Notification => as_named(true),
         MessageKind::Response => revision.era() == Era::Legacy,
     };
