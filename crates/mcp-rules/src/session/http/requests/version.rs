@@ -155,11 +155,11 @@ impl Versions {
                 }
             }
             ("server/discover", Some(result)) => self.note_list(result.get("supportedVersions")),
-            (_, None) => {
+            (_, None) if envelope.error_code() == Some(-32022) => {
                 let data = envelope.error.and_then(|error| error.get("data"));
                 self.note_list(data.and_then(|data| data.get("supported")));
             }
-            (_, Some(_)) => {}
+            _ => {}
         }
     }
 
