@@ -2,12 +2,13 @@
 //! wrong with the way it was framed.
 
 mod http;
+mod stdio;
 
 use mcp_core::{Revision, Side};
 use mcp_json::{Node, SyntaxError, SyntaxErrorKind, Tape};
 
 use crate::{
-    Carrier, Content, Cut, Engine, Finding, Findings, Followed, Framed, Line, Record, RecordFault,
+    Carrier, Content, Engine, Finding, Findings, Followed, Framed, Line, Record, RecordFault,
     Session,
     carried::HttpLine,
     conversations::Conversations,
@@ -196,8 +197,7 @@ impl<'e> Observer<'e> {
             }
             let mut findings = Findings::new(self.engine.settings());
             self.engine.finish(&mut conversation.session, &mut findings);
-            self.dropped += findings.take_dropped();
-            keep(b"", findings, judged);
+            self.keep(b"", findings, judged);
         }
     }
 
@@ -327,53 +327,6 @@ impl<'e> Observer<'e> {
         self.follow_raw(number, b"", side, text, judged);
     }
 
-    /// Text on a stdio stream: cut it, then judge what comes out.
-    fn follow_raw(
-        &mut self,
-        number: u64,
-        name: &[u8],
-        from: Side,
-        text: &[u8],
-        judged: &mut Vec<Judged>,
-    ) {
-        let limits = self.engine.settings().limits.json();
-        let mut conversation = self.conversations.take(name, self.engine, self.origin);
-        conversation.framers[from as usize].push(number, text, limits, &mut self.framed);
-        let from = self.writer(from);
-        self.judge_framed(&mut conversation.session, from, judged);
-        self.conversations.put_back(name, conversation);
-    }
-
-    /// Who wrote what stands on the stream of `side`: in a plain NDJSON file only the user can say.
-    fn writer(&self, side: Side) -> Option<Side> {
-        if self.is_trace { Some(side) } else { self.origin.from }
-    }
-
-    fn judge_framed(
-        &mut self,
-        session: &mut Session,
-        from: Option<Side>,
-        judged: &mut Vec<Judged>,
-    ) {
-        for framed in std::mem::take(&mut self.framed) {
-            match framed {
-                Framed::Message { line, text, cut } => {
-                    if let Some(fault) = cut_fault(cut) {
-                        self.report_from(line, from, &text, fault, judged);
-                    }
-                    self.judge_text(line, Carrier::Stdio, session, from, &text, judged);
-                }
-                Framed::Unreadable { line, text, .. } => {
-                    self.judge_text(line, Carrier::Stdio, session, from, &text, judged);
-                }
-                Framed::Blank { line } => {
-                    let fault = Fault::new(&framing::BLANK_LINE, "a blank line is not a message");
-                    self.report_from(line, from, b"", fault, judged);
-                }
-            }
-        }
-    }
-
     /// Parses and judges one text on the spot.
     fn judge_text(
         &mut self,
@@ -398,13 +351,12 @@ impl<'e> Observer<'e> {
                 self.engine.judge_unreadable(carrier, session, from, text, &error, &mut findings);
             }
         }
-        self.dropped += findings.take_dropped();
-        keep(text, findings, judged);
+        self.keep(text, findings, judged);
     }
 
     /// The text without a byte order mark, which is reported.
     fn without_mark<'t>(
-        &self,
+        &mut self,
         line: u64,
         from: Option<Side>,
         text: &'t [u8],
@@ -417,22 +369,23 @@ impl<'e> Observer<'e> {
 
     /// Reports a message beyond the limit, which is then passed over.
     fn is_too_long(
-        &self,
+        &mut self,
         line: u64,
         from: Option<Side>,
         message: Node<'_>,
         judged: &mut Vec<Judged>,
     ) -> bool {
         let (length, limit) = (message.raw().len(), self.engine.settings().limits.message_bytes);
-        if length > limit {
-            let fault = framing::too_long(Some(length), limit);
-            self.report_from(line, from, message.raw(), fault, judged);
+        if length <= limit {
+            return false;
         }
-        length > limit
+        let fault = framing::too_long(Some(length), limit);
+        self.report_from(line, from, message.raw(), fault, judged);
+        true
     }
 
     fn report_unterminated(
-        &self,
+        &mut self,
         line: u64,
         from: Option<Side>,
         text: &[u8],
@@ -443,12 +396,12 @@ impl<'e> Observer<'e> {
         self.report_from(line, from, text, fault, judged);
     }
 
-    fn report(&self, line: u64, text: &[u8], fault: Fault, judged: &mut Vec<Judged>) {
+    fn report(&mut self, line: u64, text: &[u8], fault: Fault, judged: &mut Vec<Judged>) {
         self.report_from(line, None, text, fault, judged);
     }
 
     fn report_from(
-        &self,
+        &mut self,
         line: u64,
         from: Option<Side>,
         text: &[u8],
@@ -458,7 +411,16 @@ impl<'e> Observer<'e> {
         let mut findings = Findings::new(self.engine.settings());
         *findings.scene() = Scene { from, line: Some(line), ..Scene::default() };
         findings.report(fault);
-        keep(text, findings, judged);
+        self.keep(text, findings, judged);
+    }
+
+    /// Hands on what was found in a text, as far as there was room for it.
+    fn keep(&mut self, text: &[u8], mut findings: Findings<'_>, judged: &mut Vec<Judged>) {
+        self.dropped += findings.take_dropped();
+        let findings = findings.take();
+        if !findings.is_empty() {
+            judged.push(Judged { text: text.into(), findings });
+        }
     }
 }
 
@@ -481,28 +443,7 @@ fn resembles_message(value: Node<'_>) -> bool {
             .any(|member| value.get(member).is_some())
 }
 
-fn keep(text: &[u8], mut findings: Findings<'_>, judged: &mut Vec<Judged>) {
-    let findings = findings.take();
-    if !findings.is_empty() {
-        judged.push(Judged { text: text.into(), findings });
-    }
-}
-
 fn byte_order_mark() -> Fault {
     Fault::new(&framing::BYTE_ORDER_MARK, "a byte order mark stands before the message")
         .help("write UTF-8 without a byte order mark")
-}
-
-fn cut_fault(cut: Cut) -> Option<Fault> {
-    match cut {
-        Cut::Line | Cut::FurtherOfSeveral => None,
-        Cut::FirstOfSeveral => Some(
-            Fault::new(&framing::MULTIPLE_MESSAGES, "one line holds several messages")
-                .help("end every message with a line break"),
-        ),
-        Cut::SeveralLines => Some(
-            Fault::new(&framing::EMBEDDED_NEWLINE, "one message is spread over several lines")
-                .help("write each message on one line: no pretty-printing on stdio"),
-        ),
-    }
 }

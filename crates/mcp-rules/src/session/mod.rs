@@ -251,7 +251,7 @@ impl Session {
         }
         let name: Cow<'_, str> = context.method.map_or(name, |method| method.name.into());
         if name == "initialize" && from == Side::Client {
-            self.begin_again(engine, at, &mut context.notes);
+            self.begin_again(at, &mut context.notes);
         }
         let what = match &id {
             Some(Some(id)) => What::Request(id),
@@ -385,9 +385,8 @@ impl Session {
         if engine.settings().stops_before(Layer::Session) {
             return notes;
         }
-        let known = self.memory.known(engine, None);
         if let Some(http) = &mut self.http {
-            http.finish(&known, &mut notes);
+            http.finish(&mut notes);
         }
         self.apply(&mut notes, &engine.settings().limits);
         self.finish_lane(engine, &mut notes);
