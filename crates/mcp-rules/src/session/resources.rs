@@ -4,7 +4,9 @@ use mcp_core::{Revisions, Side};
 use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked as AskedParts, Bounded, Event, Flag, Known, Moment, Notes, families::Family};
+use super::{
+    Asked as AskedParts, Bounded, Event, Flag, Known, Moment, Notes, Topic, families::Family,
+};
 use crate::{Level, findings::Fault};
 
 rules! {
@@ -43,6 +45,10 @@ pub(crate) struct Asked {
 }
 
 impl Family for Resources {
+    fn concerns(event: &Event<'_>) -> bool {
+        event.topic == Topic::Resources && !event.is_modern()
+    }
+
     fn follow(
         &mut self,
         event: &Event<'_>,
@@ -50,9 +56,6 @@ impl Family for Resources {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if event.is_modern() {
-            return;
-        }
         match event.name {
             "resources/subscribe" | "resources/unsubscribe" => match event.answered() {
                 Some(request) => {
@@ -129,6 +132,10 @@ impl Resources {
         let Some(uri) = plain(node) else { return };
         if event.from != Side::Server || !self.can_tell(event, known) {
             return;
+        }
+        let own = self.subscriptions.get(&*uri);
+        if own.is_some_and(|subscription| subscription.ended.is_none()) {
+            return; // The usual case needs no search.
         }
         let mut ended = None;
         for subscription in self.above(&uri) {
