@@ -122,8 +122,8 @@ impl Memory {
         in_session: bool,
         limits: &Limits,
     ) {
-        let declares = event.is_modern() && event.from == Side::Client;
-        let meta = if declares { event.meta() } else { None };
+        let is_modern_client = event.is_modern() && event.from == Side::Client;
+        let meta = if is_modern_client { event.meta() } else { None };
         let declared = meta
             .and_then(|meta| meta.get(META_CAPABILITIES))
             .map(|node| self.note_capabilities(node, event));
