@@ -1,12 +1,14 @@
 //! Follows recorded lines: which conversation a line belongs to, what it holds, and what is
 //! wrong with the way it was framed.
 
+mod accepted;
 mod http;
 mod stdio;
 
 use mcp_core::{Revision, Side};
 use mcp_json::{Node, SyntaxError, SyntaxErrorKind, Tape};
 
+use self::accepted::AcceptedVersions;
 use crate::{
     Carrier, Content, Engine, Finding, Findings, Followed, Framed, Line, Record, RecordFault,
     Session,
@@ -14,7 +16,7 @@ use crate::{
     conversations::Conversations,
     findings::{Fault, Scene},
     rules::framing,
-    session::{Bounded, Moment},
+    session::Moment,
 };
 
 /// What is known about the file as a whole before it is read.
@@ -63,16 +65,12 @@ pub struct Observer<'e> {
     messages: u64,
     unmatched_results: u64,
     dropped: u64,
-    /// Which versions servers have accepted, and where.
-    accepted: Bounded<Accepted, u64>,
+    accepted: AcceptedVersions,
     /// What was said about the recorder once and for all.
     habits: Vec<RecordFault>,
     tape: Tape,
     framed: Vec<Framed>,
 }
-
-/// Name and version of a server, and a version of the protocol.
-type Accepted = (Box<str>, Box<str>, Box<str>);
 
 impl<'e> Observer<'e> {
     /// At the beginning of a file.
@@ -85,7 +83,7 @@ impl<'e> Observer<'e> {
             messages: 0,
             unmatched_results: 0,
             dropped: 0,
-            accepted: Bounded::default(),
+            accepted: AcceptedVersions::default(),
             habits: Vec::new(),
             tape: Tape::new(),
             framed: Vec::new(),
@@ -290,17 +288,8 @@ impl<'e> Observer<'e> {
 
     /// Whether a server that is seen in several sessions is of one mind about versions.
     fn compare_versions(&mut self, number: u64, mut followed: Followed) -> Followed {
-        if let Followed::One(context) = &mut followed
-            && let Some(negotiation) = context.negotiated.take()
-        {
-            let (name, version) = negotiation.server.clone();
-            let accepted = (name, version, negotiation.requested.clone());
-            if negotiation.requested == negotiation.answered {
-                self.accepted.insert(accepted, number, self.engine.settings().limits.remembered);
-            } else if let Some(line) = self.accepted.get(&accepted) {
-                context.notes.note(negotiation.inconsistent(Some(*line)));
-            }
-        }
+        let capacity = self.engine.settings().limits.remembered;
+        self.accepted.compare(number, &mut followed, capacity);
         followed
     }
 
