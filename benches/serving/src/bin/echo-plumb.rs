@@ -41,12 +41,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
             let mut settings = HttpSettings::default();
             settings.max_sessions = 100_000;
             let service = server.http_service(settings);
-            serve(listener, service, ServeSettings::default(), std::future::pending::<()>())
-                .await?;
+            serve(listener, service, ServeSettings::default(), std::future::pending()).await;
         }
         "ws" => {
             let listener = WsListener::bind("127.0.0.1:0", Default::default()).await?;
-            println!("{}", listener.local_addr()?);
+            println!("{}", listener.local_addr());
             loop {
                 let transport = listener.accept().await?;
                 let server = server.clone();

@@ -4,6 +4,7 @@
 
 use std::error::Error;
 
+use axum::serve::ListenerExt as _;
 use rmcp::{
     ServerHandler, ServiceExt as _,
     handler::server::{router::tool::ToolRouter, wrapper::Parameters},
@@ -58,6 +59,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
             StreamableHttpService::new(|| Ok(Echo::new()), Default::default(), config);
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         println!("{}", listener.local_addr()?);
+        // Without this, small events wait for the client's delayed acknowledgements.
+        let listener = listener.tap_io(|stream| {
+            let _ = stream.set_nodelay(true);
+        });
         axum::serve(listener, axum::Router::new().nest_service("/mcp", service)).await?;
         return Ok(());
     }
