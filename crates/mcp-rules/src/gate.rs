@@ -1,6 +1,6 @@
 use std::{fmt, sync::Arc};
 
-use mcp_core::{Gate, Json, Refusal, RefusalReason, Side, Verdict};
+use mcp_core::{Gate, Json, Refusal, RefusalReason, Revision, Side, Verdict};
 use mcp_json::{Node, Tape};
 use mcp_jsonrpc::{Envelope, MessageKind};
 
@@ -42,6 +42,15 @@ impl SessionGate {
         let mut session = engine.session(None);
         session.begin();
         SessionGate { engine, session, strictness, carrier, sink: None, tape: Tape::new(), seen: 0 }
+    }
+
+    /// Takes it for granted that `revision` is spoken: where what stands around the messages has
+    /// settled it, what they say themselves is no longer a choice.
+    #[must_use]
+    pub fn settled(mut self, revision: Revision) -> Self {
+        self.session = self.engine.session(Some(revision));
+        self.session.begin();
+        self
     }
 
     /// Hands every finding to `sink` as well.

@@ -1,6 +1,6 @@
 use std::{fmt, sync::Arc};
 
-use mcp_core::{Contracts, Gate, OpenGate, Unchecked};
+use mcp_core::{Contracts, Gate, OpenGate, Revision, Unchecked};
 use mcp_rules::{Carrier, Engine, Finding, FindingSink, SessionGate, Settings, Strictness};
 use mcp_schema::Schemas;
 
@@ -57,9 +57,17 @@ impl Validation {
 
     /// The gate of one conversation.
     pub(crate) fn gate(&self, carrier: Carrier) -> Box<dyn Gate> {
+        self.gate_at(carrier, None)
+    }
+
+    /// The gate of one conversation; `settled` is the revision if there is no choice any more.
+    pub(crate) fn gate_at(&self, carrier: Carrier, settled: Option<Revision>) -> Box<dyn Gate> {
         let Some(engine) = &self.engine else { return Box::new(OpenGate) };
         let sink = self.sink.clone().unwrap_or_else(|| Arc::new(log));
-        let gate = SessionGate::new(Arc::clone(engine), self.strictness, carrier);
+        let mut gate = SessionGate::new(Arc::clone(engine), self.strictness, carrier);
+        if let Some(revision) = settled {
+            gate = gate.settled(revision);
+        }
         Box::new(gate.with_sink(sink))
     }
 
