@@ -90,7 +90,7 @@ impl Server {
         era: Option<Era>,
     ) -> Result<(), TransportError> {
         let settled = (era == Some(Era::Modern)).then_some(Revision::LATEST);
-        let gate = self.validation.gate_at(carrier, settled);
+        let gate = self.validation.gate(Side::Server, carrier, settled);
         let transport = JsonRpcTransport::new(transport, Side::Server, gate);
         let conversation = Arc::new(self.mcp.conversation(era));
         JsonRpcProcessor::new(transport, conversation, self.settings.clone()).run().await

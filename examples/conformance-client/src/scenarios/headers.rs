@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::ensure;
-use mcp_sdk::Client;
+use mcp_sdk::{Client, Validation};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -36,10 +36,11 @@ struct Call {
     arguments: Value,
 }
 
-/// Arguments that the tool wants to see in headers.
+/// Arguments that the tool wants to see in headers. One of them breaks the tool's schema on purpose:
+/// a client that enforces contracts would never send it.
 pub(super) async fn show_arguments(task: &Task) -> anyhow::Result<Client> {
     let calls: Calls = task.context()?;
-    let client = task.connect().await?;
+    let client = task.connect_with(task.client().validation(Validation::observe())).await?;
     client.all_tools().await?;
     for call in calls.tool_calls {
         client.call_tool(&call.name, call.arguments).await?;

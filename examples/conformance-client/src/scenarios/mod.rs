@@ -16,7 +16,7 @@ use crate::task::Task;
 /// A scenario that is not known here is a failure: doing something else would prove nothing.
 pub(crate) async fn play(task: &Task) -> anyhow::Result<()> {
     let client = match &*task.scenario {
-        "initialize" => list_tools(task).await,
+        "initialize" => connect(task).await,
         "tools_call" => call_tool(task).await,
         "sse-retry" => resume_stream(task).await,
         "request-metadata" => introduce(task).await,
@@ -31,6 +31,15 @@ pub(crate) async fn play(task: &Task) -> anyhow::Result<()> {
     }?;
     client.close().await;
     Ok(())
+}
+
+/// A server that declares no tools is not asked for them.
+async fn connect(task: &Task) -> anyhow::Result<Client> {
+    let client = task.connect().await?;
+    if client.server_capabilities().is_some_and(|server| server.tools.is_some()) {
+        client.all_tools().await?;
+    }
+    Ok(client)
 }
 
 async fn list_tools(task: &Task) -> anyhow::Result<Client> {
