@@ -1,6 +1,6 @@
 use std::{fmt, sync::Arc};
 
-use mcp_core::{Gate, Json, Refusal, RefusalReason, Side, Verdict};
+use mcp_core::{Gate, Json, Refusal, RefusalReason, Revision, Side, Verdict};
 use mcp_json::{Node, Tape};
 use mcp_jsonrpc::{Envelope, MessageKind};
 
@@ -30,6 +30,7 @@ pub struct SessionGate {
     session: Session,
     strictness: Strictness,
     carrier: Carrier,
+    guarded: Option<Side>,
     sink: Option<FindingSink>,
     tape: Tape,
     /// Messages seen. Findings count them as they would count the lines of a recording.
@@ -41,7 +42,33 @@ impl SessionGate {
     pub fn new(engine: Arc<Engine>, strictness: Strictness, carrier: Carrier) -> SessionGate {
         let mut session = engine.session(None);
         session.begin();
-        SessionGate { engine, session, strictness, carrier, sink: None, tape: Tape::new(), seen: 0 }
+        SessionGate {
+            engine,
+            session,
+            strictness,
+            carrier,
+            guarded: None,
+            sink: None,
+            tape: Tape::new(),
+            seen: 0,
+        }
+    }
+
+    /// Stands in front of `side`. What the protocol tells a receiver to put up with then passes to
+    /// it, while it must not send such a thing itself.
+    #[must_use]
+    pub fn guarding(mut self, side: Side) -> Self {
+        self.guarded = Some(side);
+        self
+    }
+
+    /// Takes it for granted that `revision` is spoken: where what stands around the messages has
+    /// settled it, what they say themselves is no longer a choice.
+    #[must_use]
+    pub fn settled(mut self, revision: Revision) -> Self {
+        self.session = self.engine.session(Some(revision));
+        self.session.begin();
+        self
     }
 
     /// Hands every finding to `sink` as well.
@@ -88,7 +115,13 @@ impl Gate for SessionGate {
             }
         }
         match self.strictness {
-            Strictness::Enforce => refuse(from, self.seen, &findings, &kinds),
+            Strictness::Enforce => {
+                let arrives = self.guarded.is_some_and(|side| side != from);
+                let serious = |finding: &&Finding| {
+                    is_serious(from, self.seen, finding) && !(arrives && is_borne(finding))
+                };
+                refuse(findings.iter().filter(serious), &kinds)
+            }
             Strictness::Off | Strictness::Observe => Verdict::PASS,
         }
     }
@@ -127,9 +160,9 @@ impl Kinds {
 }
 
 /// One refusal for each entry that has something serious against it.
-fn refuse(from: Side, number: u64, findings: &[Finding], kinds: &Kinds) -> Verdict {
+fn refuse<'a>(serious: impl Iterator<Item = &'a Finding>, kinds: &Kinds) -> Verdict {
     let mut refusals: Vec<Refusal> = Vec::new();
-    for finding in findings.iter().filter(|finding| is_serious(from, number, finding)) {
+    for finding in serious {
         let Ok(shown) = Json::of(finding) else { continue };
         match refusals.iter_mut().find(|refusal| refusal.index == finding.index) {
             Some(refusal) => refusal.findings.push(shown),
@@ -154,6 +187,19 @@ fn is_serious(from: Side, number: u64, finding: &Finding) -> bool {
     is_own && is_serious && finding.line == Some(number)
 }
 
+/// A mistake of the sender for which the specification says how the receiver goes on: a result
+/// without a type counts as complete, a tool whose header cannot be is left out of the list.
+fn is_borne(finding: &Finding) -> bool {
+    const BORNE: [&str; 5] = [
+        "result-type-missing",
+        "x-mcp-header-duplicate",
+        "x-mcp-header-name-invalid",
+        "x-mcp-header-type-invalid",
+        "x-mcp-header-unreachable",
+    ];
+    BORNE.contains(&finding.rule.name)
+}
+
 fn reason_of(finding: &Finding, is_response: bool) -> RefusalReason {
     match finding.code {
         Some(-32700) => RefusalReason::NotJson,
@@ -173,5 +219,57 @@ impl fmt::Debug for SessionGate {
             .field("strictness", &self.strictness)
             .field("revision", &self.session.revision())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_schema::Schemas;
+
+    use super::*;
+    use crate::Settings;
+
+    fn gate() -> SessionGate {
+        let engine = Arc::new(Engine::new(Schemas::embedded(), Settings::default()));
+        SessionGate::new(engine, Strictness::Enforce, Carrier::HttpBody)
+    }
+
+    #[track_caller]
+    fn reasons(gate: &mut SessionGate, from: Side, message: &str) -> Vec<RefusalReason> {
+        let verdict = gate.judge(from, message.as_bytes());
+        verdict.refusals.into_iter().map(|refusal| refusal.reason).collect()
+    }
+
+    const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"_meta":{
+        "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+
+    #[test]
+    fn a_settled_revision_decides_which_methods_there_are() {
+        let invalid = [RefusalReason::InvalidParams];
+        assert_eq!(reasons(&mut gate(), Side::Client, INITIALIZE), invalid);
+        let mut settled = gate().settled(Revision::LATEST);
+        assert_eq!(reasons(&mut settled, Side::Client, INITIALIZE), [RefusalReason::UnknownMethod]);
+    }
+
+    const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"METHOD","params":{"name":"t","_meta":{
+        "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+        "io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},
+        "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+
+    #[test]
+    fn what_a_receiver_must_put_up_with_arrives_but_is_not_sent() {
+        let untyped = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#;
+        let marked = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","ttlMs":0,
+            "cacheScope":"private","tools":[{"name":"t","inputSchema":{"type":"object",
+            "properties":{"a":{"type":"number","x-mcp-header":"A"}}}}]}}"#;
+        for (method, result) in [("tools/call", untyped), ("tools/list", marked)] {
+            for (guarded, refused) in [(Side::Client, 0), (Side::Server, 1)] {
+                let mut gate = gate().guarding(guarded);
+                assert_eq!(reasons(&mut gate, Side::Client, &CALL.replace("METHOD", method)), []);
+                let reasons = reasons(&mut gate, Side::Server, result);
+                assert_eq!(reasons.len(), refused, "{method} {guarded:?}");
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 use std::{fmt, sync::Arc};
 
-use mcp_core::{Contracts, Gate, OpenGate, Unchecked};
+use mcp_core::{Contracts, Gate, OpenGate, Revision, Side, Unchecked};
 use mcp_rules::{Carrier, Engine, Finding, FindingSink, SessionGate, Settings, Strictness};
 use mcp_schema::Schemas;
 
@@ -55,12 +55,22 @@ impl Validation {
         self
     }
 
-    /// The gate of one conversation.
-    pub(crate) fn gate(&self, carrier: Carrier) -> Box<dyn Gate> {
+    /// The gate of one conversation, in front of `side`; `settled` is the revision if there is no
+    /// choice any more.
+    pub(crate) fn gate(
+        &self,
+        side: Side,
+        carrier: Carrier,
+        settled: Option<Revision>,
+    ) -> Box<dyn Gate> {
         let Some(engine) = &self.engine else { return Box::new(OpenGate) };
         let sink = self.sink.clone().unwrap_or_else(|| Arc::new(log));
         let gate = SessionGate::new(Arc::clone(engine), self.strictness, carrier);
-        Box::new(gate.with_sink(sink))
+        let mut gate = gate.guarding(side).with_sink(sink);
+        if let Some(revision) = settled {
+            gate = gate.settled(revision);
+        }
+        Box::new(gate)
     }
 
     pub(crate) fn contracts(&self) -> Arc<dyn Contracts> {
@@ -79,7 +89,7 @@ impl Default for Validation {
 
 fn log(finding: &Finding) {
     let rule = finding.rule.name;
-    let side = finding.at_fault.or(finding.from).map(mcp_core::Side::as_str);
+    let side = finding.at_fault.or(finding.from).map(Side::as_str);
     tracing::warn!(target: "mcp_sdk::findings", rule, side, "{}", finding.message);
 }
 

@@ -35,7 +35,7 @@ pub(super) async fn connect(
     };
     let mut settings = ProcessorSettings::new(Arc::new(TokioClock::new()));
     settings.timeout = builder.timeout;
-    let gate = builder.validation.gate(carrier);
+    let gate = builder.validation.gate(Side::Client, carrier, None);
     let transport = JsonRpcTransport::new(transport, Side::Client, gate);
     let processor = JsonRpcProcessor::new(transport, Arc::new(handler), settings);
     let peer = processor.peer();

@@ -21,7 +21,9 @@ use crate::labels::{Marked, same};
 
 impl Server {
     /// The server as a `tower` service for an HTTP server of yours: mount it beside other routes.
-    pub fn http_service(&self, settings: HttpSettings) -> HttpService {
+    /// The revisions are those of the server, whatever `settings` say.
+    pub fn http_service(&self, mut settings: HttpSettings) -> HttpService {
+        settings.revisions = self.mcp.revisions();
         HttpService::new(Arc::new(HttpApplication { server: self.clone() }), settings)
     }
 }

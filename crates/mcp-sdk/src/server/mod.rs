@@ -10,7 +10,7 @@ mod schema;
 
 use std::sync::Arc;
 
-use mcp_core::{Era, Implementation, Mcp, Side, Transport, TransportError};
+use mcp_core::{Era, Implementation, Mcp, Revision, Side, Transport, TransportError};
 use mcp_jsonrpc::{ErrorDialect, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
 use mcp_rules::Carrier;
 
@@ -89,7 +89,8 @@ impl Server {
         carrier: Carrier,
         era: Option<Era>,
     ) -> Result<(), TransportError> {
-        let gate = self.validation.gate(carrier);
+        let settled = (era == Some(Era::Modern)).then_some(Revision::LATEST);
+        let gate = self.validation.gate(Side::Server, carrier, settled);
         let transport = JsonRpcTransport::new(transport, Side::Server, gate);
         let conversation = Arc::new(self.mcp.conversation(era));
         JsonRpcProcessor::new(transport, conversation, self.settings.clone()).run().await

@@ -3,3 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod everyday;
+#[cfg(feature = "http")]
+mod http_eras;

@@ -1,0 +1,78 @@
+//! What decides over HTTP which era a request belongs to.
+
+use mcp_sdk::{
+    NoArguments, Server,
+    core::{Revision, Revisions},
+    transport::http::server::{HttpSettings, ServeSettings, serve},
+};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
+
+/// Where a server that speaks `revisions` listens.
+async fn start(revisions: Revisions) -> String {
+    let server = Server::builder("test", "1.0.0")
+        .revisions(revisions)
+        .tool("nothing", "Does nothing", async |_: NoArguments, _| Ok(()))
+        .build()
+        .unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let service = server.http_service(HttpSettings::default());
+    tokio::spawn(serve(listener, service, ServeSettings::default(), std::future::pending()));
+    address
+}
+
+/// Status line, headers and body of the response.
+async fn post(address: &str, headers: &[(&str, &str)], body: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let mut request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\
+         content-type: application/json\r\naccept: application/json, text/event-stream\r\n",
+        body.len()
+    );
+    for (name, value) in headers {
+        request.push_str(&format!("{name}: {value}\r\n"));
+    }
+    request.push_str("\r\n");
+    request.push_str(body);
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    response
+}
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{
+    "protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+
+#[tokio::test]
+async fn the_stateless_era_has_no_handshake() {
+    let address = start(Revisions::ALL).await;
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "initialize")];
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"_meta":{
+        "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let response = post(&address, &headers, body).await;
+    assert!(response.starts_with("HTTP/1.1 404"), "{response}");
+    assert!(response.contains("-32601"), "{response}");
+
+    let response = post(&address, &[("mcp-protocol-version", "2025-11-25")], INITIALIZE).await;
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
+    assert!(response.contains(r#""protocolVersion":"2025-11-25""#), "{response}");
+}
+
+#[tokio::test]
+async fn the_service_speaks_what_the_server_speaks() {
+    let address = start(Revisions::up_to(Revision::V2025_06_18)).await;
+    let response = post(&address, &[], INITIALIZE).await;
+    assert!(response.contains(r#""protocolVersion":"2025-06-18""#), "{response}");
+    let session = response.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+
+    let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+    for (version, status) in [("2025-06-18", 200), ("2025-11-25", 400)] {
+        let headers = [("mcp-session-id", session), ("mcp-protocol-version", version)];
+        let response = post(&address, &headers, ping).await;
+        assert!(response.starts_with(&format!("HTTP/1.1 {status}")), "{version}: {response}");
+    }
+}
