@@ -83,7 +83,9 @@ impl Gate for SessionGate {
             return Verdict::PASS;
         }
         if let Some(sink) = &self.sink {
-            findings.iter().for_each(|finding| sink(finding));
+            for finding in &findings {
+                sink(finding);
+            }
         }
         match self.strictness {
             Strictness::Enforce => refuse(from, self.seen, &findings, &kinds),
