@@ -112,12 +112,11 @@ impl Host {
         let member = Member::new(serial, name, client, &self.inner.news);
         let old = {
             let mut members = self.inner.members.write().unwrap_or_else(PoisonError::into_inner);
-            match members.iter_mut().find(|member| &*member.name == name) {
-                Some(place) => Some(std::mem::replace(place, member)),
-                None => {
-                    members.push(member);
-                    None
-                }
+            if let Some(place) = members.iter_mut().find(|member| &*member.name == name) {
+                Some(std::mem::replace(place, member))
+            } else {
+                members.push(member);
+                None
             }
         };
         Ok(old.map(|old| self.let_go(&old)))

@@ -75,7 +75,8 @@ fn is_allowed(letter: char) -> bool {
 
 fn digest(own: &str) -> String {
     let digest = digest::digest(&digest::SHA256, own.as_bytes());
-    digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let half = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
+    digest.as_ref().iter().take(8).flat_map(|byte| [half(byte >> 4), half(byte & 15)]).collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod failure;
 mod functions;
 #[cfg(feature = "http")]
 pub(crate) mod http;
+mod listen;
 mod output;
 mod schema;
 
@@ -91,25 +92,24 @@ impl Server {
         self.mcp.tools().remove(name).is_some()
     }
 
-    /// Serves one client over `transport` until it leaves.
-    ///
-    /// # Errors
-    ///
-    /// If the transport failed.
-    pub async fn serve(&self, transport: impl Transport + 'static) -> Result<(), TransportError> {
-        self.hold(transport, Carrier::Stdio, None).await
-    }
-
-    /// Serves the client on the process's own standard streams until it leaves.
-    ///
-    /// Nothing else may be written to standard output; logs belong to standard error.
-    ///
-    /// # Errors
-    ///
-    /// If the streams failed.
-    #[cfg(feature = "stdio")]
-    pub async fn serve_stdio(&self) -> Result<(), TransportError> {
-        self.serve(mcp_transport::stdio(&mcp_transport::LineSettings::default())).await
+    /// Holds a conversation until the client leaves, or `stop`; what is in work is finished.
+    #[cfg(feature = "ws")]
+    async fn hold_until(
+        &self,
+        stop: tokio_util::sync::CancellationToken,
+        transport: impl Transport + 'static,
+        carrier: Carrier,
+        era: Option<Era>,
+    ) -> Result<(), TransportError> {
+        let processor = self.processor(transport, carrier, era);
+        let peer = processor.peer();
+        let mut held = std::pin::pin!(processor.run());
+        tokio::select! {
+            biased;
+            outcome = &mut held => return outcome,
+            () = stop.cancelled() => peer.close(),
+        }
+        held.await
     }
 
     pub(crate) async fn hold(
@@ -118,9 +118,18 @@ impl Server {
         carrier: Carrier,
         era: Option<Era>,
     ) -> Result<(), TransportError> {
+        self.processor(transport, carrier, era).run().await
+    }
+
+    fn processor<T: Transport + 'static>(
+        &self,
+        transport: T,
+        carrier: Carrier,
+        era: Option<Era>,
+    ) -> JsonRpcProcessor<T> {
         let gate = self.validation.gate(carrier);
         let transport = JsonRpcTransport::new(transport, Side::Server, gate);
         let conversation = Arc::new(self.mcp.conversation(era));
-        JsonRpcProcessor::new(transport, conversation, self.settings.clone()).run().await
+        JsonRpcProcessor::new(transport, conversation, self.settings.clone())
     }
 }

@@ -208,7 +208,7 @@ async fn news_are_passed_on_and_lists_follow_in_both_eras() {
                 let wait = Duration::from_millis(50);
                 match tokio::time::timeout(wait, events.recv()).await {
                     Ok(told) => return told.unwrap(),
-                    Err(_) => continue,
+                    Err(_) => {}
                 }
             }
         };

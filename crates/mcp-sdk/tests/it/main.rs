@@ -4,3 +4,4 @@
 
 mod everyday;
 mod host;
+mod listen;
