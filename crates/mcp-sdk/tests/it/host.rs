@@ -206,9 +206,8 @@ async fn news_are_passed_on_and_lists_follow_in_both_eras() {
             loop {
                 server.mcp().tools().announce();
                 let wait = Duration::from_millis(50);
-                match tokio::time::timeout(wait, events.recv()).await {
-                    Ok(told) => return told.unwrap(),
-                    Err(_) => {}
+                if let Ok(told) = tokio::time::timeout(wait, events.recv()).await {
+                    return told.unwrap();
                 }
             }
         };
