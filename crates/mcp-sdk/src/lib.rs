@@ -2,12 +2,16 @@
 mod client;
 mod clock;
 mod contracts;
+mod host;
 mod labels;
 mod seal;
 mod server;
 mod validation;
 
 pub use client::{CallOptions, Client, ClientBuilder, ClientError, ClientEvent, Subscription};
+pub use host::{
+    BadServerName, Collision, Host, HostBuilder, HostError, HostEvent, Merged, MergedList,
+};
 pub use seal::SignedSeal;
 pub use server::{Failure, NoArguments, Server, ServerBuilder, Structured, ToolOutput};
 pub use validation::Validation;

@@ -77,8 +77,8 @@ impl Client {
         params: Map<String, Value>,
         options: &CallOptions,
     ) -> Result<Json, ClientError> {
-        let _progress = self.follow_progress(options);
-        let token = _progress.as_ref().map(|followed| followed.token.clone());
+        let followed = self.follow_progress(options);
+        let token = followed.as_ref().map(|followed| followed.token.clone());
         let mut params = params;
         for _ in 0..=self.inner.builder.max_rounds {
             let result = self.ask(method, &params, token.as_ref(), options).await?;
@@ -135,7 +135,7 @@ impl Client {
             method: method.to_owned().into(),
             params: written,
             timeout: options.timeout,
-            labels,
+            labels: Some(Box::new(labels)),
         };
         let answer = self.inner.peer.request(ask).await;
         answer.map_err(|source| ClientError::Call { method: method.to_owned(), source })
@@ -185,7 +185,7 @@ impl Client {
     }
 
     /// What the transport shows on the outside; older revisions show nothing but themselves.
-    fn labels(&self, method: &str, params: &Map<String, Value>) -> Option<Box<Labels>> {
+    fn labels(&self, method: &str, params: &Map<String, Value>) -> Labels {
         let mut labels = Labels { revision: Some(self.revision()), ..Labels::default() };
         if self.revision().era() == Era::Modern {
             labels.method = Some(method.to_owned());
@@ -199,7 +199,7 @@ impl Client {
                 labels.arguments = self.shown_arguments(name, arguments);
             }
         }
-        Some(Box::new(labels))
+        labels
     }
 
     fn shown_arguments(&self, tool: &str, arguments: &Value) -> Vec<(String, String)> {

@@ -39,10 +39,12 @@ pub(super) async fn connect(
     let transport = JsonRpcTransport::new(transport, Side::Client, gate);
     let processor = JsonRpcProcessor::new(transport, Arc::new(handler), settings);
     let peer = processor.peer();
+    let listeners = Arc::clone(&events);
     let running = tokio::spawn(async move {
         if let Err(error) = processor.run().await {
             tracing::debug!(%error, "the conversation broke off");
         }
+        listeners.closed();
     });
     let (revision, server) = match open(&builder, &peer).await {
         Ok(opened) => opened,

@@ -21,6 +21,9 @@ pub enum ClientEvent {
     },
     /// A message for the log.
     Log(LogMessage),
+    /// The conversation is over: nothing more comes, and calls fail. Connections without an end
+    /// of their own, as over HTTP, never tell this.
+    Closed,
     /// Anything else.
     Other(Notification),
 }
@@ -59,6 +62,10 @@ impl Events {
         }
         // Nobody may be listening.
         let _ = self.sender.send(event_of(notification));
+    }
+
+    pub(super) fn closed(&self) {
+        let _ = self.sender.send(ClientEvent::Closed);
     }
 
     fn take_progress(&self, notification: &Notification) {

@@ -89,6 +89,11 @@ impl Client {
         self.inner.server.instructions.as_deref()
     }
 
+    /// What makes contracts of the schemas that the server lists, as this client validates.
+    pub(crate) fn contracts(&self) -> Arc<dyn mcp_core::Contracts> {
+        self.inner.builder.validation.contracts()
+    }
+
     /// What the server tells from now on without being asked.
     pub fn events(&self) -> broadcast::Receiver<ClientEvent> {
         self.inner.events.subscribe()

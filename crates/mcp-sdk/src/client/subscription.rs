@@ -60,6 +60,11 @@ impl Client {
         self.subscription("resources/unsubscribe", uri).await
     }
 
+    /// Wants to hear when lists change; `None` in revisions where that goes without saying.
+    pub(crate) fn listen_for_lists(&self) -> Option<Subscription> {
+        (self.revision().era() == Era::Modern).then(|| self.listen(&[]))
+    }
+
     async fn subscription(&self, method: &str, uri: &str) -> Result<(), ClientError> {
         let params = json!({ "uri": uri });
         self.typed::<Value>(method, params, &CallOptions::default()).await.map(drop)

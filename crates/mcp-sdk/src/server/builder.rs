@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, marker::PhantomData, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use mcp_core::{
     BuildError, CompleteRequest, Completion, Context, GetPromptResult, Implementation, Json, Mcp,
@@ -11,8 +11,7 @@ use serde_json::Value;
 
 use super::{
     Failure, Server, ToolOutput,
-    functions::{CompletionFunction, PromptFunction, RawTool, ResourceFunction, TypedTool},
-    schema::schema_of,
+    functions::{CompletionFunction, PromptFunction, RawTool, ResourceFunction, typed_tool},
 };
 use crate::{SignedSeal, Validation};
 
@@ -96,9 +95,8 @@ impl ServerBuilder {
         R: Future<Output = Result<O, Failure>> + Send + 'static,
         O: ToolOutput + 'static,
     {
-        let mut tool = Tool::new(name, schema_of::<A>()).description(description);
-        tool.output_schema = O::schema();
-        self.tool_with(tool, Arc::new(TypedTool { run, arguments: PhantomData }))
+        let (tool, handler) = typed_tool(name, description, run);
+        self.tool_with(tool, handler)
     }
 
     /// Offers an async function as a tool with a definition of its own making. The function gets

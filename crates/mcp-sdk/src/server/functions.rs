@@ -1,25 +1,42 @@
 //! Functions that serve as tools, prompts, resources and completions.
 
-use std::{collections::BTreeMap, marker::PhantomData};
+use std::{collections::BTreeMap, marker::PhantomData, sync::Arc};
 
 use mcp_core::{
     BoxFuture, CallToolResult, CompleteRequest, Completion, CompletionHandler, Context, Error,
-    GetPromptResult, Json, PromptHandler, ReadResourceResult, ResourceHandler, ToolHandler,
+    GetPromptResult, Json, PromptHandler, ReadResourceResult, ResourceHandler, Tool, ToolHandler,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::{Failure, ToolOutput};
+use super::{Failure, ToolOutput, schema::schema_of};
 
 /// The arguments of a tool that has none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[expect(clippy::exhaustive_structs, reason = "it has nothing")]
 pub struct NoArguments {}
 
+/// A function as a tool, with schemas from the types it takes and gives.
+pub(super) fn typed_tool<A, F, R, O>(
+    name: impl Into<String>,
+    description: impl Into<String>,
+    run: F,
+) -> (Tool, Arc<dyn ToolHandler>)
+where
+    F: Fn(A, Context) -> R + Send + Sync + 'static,
+    A: DeserializeOwned + JsonSchema + 'static,
+    R: Future<Output = Result<O, Failure>> + Send + 'static,
+    O: ToolOutput + 'static,
+{
+    let mut tool = Tool::new(name, schema_of::<A>()).description(description);
+    tool.output_schema = O::schema();
+    (tool, Arc::new(TypedTool { run, arguments: PhantomData }))
+}
+
 /// A function with typed arguments as a tool.
-pub(super) struct TypedTool<F, A> {
-    pub(super) run: F,
-    pub(super) arguments: PhantomData<fn(A)>,
+struct TypedTool<F, A> {
+    run: F,
+    arguments: PhantomData<fn(A)>,
 }
 
 impl<F, A, R, O> ToolHandler for TypedTool<F, A>

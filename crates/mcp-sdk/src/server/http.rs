@@ -44,7 +44,7 @@ impl Application for HttpApplication {
         };
         let root = document.root();
         let envelope = Envelope::of(root);
-        let stateless = self.is_stateless(&envelope, &stated);
+        let stateless = self.is_stateless(&envelope, stated);
         if stateless && envelope.kind() == Some(MessageKind::Request) {
             self.compare(&envelope, &head.headers)?;
         }
@@ -112,7 +112,7 @@ impl HttpApplication {
         }
     }
 
-    fn is_stateless(&self, envelope: &Envelope<'_>, stated: &Stated) -> bool {
+    fn is_stateless(&self, envelope: &Envelope<'_>, stated: Stated) -> bool {
         let revisions = self.server.mcp.revisions();
         if !revisions.contains(Revision::LATEST) {
             return false;

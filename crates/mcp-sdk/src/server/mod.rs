@@ -5,14 +5,19 @@ mod failure;
 mod functions;
 #[cfg(feature = "http")]
 pub(crate) mod http;
+mod listen;
 mod output;
 mod schema;
 
 use std::sync::Arc;
 
-use mcp_core::{Era, Implementation, Mcp, Revision, Side, Transport, TransportError};
+use mcp_core::{
+    BuildError, Context, Era, Implementation, Mcp, Revision, Side, Transport, TransportError,
+};
 use mcp_jsonrpc::{ErrorDialect, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
 use mcp_rules::Carrier;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 
 pub use self::{
     builder::ServerBuilder,
@@ -62,25 +67,51 @@ impl Server {
         &self.mcp
     }
 
-    /// Serves one client over `transport` until it leaves.
+    /// Offers a tool from now on, as [`ServerBuilder::tool`] does, in place of an older one of that
+    /// name. Clients that want to know are told, if the server has declared tools at all.
     ///
     /// # Errors
     ///
-    /// If the transport failed.
-    pub async fn serve(&self, transport: impl Transport + 'static) -> Result<(), TransportError> {
-        self.hold(transport, Carrier::Stdio, None).await
+    /// If a schema cannot be used.
+    pub fn add_tool<A, F, R, O>(
+        &self,
+        name: impl Into<String>,
+        description: impl Into<String>,
+        run: F,
+    ) -> Result<(), BuildError>
+    where
+        F: Fn(A, Context) -> R + Send + Sync + 'static,
+        A: DeserializeOwned + JsonSchema + 'static,
+        R: Future<Output = Result<O, Failure>> + Send + 'static,
+        O: ToolOutput + 'static,
+    {
+        let (tool, handler) = functions::typed_tool(name, description, run);
+        self.mcp.add_tool(tool, handler)
     }
 
-    /// Serves the client on the process's own standard streams until it leaves.
-    ///
-    /// Nothing else may be written to standard output; logs belong to standard error.
-    ///
-    /// # Errors
-    ///
-    /// If the streams failed.
-    #[cfg(feature = "stdio")]
-    pub async fn serve_stdio(&self) -> Result<(), TransportError> {
-        self.serve(mcp_transport::stdio(&mcp_transport::LineSettings::default())).await
+    /// No longer offers a tool; false if it never did.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        self.mcp.tools().remove(name).is_some()
+    }
+
+    /// Holds a conversation until the client leaves, or `stop`; what is in work is finished.
+    #[cfg(feature = "ws")]
+    async fn hold_until(
+        &self,
+        stop: tokio_util::sync::CancellationToken,
+        transport: impl Transport + 'static,
+        carrier: Carrier,
+        era: Option<Era>,
+    ) -> Result<(), TransportError> {
+        let processor = self.processor(transport, carrier, era);
+        let peer = processor.peer();
+        let mut held = std::pin::pin!(processor.run());
+        tokio::select! {
+            biased;
+            outcome = &mut held => return outcome,
+            () = stop.cancelled() => peer.close(),
+        }
+        held.await
     }
 
     pub(crate) async fn hold(
@@ -89,10 +120,19 @@ impl Server {
         carrier: Carrier,
         era: Option<Era>,
     ) -> Result<(), TransportError> {
+        self.processor(transport, carrier, era).run().await
+    }
+
+    fn processor<T: Transport + 'static>(
+        &self,
+        transport: T,
+        carrier: Carrier,
+        era: Option<Era>,
+    ) -> JsonRpcProcessor<T> {
         let settled = (era == Some(Era::Modern)).then_some(Revision::LATEST);
         let gate = self.validation.gate(Side::Server, carrier, settled);
         let transport = JsonRpcTransport::new(transport, Side::Server, gate);
         let conversation = Arc::new(self.mcp.conversation(era));
-        JsonRpcProcessor::new(transport, conversation, self.settings.clone()).run().await
+        JsonRpcProcessor::new(transport, conversation, self.settings.clone())
     }
 }

@@ -3,5 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod everyday;
+mod host;
 #[cfg(feature = "http")]
 mod http_eras;
+mod listen;

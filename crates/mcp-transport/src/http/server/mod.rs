@@ -13,6 +13,7 @@ mod exchange;
 mod fault;
 mod listener;
 mod media;
+mod mounted;
 mod reply;
 mod service;
 mod session;
@@ -27,6 +28,7 @@ pub use self::{
     application::{Application, Glimpse, Refused},
     fault::HttpFault,
     listener::{ServeSettings, serve},
+    mounted::Mounted,
     reply::ResponseBody,
     service::HttpService,
     settings::HttpSettings,

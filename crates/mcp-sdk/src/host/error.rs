@@ -1,0 +1,81 @@
+use std::time::Duration;
+
+use mcp_core::Json;
+use serde::Deserialize;
+
+use crate::ClientError;
+
+/// Why a host could not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+#[non_exhaustive]
+pub enum HostError {
+    /// No server has it. `unasked` are the servers that could not be asked, and why.
+    #[error("no server has the {what} `{name}`{}", aside(unasked))]
+    Unknown { what: &'static str, name: String, unasked: Vec<(String, String)> },
+    /// Several servers have it; `names` tell them apart.
+    #[error("several servers have the {what} `{name}`; it is called {}", listed(names))]
+    Ambiguous { what: &'static str, name: String, names: Vec<String> },
+    /// The server that has it did not do it, or is not there any more.
+    #[error("server `{server}`: {source}")]
+    Server { server: String, source: ClientError },
+    /// A list did not come in time.
+    #[error("server `{server}` did not list its {what}s within {after:?}")]
+    ListTimedOut { server: String, what: &'static str, after: Duration },
+    #[error("server `{server}` lists more than {most} {what}s")]
+    TooMany { server: String, what: &'static str, most: usize },
+    /// The call was not made: its arguments break the schema that the server has listed.
+    #[error("the arguments of tool `{tool}` of server `{server}` do not fit: {}", first(findings))]
+    InvalidArguments { server: String, tool: String, findings: Vec<Json> },
+    #[error("the arguments of `{name}` cannot be written as JSON")]
+    Unwritable { name: String, source: serde_json::Error },
+}
+
+impl HostError {
+    /// The server that is to blame, if it is one.
+    pub fn server(&self) -> Option<&str> {
+        match self {
+            HostError::Server { server, .. }
+            | HostError::ListTimedOut { server, .. }
+            | HostError::TooMany { server, .. }
+            | HostError::InvalidArguments { server, .. } => Some(server),
+            _ => None,
+        }
+    }
+
+    /// The code of the error with which the server answered, if it did.
+    pub fn code(&self) -> Option<i64> {
+        match self {
+            HostError::Server { source, .. } => source.code(),
+            _ => None,
+        }
+    }
+}
+
+fn aside(unasked: &[(String, String)]) -> String {
+    if unasked.is_empty() {
+        return String::new();
+    }
+    let reasons: Vec<&str> = unasked.iter().map(|(_, reason)| reason.as_str()).collect();
+    format!(" ({})", reasons.join("; "))
+}
+
+fn listed(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(" or ")
+}
+
+/// The first finding in words, with its place.
+fn first(findings: &[Json]) -> String {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Finding {
+        #[serde(default)]
+        instance_path: String,
+        message: String,
+    }
+    match findings.first().and_then(|finding| finding.read::<Finding>().ok()) {
+        Some(finding) => format!("{} (at {})", finding.message, finding.instance_path),
+        None => "they break the schema".to_owned(),
+    }
+}

@@ -1,0 +1,223 @@
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures_util::{StreamExt as _, TryStreamExt as _, stream::BoxStream};
+use mcp_core::{Era, Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool};
+use serde_json::Value;
+use tokio::{sync::broadcast, task::AbortHandle};
+
+use super::{
+    HostError, HostEvent,
+    events::forward,
+    shelf::Shelf,
+    tables::{Cache, Tables},
+};
+use crate::{Client, ClientError, Subscription};
+
+/// One server of a host.
+#[derive(Debug)]
+pub(super) struct Member {
+    /// No two members of a host ever have the same, whatever their names.
+    pub(super) serial: u64,
+    pub(super) name: Arc<str>,
+    pub(super) client: Client,
+    pub(super) shelves: Arc<Shelves>,
+    forwarding: AbortHandle,
+    /// Keeps news coming, in revisions where they have to be asked for.
+    subscription: Mutex<Option<Subscription>>,
+}
+
+/// What the server has listed.
+#[derive(Debug, Default)]
+pub(super) struct Shelves {
+    pub(super) tools: Shelf<Tool>,
+    pub(super) prompts: Shelf<Prompt>,
+    pub(super) resources: Shelf<Resource>,
+    pub(super) templates: Shelf<ResourceTemplate>,
+}
+
+impl Shelves {
+    pub(super) fn outdate(&self) {
+        self.tools.outdate();
+        self.prompts.outdate();
+        self.resources.outdate();
+        self.templates.outdate();
+    }
+}
+
+/// What servers have lists of.
+pub(super) trait Listed: Clone + Send + Sync + Sized + 'static {
+    /// In words.
+    const WHAT: &'static str;
+    /// Whether the same name at two servers means two things. The same URI means the same.
+    const HAS_OWN_NAME: bool;
+
+    fn shelf(shelves: &Shelves) -> &Shelf<Self>;
+    fn cache(tables: &Tables) -> &Cache<Self>;
+    fn declared(capabilities: &ServerCapabilities) -> Option<&Value>;
+    fn entries(client: &Client) -> BoxStream<'_, Result<Self, ClientError>>;
+    /// The name by which its server knows it.
+    fn own_name(&self) -> &str;
+}
+
+macro_rules! listed {
+    ($($entry:ident: $what:literal, $named:literal, $shelf:ident, $capability:ident, $list:ident, $name:ident;)*) => {$(
+        impl Listed for $entry {
+            const WHAT: &'static str = $what;
+            const HAS_OWN_NAME: bool = $named;
+
+            fn shelf(shelves: &Shelves) -> &Shelf<Self> {
+                &shelves.$shelf
+            }
+
+            fn cache(tables: &Tables) -> &Cache<Self> {
+                &tables.$shelf
+            }
+
+            fn declared(capabilities: &ServerCapabilities) -> Option<&Value> {
+                capabilities.$capability.as_ref()
+            }
+
+            fn entries(client: &Client) -> BoxStream<'_, Result<Self, ClientError>> {
+                client.$list().boxed()
+            }
+
+            fn own_name(&self) -> &str {
+                &self.$name
+            }
+        }
+    )*};
+}
+
+listed! {
+    Tool: "tool", true, tools, tools, tools, name;
+    Prompt: "prompt", true, prompts, prompts, prompts, name;
+    Resource: "resource", false, resources, resources, resources, uri;
+    ResourceTemplate: "resource template", false, templates, resources, resource_templates, uri_template;
+}
+
+impl Member {
+    pub(super) fn new(
+        serial: u64,
+        name: &str,
+        client: Client,
+        news: &broadcast::Sender<HostEvent>,
+    ) -> Arc<Member> {
+        let name: Arc<str> = name.into();
+        let shelves = Arc::<Shelves>::default();
+        let forwarding = tokio::spawn(forward(
+            Arc::clone(&name),
+            client.events(),
+            Arc::clone(&shelves),
+            news.clone(),
+        ));
+        let member = Member {
+            serial,
+            name,
+            client,
+            shelves,
+            forwarding: forwarding.abort_handle(),
+            subscription: Mutex::default(),
+        };
+        member.keep_listening();
+        Arc::new(member)
+    }
+
+    /// Lets go of the server; calls that are under way go on.
+    pub(super) fn retire(&self) {
+        self.forwarding.abort();
+        self.subscription().take();
+    }
+
+    /// Whether the list can be used without asking again: the server would have said that it has
+    /// changed.
+    pub(super) fn is_current<T: Listed>(&self) -> bool {
+        T::shelf(&self.shelves).is_up_to_date()
+            && (self.declares_nothing_of::<T>() || self.would_tell::<T>())
+    }
+
+    /// Asks for the list, if it is not known already.
+    pub(super) async fn refresh<T: Listed>(
+        &self,
+        most: usize,
+        patience: Duration,
+    ) -> Result<(), HostError> {
+        if self.is_current::<T>() {
+            return Ok(());
+        }
+        let fetched = tokio::time::timeout(patience, self.fetch::<T>(most)).await;
+        fetched.unwrap_or_else(|_| {
+            let (server, what) = (self.name.to_string(), T::WHAT);
+            Err(HostError::ListTimedOut { server, what, after: patience })
+        })
+    }
+
+    async fn fetch<T: Listed>(&self, most: usize) -> Result<(), HostError> {
+        let list = T::shelf(&self.shelves);
+        let _only_one = list.fetching.lock().await;
+        if self.is_current::<T>() {
+            return Ok(());
+        }
+        self.keep_listening();
+        let asked_at = list.changes();
+        let mut entries = Vec::new();
+        if !self.declares_nothing_of::<T>() {
+            let mut listed = T::entries(&self.client);
+            while let Some(entry) = listed.try_next().await.map_err(|error| self.failed(error))? {
+                if entries.len() == most {
+                    let (server, what) = (self.name.to_string(), T::WHAT);
+                    return Err(HostError::TooMany { server, what, most });
+                }
+                entries.push(entry);
+            }
+        }
+        list.put(entries, asked_at);
+        Ok(())
+    }
+
+    pub(super) fn failed(&self, source: ClientError) -> HostError {
+        HostError::Server { server: self.name.to_string(), source }
+    }
+
+    /// A server that has said what it offers, and left this out, must not be asked for it.
+    fn declares_nothing_of<T: Listed>(&self) -> bool {
+        let capabilities = self.client.server_capabilities();
+        capabilities.is_some_and(|capabilities| T::declared(capabilities).is_none())
+    }
+
+    fn would_tell<T: Listed>(&self) -> bool {
+        let declared = self.client.server_capabilities().and_then(T::declared);
+        let is_heard = self.client.revision().era() == Era::Legacy
+            || self.subscription().as_ref().is_some_and(Subscription::is_open);
+        declared.is_some_and(tells_changes) && is_heard
+    }
+
+    /// Asks for news where they have to be asked for, unless they come already.
+    fn keep_listening(&self) {
+        let Some(capabilities) = self.client.server_capabilities() else { return };
+        let declared = [&capabilities.tools, &capabilities.prompts, &capabilities.resources];
+        if !declared.into_iter().flatten().any(tells_changes) {
+            return;
+        }
+        let mut subscription = self.subscription();
+        if !subscription.as_ref().is_some_and(Subscription::is_open) {
+            *subscription = self.client.listen_for_lists();
+        }
+    }
+
+    fn subscription(&self) -> std::sync::MutexGuard<'_, Option<Subscription>> {
+        self.subscription.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn tells_changes(declared: &Value) -> bool {
+    declared.get("listChanged") == Some(&Value::Bool(true))
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.forwarding.abort();
+    }
+}

@@ -1,0 +1,84 @@
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What a server has listed, and whether that still holds.
+#[derive(Debug)]
+pub(super) struct Shelf<T> {
+    state: Mutex<State<T>>,
+    /// Held by who fetches, so that the others wait instead of asking the same.
+    pub(super) fetching: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug)]
+struct State<T> {
+    entries: Arc<[T]>,
+    /// How often the server said that something has changed.
+    changes: u64,
+    /// How often it had said so when the entries were asked for.
+    fetched_at: Option<u64>,
+    /// How many lists have come.
+    version: u64,
+}
+
+impl<T> Shelf<T> {
+    /// The last list that came, even if it is known to be out of date.
+    pub(super) fn entries(&self) -> Arc<[T]> {
+        Arc::clone(&self.state().entries)
+    }
+
+    /// Whether the server has listed, and has not said since that something has changed.
+    pub(super) fn is_up_to_date(&self) -> bool {
+        let state = self.state();
+        state.fetched_at == Some(state.changes)
+    }
+
+    pub(super) fn outdate(&self) {
+        let mut state = self.state();
+        state.changes = state.changes.wrapping_add(1);
+    }
+
+    /// What [`Shelf::put`] wants to know of the time before the list was asked for.
+    pub(super) fn changes(&self) -> u64 {
+        self.state().changes
+    }
+
+    /// Another one for every list that has come.
+    pub(super) fn version(&self) -> u64 {
+        self.state().version
+    }
+
+    pub(super) fn put(&self, entries: Vec<T>, asked_at: u64) {
+        let mut state = self.state();
+        state.entries = entries.into();
+        state.fetched_at = Some(asked_at);
+        state.version += 1;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Default for Shelf<T> {
+    fn default() -> Self {
+        let state = State { entries: Arc::new([]), changes: 0, fetched_at: None, version: 0 };
+        Shelf { state: Mutex::new(state), fetching: tokio::sync::Mutex::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_during_the_fetch_is_not_lost() {
+        let shelf = Shelf::default();
+        assert!(!shelf.is_up_to_date());
+        let asked_at = shelf.changes();
+        shelf.outdate();
+        shelf.put(vec![1], asked_at);
+        assert!(!shelf.is_up_to_date());
+        shelf.put(vec![1, 2], shelf.changes());
+        assert!(shelf.is_up_to_date());
+        assert_eq!(*shelf.entries(), [1, 2]);
+    }
+}

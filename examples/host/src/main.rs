@@ -1,0 +1,60 @@
+//! How do I use several servers as if they were one?
+//!
+//! ```sh
+//! cargo run -p example-host
+//! ```
+//!
+//! Both servers live in this process; clients of any other kind are added the same way.
+#![expect(clippy::print_stdout, reason = "showing the answers is what it is for")]
+
+use mcp_sdk::{Client, Host, NoArguments, Server, transport::memory};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+#[derive(Deserialize, JsonSchema)]
+struct Greeting {
+    name: String,
+}
+
+fn greeter(place: &'static str, hello: &'static str) -> anyhow::Result<Server> {
+    Ok(Server::builder(place, "1.0.0")
+        .tool("greet", "Says hello as people do there", move |greeting: Greeting, _| async move {
+            Ok(format!("{hello}, {}!", greeting.name))
+        })
+        .tool(format!("about_{place}"), "Where that is", move |_: NoArguments, _| async move {
+            Ok(format!("{place} is a capital"))
+        })
+        .build()?)
+}
+
+async fn connect(server: Server) -> anyhow::Result<Client> {
+    let (near, far) = memory::pair(16);
+    tokio::spawn(async move { server.serve(far).await });
+    Ok(Client::builder("example-host", "1.0.0").connect(near).await?)
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let host = Host::builder()
+        .server("oslo", connect(greeter("oslo", "Hei")?).await?)
+        .server("paris", connect(greeter("paris", "Bonjour")?).await?)
+        .build()?;
+
+    let tools = host.tools().await;
+    for tool in &tools.entries {
+        println!("{} ({} at {})", tool.name, tool.entry.name, tool.server);
+    }
+    for (server, error) in &tools.failures {
+        println!("{server} is not there: {error}");
+    }
+
+    let said = host.call_tool("paris__greet", json!({ "name": "Ada" })).await?;
+    println!("{}", said.all_text());
+    // Arguments that do not fit are not even sent; the error says whose tool it was.
+    if let Err(error) = host.call_tool("oslo__greet", json!({ "name": 7 })).await {
+        println!("{error}");
+    }
+    host.close().await;
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! How do I add MCP to the web server I have?
+//!
+//! ```sh
+//! cargo run -p example-http-beside-routes -- 8080
+//! cargo run -p example-client -- --call visits '{}' http://127.0.0.1:8080/mcp
+//! ```
+//!
+//! Port 0, the default, is any free one. Ctrl-C stops it when running requests are done.
+#![expect(clippy::print_stdout, reason = "says where it listens")]
+
+use std::{
+    env,
+    net::Ipv4Addr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use axum::{Router, extract::State, routing::get};
+use mcp_sdk::{NoArguments, Server, transport::http::server::HttpSettings};
+use tokio::net::TcpListener;
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let port: u16 = env::args().nth(1).as_deref().unwrap_or("0").parse()?;
+    let visits = Arc::new(AtomicU64::new(0));
+
+    let seen = Arc::clone(&visits);
+    let server = Server::builder("visits", "1.0.0")
+        .tool("visits", "How often the page was visited", move |_: NoArguments, _| {
+            let visits = seen.load(Ordering::Relaxed);
+            async move { Ok(visits.to_string()) }
+        })
+        .build()?;
+
+    let service = server.http_service(HttpSettings::default());
+    let router = Router::new()
+        .route("/", get(visit))
+        .with_state(visits)
+        .route_service("/mcp", service.clone());
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+    println!("http://{}/mcp", listener.local_addr()?);
+    // Streams that stay open would hold the shutdown up; the service ends them first.
+    let stop = service.drain_after(async { drop(tokio::signal::ctrl_c().await) });
+    axum::serve(listener, router).with_graceful_shutdown(stop).await?;
+    Ok(())
+}
+
+async fn visit(State(visits): State<Arc<AtomicU64>>) -> String {
+    format!("visit number {}\n", visits.fetch_add(1, Ordering::Relaxed) + 1)
+}
