@@ -26,7 +26,21 @@ struct Arguments {
     /// The Markdown file to which the tables are written
     #[arg(long)]
     results: Option<PathBuf>,
+    /// A date to write beside the figures
+    #[arg(long)]
+    date: Option<String>,
 }
+
+/// What the file says before its tables.
+const ABOUT: &str = "# Serving
+
+An echo tool, called with a short text: plumb's SDK beside [rmcp](https://crates.io/crates/rmcp), the same plain client for
+all of them, interleaved in one run. `scripts/bench` writes this file; `benches/serving` is the program. Figures of different
+runs, or of different tables, say little about each other. rmcp reads its standard streams with `stdio_pipes`, its fastest
+way, answers with plain JSON where it can, and has no WebSocket. Its server's sockets have `TCP_NODELAY` set, as ours do; without it,
+answers in sessions take 40 ms.
+
+";
 
 /// Something that can be loaded in rounds.
 type Load = Box<dyn FnMut() -> io::Result<Sample>>;
@@ -77,7 +91,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     tables += &memory(&everybody, if arguments.quick { 20 } else { 2_000 })?;
     println!("{tables}");
     if let Some(file) = arguments.results {
-        std::fs::write(file, tables)?;
+        let date = arguments.date.map(|date| format!("Measured {date}.\n\n")).unwrap_or_default();
+        std::fs::write(file, format!("{ABOUT}{date}{tables}"))?;
     }
     Ok(())
 }
