@@ -3,5 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod everyday;
+mod failures;
 mod host;
 mod listen;
+mod refusals;
