@@ -1,4 +1,4 @@
-//! Clients.
+//! Clients: one conversation with one server, at the newest revision both speak.
 
 mod answers;
 mod builder;

@@ -114,16 +114,16 @@ impl<T: Listed> Table<T> {
 
     fn add(&mut self, entry: Entry<T>) {
         let index = self.entries.len();
+        // Taken only by a tool of the same server whose name differs in what was cleaned away.
+        if *self.names.entry(entry.name.clone()).or_insert(index) != index {
+            return;
+        }
         let own = entry.value.own_name().to_owned();
         if T::HAS_OWN_NAME {
             self.names.entry(long_name(&entry.member.name, &own)).or_insert(index);
         }
-        // Two tools of one server whose names differ only in what had to be cleaned away.
-        let owner = *self.names.entry(entry.name.clone()).or_insert(index);
-        if owner == index {
-            self.own_names.entry(own).or_default().push(index);
-            self.entries.push(Arc::new(entry));
-        }
+        self.own_names.entry(own).or_default().push(index);
+        self.entries.push(Arc::new(entry));
     }
 }
 

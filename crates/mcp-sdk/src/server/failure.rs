@@ -5,7 +5,8 @@ use mcp_core::Error;
 /// Why a tool, prompt or resource could not be served. Any error turns into one with `?`.
 ///
 /// The text of an ordinary error reaches the model as the outcome of the tool. A domain
-/// [`Error`] keeps its meaning: [`Error::InvalidParams`], say, is told as such.
+/// [`Error`] keeps its meaning: [`Error::InvalidParams`], say, is told as such. The
+/// [guide to errors](crate::guide::errors) has the whole table.
 #[derive(Debug)]
 pub struct Failure(pub(crate) Error);
 

@@ -1,4 +1,4 @@
-//! Servers.
+//! Servers: functions become what is offered, and what is offered is served over any transport.
 
 mod builder;
 mod failure;

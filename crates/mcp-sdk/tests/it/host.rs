@@ -337,3 +337,34 @@ async fn a_server_with_too_much_to_list_is_a_failure() {
     assert_eq!(names(&tools), ["who"]);
     assert_eq!(tools.failures[0].1.to_string(), "server `big` lists more than 3 tools");
 }
+
+#[tokio::test]
+async fn a_host_that_is_dropped_leaves_its_servers() {
+    for revision in [Revision::V2025_11_25, Revision::LATEST] {
+        let (near, far) = memory::pair(16);
+        let server = named("left").build().unwrap();
+        let serving = tokio::spawn(async move { server.serve(far).await });
+        let client = Client::builder("host", "1.0.0").revision(revision).connect(near).await;
+        let host = Host::builder().server("a", client.unwrap()).build().unwrap();
+        assert_eq!(names(&host.tools().await), ["who"]);
+        drop(host);
+        let left = tokio::time::timeout(Duration::from_secs(20), serving).await;
+        left.unwrap().unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_news_is_asked_each_time() {
+    let mut settings = mcp_sdk::core::McpSettings::default();
+    settings.list_changes = false;
+    let server = named("quiet").settings(settings).build().unwrap();
+    let host = empty();
+    add(&host, "a", &server).await;
+    assert_eq!(names(&host.tools().await), ["who"]);
+    let new = |_: NoArguments, _: Context| async { Ok("new") };
+    server.add_tool("new", "Was not there before", new).unwrap();
+    // A name nobody has is looked for as well.
+    assert_eq!(said(&host, "new").await, "new");
+    server.remove_tool("who");
+    assert_eq!(names(&host.tools().await), ["new"]);
+}

@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod everyday;
+mod failures;
 mod host;
 #[cfg(feature = "http")]
 mod http_eras;
 mod listen;
+mod refusals;
