@@ -92,7 +92,8 @@ impl Bench {
 }
 
 fn parse(block: &[Message]) -> usize {
-    let parsed = block.iter().map(|message| sonic_rs::from_slice::<sonic_rs::Value>(&message.bytes));
+    let parsed =
+        block.iter().map(|message| sonic_rs::from_slice::<sonic_rs::Value>(&message.bytes));
     parsed.filter(Result::is_ok).count()
 }
 

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,13 +11,24 @@ use serde::{Deserialize, Serialize};
 pub struct RequestId(Repr);
 
 /// An integer that fits `i64` is always `Integer`, so that equal ids have one representation.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Repr {
     Integer(i64),
     /// Decimal digits, perhaps after a minus sign, without leading zeros.
     BigInteger(Box<str>),
     String(Box<str>),
+}
+
+/// A number and its text may share a hash; that makes the usual ids cheap to look up.
+impl Hash for Repr {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Repr::Integer(value) => state.write_i64(*value),
+            Repr::BigInteger(text) | Repr::String(text) => text.hash(state),
+        }
+    }
 }
 
 impl RequestId {

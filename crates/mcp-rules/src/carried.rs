@@ -87,9 +87,7 @@ impl<'a> HttpLine<'a> {
                     && exchange.is_some_and(|exchange| !exchange.posted.is_empty());
                 if is_body && !answers {
                     Meant::Other
-                } else if self.is_receipt(session)
-                    || exchange.is_some_and(|exchange| exchange.elsewhere)
-                {
+                } else if self.is_receipt(session) || exchange.is_some_and(Exchange::is_elsewhere) {
                     Meant::Either
                 } else {
                     Meant::Message

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use foldhash::fast::RandomState;
+
 use crate::{Engine, Framer, Origin, Session};
 
 /// A session and what is left over of its two streams.
@@ -15,7 +17,7 @@ pub(crate) struct Conversation {
 /// The conversations of a file by name; the oldest is forgotten when there are too many.
 #[derive(Debug)]
 pub(crate) struct Conversations {
-    by_name: HashMap<Box<[u8]>, Conversation>,
+    by_name: HashMap<Box<[u8]>, Conversation, RandomState>,
     arrival: VecDeque<Box<[u8]>>,
     capacity: usize,
 }
@@ -23,7 +25,7 @@ pub(crate) struct Conversations {
 impl Conversations {
     pub(crate) fn new(capacity: usize) -> Conversations {
         Conversations {
-            by_name: HashMap::new(),
+            by_name: HashMap::default(),
             arrival: VecDeque::new(),
             capacity: capacity.max(1),
         }

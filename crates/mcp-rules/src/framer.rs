@@ -244,13 +244,19 @@ fn skip_string<'a>(bytes: &mut impl Iterator<Item = &'a u8>) -> bool {
 mod tests {
     use super::*;
 
+    #[track_caller]
     fn check(writes: &[&str], expected: &[&str]) {
+        check_within(Limits::default(), writes, expected);
+    }
+
+    #[track_caller]
+    fn check_within(limits: Limits, writes: &[&str], expected: &[&str]) {
         let mut framer = Framer::new();
         let mut out = Vec::new();
         for (position, write) in writes.iter().enumerate() {
-            framer.push(position as u64 + 1, write.as_bytes(), Limits::default(), &mut out);
+            framer.push(position as u64 + 1, write.as_bytes(), limits, &mut out);
         }
-        framer.finish(Limits::default(), &mut out);
+        framer.finish(limits, &mut out);
         let shown: Vec<String> = out.iter().map(show).collect();
         assert_eq!(shown, expected);
     }
@@ -290,6 +296,36 @@ mod tests {
         );
         check(&["{\"a", "{}"], &["1 unreadable {\\\"a", "2 Line {}"]);
         check(&["{\"a\":1,"], &["1 unreadable {\\\"a\\\":1,"]);
+        check(
+            &["{\"a\":", "{\"method\":1}", "}"],
+            &["1 unreadable {\\\"a\\\":", "2 Line {\\\"method\\\":1}", "3 unreadable }"],
+        );
+    }
+
+    #[test]
+    fn what_stands_inside_a_message_is_none() {
+        check(&["[", "{\"a\":1}", "]"], &["1 SeveralLines [\\n{\\\"a\\\":1}\\n]"]);
+        check(&["[", " {\"method\":1}", "]"], &["1 SeveralLines [\\n {\\\"method\\\":1}\\n]"]);
+    }
+
+    #[test]
+    fn a_string_ends_with_its_line() {
+        check(
+            &["[", "", "\"a", "{", "}"],
+            &["1 unreadable [", "2 blank", "3 unreadable \\\"a", "4 SeveralLines {\\n}"],
+        );
+    }
+
+    #[test]
+    fn lines_wait_only_as_long_as_a_message_may_be() {
+        let limits = Limits { max_bytes: 7, ..Limits::default() };
+        check_within(limits, &["[", "1", "]", "2"], &["1 SeveralLines [\\n1\\n]", "4 Line 2"]);
+        check_within(limits, &["[", "1", "", "]"], &["1 SeveralLines [\\n1\\n\\n]"]);
+        check_within(
+            limits,
+            &["[", "1", ",", "2", "{", "}"],
+            &["1 unreadable [", "2 Line 1", "3 unreadable ,", "4 Line 2", "5 SeveralLines {\\n}"],
+        );
     }
 
     #[test]
@@ -299,6 +335,7 @@ mod tests {
             &["1 FirstOfSeveral {} ", "1 FurtherOfSeveral {}", "1 FurtherOfSeveral [1]"],
         );
         check(&["{} oops"], &["1 unreadable {} oops"]);
+        check(&["{} {{}"], &["1 unreadable {} {{}"]);
         check(&["1 2 3"], &["1 unreadable 1 2 3"]);
     }
 

@@ -110,7 +110,9 @@ impl Gate for SessionGate {
             return Verdict::PASS;
         }
         if let Some(sink) = &self.sink {
-            findings.iter().for_each(|finding| sink(finding));
+            for finding in &findings {
+                sink(finding);
+            }
         }
         match self.strictness {
             Strictness::Enforce => {
@@ -133,7 +135,9 @@ impl Gate for SessionGate {
         let limit = self.engine.settings().limits.message_bytes;
         findings.report(framing::too_long(usize::try_from(length).ok(), limit));
         if let Some(sink) = &self.sink {
-            findings.take().iter().for_each(|finding| sink(finding));
+            for finding in &findings.take() {
+                sink(finding);
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use mcp_json::Node;
 
-use super::{Judged, Observer, Routed, keep};
+use super::{Judged, Observer, Routed};
 use crate::{
     Carrier, Content, Findings, Followed, Record,
     carried::{Carried, HttpLine, Meant, claims_json_rpc},
@@ -74,12 +74,10 @@ impl Observer<'_> {
             from: Some(carried.from),
             revision: Some(revision),
             line: carried.at.line,
-            base: carried.message.map_or(0, |message| message.span().start),
             ..Scene::default()
         };
         notes.report(true, &mut findings);
-        self.dropped += findings.take_dropped();
-        keep(text, findings, judged);
+        self.keep(text, findings, judged);
         followed
     }
 
@@ -128,8 +126,7 @@ impl Observer<'_> {
                     let mut findings = Findings::new(self.engine.settings());
                     findings.set_line(number);
                     self.engine.judge(message, &followed, &mut findings);
-                    self.dropped += findings.take_dropped();
-                    keep(text, findings, judged);
+                    self.keep(text, findings, judged);
                 }
             }
             Err(_) if meant == Meant::Either => {

@@ -1,19 +1,22 @@
 //! Follows recorded lines: which conversation a line belongs to, what it holds, and what is
 //! wrong with the way it was framed.
 
+mod accepted;
 mod http;
+mod stdio;
 
 use mcp_core::{Revision, Side};
 use mcp_json::{Node, SyntaxError, SyntaxErrorKind, Tape};
 
+use self::accepted::AcceptedVersions;
 use crate::{
-    Carrier, Content, Cut, Engine, Finding, Findings, Followed, Framed, Line, Record, RecordFault,
+    Carrier, Content, Engine, Finding, Findings, Followed, Framed, Line, Record, RecordFault,
     Session,
     carried::HttpLine,
     conversations::Conversations,
     findings::{Fault, Scene},
     rules::framing,
-    session::{Bounded, Moment},
+    session::Moment,
 };
 
 /// What is known about the file as a whole before it is read.
@@ -62,16 +65,12 @@ pub struct Observer<'e> {
     messages: u64,
     unmatched_results: u64,
     dropped: u64,
-    /// Which versions servers have accepted, and where.
-    accepted: Bounded<Accepted, u64>,
+    accepted: AcceptedVersions,
     /// What was said about the recorder once and for all.
     habits: Vec<RecordFault>,
     tape: Tape,
     framed: Vec<Framed>,
 }
-
-/// Name and version of a server, and a version of the protocol.
-type Accepted = (Box<str>, Box<str>, Box<str>);
 
 impl<'e> Observer<'e> {
     /// At the beginning of a file.
@@ -84,7 +83,7 @@ impl<'e> Observer<'e> {
             messages: 0,
             unmatched_results: 0,
             dropped: 0,
-            accepted: Bounded::default(),
+            accepted: AcceptedVersions::default(),
             habits: Vec::new(),
             tape: Tape::new(),
             framed: Vec::new(),
@@ -196,8 +195,7 @@ impl<'e> Observer<'e> {
             }
             let mut findings = Findings::new(self.engine.settings());
             self.engine.finish(&mut conversation.session, &mut findings);
-            self.dropped += findings.take_dropped();
-            keep(b"", findings, judged);
+            self.keep(b"", findings, judged);
         }
     }
 
@@ -290,17 +288,8 @@ impl<'e> Observer<'e> {
 
     /// Whether a server that is seen in several sessions is of one mind about versions.
     fn compare_versions(&mut self, number: u64, mut followed: Followed) -> Followed {
-        if let Followed::One(context) = &mut followed
-            && let Some(negotiation) = context.negotiated.take()
-        {
-            let (name, version) = negotiation.server.clone();
-            let accepted = (name, version, negotiation.requested.clone());
-            if negotiation.requested == negotiation.answered {
-                self.accepted.insert(accepted, number, self.engine.settings().limits.remembered);
-            } else if let Some(line) = self.accepted.get(&accepted) {
-                context.notes.note(negotiation.inconsistent(Some(*line)));
-            }
-        }
+        let capacity = self.engine.settings().limits.remembered;
+        self.accepted.compare(number, &mut followed, capacity);
         followed
     }
 
@@ -327,53 +316,6 @@ impl<'e> Observer<'e> {
         self.follow_raw(number, b"", side, text, judged);
     }
 
-    /// Text on a stdio stream: cut it, then judge what comes out.
-    fn follow_raw(
-        &mut self,
-        number: u64,
-        name: &[u8],
-        from: Side,
-        text: &[u8],
-        judged: &mut Vec<Judged>,
-    ) {
-        let limits = self.engine.settings().limits.json();
-        let mut conversation = self.conversations.take(name, self.engine, self.origin);
-        conversation.framers[from as usize].push(number, text, limits, &mut self.framed);
-        let from = self.writer(from);
-        self.judge_framed(&mut conversation.session, from, judged);
-        self.conversations.put_back(name, conversation);
-    }
-
-    /// Who wrote what stands on the stream of `side`: in a plain NDJSON file only the user can say.
-    fn writer(&self, side: Side) -> Option<Side> {
-        if self.is_trace { Some(side) } else { self.origin.from }
-    }
-
-    fn judge_framed(
-        &mut self,
-        session: &mut Session,
-        from: Option<Side>,
-        judged: &mut Vec<Judged>,
-    ) {
-        for framed in std::mem::take(&mut self.framed) {
-            match framed {
-                Framed::Message { line, text, cut } => {
-                    if let Some(fault) = cut_fault(cut) {
-                        self.report_from(line, from, &text, fault, judged);
-                    }
-                    self.judge_text(line, Carrier::Stdio, session, from, &text, judged);
-                }
-                Framed::Unreadable { line, text, .. } => {
-                    self.judge_text(line, Carrier::Stdio, session, from, &text, judged);
-                }
-                Framed::Blank { line } => {
-                    let fault = Fault::new(&framing::BLANK_LINE, "a blank line is not a message");
-                    self.report_from(line, from, b"", fault, judged);
-                }
-            }
-        }
-    }
-
     /// Parses and judges one text on the spot.
     fn judge_text(
         &mut self,
@@ -398,13 +340,12 @@ impl<'e> Observer<'e> {
                 self.engine.judge_unreadable(carrier, session, from, text, &error, &mut findings);
             }
         }
-        self.dropped += findings.take_dropped();
-        keep(text, findings, judged);
+        self.keep(text, findings, judged);
     }
 
     /// The text without a byte order mark, which is reported.
     fn without_mark<'t>(
-        &self,
+        &mut self,
         line: u64,
         from: Option<Side>,
         text: &'t [u8],
@@ -417,22 +358,23 @@ impl<'e> Observer<'e> {
 
     /// Reports a message beyond the limit, which is then passed over.
     fn is_too_long(
-        &self,
+        &mut self,
         line: u64,
         from: Option<Side>,
         message: Node<'_>,
         judged: &mut Vec<Judged>,
     ) -> bool {
         let (length, limit) = (message.raw().len(), self.engine.settings().limits.message_bytes);
-        if length > limit {
-            let fault = framing::too_long(Some(length), limit);
-            self.report_from(line, from, message.raw(), fault, judged);
+        if length <= limit {
+            return false;
         }
-        length > limit
+        let fault = framing::too_long(Some(length), limit);
+        self.report_from(line, from, message.raw(), fault, judged);
+        true
     }
 
     fn report_unterminated(
-        &self,
+        &mut self,
         line: u64,
         from: Option<Side>,
         text: &[u8],
@@ -443,12 +385,12 @@ impl<'e> Observer<'e> {
         self.report_from(line, from, text, fault, judged);
     }
 
-    fn report(&self, line: u64, text: &[u8], fault: Fault, judged: &mut Vec<Judged>) {
+    fn report(&mut self, line: u64, text: &[u8], fault: Fault, judged: &mut Vec<Judged>) {
         self.report_from(line, None, text, fault, judged);
     }
 
     fn report_from(
-        &self,
+        &mut self,
         line: u64,
         from: Option<Side>,
         text: &[u8],
@@ -458,7 +400,16 @@ impl<'e> Observer<'e> {
         let mut findings = Findings::new(self.engine.settings());
         *findings.scene() = Scene { from, line: Some(line), ..Scene::default() };
         findings.report(fault);
-        keep(text, findings, judged);
+        self.keep(text, findings, judged);
+    }
+
+    /// Hands on what was found in a text, as far as there was room for it.
+    fn keep(&mut self, text: &[u8], mut findings: Findings<'_>, judged: &mut Vec<Judged>) {
+        self.dropped += findings.take_dropped();
+        let findings = findings.take();
+        if !findings.is_empty() {
+            judged.push(Judged { text: text.into(), findings });
+        }
     }
 }
 
@@ -481,28 +432,7 @@ fn resembles_message(value: Node<'_>) -> bool {
             .any(|member| value.get(member).is_some())
 }
 
-fn keep(text: &[u8], mut findings: Findings<'_>, judged: &mut Vec<Judged>) {
-    let findings = findings.take();
-    if !findings.is_empty() {
-        judged.push(Judged { text: text.into(), findings });
-    }
-}
-
 fn byte_order_mark() -> Fault {
     Fault::new(&framing::BYTE_ORDER_MARK, "a byte order mark stands before the message")
         .help("write UTF-8 without a byte order mark")
-}
-
-fn cut_fault(cut: Cut) -> Option<Fault> {
-    match cut {
-        Cut::Line | Cut::FurtherOfSeveral => None,
-        Cut::FirstOfSeveral => Some(
-            Fault::new(&framing::MULTIPLE_MESSAGES, "one line holds several messages")
-                .help("end every message with a line break"),
-        ),
-        Cut::SeveralLines => Some(
-            Fault::new(&framing::EMBEDDED_NEWLINE, "one message is spread over several lines")
-                .help("write each message on one line: no pretty-printing on stdio"),
-        ),
-    }
 }

@@ -1,10 +1,11 @@
 use std::{
     borrow::Borrow,
-    collections::{HashMap, VecDeque},
-    hash::Hash,
+    collections::VecDeque,
+    hash::{BuildHasher, Hash},
 };
 
 use foldhash::fast::RandomState;
+use hashbrown::{HashTable, hash_table::Entry};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A map that forgets its oldest entry when there are too many, and remembers that it did. Takes
@@ -14,17 +15,14 @@ pub(crate) struct Bounded<K, V>(Option<Box<Inner<K, V>>>);
 
 #[derive(Debug, Clone)]
 struct Inner<K, V> {
-    entries: HashMap<K, Entry<V>, RandomState>,
-    /// In order of arrival. What was removed or replaced is still in it until the next clean-up.
-    arrival: VecDeque<(K, u64)>,
-    next: u64,
+    /// In order of arrival, with gaps where something was removed or replaced.
+    slots: VecDeque<Option<(K, V)>>,
+    /// How many slots have gone at the front: the number of the first one.
+    gone: usize,
+    /// The numbers of the slots that are taken, by the hash of their key.
+    numbers: HashTable<usize>,
+    state: RandomState,
     forgot: bool,
-}
-
-#[derive(Debug, Clone)]
-struct Entry<V> {
-    number: u64,
-    value: V,
 }
 
 impl<K, V> Default for Bounded<K, V> {
@@ -35,21 +33,23 @@ impl<K, V> Default for Bounded<K, V> {
 
 impl<K, V> Default for Inner<K, V> {
     fn default() -> Self {
-        Inner { entries: HashMap::default(), arrival: VecDeque::new(), next: 0, forgot: false }
+        Inner {
+            slots: VecDeque::new(),
+            gone: 0,
+            numbers: HashTable::new(),
+            state: RandomState::default(),
+            forgot: false,
+        }
     }
 }
 
-impl<K: Clone + Eq + Hash, V> Bounded<K, V> {
+impl<K: Eq + Hash, V> Bounded<K, V> {
     /// Adds or replaces an entry, which then counts as the newest; gives back what had to go
     /// because there were `capacity` others.
     pub(crate) fn insert(&mut self, key: K, value: V, capacity: usize) -> Option<(K, V)> {
         let inner = self.0.get_or_insert_default();
-        let number = inner.next;
-        inner.next += 1;
-        inner.arrival.push_back((key.clone(), number));
-        inner.entries.insert(key, Entry { number, value });
-        inner.tidy();
-        if inner.entries.len() > capacity.max(1) { inner.evict() } else { None }
+        inner.insert(key, value);
+        if inner.numbers.len() > capacity.max(1) { inner.evict() } else { None }
     }
 
     pub(crate) fn get<Q>(&self, key: &Q) -> Option<&V>
@@ -57,7 +57,9 @@ impl<K: Clone + Eq + Hash, V> Bounded<K, V> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        self.0.as_ref()?.entries.get(key).map(|entry| &entry.value)
+        let inner = self.0.as_ref()?;
+        let (_, value) = inner.slots.get(inner.position(key)?)?.as_ref()?;
+        Some(value)
     }
 
     pub(crate) fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
@@ -65,7 +67,10 @@ impl<K: Clone + Eq + Hash, V> Bounded<K, V> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        self.0.as_mut()?.entries.get_mut(key).map(|entry| &mut entry.value)
+        let inner = self.0.as_mut()?;
+        let position = inner.position(key)?;
+        let (_, value) = inner.slots.get_mut(position)?.as_mut()?;
+        Some(value)
     }
 
     pub(crate) fn contains<Q>(&self, key: &Q) -> bool
@@ -81,26 +86,22 @@ impl<K: Clone + Eq + Hash, V> Bounded<K, V> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        let inner = self.0.as_mut()?;
-        let entry = inner.entries.remove(key)?;
-        if inner.entries.is_empty() {
-            inner.arrival.clear();
-        }
-        Some(entry.value)
+        let (_, value) = self.0.as_mut()?.remove(key)?;
+        Some(value)
     }
 
     /// The entries, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
-        self.0.iter().flat_map(|inner| {
-            inner.arrival.iter().filter_map(|(key, number)| {
-                let entry = inner.entries.get(key)?;
-                (entry.number == *number).then_some((key, &entry.value))
-            })
-        })
+        let slots = self.0.iter().flat_map(|inner| &inner.slots);
+        slots.flatten().map(|(key, value)| (key, value))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |inner| inner.numbers.len())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.as_ref().is_none_or(|inner| inner.entries.is_empty())
+        self.len() == 0
     }
 
     /// Whether an entry had to go, so that a key that is not there may have been.
@@ -113,26 +114,113 @@ impl<K: Clone + Eq + Hash, V> Bounded<K, V> {
     }
 }
 
-impl<K: Clone + Eq + Hash, V> Inner<K, V> {
-    fn evict(&mut self) -> Option<(K, V)> {
-        while let Some((key, number)) = self.arrival.pop_front() {
-            if self.entries.get(&key).is_some_and(|entry| entry.number == number) {
-                self.forgot = true;
-                let entry = self.entries.remove(&key)?;
-                return Some((key, entry.value));
-            }
+impl<K: Eq + Hash, V> Inner<K, V> {
+    /// Which slot has this key.
+    fn position<Q>(&self, key: &Q) -> Option<usize>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        if self.numbers.is_empty() {
+            return None;
         }
-        None
+        let has_key = |number: &usize| holds(&self.slots, number.wrapping_sub(self.gone), key);
+        let number = self.numbers.find(self.state.hash_one(key), has_key)?;
+        Some(number.wrapping_sub(self.gone))
     }
 
-    /// Keeps the queue at most twice as long as what it orders, at constant cost per insertion.
-    fn tidy(&mut self) {
-        if self.arrival.len() > 2 * self.entries.len() + 16 {
-            let entries = &self.entries;
-            self.arrival.retain(|(key, number)| {
-                entries.get(key).is_some_and(|entry| entry.number == *number)
-            });
+    fn insert(&mut self, key: K, value: V) {
+        self.tidy();
+        let Inner { slots, gone, numbers, state, .. } = self;
+        let number = gone.wrapping_add(slots.len());
+        let entry = numbers.entry(
+            state.hash_one(&key),
+            |number| holds(slots, number.wrapping_sub(*gone), &key),
+            |number| hash_at(slots, number.wrapping_sub(*gone), state),
+        );
+        match entry {
+            Entry::Vacant(entry) => {
+                entry.insert(number);
+            }
+            Entry::Occupied(mut entry) => {
+                let replaced = std::mem::replace(entry.get_mut(), number);
+                slots[replaced.wrapping_sub(*gone)] = None;
+            }
         }
+        slots.push_back(Some((key, value)));
+        self.drop_gaps();
+    }
+
+    fn remove<Q>(&mut self, key: &Q) -> Option<(K, V)>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        if self.numbers.is_empty() {
+            return None;
+        }
+        let Inner { slots, gone, numbers, state, .. } = self;
+        let has_key = |number: &usize| holds(slots, number.wrapping_sub(*gone), key);
+        let entry = numbers.find_entry(state.hash_one(key), has_key).ok()?;
+        let (number, _) = entry.remove();
+        let removed = slots.get_mut(number.wrapping_sub(*gone))?.take();
+        self.drop_gaps();
+        removed
+    }
+
+    fn evict(&mut self) -> Option<(K, V)> {
+        let oldest = self.slots.front()?.as_ref()?;
+        let hash = self.state.hash_one(&oldest.0);
+        let gone = self.gone;
+        if let Ok(entry) = self.numbers.find_entry(hash, |number| *number == gone) {
+            entry.remove();
+        }
+        self.forgot = true;
+        let oldest = self.slots.front_mut()?.take();
+        self.drop_gaps();
+        oldest
+    }
+
+    /// Lets the first slot be one that is taken.
+    fn drop_gaps(&mut self) {
+        while let Some(None) = self.slots.front() {
+            self.slots.pop_front();
+            self.gone = self.gone.wrapping_add(1);
+        }
+    }
+
+    /// Keeps the queue at most twice as long as what it holds, at constant cost per insertion.
+    fn tidy(&mut self) {
+        if self.slots.len() > 2 * self.numbers.len() + 16 {
+            let Inner { slots, gone, numbers, state, .. } = self;
+            slots.retain(Option::is_some);
+            *gone = 0;
+            numbers.clear();
+            for position in 0..slots.len() {
+                let hash = hash_at(slots, position, state);
+                numbers.insert_unique(hash, position, |other| hash_at(slots, *other, state));
+            }
+        }
+    }
+}
+
+fn holds<K, V, Q>(slots: &VecDeque<Option<(K, V)>>, position: usize, key: &Q) -> bool
+where
+    K: Borrow<Q>,
+    Q: Eq + ?Sized,
+{
+    matches!(slots.get(position), Some(Some((held, _))) if held.borrow() == key)
+}
+
+/// The hash of the key in a slot that is taken.
+fn hash_at<K: Hash, V>(
+    slots: &VecDeque<Option<(K, V)>>,
+    position: usize,
+    state: &RandomState,
+) -> u64 {
+    match slots.get(position) {
+        Some(Some((key, _))) => state.hash_one(key),
+        _ => 0,
     }
 }
 
@@ -145,7 +233,7 @@ struct Saved<K, V> {
 
 impl<K, V> Serialize for Bounded<K, V>
 where
-    K: Clone + Eq + Hash + Serialize,
+    K: Eq + Hash + Serialize,
     V: Serialize,
 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -155,7 +243,7 @@ where
 
 impl<'de, K, V> Deserialize<'de> for Bounded<K, V>
 where
-    K: Clone + Eq + Hash + Deserialize<'de>,
+    K: Eq + Hash + Deserialize<'de>,
     V: Deserialize<'de>,
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -197,9 +285,32 @@ mod tests {
             map.remove(&key);
         }
         let inner = map.0.as_ref().expect("something was put in");
-        assert_eq!(inner.entries.len(), 1);
-        assert!(inner.arrival.len() < 40);
+        assert_eq!(inner.numbers.len(), 1);
+        assert!(inner.slots.len() < 40);
         assert!(!map.forgot());
+        assert!(map.contains(&-1) && !map.contains(&9_999));
+    }
+
+    #[test]
+    fn entries_are_found_whatever_was_removed_around_them() {
+        let mut map = Bounded::default();
+        let mut model: VecDeque<u32> = VecDeque::new();
+        for step in 0..5_000_u32 {
+            let key = step * 7 % 640;
+            model.retain(|other| *other != key);
+            if step % 3 == 0 {
+                map.remove(&key);
+            } else {
+                map.insert(key, step, 300);
+                model.push_back(key);
+                if model.len() > 300 {
+                    model.pop_front();
+                }
+            }
+            assert!(map.contains(&key) == (step % 3 != 0) && map.len() == model.len());
+        }
+        assert!(map.iter().map(|(key, _)| key).eq(&model));
+        assert!((0..640).all(|key| map.contains(&key) == model.contains(&key)));
     }
 
     #[test]

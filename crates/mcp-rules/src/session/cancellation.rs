@@ -5,8 +5,8 @@ use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Bounded, Event, Known, Moment, Notes, Request, What, families::Family,
-    ids, tasks,
+    Asked as AskedParts, Bounded, Event, Known, Moment, Notes, Request, Topic, What,
+    families::Family, ids, tasks,
 };
 use crate::{Level, findings::Fault};
 
@@ -43,6 +43,12 @@ enum Standing {
 }
 
 impl Family for Cancellation {
+    fn concerns(event: &Event<'_>) -> bool {
+        let touched = |request: &Request| request.cancelled.is_some() || request.task;
+        matches!(event.topic, Topic::Cancellation | Topic::Subscriptions)
+            || event.answered().is_some_and(touched)
+    }
+
     fn follow(
         &mut self,
         event: &Event<'_>,
@@ -103,8 +109,8 @@ impl Cancellation {
         }
         match known.requests.past(event.from, &id) {
             Some(request) => {
-                let answered = request.answered.filter(|at| at.surely_before(event.at));
-                if let Some(answered) = answered {
+                let answered = request.answered;
+                if answered.surely_before(event.at) {
                     notes.note(
                         Fault::new(&COMPLETED, format!("request {id} has been answered"))
                             .at(node.span())
@@ -129,9 +135,8 @@ impl Cancellation {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        let is_subscription = |request: &Request| request.name() == "subscriptions/listen";
         let open = known.requests.open(Side::Client, id);
-        if open.is_none_or(is_subscription)
+        if open.is_none_or(|request| request.name() == "subscriptions/listen")
             && let Some(standing) = self.subscriptions.get_mut(id)
         {
             if let Some(ended) = standing.cancel(event, known) {
@@ -145,10 +150,13 @@ impl Cancellation {
             }
             return;
         }
-        let request = open.or_else(|| known.requests.past(Side::Client, id));
+        let past = known.requests.past(Side::Client, id);
+        let request = open
+            .map(|request| (request.name(), request.at))
+            .or_else(|| past.map(|request| (request.name.as_str(), request.at)));
         let message = match request {
-            Some(request) if is_subscription(request) => return,
-            Some(request) => format!("request {id} is a `{}`, not a subscription", request.name()),
+            Some(("subscriptions/listen", _)) => return,
+            Some((name, _)) => format!("request {id} is a `{name}`, not a subscription"),
             None if self.subscriptions.forgot() || !is_unknown(Side::Client, id, event, known) => {
                 return;
             }
@@ -157,7 +165,7 @@ impl Cancellation {
         notes.note(
             Fault::new(&NOT_SUBSCRIPTION, message)
                 .at(node.span())
-                .related(request.and_then(|request| request.at.line), "the request was here")
+                .related(request.and_then(|(_, at)| at.line), "the request was here")
                 .help("answer a request with an error to give it up; only subscriptions are ended this way"),
         );
     }

@@ -3,7 +3,7 @@
 use mcp_core::{Revision, Revisions, Side};
 use mcp_json::{Node, Span};
 
-use super::{Capabilities, Event, Flag, Known, Notes, What, lifecycle::method_span};
+use super::{Capabilities, Event, Flag, Known, Notes, Topic, What, lifecycle::method_span};
 use crate::{Level, Meta, findings::Fault};
 
 const LEGACY: Revisions = Revisions::LEGACY;
@@ -37,23 +37,23 @@ rules! {
 }
 
 /// A message that needs a declaration of its receiver.
-const REQUESTS: &[(&str, Flag, &Meta)] = &[
-    ("tools/list", Flag::Tools, &TOOLS),
-    ("tools/call", Flag::Tools, &TOOLS),
-    ("prompts/list", Flag::Prompts, &PROMPTS),
-    ("prompts/get", Flag::Prompts, &PROMPTS),
-    ("resources/list", Flag::Resources, &RESOURCES),
-    ("resources/templates/list", Flag::Resources, &RESOURCES),
-    ("resources/read", Flag::Resources, &RESOURCES),
-    ("resources/subscribe", Flag::Resources, &RESOURCES),
-    ("resources/unsubscribe", Flag::Resources, &RESOURCES),
-    ("resources/subscribe", Flag::ResourcesSubscribe, &SUBSCRIBE),
-    ("resources/unsubscribe", Flag::ResourcesSubscribe, &SUBSCRIBE),
-    ("logging/setLevel", Flag::Logging, &LOGGING),
-    ("completion/complete", Flag::Completions, &COMPLETIONS),
-    ("roots/list", Flag::Roots, &ROOTS),
-    ("sampling/createMessage", Flag::Sampling, &SAMPLING),
-    ("elicitation/create", Flag::Elicitation, &ELICITATION),
+const REQUESTS: &[(Topic, &str, Flag, &Meta)] = &[
+    (Topic::Tools, "tools/list", Flag::Tools, &TOOLS),
+    (Topic::Tools, "tools/call", Flag::Tools, &TOOLS),
+    (Topic::Prompts, "prompts/list", Flag::Prompts, &PROMPTS),
+    (Topic::Prompts, "prompts/get", Flag::Prompts, &PROMPTS),
+    (Topic::Resources, "resources/list", Flag::Resources, &RESOURCES),
+    (Topic::Resources, "resources/templates/list", Flag::Resources, &RESOURCES),
+    (Topic::Resources, "resources/read", Flag::Resources, &RESOURCES),
+    (Topic::Resources, "resources/subscribe", Flag::Resources, &RESOURCES),
+    (Topic::Resources, "resources/unsubscribe", Flag::Resources, &RESOURCES),
+    (Topic::Resources, "resources/subscribe", Flag::ResourcesSubscribe, &SUBSCRIBE),
+    (Topic::Resources, "resources/unsubscribe", Flag::ResourcesSubscribe, &SUBSCRIBE),
+    (Topic::Logging, "logging/setLevel", Flag::Logging, &LOGGING),
+    (Topic::Completion, "completion/complete", Flag::Completions, &COMPLETIONS),
+    (Topic::Roots, "roots/list", Flag::Roots, &ROOTS),
+    (Topic::Sampling, "sampling/createMessage", Flag::Sampling, &SAMPLING),
+    (Topic::Elicitation, "elicitation/create", Flag::Elicitation, &ELICITATION),
 ];
 
 /// A message that needs a declaration of its sender.
@@ -90,11 +90,7 @@ pub(super) fn judge(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
 fn judge_request(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let receiver = event.from.other();
     let Some(declared) = known.capabilities(receiver, event) else { return };
-    let missing = REQUESTS
-        .iter()
-        .filter(|(name, ..)| *name == event.name)
-        .find(|(_, flag, rule)| rule.applies.contains(event.revision) && !declared.has(*flag));
-    if let Some((_, flag, rule)) = missing {
+    if let Some((flag, rule)) = missing(event, declared) {
         let message = format!("the {receiver} did not declare `{}`", flag.path());
         notes.note(undeclared(rule, message, declared).at(method_span(event)).help(
             "look at the peer's capabilities before using a feature, or declare it on the other side",
@@ -104,6 +100,15 @@ fn judge_request(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     {
         check_asked(event.name, params, declared, notes);
     }
+}
+
+/// What the receiver of a request would have to declare and does not.
+fn missing(event: &Event<'_>, declared: &Capabilities) -> Option<(Flag, &'static Meta)> {
+    REQUESTS
+        .iter()
+        .filter(|(topic, name, ..)| *topic == event.topic && *name == event.name)
+        .map(|(_, _, flag, rule)| (*flag, *rule))
+        .find(|(flag, rule)| rule.applies.contains(event.revision) && !declared.has(*flag))
 }
 
 /// What a request to the client needs beyond the feature itself.
@@ -175,11 +180,9 @@ fn judge_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let Some(declared) = known.capabilities(event.from, event) else { return };
     let asked_at = request.at.line;
     if let Some(result) = event.result() {
-        let undeclared_feature = REQUESTS
-            .iter()
-            .filter(|(name, ..)| *name == event.name && event.name != "logging/setLevel")
-            .find(|(_, flag, rule)| rule.applies.contains(event.revision) && !declared.has(*flag));
-        if let Some((_, flag, _)) = undeclared_feature {
+        let undeclared_feature =
+            missing(event, declared).filter(|(flag, _)| *flag != Flag::Logging);
+        if let Some((flag, _)) = undeclared_feature {
             let message =
                 format!("the {} serves what it did not declare: `{}`", event.from, flag.path());
             notes.note(

@@ -6,7 +6,7 @@ use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Bounded, Event, Flag, Known, Moment, Notes, What,
+    Asked as AskedParts, Bounded, Event, Flag, Known, Moment, Notes, Topic, What,
     digest::{digest, digest_of},
     families::Family,
     stated_schema::{self, StatedSchema},
@@ -68,6 +68,10 @@ impl Asked {
 }
 
 impl Family for Elicitation {
+    fn concerns(event: &Event<'_>) -> bool {
+        matches!(event.topic, Topic::Elicitation | Topic::Tasks) || event.error().is_some()
+    }
+
     fn follow(
         &mut self,
         event: &Event<'_>,

@@ -3,7 +3,7 @@ use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 use mcp_schema::Method;
 
-use super::{Capabilities, Declared, Http, Lifecycle, Listings, Moment, Request, Requests};
+use super::{Capabilities, Declared, Http, Lifecycle, Listings, Moment, Request, Requests, Topic};
 use crate::{Engine, Limits};
 
 /// A message that counts, with what is known about it.
@@ -17,6 +17,7 @@ pub(crate) struct Event<'a> {
     pub(crate) settled: bool,
     /// The method, or that of the request it answers; empty if that is not known.
     pub(crate) name: &'a str,
+    pub(crate) topic: Topic,
     pub(crate) method: Option<&'static Method>,
     pub(crate) envelope: &'a Envelope<'a>,
     pub(crate) what: What<'a>,

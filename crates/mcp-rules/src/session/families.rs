@@ -30,6 +30,9 @@ pub(crate) static RULES: [&[&Meta]; 16] = [
 
 /// A part of the rules, with what it remembers for itself.
 pub(crate) trait Family: Default {
+    /// Whether the family has anything to do with a message; if not, it is not asked to follow it.
+    fn concerns(event: &Event<'_>) -> bool;
+
     /// Judges a message and takes it in. `asked` belongs to a request that is just being made.
     fn follow(
         &mut self,
@@ -38,6 +41,19 @@ pub(crate) trait Family: Default {
         known: &Known<'_>,
         notes: &mut Notes,
     );
+
+    /// Follows a message that concerns the family.
+    fn follow_if_concerned(
+        &mut self,
+        event: &Event<'_>,
+        asked: &mut Asked,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        if Self::concerns(event) {
+            self.follow(event, asked, known, notes);
+        }
+    }
 
     /// A new session begins on the same endpoint.
     fn restart(&mut self) {
@@ -90,7 +106,7 @@ impl Families {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        each!(self, follow(event, asked, known, notes));
+        each!(self, follow_if_concerned(event, asked, known, notes));
     }
 
     /// A response stream that carried these requests was closed by `from`.

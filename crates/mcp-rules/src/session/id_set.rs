@@ -57,10 +57,19 @@ impl IdSet {
     }
 
     fn contains_number(&self, number: i64) -> bool {
+        if self.ranges.last_key_value().is_none_or(|(_, last)| *last < number) {
+            return false; // A counter that goes on.
+        }
         self.ranges.range(..=number).next_back().is_some_and(|(_, last)| number <= *last)
     }
 
     fn insert_number(&mut self, number: i64, capacity: usize) -> bool {
+        if let Some(mut newest) = self.ranges.last_entry()
+            && newest.get().checked_add(1) == Some(number)
+        {
+            newest.insert(number); // A counter that goes on.
+            return true;
+        }
         let below = self.ranges.range(..=number).next_back().map(|(first, last)| (*first, *last));
         if let Some((first, last)) = below {
             if number <= last {

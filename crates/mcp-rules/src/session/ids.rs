@@ -39,7 +39,10 @@ fn judge_request(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &m
     if !reused {
         return;
     }
-    let first = open.or_else(|| requests.past(event.from, id));
+    let first = match open {
+        Some(request) => Some(request.at),
+        None => requests.past(event.from, id).map(|request| request.at),
+    };
     let message = match (open, event.is_modern()) {
         (Some(_), _) => "another request with this id is still unanswered",
         _ => "the id has been used in this session",
@@ -47,7 +50,7 @@ fn judge_request(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &m
     notes.note(
         Fault::new(&ID_REUSED, message)
             .at(id_node(event).span())
-            .related(first.and_then(|request| request.at.line), "the id was used here")
+            .related(first.and_then(|at| at.line), "the id was used here")
             .help("count up, or use a new random string for each request"),
     );
 }
@@ -61,10 +64,7 @@ fn judge_stray(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut
         return;
     }
     if let Some(request) = requests.past(asker, id) {
-        notes.note(duplicate().at(at).related(
-            request.answered.and_then(|answered| answered.line),
-            "the first answer was here",
-        ));
+        notes.note(duplicate().at(at).related(request.answered.line, "the first answer was here"));
         return;
     }
     let other = converted(id).filter(|other| requests.open(asker, other).is_some());

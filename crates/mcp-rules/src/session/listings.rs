@@ -114,8 +114,11 @@ impl<T: Listed> Listing<T> {
         if page.changes != self.changes {
             return;
         }
+        // A list that is read again mostly says the same.
+        let mut before = Bounded::default();
         let in_order = match page.cursor {
             None => {
+                before = std::mem::take(&mut self.entries);
                 self.empty(ListingState::Partial);
                 true
             }
@@ -125,7 +128,7 @@ impl<T: Listed> Listing<T> {
             let Some(name) = node.get(T::NAME).and_then(Node::as_str) else {
                 continue;
             };
-            let entry = T::of(node, event, &mut self.room);
+            let entry = T::of(node, event, before.remove(&*name).flatten(), &mut self.room);
             let said_before = self.entries.get(&*name).filter(|_| in_order);
             let entry = match said_before {
                 Some(Some(before)) if !before.agrees(&entry) => None,
@@ -156,7 +159,8 @@ pub(crate) trait Listed: Sized {
     /// The member of an entry that identifies it.
     const NAME: &'static str;
 
-    fn of(node: Node<'_>, event: &Event<'_>, room: &mut usize) -> Self;
+    /// What `node` says; `before` is what the same name stood for, which may save work.
+    fn of(node: Node<'_>, event: &Event<'_>, before: Option<Self>, room: &mut usize) -> Self;
 
     /// Whether another entry of the same name says the same.
     fn agrees(&self, other: &Self) -> bool;
@@ -178,15 +182,17 @@ impl Listed for Tool {
     const MEMBER: &'static str = "tools";
     const NAME: &'static str = "name";
 
-    fn of(node: Node<'_>, event: &Event<'_>, room: &mut usize) -> Tool {
+    fn of(node: Node<'_>, event: &Event<'_>, before: Option<Tool>, room: &mut usize) -> Tool {
         let schema = |member: &str| node.get(member).filter(|schema| schema.is_object());
         let (input, output) = (schema("inputSchema"), schema("outputSchema"));
+        let before = before.map_or((None, None), |before| (before.input, before.output));
+        let mut kept = |before, schema| StatedSchema::renewed(before, schema, event.revision, room);
         Tool {
             at: event.at,
             task_support: TaskSupport::of(node),
             headers: input.map(|schema| header_params(schema, event.revision)).unwrap_or_default(),
-            input: input.map(|schema| StatedSchema::of(schema, event.revision, room)),
-            output: output.map(|schema| StatedSchema::of(schema, event.revision, room)),
+            input: input.map(|schema| kept(before.0, schema)),
+            output: output.map(|schema| kept(before.1, schema)),
         }
     }
 
@@ -286,7 +292,7 @@ impl Listed for Prompt {
     const MEMBER: &'static str = "prompts";
     const NAME: &'static str = "name";
 
-    fn of(node: Node<'_>, event: &Event<'_>, room: &mut usize) -> Prompt {
+    fn of(node: Node<'_>, event: &Event<'_>, _: Option<Prompt>, room: &mut usize) -> Prompt {
         let mut required = Vec::new();
         for argument in node.get("arguments").into_iter().flat_map(Node::elements) {
             let is_required = argument.get("required").and_then(Node::as_bool) == Some(true);
@@ -316,7 +322,7 @@ impl Listed for Template {
     const MEMBER: &'static str = "resourceTemplates";
     const NAME: &'static str = "uriTemplate";
 
-    fn of(_: Node<'_>, event: &Event<'_>, _: &mut usize) -> Template {
+    fn of(_: Node<'_>, event: &Event<'_>, _: Option<Template>, _: &mut usize) -> Template {
         Template { at: event.at }
     }
 

@@ -10,7 +10,7 @@ use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Bounded, Event, Known, Moment, Notes, Request, What, cancellation,
+    Asked as AskedParts, Bounded, Event, Known, Moment, Notes, Request, Topic, What, cancellation,
     families::Family,
 };
 use crate::{Level, findings::Fault};
@@ -45,6 +45,10 @@ pub(crate) struct Asked {
 }
 
 impl Family for Logging {
+    fn concerns(event: &Event<'_>) -> bool {
+        event.topic == Topic::Logging || event.is_modern()
+    }
+
     fn follow(
         &mut self,
         event: &Event<'_>,

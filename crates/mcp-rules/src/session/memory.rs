@@ -122,9 +122,9 @@ impl Memory {
         in_session: bool,
         limits: &Limits,
     ) {
-        let declared = event
-            .meta()
-            .filter(|_| event.is_modern() && event.from == Side::Client)
+        let is_modern_client = event.is_modern() && event.from == Side::Client;
+        let meta = if is_modern_client { event.meta() } else { None };
+        let declared = meta
             .and_then(|meta| meta.get(META_CAPABILITIES))
             .map(|node| self.note_capabilities(node, event));
         if event.name == "initialize" && event.from == Side::Client {
@@ -155,7 +155,6 @@ impl Memory {
                 task: event.params().and_then(|params| params.get("task")).is_some(),
                 extensions: declared.as_ref().is_some_and(Capabilities::is_open_ended),
                 cancelled: None,
-                answered: None,
                 repeated: false,
                 sender: sender(event),
                 declared: declared.map(Box::new),
@@ -213,6 +212,8 @@ impl Memory {
 
 /// Stands for the client that a modern request names.
 pub(super) fn sender(event: &Event<'_>) -> Option<u64> {
-    let meta = event.meta().filter(|_| event.is_modern() && event.at.stream.is_some())?;
-    Some(digest(meta.get(META_CLIENT_INFO)?.raw()))
+    if !event.is_modern() || event.at.stream.is_none() {
+        return None;
+    }
+    Some(digest(event.meta()?.get(META_CLIENT_INFO)?.raw()))
 }

@@ -41,9 +41,8 @@ mod stated_schema;
 pub(crate) mod subscriptions;
 mod tasks;
 mod tools;
+mod topic;
 mod versions;
-
-use std::borrow::Cow;
 
 use mcp_core::{Era, RequestId, Revision, Side};
 use mcp_json::Node;
@@ -61,9 +60,10 @@ pub(crate) use self::{
     listings::Listings,
     memory::Memory,
     moment::Moment,
-    notes::Notes,
-    request::{Asked, MethodRef, Name, Request},
+    notes::{Change, Fate, Notes},
+    request::{Asked, MethodRef, Name, Past, Request},
     requests::Requests,
+    topic::Topic,
 };
 use crate::{Answered, Context, Engine, Layer, Limits};
 
@@ -211,7 +211,7 @@ impl Session {
         at: Moment,
     ) -> Context {
         let mut context = self.context(from);
-        let Some(name) = envelope.method.and_then(Node::as_str).filter(|name| !name.is_empty())
+        let Some(name) = envelope.method.and_then(Node::str_bytes).filter(|name| !name.is_empty())
         else {
             return self.void(engine, context, envelope);
         };
@@ -221,14 +221,14 @@ impl Session {
         };
         let declared = meta.and_then(|meta| meta.get(META_VERSION));
         (context.revision, context.settled) =
-            self.memory.versions.of_call(name.as_bytes(), declared, self.stated(at), envelope);
-        context.method = mcp_schema::method(context.revision, name.as_bytes());
-        context.from = from.or_else(|| infer_sender(context.method, name.as_bytes()));
+            self.memory.versions.of_call(&name, declared, self.stated(at), envelope);
+        context.method = mcp_schema::method(context.revision, &name);
+        context.from = from.or_else(|| infer_sender(context.method, &name));
 
         let is_notification = match context.method {
             Some(method) => method.kind == MethodKind::Notification,
             None if kind == MessageKind::Notification => true,
-            None => name.starts_with("notifications/"),
+            None => name.starts_with(b"notifications/"),
         };
         if is_notification != (kind == MessageKind::Notification) {
             return self.void(engine, context, envelope);
@@ -241,17 +241,20 @@ impl Session {
             return context;
         };
         if from == Side::Server && context.revision.era() == Era::Modern && id.is_some() {
-            if name != "ping" || self.memory.modern_server.is_some() {
+            if *name != *b"ping" || self.memory.modern_server.is_some() {
                 context.forbidden = context.settled;
                 return context;
             }
             // So far only the client is known to be modern: it may be probing an old server.
             (context.revision, context.settled) = (Revision::LATEST_LEGACY, false);
-            context.method = mcp_schema::method(context.revision, name.as_bytes());
+            context.method = mcp_schema::method(context.revision, &name);
         }
-        let name: Cow<'_, str> = context.method.map_or(name, |method| method.name.into());
+        let name = match context.method {
+            Some(method) => method.name.into(),
+            None => String::from_utf8_lossy(&name),
+        };
         if name == "initialize" && from == Side::Client {
-            self.begin_again(engine, at, &mut context.notes);
+            self.begin_again(at, &mut context.notes);
         }
         let what = match &id {
             Some(Some(id)) => What::Request(id),
@@ -263,6 +266,7 @@ impl Session {
             revision: context.revision,
             settled: context.settled,
             name: &name,
+            topic: Topic::of(&name),
             method: context.method,
             envelope,
             what,
@@ -310,12 +314,14 @@ impl Session {
             context.forbidden = context.settled;
             return context;
         }
+        let name = request.as_deref().map_or("", Request::name);
         let event = Event {
             at,
             from: asker.other(),
             revision: context.revision,
             settled: context.settled,
-            name: request.as_deref().map_or("", Request::name),
+            name,
+            topic: Topic::of(name),
             method: request.as_deref().and_then(Request::method),
             envelope,
             what: What::Answer(Answer { id: id.as_ref(), request: request.as_deref() }),
@@ -368,14 +374,13 @@ impl Session {
 
     /// Applies what rules have found out about requests.
     pub(super) fn apply(&mut self, notes: &mut Notes, limits: &Limits) {
-        for (asker, id) in notes.take_closed() {
-            self.memory.requests.close(asker, &id, limits);
-        }
-        for (asker, id, at) in notes.take_cancelled() {
-            self.memory.requests.cancel(asker, &id, at);
-        }
-        for (asker, id) in notes.take_repeated() {
-            self.memory.requests.repeat(asker, &id);
+        let requests = &mut self.memory.requests;
+        for Change { asker, id, to } in notes.take_changes() {
+            match to {
+                Fate::Closed => requests.close(asker, &id, limits),
+                Fate::Cancelled(at) => requests.cancel(asker, &id, at),
+                Fate::Repeated => requests.repeat(asker, &id),
+            }
         }
     }
 
@@ -385,9 +390,8 @@ impl Session {
         if engine.settings().stops_before(Layer::Session) {
             return notes;
         }
-        let known = self.memory.known(engine, None);
         if let Some(http) = &mut self.http {
-            http.finish(&known, &mut notes);
+            http.finish(&mut notes);
         }
         self.apply(&mut notes, &engine.settings().limits);
         self.finish_lane(engine, &mut notes);
@@ -420,7 +424,14 @@ fn lacks_server_info(envelope: &Envelope<'_>) -> bool {
 
 /// The id that `node` spells, if it is one that requests may have.
 pub(crate) fn request_id(node: Node<'_>) -> Option<RequestId> {
-    JsonRpcId::read(node)?.to_request_id()
+    // The two usual ways, without a detour.
+    if let Some(number) = node.as_i64() {
+        return Some(RequestId::from(number));
+    }
+    match node.as_str() {
+        Some(text) => Some(RequestId::from(&*text)),
+        None => JsonRpcId::read(node)?.to_request_id(),
+    }
 }
 
 /// Who sends `name`, where only one side may.

@@ -8,7 +8,7 @@ use crate::Engine;
 impl Session {
     /// A new `initialize` over HTTP that names no session begins a new one. The old one may go on
     /// beside it, if requests name it.
-    pub(super) fn begin_again(&mut self, engine: &Engine, at: Moment, notes: &mut Notes) {
+    pub(super) fn begin_again(&mut self, at: Moment, notes: &mut Notes) {
         let Some(http) = &mut self.http else { return };
         let Some(exchange) = at.stream.filter(|_| !http.names_session(at.stream)) else { return };
         if !self.memory.lifecycle.has_begun() {
@@ -16,8 +16,7 @@ impl Session {
             return;
         }
         let mut last_words = Notes::default();
-        let known = self.memory.known(engine, None);
-        http.finish(&known, &mut last_words);
+        http.finish(&mut last_words);
         last_words.under(self.memory.versions.current().0);
         notes.append(last_words);
         http.restart();

@@ -42,6 +42,10 @@ pub(crate) struct Asked {
 }
 
 impl Family for Pagination {
+    fn concerns(event: &Event<'_>) -> bool {
+        event.name.ends_with("/list") && is_list(event.name)
+    }
+
     fn follow(
         &mut self,
         event: &Event<'_>,
@@ -49,9 +53,6 @@ impl Family for Pagination {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if !is_list(event.name) {
-            return;
-        }
         if event.request().is_some() {
             self.follow_request(event, asked, known, notes);
         } else if let (Some(request), Some(result)) = (event.answered(), event.result())

@@ -7,7 +7,7 @@ use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Bounded, Event, Known, Moment, Notes, What, cancellation,
+    Asked as AskedParts, Bounded, Event, Known, Moment, Notes, Request, Topic, What, cancellation,
     families::Family,
     ids,
     tasks::{self, Report},
@@ -63,6 +63,17 @@ enum Life {
 }
 
 impl Family for Progress {
+    fn concerns(event: &Event<'_>) -> bool {
+        match event.what {
+            What::Notification => matches!(event.topic, Topic::Progress | Topic::Tasks),
+            What::Request(_) => event.params().is_some(),
+            What::Answer(answer) => {
+                let carried = |request: &Request| request.asked.progress.is_some();
+                event.topic == Topic::Tasks || answer.request.is_some_and(carried)
+            }
+        }
+    }
+
     fn follow(
         &mut self,
         event: &Event<'_>,

@@ -5,7 +5,9 @@ use mcp_json::Node;
 use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked as AskedParts, Event, Known, Notes, What, families::Family, shown::shown};
+use super::{
+    Asked as AskedParts, Event, Known, Notes, Topic, What, families::Family, shown::shown,
+};
 use crate::{Level, findings::Fault, rules::stateless::is_complete};
 
 rules! {
@@ -26,6 +28,10 @@ pub(crate) struct Asked {
 }
 
 impl Family for Prompts {
+    fn concerns(event: &Event<'_>) -> bool {
+        matches!(event.topic, Topic::Prompts | Topic::Completion)
+    }
+
     fn follow(
         &mut self,
         event: &Event<'_>,

@@ -7,7 +7,7 @@ use super::{
     resources, sampling, tasks, tools,
 };
 
-/// A request: open, or (for a while) answered.
+/// A request that waits for its answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, none of them a state")]
 pub(crate) struct Request {
@@ -23,7 +23,6 @@ pub(crate) struct Request {
     /// Whether it declared extensions, whose result types no revision lists.
     pub(crate) extensions: bool,
     pub(crate) cancelled: Option<Moment>,
-    pub(crate) answered: Option<Moment>,
     /// Whether it was delivered more than once, and may be answered as often.
     pub(crate) repeated: bool,
     /// Stands for the name of the client, where requests of several may mix (2026-07-28).
@@ -42,11 +41,18 @@ impl Request {
     }
 
     pub(crate) fn name(&self) -> &str {
-        match &self.name {
-            Name::Known(method) => method.get().name,
-            Name::Other(name) => name,
-        }
+        self.name.as_str()
     }
+}
+
+/// What is left of a request, for a while, once it was answered.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Past {
+    pub(crate) at: Moment,
+    pub(crate) name: Name,
+    pub(crate) answered: Moment,
+    /// Whether it was delivered more than once, and may be answered as often.
+    pub(crate) repeated: bool,
 }
 
 /// The method of a request.
@@ -55,6 +61,15 @@ pub(crate) enum Name {
     /// One that the revision knows.
     Known(MethodRef),
     Other(Box<str>),
+}
+
+impl Name {
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Name::Known(method) => method.get().name,
+            Name::Other(name) => name,
+        }
+    }
 }
 
 /// A row of a revision's method table, saved by name.

@@ -3,7 +3,7 @@
 use mcp_core::{Era, RequestId, Side};
 use serde::{Deserialize, Serialize};
 
-use super::{Bounded, Moment, Request, id_set::IdSet};
+use super::{Bounded, Moment, Past, Request, id_set::IdSet};
 use crate::Limits;
 
 /// The requests of both sides, each with its own ids.
@@ -17,7 +17,7 @@ pub(crate) struct Requests {
 struct Asker {
     open: Bounded<RequestId, Box<Request>>,
     /// The last ones that were answered.
-    past: Bounded<RequestId, Box<Request>>,
+    past: Bounded<RequestId, Past>,
     /// Ids of the session, where they must not be used again.
     used: IdSet,
     /// Requests that were still open when they had to be forgotten.
@@ -57,9 +57,14 @@ impl Requests {
         self.of(asker).open.iter().map(|(id, request)| (id, &**request))
     }
 
+    /// How many wait for their answer.
+    pub(crate) fn count_open(&self, asker: Side) -> usize {
+        self.of(asker).open.len()
+    }
+
     /// A request that was answered not long ago.
-    pub(crate) fn past(&self, asker: Side, id: &RequestId) -> Option<&Request> {
-        self.of(asker).past.get(id).map(|request| &**request)
+    pub(crate) fn past(&self, asker: Side, id: &RequestId) -> Option<&Past> {
+        self.of(asker).past.get(id)
     }
 
     /// Whether a legacy request of this session had this id.
@@ -133,19 +138,19 @@ impl Requests {
         self.of_mut(asker).open.remove(id)
     }
 
-    /// Keeps an answered request for a while.
+    /// Keeps in mind for a while that a request was answered.
     pub(super) fn keep(
         &mut self,
         side: Side,
         id: RequestId,
-        mut request: Box<Request>,
-        at: Moment,
+        request: Box<Request>,
+        answered: Moment,
     ) {
         const PAST: usize = 128;
         let asker = self.of_mut(side);
-        request.answered = Some(at);
-        asker.newest_answered = asker.newest_answered.max(Some(request.number));
-        asker.past.insert(id, request, PAST);
+        let Request { at, number, name, repeated, .. } = *request;
+        asker.newest_answered = asker.newest_answered.max(Some(number));
+        asker.past.insert(id, Past { at, name, answered, repeated }, PAST);
     }
 
     pub(super) fn cancel(&mut self, asker: Side, id: &RequestId, at: Moment) {
@@ -156,7 +161,10 @@ impl Requests {
 
     pub(super) fn repeat(&mut self, side: Side, id: &RequestId) {
         let asker = self.of_mut(side);
-        for request in [asker.open.get_mut(id), asker.past.get_mut(id)].into_iter().flatten() {
+        if let Some(request) = asker.open.get_mut(id) {
+            request.repeated = true;
+        }
+        if let Some(request) = asker.past.get_mut(id) {
             request.repeated = true;
         }
     }

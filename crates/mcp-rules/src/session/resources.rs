@@ -5,7 +5,7 @@ use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Bounded, Event, Flag, Known, Moment, Notes, What, families::Family,
+    Asked as AskedParts, Bounded, Event, Flag, Known, Moment, Notes, Topic, What, families::Family,
 };
 use crate::{Level, findings::Fault};
 
@@ -45,6 +45,10 @@ pub(crate) struct Asked {
 }
 
 impl Family for Resources {
+    fn concerns(event: &Event<'_>) -> bool {
+        event.topic == Topic::Resources && !event.is_modern()
+    }
+
     fn follow(
         &mut self,
         event: &Event<'_>,
@@ -52,9 +56,6 @@ impl Family for Resources {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if event.is_modern() {
-            return;
-        }
         match (event.what, event.name) {
             (What::Request(_), "resources/subscribe" | "resources/unsubscribe") => {
                 asked.resource = self.follow_request(event, known, notes).map(Box::new);
@@ -130,6 +131,10 @@ impl Resources {
         let Some(uri) = plain(node) else { return };
         if event.from != Side::Server || !self.can_tell(event, known) {
             return;
+        }
+        let own = self.subscriptions.get(&*uri);
+        if own.is_some_and(|subscription| subscription.ended.is_none()) {
+            return; // The usual case needs no search.
         }
         let mut ended = None;
         for subscription in self.above(&uri) {

@@ -6,7 +6,7 @@ use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Event, Flag, Known, Moment, Notes, What,
+    Asked as AskedParts, Event, Flag, Known, Moment, Notes, Topic, What,
     families::Family,
     shown::shown,
     stated_schema::{self, StatedSchema},
@@ -63,6 +63,10 @@ struct Offered {
 }
 
 impl Family for Sampling {
+    fn concerns(event: &Event<'_>) -> bool {
+        matches!(event.topic, Topic::Sampling | Topic::Tasks) && WITH_TOOLS.contains(event.revision)
+    }
+
     fn follow(
         &mut self,
         event: &Event<'_>,
@@ -70,9 +74,6 @@ impl Family for Sampling {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if !WITH_TOOLS.contains(event.revision) {
-            return;
-        }
         match (event.what, event.name, event.params()) {
             (What::Request(_), "sampling/createMessage", Some(params)) => {
                 asked.sampling = Some(Box::new(Asked::of(params, event, known)));

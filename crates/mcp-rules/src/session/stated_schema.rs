@@ -33,6 +33,27 @@ impl StatedSchema {
         StatedSchema { text, revision, contract: OnceLock::new() }
     }
 
+    /// The same, where `before` is likely to be the same schema: then it stays, compiled as it is.
+    pub(crate) fn renewed(
+        before: Option<StatedSchema>,
+        node: Node<'_>,
+        revision: Revision,
+        room: &mut usize,
+    ) -> StatedSchema {
+        let raw = node.raw();
+        let is_same = |before: &StatedSchema| {
+            let text = before.text.as_ref().map(|text| text.as_bytes());
+            text == Some(raw) && before.revision == revision
+        };
+        match (before.filter(is_same), room.checked_sub(raw.len())) {
+            (Some(before), Some(left)) => {
+                *room = left;
+                before
+            }
+            _ => StatedSchema::of(node, revision, room),
+        }
+    }
+
     /// Stands for its text, if that was kept.
     pub(crate) fn digest(&self) -> Option<u64> {
         self.text.as_ref().map(|text| digest(text.as_bytes()))
@@ -60,5 +81,5 @@ impl StatedSchema {
 /// that all of them together would be a burden.
 pub(crate) fn room(event: &Event<'_>, known: &Known<'_>, most: usize) -> usize {
     const MANY: usize = 64;
-    if known.requests.iter_open(event.from).nth(MANY).is_some() { 0 } else { most }
+    if known.requests.count_open(event.from) > MANY { 0 } else { most }
 }

@@ -59,6 +59,21 @@ fn messages_name_what_was_said() {
             "the client is back after 1000 ms; the server asked for 5000 ms",
         ),
         (
+            "http-notification-status",
+            "bad",
+            "`notifications/roots/list_changed` is accepted with status 200 instead of 202",
+        ),
+        (
+            "http-notification-status",
+            "bad-response",
+            "a response is accepted with status 204 instead of 202",
+        ),
+        (
+            "http-notification-status",
+            "bad-batch",
+            "a batch without requests is accepted with status 200 instead of 202",
+        ),
+        (
             "legacy-sse-wrong-endpoint",
             "bad",
             "the message is posted to `/messages`; the server gave `/messages?session=4d1c`",
@@ -66,4 +81,10 @@ fn messages_name_what_was_said() {
     ] {
         assert_eq!(finding(rule, trace).message, message, "{rule}/{trace}");
     }
+}
+
+#[test]
+fn faults_of_sessions_show_where_the_session_was_assigned() {
+    let other = finding("session-id-missing", "bad").related.map(|other| other.line);
+    assert_eq!(other, Some(2));
 }

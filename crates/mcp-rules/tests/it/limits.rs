@@ -62,6 +62,74 @@ fn findings_beyond_the_limit_of_a_message_are_counted() {
     assert_eq!(findings.take_dropped(), 0);
 }
 
+#[test]
+fn findings_of_texts_beyond_the_limit_are_counted() {
+    let text =
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7,"arguments":8}}"#;
+    let line = format!(r#"{{"from":"client","raw":{text:?}}}"#);
+    let mut settings = Settings::default();
+    settings.limits.findings = 1;
+    let engine = Engine::new(Schemas::embedded(), settings);
+    let mut observer = Observer::new(&engine, Origin::default());
+    let mut tape = Tape::new();
+    let document = tape.parse(line.as_bytes(), Limits::default()).unwrap();
+    for number in 1..=3 {
+        observer.follow(number, line.as_bytes(), Ok(document.root()), &mut Vec::new());
+    }
+    assert_eq!(observer.dropped(), 3);
+}
+
+#[test]
+fn messages_beyond_the_limit_are_passed_over() {
+    let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#;
+    let lines = [
+        message.to_owned(),
+        format!(r#"{{"from":"client","msg":{message}}}"#),
+        format!(
+            r#"{{"from":"client","http":{{"exchange":1,"method":"POST","url":"/mcp"}},"msg":{message}}}"#
+        ),
+    ];
+    for line in lines {
+        let rules = |limit| -> Vec<&str> {
+            let mut settings = Settings::default();
+            settings.limits.message_bytes = limit;
+            let found = observe(line.as_bytes(), settings, Origin::default());
+            found.iter().map(|finding| finding.rule.name).collect()
+        };
+        assert_eq!(rules(message.len()), ["params-invalid"], "{line}");
+        assert_eq!(rules(message.len() - 1), ["message-size-limit"], "{line}");
+        assert_eq!(rules(1), ["message-size-limit"], "{line}");
+    }
+}
+
+#[test]
+fn files_have_faults_of_their_own() {
+    let engine = Engine::new(Schemas::embedded(), Settings::default());
+    let rules = |origin: Origin, is_trace: bool| -> Vec<&str> {
+        let mut observer = Observer::new(&engine, origin);
+        let mut judged = Vec::new();
+        if is_trace {
+            let record = br#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"ping"}}"#;
+            let mut tape = Tape::new();
+            let document = tape.parse(record, Limits::default()).unwrap();
+            observer.follow(1, record, Ok(document.root()), &mut judged);
+        }
+        observer.follow_byte_order_mark(2, b"", &mut judged);
+        observer.follow_too_long(3, 7, &mut judged);
+        observer.follow_unterminated(4, b"", &mut judged);
+        judged.iter().flat_map(|judged| &judged.findings).map(|found| found.rule.name).collect()
+    };
+    let mut written = Origin::default();
+    written.from = Some(mcp_core::Side::Server);
+    assert_eq!(rules(written, true), ["message-size-limit"]);
+    assert_eq!(rules(Origin::default(), true), ["message-size-limit"]);
+    assert_eq!(rules(Origin::default(), false), ["byte-order-mark", "message-size-limit"]);
+    assert_eq!(
+        rules(written, false),
+        ["byte-order-mark", "message-size-limit", "stdio-unterminated-line"]
+    );
+}
+
 /// Two of everything that can be asked for again, and each is then spoken of.
 const TWO: &str = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}}
 {"from":"server","msg":{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"s","version":"1"}}}}

@@ -105,3 +105,68 @@ fn a_recording_from_the_start_has_nothing_before_its_handshake() {
         assert!(rules(Origin::default()).is_empty(), "{message}");
     }
 }
+
+fn rules(file: &str, settings: Settings, origin: Origin) -> Vec<(Option<u64>, &'static str)> {
+    let found = observe(file.as_bytes(), settings, origin);
+    found.iter().map(|finding| (finding.line, finding.rule.name)).collect()
+}
+
+fn written_by(side: Side) -> Origin {
+    let mut origin = Origin::default();
+    origin.from = Some(side);
+    origin
+}
+
+#[test]
+fn lines_of_a_trace_are_records_or_messages() {
+    let file = recording(&[
+        r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#,
+        r#"{"level":"info"}"#,
+        "",
+        r#"{"from":"#,
+        "7",
+    ]);
+    assert_eq!(
+        rules(&file, Settings::default(), Origin::default()),
+        [
+            (Some(5), "trace-line-invalid"),
+            (Some(7), "trace-line-invalid"),
+            (Some(8), "message-not-object"),
+        ]
+    );
+    let plain = rules(r#"{"level":"info"}"#, Settings::default(), Origin::default());
+    assert_eq!(plain, [(Some(1), "message-unclassifiable")]);
+}
+
+#[test]
+fn a_plain_file_is_a_stream_if_somebody_says_whose() {
+    let file = "\n{\"jsonrpc\":\"2.0\",\"method\":\n\"notifications/message\"\n,\"params\":{\"level\":\"info\",\"data\":1}}\nhello\n\n";
+    let found = rules(file, Settings::default(), written_by(Side::Server));
+    let expected = [
+        (Some(1), "stdio-blank-line"),
+        (Some(2), "stdio-embedded-newline"),
+        (Some(5), "stdout-non-json"),
+        (Some(6), "stdio-blank-line"),
+    ];
+    assert_eq!(found, expected);
+    let blank = &observe(b"\n", Settings::default(), written_by(Side::Server))[0];
+    assert_eq!((blank.from, blank.line), (Some(Side::Server), Some(1)));
+    assert!(rules("\n", Settings::default(), Origin::default()).is_empty());
+}
+
+#[test]
+fn only_stdio_cares_for_line_breaks() {
+    let message = r#""{\n\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}""#;
+    let lines = [
+        format!(r#"{{"from":"server","raw":{message}}}"#),
+        format!(r#"{{"from":"server","transport":"ws","raw":{message}}}"#),
+        format!(r#"{{"from":"server","http":{{"status":200}},"raw":{message}}}"#),
+    ];
+    let told = lines.map(|line| rules(&line, Settings::default(), Origin::default()).len());
+    assert_eq!(told, [1, 0, 0]);
+}
+
+#[test]
+fn bare_messages_are_counted() {
+    assert_eq!(counts(handshake().join("\n").as_bytes()), (3, 0));
+}

@@ -3,7 +3,10 @@ use mcp_json::Node;
 use mcp_jsonrpc::{Envelope, MessageKind};
 use serde::{Deserialize, Serialize};
 
-use super::{HttpEvent, Part, auth, headers, legacy_sse, requests, responses, sessions, streams};
+use super::{
+    HttpEvent, Part, auth, endpoints::Aim, headers, legacy_sse, requests, responses, sessions,
+    streams,
+};
 use crate::session::Moment;
 
 /// Messages of one POST that are kept.
@@ -20,8 +23,7 @@ pub(crate) struct Exchange {
     /// `POST`, `GET`, `DELETE`, … as written.
     pub(crate) method: Box<str>,
     pub(crate) url: Box<str>,
-    /// Whether it goes to somebody else than the MCP server: to an authorization server, say.
-    pub(crate) elsewhere: bool,
+    pub(crate) aim: Aim,
     /// The revision of the request, and whether that is certain.
     pub(crate) revision: Option<Revision>,
     pub(crate) settled: bool,
@@ -105,9 +107,14 @@ impl Exchange {
         !self.posted.is_empty() && self.requests().next().is_none()
     }
 
+    /// Whether it goes to somebody else than the MCP server.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.aim == Aim::Elsewhere
+    }
+
     /// Whether it goes to another place than messages do.
     pub(crate) fn is_beside_endpoint(&self) -> bool {
-        self.elsewhere || self.seen && self.request.place == requests::Place::Elsewhere
+        self.is_elsewhere() || self.seen && self.request.place == requests::Place::Elsewhere
     }
 
     /// Whether it belongs to the HTTP+SSE transport of 2024-11-05.

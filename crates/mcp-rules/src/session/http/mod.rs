@@ -16,7 +16,7 @@ use mcp_core::{Era, Revision, Side};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use event::{Headers, HttpEvent, Part, Sse};
-pub(crate) use exchange::{Exchange, PostedKind};
+pub(crate) use exchange::Exchange;
 
 use self::endpoints::Endpoints;
 use super::{Bounded, Known, Notes};
@@ -42,7 +42,7 @@ pub(crate) enum Delivery {
 }
 
 /// A part of the rules about HTTP, with what it remembers for itself.
-trait HttpFamily: Default {
+trait HttpFamily {
     /// Judges an observation and takes it in.
     fn follow(
         &mut self,
@@ -51,14 +51,6 @@ trait HttpFamily: Default {
         known: &Known<'_>,
         notes: &mut Notes,
     );
-
-    /// The session has ended.
-    fn finish(&mut self, _known: &Known<'_>, _notes: &mut Notes) {}
-
-    /// A new session begins on the same endpoint.
-    fn restart(&mut self) {
-        *self = Self::default();
-    }
 }
 
 /// What is remembered of the HTTP traffic of a session.
@@ -68,7 +60,6 @@ pub(crate) struct Http {
     endpoints: Endpoints,
     posts: u64,
     requests: requests::Requests,
-    headers: headers::StandardHeaders,
     sessions: sessions::Sessions,
     responses: responses::Responses,
     streams: streams::Streams,
@@ -133,9 +124,9 @@ impl Http {
     pub(super) fn open(&mut self, event: &HttpEvent<'_>, capacity: usize) {
         let mut exchange = Exchange::open(event);
         if let Part::Request { headers, .. } = event.part {
-            exchange.elsewhere = self.endpoints.take_in(&exchange, headers);
+            exchange.aim = self.endpoints.take_in(&exchange, headers);
         }
-        self.posts += u64::from(exchange.is_post() && !exchange.elsewhere);
+        self.posts += u64::from(exchange.is_post() && !exchange.is_elsewhere());
         self.exchanges.insert(event.exchange, exchange, capacity);
     }
 
@@ -146,11 +137,7 @@ impl Http {
         known: &Known<'_>,
         notes: &mut Notes,
     ) -> Delivery {
-        let mut exchange = self.exchanges.remove(&event.exchange).unwrap_or_else(|| Exchange {
-            number: event.exchange,
-            at: event.at,
-            ..Exchange::default()
-        });
+        let mut exchange = self.exchanges.remove(&event.exchange).unwrap_or_default();
         match event.part {
             Part::Request { .. } => {
                 exchange.revision = Some(event.revision);
@@ -186,7 +173,7 @@ impl Http {
         known: &Known<'_>,
         notes: &mut Notes,
     ) -> Delivery {
-        if exchange.elsewhere {
+        if exchange.is_elsewhere() {
             self.auth.follow(event, exchange, known, notes);
             return Delivery::Fresh;
         }
@@ -195,7 +182,7 @@ impl Http {
         }
         self.legacy_sse.follow(event, exchange, known, notes);
         self.requests.follow(event, exchange, known, notes);
-        self.headers.follow(event, exchange, known, notes);
+        headers::follow(event, exchange, known, notes);
         self.sessions.follow(event, exchange, known, notes);
         self.responses.follow(event, exchange, known, notes);
         self.auth.follow(event, exchange, known, notes);
@@ -213,24 +200,15 @@ impl Http {
         }
     }
 
-    pub(super) fn finish(&mut self, known: &Known<'_>, notes: &mut Notes) {
-        self.requests.finish(known, notes);
-        self.headers.finish(known, notes);
-        self.sessions.finish(known, notes);
-        self.responses.finish(known, notes);
+    pub(super) fn finish(&mut self, notes: &mut Notes) {
+        self.responses.finish(notes);
         self.streams.finish(notes);
-        self.legacy_sse.finish(known, notes);
-        self.auth.finish(known, notes);
     }
 
     /// A new session begins on the same endpoint; exchanges under way go on.
     pub(super) fn restart(&mut self) {
         self.requests.restart();
-        self.headers.restart();
-        self.sessions.restart();
-        self.responses.restart();
         self.streams.restart();
-        self.legacy_sse.restart();
         self.auth.restart();
     }
 }

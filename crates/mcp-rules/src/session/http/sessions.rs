@@ -91,9 +91,7 @@ impl HttpFamily for Sessions {
         }
         let era = exchange.revision.unwrap_or(event.revision).era();
         match event.part {
-            Part::Request { .. } if era == Era::Legacy => {
-                self.judge_request(exchange, notes);
-            }
+            Part::Request { .. } => self.judge_request(exchange, notes),
             Part::Response { status, headers } => {
                 match era {
                     Era::Legacy => {
@@ -104,18 +102,14 @@ impl HttpFamily for Sessions {
                     Era::Modern => note_minted(headers, event.at, exchange),
                 }
                 self.note_answer(event, exchange, known);
-                judge_minted(event.at, exchange, notes);
+                judge_minted(exchange, notes);
             }
             Part::Event(_) => {
                 self.note_answer(event, exchange, known);
-                judge_minted(event.at, exchange, notes);
+                judge_minted(exchange, notes);
             }
-            Part::Request { .. } | Part::End => {}
+            Part::End => {}
         }
-    }
-
-    fn restart(&mut self) {
-        self.current = None;
     }
 }
 
@@ -272,7 +266,6 @@ impl Sessions {
     ) {
         let Some(id) = exchange.session_id.as_deref().map(str::trim) else { return };
         let by = match status {
-            _ if initializes(exchange) => return,
             200..=299 if exchange.is_delete() => End::Deleted,
             200..=299 => {
                 self.revive(id);
@@ -283,16 +276,11 @@ impl Sessions {
             _ => return,
         };
         let ended = Some(Ended { at: event.at, by });
-        match self.ids.get_mut(id) {
-            // A deleted one that is not found: now the client knows it, too.
-            Some(standing) if standing.ended.is_none_or(|ended| ended.by == End::Deleted) => {
-                standing.ended = ended;
-            }
-            Some(_) => {}
-            None => {
-                let standing = Standing { assigned: None, ended };
-                self.ids.insert(id.into(), standing, known.limits.remembered);
-            }
+        if let Some(standing) = self.ids.get_mut(id) {
+            standing.ended = ended;
+        } else {
+            let standing = Standing { assigned: None, ended };
+            self.ids.insert(id.into(), standing, known.limits.remembered);
         }
     }
 
@@ -359,19 +347,19 @@ fn check_charset(id: &str, notes: &mut Notes) {
 }
 
 fn note_minted(headers: Headers<'_>, at: Moment, exchange: &mut Exchange) {
-    let asks = exchange.is_post() && !exchange.posted.is_empty();
-    if let Some(id) = headers.get(NAME).filter(|_| asks && !initializes(exchange)) {
+    if let Some(id) = headers.get(NAME).filter(|_| !initializes(exchange)) {
         exchange.session.minted = Some((id.trim().into(), at));
     }
 }
 
 /// A server that may be a legacy one need not know better.
-fn judge_minted(now: Moment, exchange: &mut Exchange, notes: &mut Notes) {
+fn judge_minted(exchange: &mut Exchange, notes: &mut Notes) {
     if !exchange.request.server_is_modern {
         return;
     }
     let Some((id, at)) = exchange.session.minted.take() else { return };
     let fault = Fault::new(&ID_MINTED, format!("the response names the session `{id}`"))
+        .earlier(at.line, Side::Server)
         .help("2026-07-28 has no sessions: leave `Mcp-Session-Id` out");
-    notes.always(if at == now { fault } else { fault.earlier(at.line, Side::Server) });
+    notes.always(fault);
 }

@@ -103,7 +103,7 @@ pub(super) fn decode(text: &str) -> Cow<'_, str> {
             (b'%', [high, low, after @ ..]) => match (hex(*high), hex(*low)) {
                 (Some(high), Some(low)) => {
                     rest = after;
-                    high << 4 | low
+                    16 * high + low
                 }
                 _ => b'%',
             },
@@ -135,7 +135,9 @@ mod tests {
         assert_eq!((url.scheme, url.origin(), url.path), (None, None, "/mcp"));
         let url = Url::parse("com.example.app:/callback");
         assert_eq!((url.scheme, url.origin()), (Some("com.example.app"), None));
-        assert_eq!(Url::parse("mcp.example.com").scheme, None);
+        for text in ["mcp.example.com", "/a:b", "a/b:c", "1a:b"] {
+            assert_eq!((Url::parse(text).scheme, Url::parse(text).path), (None, text));
+        }
         assert_eq!(Url::parse("https://example.com").path, "");
         for text in ["", "#", "?", ":", "//", "http:", "http://", "://x", "%"] {
             let _ = Url::parse(text).is_local();

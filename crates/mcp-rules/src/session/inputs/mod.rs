@@ -60,6 +60,10 @@ pub(crate) struct Asked {
 }
 
 impl Family for Inputs {
+    fn concerns(event: &Event<'_>) -> bool {
+        event.is_modern()
+    }
+
     fn follow(
         &mut self,
         event: &Event<'_>,
@@ -67,9 +71,6 @@ impl Family for Inputs {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if !event.is_modern() {
-            return;
-        }
         match (event.what, event.from) {
             (What::Request(id), Side::Client) => {
                 let target = Target::of(event);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use self::{deprecated::Deprecated, negotiation::Negotiations};
 use super::{
     Asked as AskedParts, Capabilities, Event, Known, META_CAPABILITIES, META_VERSION, Moment,
-    Notes, What, families::Family,
+    Notes, Topic, What, families::Family,
 };
 use crate::{Level, findings::Fault};
 
@@ -47,6 +47,10 @@ pub(crate) struct Asked {
 }
 
 impl Family for Modern {
+    fn concerns(event: &Event<'_>) -> bool {
+        event.topic == Topic::Handshake || event.is_modern()
+    }
+
     fn follow(
         &mut self,
         event: &Event<'_>,

@@ -66,6 +66,10 @@ struct Cancelling {
 }
 
 impl Family for Subscriptions {
+    fn concerns(event: &Event<'_>) -> bool {
+        event.is_modern()
+    }
+
     fn follow(
         &mut self,
         event: &Event<'_>,
@@ -73,9 +77,6 @@ impl Family for Subscriptions {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if !event.is_modern() {
-            return;
-        }
         match (event.what, event.from) {
             (What::Request(id), Side::Client) => self.follow_request(id, event, known),
             (What::Notification, Side::Client) => self.follow_cancellation(event),

@@ -20,7 +20,8 @@ pub(super) use self::{
     status::Status,
 };
 use super::{
-    Asked as AskedParts, Bounded, Event, Known, MethodRef, Notes, Request, What, families::Family,
+    Asked as AskedParts, Bounded, Event, Known, MethodRef, Notes, Request, Topic, What,
+    families::Family,
 };
 use crate::Level;
 
@@ -87,6 +88,19 @@ fn operation(request: &Request) -> Option<&Subject> {
 }
 
 impl Family for Tasks {
+    fn concerns(event: &Event<'_>) -> bool {
+        let may_become_one = matches!(
+            event.topic,
+            Topic::Tools | Topic::Sampling | Topic::Elicitation | Topic::Tasks
+        );
+        event.revision == Revision::V2025_11_25
+            && match event.what {
+                What::Request(_) => may_become_one,
+                What::Notification => event.topic == Topic::Tasks,
+                What::Answer(answer) => answer.request.is_some(),
+            }
+    }
+
     fn follow(
         &mut self,
         event: &Event<'_>,
@@ -94,9 +108,6 @@ impl Family for Tasks {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if event.revision != Revision::V2025_11_25 {
-            return;
-        }
         self.now += 1;
         match event.what {
             What::Request(_) if event.name.starts_with("tasks/") => {

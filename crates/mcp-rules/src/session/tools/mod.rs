@@ -8,7 +8,7 @@ use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Event, Known, Notes, families::Family, shown::shown,
+    Asked as AskedParts, Event, Known, Notes, Topic, families::Family, shown::shown,
     stated_schema::StatedSchema,
 };
 use crate::{
@@ -49,6 +49,10 @@ pub(crate) struct Asked {
 }
 
 impl Family for Tools {
+    fn concerns(event: &Event<'_>) -> bool {
+        matches!(event.topic, Topic::Tools | Topic::Tasks)
+    }
+
     fn follow(
         &mut self,
         event: &Event<'_>,
@@ -75,7 +79,8 @@ fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option
     let node = params.get("name")?;
     let name = node.as_str()?;
     let tools = &known.listings.tools;
-    if tools.lacks(&name) {
+    let tool = tools.get(&name);
+    if tool.is_none() && tools.lacks(&name) {
         notes.note(
             Fault::new(&UNKNOWN, format!("the server lists no tool `{}`", shown(&name)))
                 .at(node.span())
@@ -83,7 +88,7 @@ fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option
                 .help(tools.suggestion(&name)),
         );
     }
-    let tool = tools.get(&name).filter(|_| name.len() <= LONGEST_NAME)?;
+    let tool = tool.filter(|_| name.len() <= LONGEST_NAME)?;
     let breaches = match (&tool.input, params.get("arguments")) {
         (None, _) => Vec::new(),
         (Some(schema), None) => schema.contract(known.engine).breaches_by_absence(params.span()),

@@ -14,7 +14,6 @@ impl Challenge {
         let mut reader = Reader { rest: header };
         let mut challenges: Vec<Challenge> = Vec::new();
         loop {
-            reader.skip(|letter| letter == ',' || letter.is_ascii_whitespace());
             let name = reader.token();
             if name.is_empty() {
                 if reader.skip_one() {

@@ -83,7 +83,7 @@ impl Auth {
         notes: &mut Notes,
     ) {
         match exchange.auth.role {
-            Role::Authorization if (300..400).contains(&status) => {
+            Role::Authorization => {
                 if let Some(location) = headers.get("location") {
                     self.note_code(event, &location, Url::parse(&exchange.url), known);
                 }
@@ -317,7 +317,7 @@ impl Auth {
         let mut asked =
             self.servers.with_endpoint(asked).filter_map(|known| known.issuer.as_deref());
         let Some(first) = asked.next() else { return };
-        if first != iss && asked.all(|issuer| issuer != iss) {
+        if std::iter::once(first).chain(asked).all(|issuer| issuer != iss) {
             self.foreign_codes.insert(digest(code.as_bytes()), event.at, capacity(known));
         }
     }

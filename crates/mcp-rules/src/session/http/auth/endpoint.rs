@@ -12,7 +12,7 @@ use crate::{
     findings::Fault,
     session::{
         Known, Notes,
-        http::{Exchange, Headers, HttpEvent, url::Url},
+        http::{Exchange, Headers, HttpEvent, endpoints::Aim, url::Url},
     },
 };
 
@@ -59,7 +59,7 @@ impl Auth {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if !exchange.seen || exchange.request.is_beside_known {
+        if !exchange.seen || exchange.aim == Aim::Beside {
             return; // Nobody knows what is there.
         }
         if let Some(accepted) = exchange.auth.lacks_token.take()

@@ -93,7 +93,7 @@ impl HttpFamily for Auth {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        match (event.part, exchange.elsewhere) {
+        match (event.part, exchange.is_elsewhere()) {
             (Part::Request { headers, .. }, false) => {
                 self.follow_request(event, headers, exchange, known, notes);
             }
@@ -107,8 +107,11 @@ impl HttpFamily for Auth {
             (Part::Event(_) | Part::End, _) => {}
         }
     }
+}
 
-    fn restart(&mut self) {
+impl Auth {
+    /// A new session begins on the same endpoint.
+    pub(super) fn restart(&mut self) {
         self.accepted.clear();
     }
 }

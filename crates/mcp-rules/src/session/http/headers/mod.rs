@@ -11,7 +11,7 @@ use mcp_jsonrpc::{Envelope, MessageKind};
 use serde::{Deserialize, Serialize};
 
 use self::value::Value;
-use super::{Exchange, Headers, HttpEvent, HttpFamily, Part, requests::initializes};
+use super::{Exchange, Headers, HttpEvent, Part, requests::initializes};
 use crate::{
     Level,
     findings::Fault,
@@ -33,9 +33,6 @@ rules! {
     NOT_REJECTED: "header-mismatch-not-rejected", Http, Level::Error, MODERN, "basic/transports/streamable-http#server-validation";
 }
 
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct StandardHeaders {}
-
 /// What is remembered of one exchange.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
@@ -56,36 +53,34 @@ enum Reply {
     Code(i64),
 }
 
-impl HttpFamily for StandardHeaders {
-    fn follow(
-        &mut self,
-        event: &HttpEvent<'_>,
-        exchange: &mut Exchange,
-        known: &Known<'_>,
-        notes: &mut Notes,
-    ) {
-        let modern = exchange.revision.unwrap_or(event.revision).era() == Era::Modern;
-        if !modern || !exchange.is_post() || !exchange.request.at_endpoint() {
-            return;
-        }
-        match event.part {
-            Part::Request { headers, .. }
-                if event.settled && headers.are_known() && !initializes(exchange) =>
-            {
-                if let Some(request) = event.message.and_then(Request::read) {
-                    exchange.headers.meta_incomplete = request.lacks_meta();
-                    let sound = request.check(headers, known, notes);
-                    exchange.headers.broken |= !sound;
-                }
+/// Compares headers and body, and looks at what the server makes of it.
+pub(super) fn follow(
+    event: &HttpEvent<'_>,
+    exchange: &mut Exchange,
+    known: &Known<'_>,
+    notes: &mut Notes,
+) {
+    let modern = exchange.revision.unwrap_or(event.revision).era() == Era::Modern;
+    if !modern || !exchange.is_post() || !exchange.request.at_endpoint() {
+        return;
+    }
+    match event.part {
+        Part::Request { headers, .. }
+            if event.settled && headers.are_known() && !initializes(exchange) =>
+        {
+            if let Some(request) = event.message.and_then(Request::read) {
+                exchange.headers.meta_incomplete = request.lacks_meta();
+                let sound = request.check(headers, known, notes);
+                exchange.headers.broken |= !sound;
             }
-            Part::Response { status, .. } if exchange.headers.broken => {
-                let reply = wrong_reply(status, event.message, exchange.headers.meta_incomplete);
-                exchange.headers.accepted = reply.map(|reply| (event.at, reply));
-                judge_accepted(event.at, exchange, notes);
-            }
-            Part::Event(_) => judge_accepted(event.at, exchange, notes),
-            Part::Request { .. } | Part::Response { .. } | Part::End => {}
         }
+        Part::Response { status, .. } if exchange.headers.broken => {
+            let reply = wrong_reply(status, event.message, exchange.headers.meta_incomplete);
+            exchange.headers.accepted = reply.map(|reply| (event.at, reply));
+            judge_accepted(exchange, notes);
+        }
+        Part::Event(_) => judge_accepted(exchange, notes),
+        Part::Request { .. } | Part::Response { .. } | Part::End => {}
     }
 }
 
@@ -194,7 +189,7 @@ fn wrong_reply(status: u16, message: Option<Node<'_>>, meta_incomplete: bool) ->
 }
 
 /// A legacy server may answer anything to a request it does not understand.
-fn judge_accepted(now: Moment, exchange: &mut Exchange, notes: &mut Notes) {
+fn judge_accepted(exchange: &mut Exchange, notes: &mut Notes) {
     if !exchange.request.server_is_modern {
         return;
     }
@@ -208,7 +203,8 @@ fn judge_accepted(now: Moment, exchange: &mut Exchange, notes: &mut Notes) {
         }
     };
     let fault = Fault::new(&NOT_REJECTED, message)
+        .earlier(at.line, Side::Server)
         .related(exchange.at.line, "the request was here")
         .help("answer 400 with error -32020 (HeaderMismatch)");
-    notes.always(if at == now { fault } else { fault.earlier(at.line, Side::Server) });
+    notes.always(fault);
 }

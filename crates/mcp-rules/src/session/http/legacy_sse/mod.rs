@@ -58,8 +58,8 @@ impl HttpFamily for LegacySse {
             Part::Request { url, headers, .. } if exchange.is_post() => {
                 self.judge_post(url, headers, exchange, notes);
             }
-            Part::Request { headers, .. } if exchange.is_get() => {
-                if self.streams.contains(exchange.path()) && !is_streamable_get(headers) {
+            Part::Request { headers, .. } => {
+                if self.streams.contains(exchange.path()) && !names_session(headers) {
                     exchange.request.place = Place::LegacySse;
                 }
             }
@@ -70,11 +70,9 @@ impl HttpFamily for LegacySse {
                 self.note_event(event, sse, exchange, known);
                 judge_event(event, sse, exchange, known, notes);
             }
-            Part::Request { .. } | Part::Response { .. } | Part::Event(_) | Part::End => {}
+            Part::Response { .. } | Part::Event(_) | Part::End => {}
         }
     }
-
-    fn restart(&mut self) {}
 }
 
 impl LegacySse {
@@ -127,7 +125,7 @@ impl LegacySse {
             } else {
                 self.is_unresolved = true;
             }
-            if exchange.seen && !self.streams.contains(exchange.path()) {
+            if exchange.seen {
                 self.streams.insert(exchange.path().into(), (), known.limits.remembered);
             }
             exchange.legacy_sse.begun = true;
@@ -162,24 +160,24 @@ fn judge_event(
         && let Some(at) = exchange.legacy_sse.other_first.take()
     {
         exchange.request.place = Place::LegacySse;
-        let fault = Fault::new(&ENDPOINT_MISSING, "the stream does not begin with `endpoint`")
-            .help("first send `event: endpoint` with the URI to which messages are posted");
-        notes.always(if at == event.at { fault } else { fault.earlier(at.line, Side::Server) });
+        notes.always(
+            Fault::new(&ENDPOINT_MISSING, "the stream does not begin with `endpoint`")
+                .earlier(at.line, Side::Server)
+                .help("first send `event: endpoint` with the URI to which messages are posted"),
+        );
     }
 }
 
-/// Whether a message agrees on 2024-11-05.
+/// Whether a message is the response to `initialize`.
 fn answers_initialize(message: Node<'_>, known: &Known<'_>) -> bool {
     let envelope = Envelope::of(message);
-    let version = envelope.result.and_then(|result| result.get("protocolVersion"));
     let request =
         envelope.id.and_then(request_id).and_then(|id| known.requests.open(Side::Client, &id));
     request.is_some_and(|request| request.name() == "initialize")
-        && version.is_some_and(|version| version.str_eq(Revision::V2024_11_05.as_str()))
 }
 
-/// Whether a GET belongs to a session of the newer transport, which has none of its own.
-fn is_streamable_get(headers: Headers<'_>) -> bool {
+/// Whether a request belongs to a session of the newer transport, as this one has none.
+fn names_session(headers: Headers<'_>) -> bool {
     headers.all("mcp-session-id").next().is_some()
 }
 

@@ -13,11 +13,11 @@ use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
-use super::{Exchange, Headers, HttpEvent, HttpFamily, Part, PostedKind, exchange::messages};
+use super::{Exchange, Headers, HttpEvent, HttpFamily, Part, endpoints::Aim, exchange::messages};
 use crate::{
     Level,
     findings::Fault,
-    session::{Bounded, Known, Notes, Phase},
+    session::{Known, Notes, Phase},
 };
 
 const STREAMABLE: Revisions = Revisions::from(Revision::V2025_03_26);
@@ -43,8 +43,6 @@ rules! {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Requests {
-    /// The paths to which messages are posted.
-    endpoints: Bounded<Box<str>, ()>,
     server_is_modern: bool,
     /// Whether Streamable HTTP has been seen. Whoever joins late may be looking at HTTP+SSE.
     is_streamable: bool,
@@ -58,8 +56,6 @@ pub(crate) struct Requests {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
     pub(crate) place: Place,
-    /// Whether it is not with the endpoint, although that is known.
-    pub(crate) is_beside_known: bool,
     /// Whether the headers of the request were recorded.
     pub(crate) headers_known: bool,
     /// Whether the server has shown by now that it speaks a revision without a handshake: a legacy
@@ -102,7 +98,7 @@ impl HttpFamily for Requests {
     ) {
         match event.part {
             Part::Request { headers, .. } => {
-                self.note_endpoint(headers, exchange, known);
+                note_endpoint(headers, exchange);
                 self.note_transport(event, exchange, known);
                 if exchange.request.at_endpoint() {
                     self.judge_request(event, headers, exchange, known, notes);
@@ -121,10 +117,6 @@ impl HttpFamily for Requests {
                 }
             }
             Part::Event(sse) => {
-                if exchange.request.place == Place::LegacySse {
-                    // A client may have tried Streamable HTTP first.
-                    self.endpoints.remove(exchange.path());
-                }
                 self.note_answer(event, exchange, known);
                 exchange.request.retry.note(sse);
             }
@@ -132,37 +124,12 @@ impl HttpFamily for Requests {
         }
         exchange.request.server_is_modern = self.server_is_modern;
     }
-
-    fn restart(&mut self) {
-        self.retries = retry::Retries::default();
-        self.versions.restart();
-    }
 }
 
 impl Requests {
-    /// The endpoint is where messages are posted. Until that has happened, only headers tell.
-    fn note_endpoint(&mut self, headers: Headers<'_>, exchange: &mut Exchange, known: &Known<'_>) {
-        if exchange.request.place == Place::LegacySse {
-            return;
-        }
-        exchange.request.headers_known = headers.are_known();
-        let path = exchange.path();
-        let has_message = !exchange.posted.is_empty();
-        let is_endpoint = if exchange.is_post() && has_message {
-            if !self.endpoints.contains(path) {
-                self.endpoints.insert(path.into(), (), known.limits.remembered);
-            }
-            true
-        } else if self.endpoints.is_empty() {
-            // Clients of 2025-03-26 also send the version when they look for metadata.
-            has_message || names_mcp(headers) && !path.contains("/.well-known/")
-        } else {
-            self.endpoints.contains(path)
-        };
-        if is_endpoint {
-            exchange.request.place = Place::Endpoint;
-        }
-        exchange.request.is_beside_known = !is_endpoint && !self.endpoints.is_empty();
+    /// A new session begins on the same endpoint.
+    pub(super) fn restart(&mut self) {
+        self.retries = retry::Retries::default();
     }
 
     /// Only one of the transports has sessions in headers, and requests without a handshake.
@@ -246,7 +213,7 @@ impl Requests {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if event.revision.era() != Era::Modern || !event.settled {
+        if !event.settled {
             return;
         }
         if !exchange.is_post() && !self.is_settled_modern(headers, exchange, known) {
@@ -272,10 +239,7 @@ impl Requests {
                 .help("leave `Last-Event-ID` out and send the request again under a new id"),
             );
         }
-        let cancels = |kind, name: &str| {
-            kind == PostedKind::Notification && name == "notifications/cancelled"
-        };
-        if exchange.posted.iter().any(|posted| cancels(posted.kind, &posted.name)) {
+        if exchange.posted.iter().any(|posted| &*posted.name == "notifications/cancelled") {
             notes.always(
                 Fault::new(&CANCELLED_POSTED, "a cancellation is posted")
                     .help("close the response stream of the request instead"),
@@ -307,6 +271,22 @@ impl Requests {
             }
             self.versions.note_answer(&envelope, known);
         }
+    }
+}
+
+/// The endpoint is where messages are posted. Until that has happened, only headers tell.
+fn note_endpoint(headers: Headers<'_>, exchange: &mut Exchange) {
+    if exchange.request.place == Place::LegacySse {
+        return;
+    }
+    exchange.request.headers_known = headers.are_known();
+    let is_endpoint = match exchange.aim {
+        Aim::Endpoint => true,
+        Aim::Unknown => names_mcp(headers),
+        Aim::Beside | Aim::Elsewhere => false,
+    };
+    if is_endpoint {
+        exchange.request.place = Place::Endpoint;
     }
 }
 

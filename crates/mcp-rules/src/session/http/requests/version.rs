@@ -42,7 +42,7 @@ impl Versions {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if !WITH_VERSION.contains(event.revision) || !event.settled || initializes(exchange) {
+        if !event.settled || initializes(exchange) {
             return;
         }
         match event.revision.era() {
@@ -90,7 +90,7 @@ impl Versions {
         exchange: &mut Exchange,
         notes: &mut Notes,
     ) {
-        if !exchange.is_post() || exchange.requests().next().is_none() {
+        if exchange.requests().next().is_none() {
             return;
         }
         let declared = event
@@ -136,11 +136,6 @@ impl Versions {
             version.parse::<Revision>().map_or(true, |revision| WITH_VERSION.contains(revision))
         };
         self.supported.as_ref().is_some_and(|list| list.iter().all(|version| demands(version)))
-    }
-
-    /// A new session begins on the same endpoint, with the same server.
-    pub(super) fn restart(&mut self) {
-        self.agreed = None;
     }
 
     /// Takes in what a server says about the versions it speaks.

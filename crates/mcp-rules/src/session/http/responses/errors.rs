@@ -1,7 +1,5 @@
 //! The HTTP status that goes with an error of 2026-07-28.
 
-use mcp_core::Era;
-use mcp_json::Node;
 use mcp_jsonrpc::{Envelope, ErrorCode, MessageKind};
 
 use super::{ERROR_STATUS, METHOD_STATUS};
@@ -19,7 +17,7 @@ const UNSUPPORTED_VERSION: i64 = -32022;
 
 pub(super) fn judge(event: &HttpEvent<'_>, exchange: &Exchange, notes: &mut Notes) {
     let Some(status) = exchange.status else { return };
-    if event.revision.era() != Era::Modern || !exchange.response.carries_requests() {
+    if !exchange.response.carries_requests() {
         return;
     }
     for message in event.message.into_iter().flat_map(messages) {
@@ -63,8 +61,8 @@ fn judge_error(envelope: &Envelope<'_>, status: u16, exchange: &Exchange, notes:
 
 /// The method that an error of this exchange answers; it may lack the id.
 fn asked<'e>(envelope: &Envelope<'_>, exchange: &'e Exchange) -> Option<&'e str> {
-    let asked = match envelope.id.filter(|id| !Node::is_null(*id)) {
-        Some(id) => exchange.asked(&request_id(id)?)?,
+    let asked = match envelope.id.and_then(request_id) {
+        Some(id) => exchange.asked(&id)?,
         None => exchange.requests().next()?,
     };
     Some(&asked.name)

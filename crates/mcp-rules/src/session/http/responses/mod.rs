@@ -11,8 +11,11 @@ use mcp_schema::MethodKind;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Exchange, Headers, HttpEvent, HttpFamily, Part, exchange::messages, is_media_type,
-    requests::Place,
+    Exchange, Headers, HttpEvent, HttpFamily, Part,
+    endpoints::Aim,
+    exchange::messages,
+    is_media_type,
+    requests::{Place, initializes},
 };
 use crate::{
     Level,
@@ -38,13 +41,10 @@ rules! {
 
 /// Requests without an answer that are kept.
 const MAX_LOST: usize = 64;
-/// Paths to which messages were posted that are kept.
-const MAX_ENDPOINTS: usize = 16;
 
 /// What is known about the server, for the most part whatever session it is in.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Responses {
-    endpoints: Vec<Box<str>>,
     support: support::Support,
     /// Whether the HTTP+SSE transport is in use, which has its own ways of answering.
     http_sse: bool,
@@ -102,8 +102,7 @@ impl HttpFamily for Responses {
                 }
             }
             Part::Event(sse) => {
-                let names_endpoint = sse.event().is_some_and(|name| name == "endpoint");
-                if names_endpoint && event.message.is_none() && !exchange.is_post() {
+                if exchange.request.place == Place::LegacySse && !exchange.is_post() {
                     self.http_sse = true;
                     exchange.response.http_sse = true;
                 }
@@ -118,19 +117,16 @@ impl HttpFamily for Responses {
             errors::judge(event, exchange, notes);
         }
     }
+}
 
-    fn finish(&mut self, _known: &Known<'_>, notes: &mut Notes) {
+impl Responses {
+    /// The session has ended.
+    pub(super) fn finish(&mut self, notes: &mut Notes) {
         for id in self.lost.drain(..) {
             notes.close(Side::Client, id);
         }
     }
 
-    fn restart(&mut self) {
-        self.lost.clear();
-    }
-}
-
-impl Responses {
     fn open(&mut self, event: &HttpEvent<'_>, headers: Headers<'_>, exchange: &mut Exchange) {
         let accept = headers.get("accept").unwrap_or_default();
         exchange.response = Seen {
@@ -143,14 +139,6 @@ impl Responses {
             lacks_meta: event.message.into_iter().flat_map(messages).any(lacks_meta),
             http_sse: self.http_sse || exchange.request.place == Place::Unclear,
         };
-        let known = self.endpoints.iter().any(|path| **path == *exchange.path());
-        if exchange.is_post()
-            && exchange.response.carries != Carries::Unclear
-            && !known
-            && self.endpoints.len() < MAX_ENDPOINTS
-        {
-            self.endpoints.push(exchange.path().into());
-        }
     }
 
     /// A request that is answered where it was posted shows that the transport is not HTTP+SSE.
@@ -174,16 +162,16 @@ impl Responses {
         notes: &mut Notes,
     ) {
         // All revisions with Streamable HTTP agree on what an `initialize` is answered with.
-        let certain =
-            event.settled || exchange.requests().any(|asked| *asked.name == *"initialize");
-        let to_endpoint = self.endpoints.iter().any(|path| **path == *exchange.path());
+        let certain = event.settled || initializes(exchange);
+        let to_endpoint = exchange.aim == Aim::Endpoint;
         match exchange.response.carries {
             _ if !certain => {}
             Carries::Requests if is_success(status) => {
                 let lost = judge_type(event, status, headers, exchange, known, notes)
                     || body::judge_json(event, headers, exchange, known, notes);
-                if lost && self.lost.len() < MAX_LOST {
+                if lost {
                     self.lost.extend(exchange.requests().filter_map(|asked| asked.id.clone()));
+                    self.lost.truncate(MAX_LOST);
                 }
             }
             Carries::NoRequests if is_success(status) => {
@@ -230,10 +218,7 @@ fn judge_type(
     let asked = exchange.requests().next().map_or("", |asked| &asked.name);
     let answer = match kind {
         Some(kind) => format!("`{asked}` is answered with the type `{kind}`"),
-        None if event.message.is_none() => {
-            format!("`{asked}` is answered with status {status} and nothing else")
-        }
-        None => format!("`{asked}` is answered without a `Content-Type`"),
+        None => format!("`{asked}` is answered with status {status} and no `Content-Type`"),
     };
     notes.always(
         Fault::new(&CONTENT_TYPE, format!("{answer}: neither JSON nor an event stream"))

@@ -20,8 +20,6 @@ pub(super) struct Support {
     /// Whether the server has listed versions, all of them without a handshake, and where.
     modern_only: bool,
     listed: Option<u64>,
-    /// Whether it has taken part in a handshake, whatever it says.
-    shook_hands: bool,
 }
 
 impl Support {
@@ -37,10 +35,6 @@ impl Support {
                 .and_then(request_id)
                 .and_then(|id| exchange.asked(&id).map(|asked| &*asked.name));
             let versions = match (asked, envelope.result, envelope.error) {
-                (Some("initialize"), Some(_), None) => {
-                    self.shook_hands = true;
-                    None
-                }
                 (Some("server/discover"), Some(result), _) => result.get("supportedVersions"),
                 (_, None, Some(error)) if envelope.error_code() == Some(-32022) => {
                     error.get("data").and_then(|data| data.get("supported"))
@@ -57,7 +51,7 @@ impl Support {
     /// Judges the answer to a GET or DELETE of the endpoint.
     pub(super) fn judge(&self, status: u16, exchange: &Exchange, notes: &mut Notes) {
         let removed = exchange.is_get() || exchange.is_delete();
-        if !removed || !self.modern_only || self.shook_hands || is_excused(status) {
+        if !removed || !self.modern_only || is_excused(status) {
             return;
         }
         notes.always(

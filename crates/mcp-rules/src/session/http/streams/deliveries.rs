@@ -67,7 +67,7 @@ impl Deliveries {
         exchange: &Exchange,
         known: &Known<'_>,
     ) {
-        if event.from == Side::Server && event.revision.era() == Era::Legacy {
+        if event.revision.era() == Era::Legacy {
             self.take_in(event, exchange, known);
         }
     }

@@ -81,7 +81,7 @@ impl Endings {
             self.waiting = waiting;
             self.report(told, notes);
         }
-        if exchange.is_sse && exchange.is_post() && exchange.response.carries_requests() {
+        if exchange.is_sse && exchange.response.carries_requests() {
             let requests = exchange.requests().filter_map(|asked| asked.id.clone()).collect();
             let stream = Stream { requests, connection: exchange.number };
             self.streams.insert(exchange.number, stream, known.limits.remembered);
@@ -117,8 +117,9 @@ impl Endings {
         };
         if event.revision.era() == Era::Modern {
             self.report(vec![ending], notes);
-        } else if self.waiting.len() < MAX_WAITING {
+        } else {
             self.waiting.push(ending);
+            self.waiting.truncate(MAX_WAITING);
         }
     }
 
@@ -140,10 +141,9 @@ impl Endings {
     fn report(&mut self, endings: Vec<Ending>, notes: &mut Notes) {
         for ending in endings {
             notes.always(ending.fault());
-            if self.lost.len() < MAX_WAITING {
-                self.lost.push(ending.id);
-            }
+            self.lost.push(ending.id);
         }
+        self.lost.truncate(MAX_WAITING);
     }
 
     /// No sign will come any more, and no answer.

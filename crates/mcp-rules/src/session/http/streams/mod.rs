@@ -100,7 +100,7 @@ impl Streams {
                 self.endings.note_head(status, exchange, known, notes);
                 self.deliveries.note_body(event, exchange, known);
             }
-            Part::Event(sse) if event.from == Side::Server => {
+            Part::Event(sse) => {
                 if !exchange.response.is_http_sse() {
                     return self.follow_event(event, sse, exchange, known, notes);
                 }
@@ -110,7 +110,7 @@ impl Streams {
                     self.endings.judge(event, exchange, known, notes);
                 }
             }
-            Part::Event(_) | Part::End => {}
+            Part::End => {}
         }
         Delivery::Fresh
     }
@@ -124,7 +124,7 @@ impl Streams {
         };
         let order = self.endings.note_request(exchange, source);
         exchange.stream = Seen { source, scope, order, ..Seen::default() };
-        self.tokens.take_in(event, exchange, known);
+        self.tokens.take_in(event, known);
     }
 
     fn follow_event(
@@ -177,8 +177,7 @@ impl Streams {
             }
             exchange.stream.unprimed.filter(|_| negotiates_polling(event))
         } else {
-            let judged = event.settled && event.revision == Revision::V2025_11_25;
-            (missing && judged).then_some(event.at)
+            (missing && event.settled).then_some(event.at)
         };
         if let Some(begun) = begun {
             self.priming_reported = true;

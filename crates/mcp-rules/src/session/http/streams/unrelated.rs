@@ -23,13 +23,8 @@ pub(super) struct Tokens(Bounded<RequestId, RequestId>);
 
 impl Tokens {
     /// Takes in the tokens of a POST.
-    pub(super) fn take_in(
-        &mut self,
-        event: &HttpEvent<'_>,
-        exchange: &Exchange,
-        known: &Known<'_>,
-    ) {
-        if event.revision.era() != Era::Modern || !exchange.response.carries_requests() {
+    pub(super) fn take_in(&mut self, event: &HttpEvent<'_>, known: &Known<'_>) {
+        if event.revision.era() != Era::Modern {
             return;
         }
         for message in event.message.into_iter().flat_map(messages) {
@@ -51,7 +46,7 @@ impl Tokens {
         notes: &mut Notes,
     ) {
         let listens = exchange.requests().any(|asked| *asked.name == *"subscriptions/listen");
-        if !exchange.is_post() || !exchange.response.carries_requests() || listens {
+        if !exchange.response.carries_requests() || listens {
             return;
         }
         for (envelope, kind) in sound_messages(event) {

@@ -1,0 +1,134 @@
+//! Measures echo servers: `serving help` says how.
+
+#![expect(clippy::print_stdout, reason = "the tables are the point")]
+
+use std::{error::Error, io, path::PathBuf};
+
+use clap::Parser;
+use plumb_serving_benches::{
+    http::{self, Connection, Era},
+    report,
+    sample::{Sample, Summary, summary},
+    server::Contestant,
+    stdio::StdioLoad,
+    ws::WsLoad,
+};
+
+#[derive(Parser)]
+#[command(about = "Requests per second of echo servers, side by side")]
+struct Arguments {
+    /// A few requests only: shows that everything works
+    #[arg(long)]
+    quick: bool,
+    /// Rounds over every server
+    #[arg(long, default_value_t = 12)]
+    rounds: usize,
+    /// The Markdown file to which the tables are written
+    #[arg(long)]
+    results: Option<PathBuf>,
+}
+
+/// Something that can be loaded in rounds.
+type Load = Box<dyn FnMut() -> io::Result<Sample>>;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse();
+    let (rounds, scale) = if arguments.quick { (1, 200) } else { (arguments.rounds, 10_000) };
+    let everybody = Contestant::all();
+    let ours: Vec<Contestant> =
+        everybody.iter().filter(|one| one.validation.is_some()).cloned().collect();
+    let mut tables = String::new();
+    for window in [1, 32] {
+        let title = format!("stdio, {window} in flight");
+        let loads = start(&everybody, |one| {
+            let mut load = StdioLoad::start(one)?;
+            Ok(Box::new(move || load.round(scale, window)))
+        })?;
+        tables += &measured(&title, &everybody, loads, rounds)?;
+    }
+    for window in [1, 32] {
+        let title = format!("WebSocket, {window} in flight");
+        let loads = start(&ours, |one| {
+            let (server, address) = one.start_listening("ws")?;
+            let mut load = WsLoad::open(&address)?;
+            Ok(Box::new(move || {
+                let _alive = &server;
+                load.round(scale, window)
+            }))
+        })?;
+        tables += &measured(&title, &ours, loads, rounds)?;
+    }
+    for (era, what) in [(Era::Session, "sessions"), (Era::Stateless, "stateless")] {
+        for width in [1, 16] {
+            let title = format!("HTTP, {what}, {width} connections");
+            let loads = start(&everybody, |one| {
+                let (server, address) = one.start_listening("http")?;
+                let connections: io::Result<Vec<Connection>> =
+                    (0..width).map(|_| Connection::open(&address, era)).collect();
+                let mut connections = connections?;
+                Ok(Box::new(move || {
+                    let _alive = &server;
+                    http::round(&mut connections, scale / 4 / width)
+                }))
+            })?;
+            tables += &measured(&title, &everybody, loads, rounds)?;
+        }
+    }
+    tables += &memory(&everybody, if arguments.quick { 20 } else { 2_000 })?;
+    println!("{tables}");
+    if let Some(file) = arguments.results {
+        std::fs::write(file, tables)?;
+    }
+    Ok(())
+}
+
+fn start(
+    contestants: &[Contestant],
+    start: impl Fn(&Contestant) -> io::Result<Load>,
+) -> io::Result<Vec<Load>> {
+    contestants.iter().map(start).collect()
+}
+
+/// Rounds take the servers in turn, each time another one first. The first round warms up.
+fn measured(
+    title: &str,
+    contestants: &[Contestant],
+    mut loads: Vec<Load>,
+    rounds: usize,
+) -> io::Result<String> {
+    let mut samples = vec![Vec::new(); loads.len()];
+    for round in 0..=rounds {
+        for turn in 0..loads.len() {
+            let position = (turn + round) % loads.len();
+            let sample = loads[position]()?;
+            if round > 0 {
+                samples[position].push(sample);
+            }
+        }
+    }
+    let rows: Vec<(&str, Summary)> = contestants
+        .iter()
+        .zip(&samples)
+        .map(|(one, samples)| (one.name, summary(samples)))
+        .collect();
+    Ok(report::table(title, &rows))
+}
+
+/// What a session costs that nobody uses.
+fn memory(contestants: &[Contestant], sessions: u64) -> io::Result<String> {
+    let mut table = format!(
+        "### Memory per idle HTTP session ({sessions} sessions)\n\n| server | bytes |\n|---|---:|\n"
+    );
+    for one in contestants {
+        let (server, address) = one.start_listening("http")?;
+        drop(Connection::open(&address, Era::Session)?);
+        let before = server.resident_bytes()?;
+        for _ in 0..sessions {
+            drop(Connection::open(&address, Era::Session)?);
+        }
+        let after = server.resident_bytes()?;
+        let each = after.saturating_sub(before) / sessions;
+        table += &format!("| {} | {each} |\n", one.name);
+    }
+    Ok(table)
+}

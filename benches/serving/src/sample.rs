@@ -1,0 +1,40 @@
+//! What one round with one server has shown.
+
+use std::time::Duration;
+
+/// The requests of one round.
+#[derive(Debug, Clone, Default)]
+pub struct Sample {
+    /// From the first request to the last answer.
+    pub took: Duration,
+    /// From each request to its answer.
+    pub latencies: Vec<Duration>,
+}
+
+/// All rounds with one server.
+#[derive(Debug, Clone, Copy)]
+pub struct Summary {
+    /// Requests per second in the median round.
+    pub per_second: f64,
+    /// Half of the requests were answered faster.
+    pub p50: Duration,
+    /// All but one in a hundred were answered faster.
+    pub p99: Duration,
+}
+
+/// Sums up rounds.
+#[expect(clippy::cast_precision_loss, reason = "counts of requests")]
+pub fn summary(samples: &[Sample]) -> Summary {
+    let mut rates: Vec<f64> = samples
+        .iter()
+        .map(|sample| sample.latencies.len() as f64 / sample.took.as_secs_f64())
+        .collect();
+    rates.sort_by(f64::total_cmp);
+    let mut latencies: Vec<Duration> =
+        samples.iter().flat_map(|sample| sample.latencies.iter().copied()).collect();
+    latencies.sort_unstable();
+    let at = |percent: usize| {
+        latencies.get(latencies.len() * percent / 100).copied().unwrap_or_default()
+    };
+    Summary { per_second: rates[rates.len() / 2], p50: at(50), p99: at(99) }
+}

@@ -1,0 +1,99 @@
+//! Echo servers as child processes.
+
+use std::{
+    io::{self, BufRead as _, BufReader},
+    path::PathBuf,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+/// A server that runs until it is dropped.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+}
+
+/// A server to be measured.
+#[derive(Debug, Clone)]
+pub struct Contestant {
+    /// As the tables call it.
+    pub name: &'static str,
+    /// The program beside this one.
+    pub program: &'static str,
+    /// How it validates, if it can be told.
+    pub validation: Option<&'static str>,
+}
+
+impl Contestant {
+    /// Everybody, the strictest last.
+    pub fn all() -> Vec<Contestant> {
+        let ours = |name, validation| Contestant {
+            name,
+            program: "echo-plumb",
+            validation: Some(validation),
+        };
+        vec![
+            Contestant { name: "rmcp 3.8", program: "echo-rmcp", validation: None },
+            ours("plumb, validation off", "off"),
+            ours("plumb, observing", "observe"),
+            ours("plumb, enforcing", "enforce"),
+        ]
+    }
+
+    fn command(&self, transport: &str) -> io::Result<Command> {
+        let mut path: PathBuf = std::env::current_exe()?;
+        path.set_file_name(self.program);
+        let mut command = Command::new(path);
+        command.arg(transport).args(self.validation);
+        Ok(command)
+    }
+
+    /// Starts it on its standard streams.
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be started.
+    pub fn start_stdio(&self) -> io::Result<(Server, ChildStdin, ChildStdout)> {
+        let mut command = self.command("stdio")?;
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let streams = child.stdin.take().zip(child.stdout.take());
+        let (input, output) = streams.ok_or_else(|| io::Error::other("no pipes"))?;
+        Ok((Server { child }, input, output))
+    }
+
+    /// Starts it on a port of its own and says which.
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be started or does not say its address.
+    pub fn start_listening(&self, transport: &str) -> io::Result<(Server, String)> {
+        let mut command = self.command(transport)?;
+        let mut child = command.stdout(Stdio::piped()).spawn()?;
+        let output = child.stdout.take().ok_or_else(|| io::Error::other("no pipe"))?;
+        let mut address = String::new();
+        BufReader::new(output).read_line(&mut address)?;
+        Ok((Server { child }, address.trim().to_owned()))
+    }
+}
+
+impl Server {
+    /// Bytes of memory that are its own and in use.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not say.
+    pub fn resident_bytes(&self) -> io::Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kilobytes =
+            line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        kilobytes.map(|kilobytes| kilobytes * 1024).ok_or_else(|| io::Error::other("no VmRSS"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,69 @@
+//! Text on the streams of stdio, cut into messages.
+
+use mcp_core::Side;
+
+use super::{Judged, Observer};
+use crate::{Carrier, Cut, Framed, Session, findings::Fault, rules::framing};
+
+impl Observer<'_> {
+    /// Text on a stdio stream: cut it, then judge what comes out.
+    pub(super) fn follow_raw(
+        &mut self,
+        number: u64,
+        name: &[u8],
+        from: Side,
+        text: &[u8],
+        judged: &mut Vec<Judged>,
+    ) {
+        let limits = self.engine.settings().limits.json();
+        let mut conversation = self.conversations.take(name, self.engine, self.origin);
+        conversation.framers[from as usize].push(number, text, limits, &mut self.framed);
+        let from = self.writer(from);
+        self.judge_framed(&mut conversation.session, from, judged);
+        self.conversations.put_back(name, conversation);
+    }
+
+    /// Who wrote what stands on the stream of `side`: in a plain NDJSON file only the user can say.
+    pub(super) fn writer(&self, side: Side) -> Option<Side> {
+        if self.is_trace { Some(side) } else { self.origin.from }
+    }
+
+    pub(super) fn judge_framed(
+        &mut self,
+        session: &mut Session,
+        from: Option<Side>,
+        judged: &mut Vec<Judged>,
+    ) {
+        for framed in std::mem::take(&mut self.framed) {
+            match framed {
+                Framed::Message { line, text, cut } => {
+                    if let Some(fault) = cut_fault(cut) {
+                        self.report_from(line, from, &text, fault, judged);
+                    }
+                    self.judge_text(line, Carrier::Stdio, session, from, &text, judged);
+                }
+                Framed::Unreadable { line, text, .. } => {
+                    self.judge_text(line, Carrier::Stdio, session, from, &text, judged);
+                }
+                Framed::Blank { line } => {
+                    let fault = Fault::new(&framing::BLANK_LINE, "a blank line is not a message");
+                    self.report_from(line, from, b"", fault, judged);
+                }
+            }
+        }
+    }
+}
+
+fn cut_fault(cut: Cut) -> Option<Fault> {
+    match cut {
+        Cut::Line | Cut::FurtherOfSeveral => None,
+        Cut::FirstOfSeveral => Some(
+            Fault::new(&framing::MULTIPLE_MESSAGES, "one line holds several messages")
+                .help("end every message with a line break"),
+        ),
+        Cut::SeveralLines => Some(
+            Fault::new(&framing::EMBEDDED_NEWLINE, "one message is spread over several lines")
+                .help("write each message on one line: no pretty-printing on stdio"),
+        ),
+    }
+}
