@@ -14,6 +14,7 @@ pub(crate) struct Task {
 }
 
 impl Task {
+    #[expect(clippy::disallowed_methods, reason = "the suite says it there")]
     pub(crate) fn of_environment() -> anyhow::Result<Task> {
         let given = |name: &str| env::var(name).with_context(|| format!("{name} is not set"));
         Ok(Task {

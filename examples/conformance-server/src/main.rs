@@ -54,6 +54,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
+#[expect(clippy::disallowed_methods, reason = "a program may look at its environment")]
 fn port_of_environment() -> anyhow::Result<u16> {
     match env::var("PORT") {
         Ok(port) => port.parse().context("PORT is not the number of a port"),

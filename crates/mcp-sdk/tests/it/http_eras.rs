@@ -27,16 +27,14 @@ async fn start(revisions: Revisions) -> String {
 /// Status line, headers and body of the response.
 async fn post(address: &str, headers: &[(&str, &str)], body: &str) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    let mut request = format!(
+    let headers: String =
+        headers.iter().map(|(name, value)| [name, ": ", value, "\r\n"].concat()).collect();
+    let request = format!(
         "POST /mcp HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\
-         content-type: application/json\r\naccept: application/json, text/event-stream\r\n",
+         content-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         {headers}\r\n{body}",
         body.len()
     );
-    for (name, value) in headers {
-        request.push_str(&format!("{name}: {value}\r\n"));
-    }
-    request.push_str("\r\n");
-    request.push_str(body);
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut response = String::new();
     stream.read_to_string(&mut response).await.unwrap();
