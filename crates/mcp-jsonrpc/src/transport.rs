@@ -101,6 +101,7 @@ impl<T: Transport> JsonRpcTransport<T> {
         Ok(match self.transport.receive().await? {
             None => None,
             Some(Inbound::Message { ticket, bytes }) => Some(self.read(ticket, &bytes)),
+            Some(Inbound::Refusal { ticket, bytes }) => Some(self.read_refusal(ticket, &bytes)),
             Some(Inbound::Skipped { length }) => {
                 self.judge().gate.skipped(self.side.other(), length);
                 Some(Arrival::Skipped)
@@ -109,6 +110,22 @@ impl<T: Transport> JsonRpcTransport<T> {
             // A kind of news this adapter does not know changes nothing for it.
             Some(_) => Some(Arrival::Skipped),
         })
+    }
+
+    /// An error that names no request is right here, and nowhere else.
+    fn read_refusal(&self, ticket: Ticket, bytes: &Bytes) -> Arrival {
+        let read = Incoming::parse_on(&mut self.judge().tape, bytes, self.limits);
+        match read {
+            Ok(Incoming::Single(Ok(JsonRpcMessage::Response(response))))
+                if response.id.is_none() =>
+            {
+                let entry = Ok(JsonRpcMessage::Response(response));
+                Arrival::Single { ticket: Some(ticket), entry }
+            }
+            // A page for people, say; the end of the exchange tells the status.
+            Err(_) => Arrival::Skipped,
+            Ok(_) => self.read(Some(ticket), bytes),
+        }
     }
 
     fn read(&self, ticket: Option<Ticket>, bytes: &Bytes) -> Arrival {

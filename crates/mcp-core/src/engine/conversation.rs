@@ -121,7 +121,16 @@ impl Conversation {
         read: &Params<'_>,
         call: Call,
     ) -> Result<Json, Error> {
-        let caller = self.modern_caller(read)?;
+        let caller = match self.modern_caller(read) {
+            // A client of the other era can only be told by this error what is spoken here.
+            Err(Error::InvalidMeta { .. }) if method == "initialize" && self.era.is_none() => {
+                return Err(Error::UnsupportedRevision {
+                    requested: requested_version(params).unwrap_or_default(),
+                    supported: self.mcp.supported(),
+                });
+            }
+            caller => caller?,
+        };
         match method {
             "server/discover" => self.mcp.discover(caller.revision),
             "subscriptions/listen" => self.mcp.listen(id, params, read, call).await,
@@ -308,6 +317,16 @@ fn context(
 ) -> Context {
     let token = read.meta.as_ref().and_then(|meta| meta.progress_token.clone());
     Context::new(id.clone(), params.cloned(), caller, token, call, inputs)
+}
+
+/// The revision that an `initialize` asks for.
+fn requested_version(params: Option<&Json>) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Requested {
+        protocol_version: String,
+    }
+    Some(params?.read::<Requested>().ok()?.protocol_version)
 }
 
 impl Handler for Conversation {

@@ -80,6 +80,14 @@ pub enum Inbound {
         /// One message without the marks that framed it.
         bytes: Bytes,
     },
+    /// What stands in a response that refuses the exchange as a whole: HTTP with an error status.
+    /// It may be an error of the protocol, also one that names no request.
+    Refusal {
+        /// The exchange.
+        ticket: Ticket,
+        /// The body.
+        bytes: Bytes,
+    },
     /// Text that was too long to be kept, skipped up to its end.
     Skipped {
         /// How many bytes there were.

@@ -8,4 +8,5 @@ mod host;
 #[cfg(feature = "http")]
 mod http_eras;
 mod listen;
+mod negotiation;
 mod refusals;

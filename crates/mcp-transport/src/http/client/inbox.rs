@@ -114,9 +114,14 @@ impl Outlet {
                 }
                 Item::Skipped { length } => return Some(Inbound::Skipped { length }),
                 Item::Last { ticket, message, error } => {
+                    let refused = error.is_some();
                     self.over = Some((ticket, error));
                     if let Some(bytes) = message {
-                        return Some(Inbound::Message { ticket: Some(ticket), bytes });
+                        return Some(if refused {
+                            Inbound::Refusal { ticket, bytes }
+                        } else {
+                            Inbound::Message { ticket: Some(ticket), bytes }
+                        });
                     }
                 }
                 Item::Pause { ticket, go_on } => {

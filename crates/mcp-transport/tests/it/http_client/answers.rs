@@ -74,7 +74,7 @@ async fn a_json_body_with_an_error_status_is_passed_up() {
         content-length: 11\r\n\r\n{\"error\":1}";
     assert_eq!(
         received(response, 2).await,
-        [r#"1: {"error":1}"#, r#"1 over: refused with HTTP status 400: {"error":1}"#]
+        [r#"1 refused: {"error":1}"#, r#"1 over: refused with HTTP status 400: {"error":1}"#]
     );
 }
 
@@ -252,7 +252,7 @@ async fn a_modern_404_says_nothing_about_sessions() {
     let client = client(&server);
     for ticket in 1..3 {
         client.send(labelled(ticket, Revision::V2026_07_28, "tools/call")).await.unwrap();
-        assert_eq!(next(&client).await, format!("{ticket}: {{}}"));
+        assert_eq!(next(&client).await, format!("{ticket} refused: {{}}"));
         assert_eq!(
             next(&client).await,
             format!("{ticket} over: refused with HTTP status 404: {{}}")

@@ -57,6 +57,9 @@ async fn patiently<T>(what: impl Future<Output = T>) -> T {
 async fn next(transport: &HttpTransport) -> String {
     match patiently(transport.receive()).await {
         Ok(None) => "end".to_owned(),
+        Ok(Some(Inbound::Refusal { ticket, bytes })) => {
+            format!("{} refused: {}", ticket.0, String::from_utf8_lossy(&bytes))
+        }
         Ok(Some(Inbound::Message { ticket, bytes })) => {
             let ticket = ticket.map_or("-".to_owned(), |ticket| ticket.0.to_string());
             format!("{ticket}: {}", String::from_utf8_lossy(&bytes))
