@@ -94,11 +94,16 @@ impl Memory {
     pub(super) fn restarted(&self) -> Memory {
         Memory {
             versions: self.versions.clone(),
-            requests: self.requests.of_modern_era(),
-            modern_server: self.modern_server,
             is_all_seen: self.is_all_seen,
             ..Memory::default()
         }
+    }
+
+    /// What is known at the beginning of what goes on beside this session.
+    pub(super) fn beside(&self) -> Memory {
+        let lifecycle =
+            if self.is_all_seen { Lifecycle::from_start() } else { Lifecycle::default() };
+        Memory { lifecycle, is_all_seen: self.is_all_seen, ..Memory::default() }
     }
 
     /// Takes out the request that an answer of `from` is for, and says who made it.
@@ -155,6 +160,7 @@ impl Memory {
                 task: event.params().and_then(|params| params.get("task")).is_some(),
                 extensions: declared.as_ref().is_some_and(Capabilities::is_open_ended),
                 cancelled: None,
+                lost: false,
                 repeated: false,
                 sender: sender(event),
                 declared: declared.map(Box::new),
