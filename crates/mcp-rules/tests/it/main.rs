@@ -4,6 +4,7 @@ mod authorization;
 mod catalogue;
 mod features;
 mod http_requests;
+mod interleaving;
 mod laws;
 mod limits;
 mod modern;
