@@ -36,7 +36,7 @@ fn interleaved(conversations: &[Vec<String>], picks: &[usize]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn conversations_on_one_endpoint_are_as_clean_as_alone(

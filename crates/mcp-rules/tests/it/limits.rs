@@ -103,6 +103,24 @@ fn messages_beyond_the_limit_are_passed_over() {
 }
 
 #[test]
+fn texts_beyond_a_limit_are_not_parsed() {
+    let text = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}"#;
+    for carrier in ["", r#","http":{"exchange":1,"method":"POST","url":"/mcp"}"#] {
+        let line = format!(r#"{{"from":"client"{carrier},"raw":{text:?}}}"#);
+        let rules = |bytes, depth| -> Vec<&str> {
+            let mut settings = Settings::default();
+            settings.limits.message_bytes = bytes;
+            settings.limits.depth = depth;
+            let found = observe(line.as_bytes(), settings, Origin::default());
+            found.iter().map(|finding| finding.rule.name).collect()
+        };
+        assert_eq!(rules(text.len(), 2), ["params-invalid"], "{line}");
+        assert_eq!(rules(text.len() - 1, 2), ["message-size-limit"], "{line}");
+        assert_eq!(rules(text.len(), 1), ["json-depth-limit"], "{line}");
+    }
+}
+
+#[test]
 fn files_have_faults_of_their_own() {
     let engine = Engine::new(Schemas::embedded(), Settings::default());
     let rules = |origin: Origin, is_trace: bool| -> Vec<&str> {

@@ -1,5 +1,6 @@
 //! Integration tests of the rule catalogue and the engine.
 
+mod alone;
 mod authorization;
 mod catalogue;
 mod features;
