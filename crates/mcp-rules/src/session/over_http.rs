@@ -18,10 +18,7 @@ impl Session {
         if !self.memory.lifecycle.has_begun() {
             return;
         }
-        let mut last_words = Notes::default();
-        http.finish(&mut last_words);
-        last_words.under(self.memory.versions.current().0);
-        notes.append(last_words);
+        http.finish(notes);
         http.restart();
         let fresh = self.memory.restarted();
         let memory = std::mem::replace(&mut self.memory, fresh);
@@ -167,6 +164,11 @@ impl Session {
         notes: &mut Notes,
     ) -> http::Delivery {
         self.switch_lane(event);
+        let mut event = *event;
+        if self.exchange(event.exchange).is_none_or(|exchange| !exchange.seen) {
+            (event.revision, event.settled) = self.revision();
+        }
+        let event = &event;
         if let http::Part::Response { headers, .. } = event.part
             && let Some(id) = headers.get("mcp-session-id")
         {

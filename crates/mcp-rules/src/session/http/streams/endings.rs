@@ -39,8 +39,7 @@ struct Stream {
 struct Ending {
     line: Option<u64>,
     order: u64,
-    /// Whether the fault is that no `retry` was sent, rather than the ending itself.
-    lacks_retry: bool,
+    revision: Revision,
     asked: Box<str>,
     asked_at: Option<u64>,
 }
@@ -95,7 +94,7 @@ impl Endings {
             return;
         }
         let Some((id, due)) = self.due(exchange, known) else { return };
-        let lacks_retry = event.revision == Revision::V2025_11_25;
+        let lacks_retry = lacks_retry(event.revision);
         if lacks_retry && exchange.stream.retry {
             return;
         }
@@ -105,7 +104,7 @@ impl Endings {
         let ending = Ending {
             line: event.at.line,
             order: self.order,
-            lacks_retry,
+            revision: event.revision,
             asked: due.name().into(),
             asked_at: due.at.line,
         };
@@ -145,7 +144,7 @@ impl Endings {
 impl Ending {
     fn fault(&self) -> Fault {
         let Ending { line, asked, asked_at, .. } = self;
-        let (rule, message, help): (&'static Meta, _, _) = if self.lacks_retry {
+        let (rule, message, help): (&'static Meta, _, _) = if lacks_retry(self.revision) {
             (
                 &RETRY,
                 format!("closed before the response to `{asked}`, without a `retry` field"),
@@ -159,8 +158,14 @@ impl Ending {
             )
         };
         Fault::new(rule, message)
+            .under(self.revision)
             .earlier(*line, Side::Server)
             .related(*asked_at, "the request was here")
             .help(help)
     }
+}
+
+/// Whether the fault is that no `retry` was sent, rather than the ending itself.
+fn lacks_retry(revision: Revision) -> bool {
+    revision == Revision::V2025_11_25
 }
