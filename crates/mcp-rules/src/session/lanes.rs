@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bounded, Families, Memory};
+use super::{Bounded, Families, Lifecycle, Memory};
 
 /// Sessions that are kept apart. Beyond that the oldest is forgotten.
 const MAX_PARKED: usize = 64;
@@ -57,37 +57,47 @@ impl Lanes {
         self.by_session_id.get(session_id).copied()
     }
 
-    /// Goes over to a parked lane and parks the one that was followed. Stays if there is none.
+    /// Goes over to another lane and parks the one that was followed. A lane that is forgotten, or
+    /// was never there, begins with nothing known.
     pub(super) fn switch(&mut self, lane: u64, memory: &mut Memory, families: &mut Families) {
-        if let Some(mut next) = self.parked.remove(&lane) {
-            std::mem::swap(&mut next.memory, memory);
-            std::mem::swap(&mut next.families, families);
-            families.swap_common(&mut next.families);
-            self.parked.insert(self.current, next);
-            self.current = lane;
+        if lane == self.current {
+            return;
         }
+        let mut next = self.parked.remove(&lane).unwrap_or_else(|| {
+            Box::new(Lane { memory: memory.beside(), families: Families::default() })
+        });
+        std::mem::swap(&mut next.memory, memory);
+        std::mem::swap(&mut next.families, families);
+        families.swap_common(&mut next.families);
+        self.park(next);
+        self.current = lane;
     }
 
-    /// Goes over to the lane of requests without a session, which begins if there is none.
+    /// Goes over to the lane of requests without a session.
     pub(super) fn switch_to_modern(&mut self, memory: &mut Memory, families: &mut Families) {
-        if !self.is_in_modern() {
-            let begin =
-                || Box::new(Lane { memory: memory.beside(), families: Families::default() });
-            self.parked.entry(MODERN).or_insert_with(begin);
-            self.switch(MODERN, memory, families);
+        let begins = !self.is_in_modern() && !self.parked.contains_key(&MODERN);
+        self.switch(MODERN, memory, families);
+        if begins && memory.is_all_seen {
+            memory.lifecycle = Lifecycle::from_start();
         }
     }
 
-    /// Parks what was followed and begins a new session.
-    pub(super) fn begin(&mut self, memory: Memory, families: &mut Families) {
-        let fresh = families.restarted();
-        let families = std::mem::replace(families, fresh);
-        self.parked.insert(self.current, Box::new(Lane { memory, families }));
+    /// Parks what was followed and begins a new session, of which `fresh` is known.
+    pub(super) fn begin(&mut self, fresh: Memory, memory: &mut Memory, families: &mut Families) {
+        let restarted = families.restarted();
+        self.park(Box::new(Lane {
+            memory: std::mem::replace(memory, fresh),
+            families: std::mem::replace(families, restarted),
+        }));
+        self.count += 1;
+        self.current = self.count;
+    }
+
+    fn park(&mut self, lane: Box<Lane>) {
+        self.parked.insert(self.current, lane);
         if self.parked.len() > MAX_PARKED {
             self.parked.pop_first();
         }
-        self.count += 1;
-        self.current = self.count;
     }
 
     /// The server has named the session being followed.
@@ -104,8 +114,7 @@ impl Lanes {
             return;
         }
         if self.by_session_id.iter().any(|(_, lane)| *lane == self.current) {
-            let beside = memory.beside();
-            self.begin(std::mem::replace(memory, beside), families);
+            self.begin(memory.beside(), memory, families);
         }
         self.name(id);
     }

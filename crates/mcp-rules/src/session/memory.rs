@@ -99,11 +99,9 @@ impl Memory {
         }
     }
 
-    /// What is known at the beginning of what goes on beside this session.
+    /// What is known of another session on the same endpoint that was not seen to begin.
     pub(super) fn beside(&self) -> Memory {
-        let lifecycle =
-            if self.is_all_seen { Lifecycle::from_start() } else { Lifecycle::default() };
-        Memory { lifecycle, is_all_seen: self.is_all_seen, ..Memory::default() }
+        Memory { is_all_seen: self.is_all_seen, ..Memory::default() }
     }
 
     /// Takes out the request that an answer of `from` is for, and says who made it.

@@ -21,9 +21,8 @@ impl Session {
         http.finish(notes);
         http.restart();
         let fresh = self.memory.restarted();
-        let memory = std::mem::replace(&mut self.memory, fresh);
         let lanes = self.lanes.get_or_insert_default();
-        lanes.begin(memory, &mut self.families);
+        lanes.begin(fresh, &mut self.memory, &mut self.families);
         if let Some(exchange) = http.exchange_mut(number) {
             exchange.lane = Some(lanes.current());
         }
