@@ -119,6 +119,11 @@ impl Families {
         self.subscriptions.follow_stream_end(requests, from, at);
     }
 
+    /// What is known of the server itself is the same for all who talk to it.
+    pub(super) fn swap_common(&mut self, other: &mut Families) {
+        std::mem::swap(&mut self.modern, &mut other.modern);
+    }
+
     /// What is left at the beginning of a new session on the same endpoint.
     pub(super) fn restarted(&self) -> Families {
         let mut families = self.clone();

@@ -1,6 +1,6 @@
 //! Requests and answers find each other by id.
 
-use mcp_core::{RequestId, Revisions, Side};
+use mcp_core::{Era, RequestId, Revisions, Side};
 use mcp_json::Node;
 
 use super::{Event, Known, Notes, Request, What, memory};
@@ -32,7 +32,8 @@ fn judge_request(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &m
     let sender = memory::sender(event);
     let excused = |request: &Request| {
         let ended = || known.http.is_some_and(|http| http.has_ended(request.at.stream));
-        event.is_modern() && (request.cancelled.is_some() || request.sender != sender || ended())
+        let without_session = event.is_modern() || request.revision.era() == Era::Modern;
+        without_session && (request.cancelled.is_some() || request.sender != sender || ended())
     };
     let open = requests.open(event.from, id).filter(|request| !excused(request));
     let reused = open.is_some() || !event.is_modern() && requests.was_used(event.from, id);
@@ -60,6 +61,10 @@ fn judge_stray(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut
     let asker = event.from.other();
     let requests = known.requests;
     let at = id_node(event).span();
+    // What it answers was posted before anybody looked, or that is forgotten.
+    if known.http.is_some_and(|http| http.is_unseen(event.at.stream)) {
+        return;
+    }
     if requests.past(asker, id).is_some_and(|request| request.repeated) {
         return;
     }
@@ -123,6 +128,7 @@ pub(super) fn finish(known: &Known<'_>, notes: &mut Notes) {
     for asker in Side::BOTH {
         for (_, request) in known.requests.iter_open(asker) {
             let excused = request.cancelled.is_some()
+                || request.lost
                 || request.name() == "subscriptions/listen"
                 || request.name() == "server/discover" && known.modern_server.is_none()
                 || known.http.is_some_and(|http| http.is_under_way(request.at.stream))

@@ -1,22 +1,25 @@
-//! Sessions of HTTP that run side by side: each request names its own.
+//! Conversations on one HTTP endpoint that run side by side: sessions, which requests name, and
+//! the requests that need none.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bounded, Families, Memory};
+use super::{Bounded, Families, Lifecycle, Memory};
 
 /// Sessions that are kept apart. Beyond that the oldest is forgotten.
 const MAX_PARKED: usize = 64;
 
-/// What is remembered of the sessions that are not being followed right now.
+/// The lane of requests without a session (2026-07-28). As the last one it is never forgotten.
+const MODERN: u64 = u64::MAX;
+
+/// What is remembered of the lanes that are not being followed right now.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Lanes {
     current: u64,
     count: u64,
     parked: BTreeMap<u64, Box<Lane>>,
     by_session_id: Bounded<Box<str>, u64>,
-    by_exchange: Bounded<u64, u64>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -26,57 +29,94 @@ pub(crate) struct Lane {
 }
 
 impl Lanes {
-    /// The lane of an exchange: the one it has begun, else that of the session it names.
-    pub(super) fn of(&self, exchange: u64, session_id: Option<&str>) -> Option<u64> {
-        let begun = self.by_exchange.get(&exchange);
-        begun.or_else(|| self.by_session_id.get(session_id?)).copied()
+    pub(super) fn current(&self) -> u64 {
+        self.current
     }
 
-    /// Whether `lane` is another one than that being followed, and can be gone over to.
-    pub(super) fn is_parked(&self, lane: u64) -> bool {
-        self.parked.contains_key(&lane)
+    /// Whether requests without a session are being followed.
+    pub(super) fn is_in_modern(&self) -> bool {
+        self.current == MODERN
     }
 
-    /// Goes over to a parked lane and parks the one that was followed.
+    /// What is known of requests without a session, if that is parked.
+    pub(super) fn parked_modern(&self) -> Option<&Memory> {
+        self.parked.get(&MODERN).map(|lane| &lane.memory)
+    }
+
+    /// The session that was begun last.
+    pub(super) fn newest(&self) -> u64 {
+        self.count
+    }
+
+    /// What is known of the session that was begun last, if that is parked.
+    pub(super) fn parked_newest(&self) -> Option<&Memory> {
+        self.parked.get(&self.count).map(|lane| &lane.memory)
+    }
+
+    pub(super) fn of_session(&self, session_id: &str) -> Option<u64> {
+        self.by_session_id.get(session_id).copied()
+    }
+
+    /// Goes over to another lane and parks the one that was followed. A lane that is forgotten, or
+    /// was never there, begins with nothing known.
     pub(super) fn switch(&mut self, lane: u64, memory: &mut Memory, families: &mut Families) {
-        if let Some(mut next) = self.parked.remove(&lane) {
-            std::mem::swap(&mut next.memory, memory);
-            std::mem::swap(&mut next.families, families);
-            self.parked.insert(self.current, next);
-            self.current = lane;
+        if lane == self.current {
+            return;
+        }
+        let mut next = self.parked.remove(&lane).unwrap_or_else(|| {
+            Box::new(Lane { memory: memory.beside(), families: Families::default() })
+        });
+        std::mem::swap(&mut next.memory, memory);
+        std::mem::swap(&mut next.families, families);
+        families.swap_common(&mut next.families);
+        self.park(next);
+        self.current = lane;
+    }
+
+    /// Goes over to the lane of requests without a session.
+    pub(super) fn switch_to_modern(&mut self, memory: &mut Memory, families: &mut Families) {
+        let begins = !self.is_in_modern() && !self.parked.contains_key(&MODERN);
+        self.switch(MODERN, memory, families);
+        if begins && memory.is_all_seen {
+            memory.lifecycle = Lifecycle::from_start();
         }
     }
 
-    /// An exchange has begun the session that is being followed.
-    pub(super) fn keep(&mut self, exchange: u64) {
-        self.by_exchange.insert(exchange, self.current, MAX_PARKED);
+    /// Parks what was followed and begins a new session, of which `fresh` is known.
+    pub(super) fn begin(&mut self, fresh: Memory, memory: &mut Memory, families: &mut Families) {
+        let restarted = families.restarted();
+        self.park(Box::new(Lane {
+            memory: std::mem::replace(memory, fresh),
+            families: std::mem::replace(families, restarted),
+        }));
+        self.count += 1;
+        self.current = self.count;
     }
 
-    /// Parks what was followed and begins a new lane with an exchange.
-    pub(super) fn begin(&mut self, exchange: u64, memory: Memory, families: Families) {
-        self.parked.insert(self.current, Box::new(Lane { memory, families }));
+    fn park(&mut self, lane: Box<Lane>) {
+        self.parked.insert(self.current, lane);
         if self.parked.len() > MAX_PARKED {
             self.parked.pop_first();
         }
-        self.count += 1;
-        self.current = self.count;
-        self.keep(exchange);
     }
 
-    /// The server has named the session of the lane being followed.
+    /// The server has named the session being followed.
     pub(super) fn name(&mut self, session_id: &str) {
-        if self.by_session_id.get(session_id) != Some(&self.current) {
+        if !self.is_in_modern() && self.of_session(session_id) != Some(self.current) {
             self.by_session_id.insert(session_id.into(), self.current, 2 * MAX_PARKED);
         }
     }
 
     /// A request names a session that nobody was seen to begin: the one being followed, if that has
-    /// no name yet.
-    pub(super) fn adopt(&mut self, session_id: &str) {
-        let unnamed = self.by_session_id.iter().all(|(_, lane)| *lane != self.current);
-        if unnamed && !self.by_session_id.contains(session_id) {
-            self.name(session_id);
+    /// no name yet, else one of its own.
+    pub(super) fn adopt(&mut self, id: &str, memory: &mut Memory, families: &mut Families) {
+        if self.is_in_modern() || self.by_session_id.contains(id) {
+            return;
         }
+        if self.by_session_id.iter().any(|(_, lane)| *lane == self.current) {
+            self.begin(memory.beside(), memory, families);
+        }
+        self.name(id);
     }
 
     /// Takes out all that are parked.

@@ -4,7 +4,7 @@ use mcp_core::{RequestId, Revision, Revisions, Side};
 use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
-use super::{Event, Known, Moment, Notes, What, request::looks_like_the_first};
+use super::{Event, Moment, Notes, What, request::looks_like_the_first};
 use crate::{Level, Severity, findings::Fault};
 
 const LEGACY: Revisions = Revisions::LEGACY;
@@ -104,7 +104,7 @@ impl Lifecycle {
         self.initialize.as_ref().is_some_and(|(initialize, _)| initialize == id)
     }
 
-    pub(super) fn judge(&self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+    pub(super) fn judge(&self, event: &Event<'_>, notes: &mut Notes) {
         check_versions(event, notes);
         if event.is_modern() {
             return;
@@ -113,8 +113,8 @@ impl Lifecycle {
             (What::Request(_), Side::Client) if event.name == "initialize" => {
                 self.judge_initialize(event, notes);
             }
-            (What::Request(_), Side::Client) => self.judge_request(event, known, notes),
-            (What::Notification, Side::Client) => self.judge_notification(event, known, notes),
+            (What::Request(_), Side::Client) => self.judge_request(event, notes),
+            (What::Notification, Side::Client) => self.judge_notification(event, notes),
             (What::Request(_), Side::Server) => self.judge_server_request(event, notes),
             (What::Answer(_), _) => check_ping(event, notes),
             (What::Notification, Side::Server) => {}
@@ -137,13 +137,13 @@ impl Lifecycle {
         }
     }
 
-    fn judge_request(&self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+    fn judge_request(&self, event: &Event<'_>, notes: &mut Notes) {
         if event.name == "ping" {
             return;
         }
         let initialize = self.initialize.as_ref().and_then(|(_, at)| at.line);
         match self.phase {
-            Phase::Unknown if self.start == Start::Seen && !is_older(event, known) => {
+            Phase::Unknown if self.start == Start::Seen => {
                 notes.note(not_first(event));
             }
             Phase::Failed => notes.note(
@@ -169,7 +169,7 @@ impl Lifecycle {
         }
     }
 
-    fn judge_notification(&self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+    fn judge_notification(&self, event: &Event<'_>, notes: &mut Notes) {
         if event.name == "notifications/cancelled"
             && let Some(id) = event.params().and_then(|params| params.get("requestId"))
             && let Some((initialize, at)) = &self.initialize
@@ -185,7 +185,7 @@ impl Lifecycle {
         let is_initialized = event.name == "notifications/initialized";
         let initialize = self.initialize.as_ref().and_then(|(_, at)| at.line);
         match self.phase {
-            Phase::Unknown if self.start == Start::Seen && !is_older(event, known) => {
+            Phase::Unknown if self.start == Start::Seen => {
                 notes.note(not_first(event));
             }
             Phase::Initializing | Phase::Failed if is_initialized => notes.note(
@@ -348,13 +348,6 @@ impl Early {
             .related(initialize.at.line, "`initialize` came only here")
             .help("a session begins with `initialize`; only `ping` may come before it")
     }
-}
-
-/// Whether a message belongs to a session that was begun before anybody looked, beside requests of
-/// the other era.
-fn is_older(event: &Event<'_>, known: &Known<'_>) -> bool {
-    let in_session = known.http.is_some_and(|http| http.is_in_session(event.at.stream));
-    in_session && !known.is_all_seen
 }
 
 fn not_first(event: &Event<'_>) -> Fault {

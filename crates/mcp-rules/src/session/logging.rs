@@ -10,8 +10,8 @@ use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Bounded, Event, Known, Moment, Notes, Request, Topic, What, cancellation,
-    families::Family,
+    Asked as AskedParts, Bounded, Event, Known, META_SUBSCRIPTION, Moment, Notes, Request, Topic,
+    What, cancellation, families::Family,
 };
 use crate::{Level, findings::Fault};
 
@@ -22,8 +22,6 @@ rules! {
 
 /// The member of a modern request's `_meta` that asks for logs.
 const META_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-/// The member of `_meta` that assigns a message to a subscription, where logs do not belong.
-const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Levels of `logging/setLevel` that may still matter: the last ones, as streams are not ordered.
 const MAX_SET: usize = 8;

@@ -94,11 +94,14 @@ impl Memory {
     pub(super) fn restarted(&self) -> Memory {
         Memory {
             versions: self.versions.clone(),
-            requests: self.requests.of_modern_era(),
-            modern_server: self.modern_server,
             is_all_seen: self.is_all_seen,
             ..Memory::default()
         }
+    }
+
+    /// What is known of another session on the same endpoint that was not seen to begin.
+    pub(super) fn beside(&self) -> Memory {
+        Memory { is_all_seen: self.is_all_seen, ..Memory::default() }
     }
 
     /// Takes out the request that an answer of `from` is for, and says who made it.
@@ -155,6 +158,7 @@ impl Memory {
                 task: event.params().and_then(|params| params.get("task")).is_some(),
                 extensions: declared.as_ref().is_some_and(Capabilities::is_open_ended),
                 cancelled: None,
+                lost: false,
                 repeated: false,
                 sender: sender(event),
                 declared: declared.map(Box::new),

@@ -76,6 +76,9 @@ pub(crate) const META_CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 /// The member of a modern result's `_meta` that names the server.
 pub(crate) const META_SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
+/// The member of a notification's `_meta` that names the subscription it is for.
+pub(crate) const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
 /// Every rule that needs a conversation.
 pub(crate) use families::RULES;
 
@@ -221,7 +224,7 @@ impl Session {
         };
         let declared = meta.and_then(|meta| meta.get(META_VERSION));
         (context.revision, context.settled) =
-            self.memory.versions.of_call(&name, declared, self.stated(at), envelope);
+            self.memory.versions.of_call(&name, declared, envelope);
         context.method = mcp_schema::method(context.revision, &name);
         context.from = from.or_else(|| infer_sender(context.method, &name));
 
@@ -289,7 +292,9 @@ impl Session {
     ) -> Context {
         let mut context = self.context(from);
         let id = envelope.id.and_then(request_id);
-        let found = id.as_ref().and_then(|id| self.memory.take_open(from, id));
+        let unseen = self.http.as_deref().is_some_and(|http| http.answers_unseen(at.stream));
+        let id_asked = id.as_ref().filter(|_| !unseen);
+        let found = id_asked.and_then(|id| self.memory.take_open(from, id));
         let (asker, request) = match found {
             Some((asker, request)) => (Some(asker), Some(request)),
             None => (from.map(Side::other), None),
@@ -364,7 +369,7 @@ impl Session {
         }
         let known = self.memory.known(engine, self.http.as_deref());
         let notes = &mut context.notes;
-        self.memory.lifecycle.judge(event, &known, notes);
+        self.memory.lifecycle.judge(event, notes);
         ids::judge(event, &known, notes);
         if !context.foreign {
             capabilities::judge(event, &known, notes);
@@ -379,6 +384,7 @@ impl Session {
             match to {
                 Fate::Closed => requests.close(asker, &id, limits),
                 Fate::Cancelled(at) => requests.cancel(asker, &id, at),
+                Fate::Lost => requests.lose(asker, &id),
                 Fate::Repeated => requests.repeat(asker, &id),
             }
         }
@@ -393,7 +399,6 @@ impl Session {
         if let Some(http) = &mut self.http {
             http.finish(&mut notes);
         }
-        self.apply(&mut notes, &engine.settings().limits);
         self.finish_lane(engine, &mut notes);
         for lane in self.lanes.as_mut().map(|lanes| lanes.drain()).unwrap_or_default() {
             (self.memory, self.families) = (lane.memory, lane.families);

@@ -29,6 +29,7 @@ pub(crate) struct Change {
 pub(crate) enum Fate {
     Closed,
     Cancelled(Moment),
+    Lost,
     Repeated,
 }
 
@@ -48,6 +49,12 @@ impl Notes {
     /// means, or its loss has been reported.
     pub(crate) fn close(&mut self, asker: Side, id: RequestId) {
         self.noted().changes.push(Change { asker, id, to: Fate::Closed });
+    }
+
+    /// Notes that it was reported, or may be yet, that the answer to this request of the client did
+    /// not come where it should have. It may still come elsewhere.
+    pub(crate) fn lose(&mut self, id: RequestId) {
+        self.noted().changes.push(Change { asker: Side::Client, id, to: Fate::Lost });
     }
 
     /// Notes that this request of `asker` was delivered more than once, so that more than one

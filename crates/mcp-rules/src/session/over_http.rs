@@ -1,8 +1,12 @@
 //! The parts of a session that only HTTP has.
 
 use mcp_core::{Era, Revision, Side};
+use mcp_json::Node;
+use mcp_jsonrpc::{Envelope, MessageKind};
 
-use super::{Moment, Notes, Session, http};
+use super::{
+    META_SUBSCRIPTION, META_VERSION, Memory, Moment, Notes, Session, http, lanes::Lanes, request_id,
+};
 use crate::Engine;
 
 impl Session {
@@ -10,33 +14,81 @@ impl Session {
     /// beside it, if requests name it.
     pub(super) fn begin_again(&mut self, at: Moment, notes: &mut Notes) {
         let Some(http) = &mut self.http else { return };
-        let Some(exchange) = at.stream.filter(|_| !http.names_session(at.stream)) else { return };
+        let Some(number) = at.stream.filter(|_| !http.names_session(at.stream)) else { return };
         if !self.memory.lifecycle.has_begun() {
-            self.lanes.get_or_insert_default().keep(exchange);
             return;
         }
-        let mut last_words = Notes::default();
-        http.finish(&mut last_words);
-        last_words.under(self.memory.versions.current().0);
-        notes.append(last_words);
+        http.finish(notes);
         http.restart();
         let fresh = self.memory.restarted();
-        let families = self.families.restarted();
-        let memory = std::mem::replace(&mut self.memory, fresh);
-        let families = std::mem::replace(&mut self.families, families);
-        self.lanes.get_or_insert_default().begin(exchange, memory, families);
+        let lanes = self.lanes.get_or_insert_default();
+        lanes.begin(fresh, &mut self.memory, &mut self.families);
+        if let Some(exchange) = http.exchange_mut(number) {
+            exchange.lane = Some(lanes.current());
+        }
     }
 
-    /// Goes over to the session that an exchange belongs to.
-    fn switch_lane(&mut self, exchange: u64) {
-        let Some(lanes) = &mut self.lanes else { return };
-        let known = self.http.as_ref().and_then(|http| http.exchange(exchange));
-        let session_id = known.and_then(|exchange| exchange.session_id.as_deref());
-        if let Some(lane) = lanes.of(exchange, session_id)
-            && lanes.is_parked(lane)
-        {
+    /// Goes over to the lane that an exchange belongs to, given what it carries now.
+    fn switch_lane(&mut self, event: &http::HttpEvent<'_>) {
+        let exchange = self.http.as_deref().and_then(|http| http.exchange(event.exchange));
+        let session_id = exchange.and_then(|exchange| exchange.session_id.as_deref());
+        let posted_in = exchange.and_then(|exchange| exchange.lane);
+        let is_modern = posted_in.is_none() && self.era_of(event, exchange) == Era::Modern;
+        if is_modern {
+            let lanes = self.lanes.get_or_insert_default();
+            lanes.switch_to_modern(&mut self.memory, &mut self.families);
+        } else if let Some(lanes) = &mut self.lanes {
+            let named = || lanes.of_session(session_id?);
+            let lane = posted_in.or_else(named).unwrap_or(lanes.newest());
             lanes.switch(lane, &mut self.memory, &mut self.families);
         }
+    }
+
+    /// The era of what an exchange carries. Only a handshake and sessions are surely legacy, only
+    /// what a message says of itself is surely modern; otherwise it is what was seen before.
+    fn era_of(&self, event: &http::HttpEvent<'_>, exchange: Option<&http::Exchange>) -> Era {
+        if self.memory.versions.is_forced() || exchange.is_some_and(http::Exchange::initializes) {
+            return Era::Legacy;
+        }
+        let in_session = exchange.is_some_and(|exchange| exchange.session_id.is_some());
+        let shows_modern = match event.from {
+            Side::Client => event.messages().any(declares_version),
+            Side::Server => !in_session && event.messages().any(|answer| self.is_modern(answer)),
+        };
+        if shows_modern {
+            return Era::Modern;
+        }
+        if in_session {
+            return Era::Legacy;
+        }
+        let (modern, newest) = self.both_eras();
+        let knows_legacy = !newest.versions.is_unknown();
+        let is_modern = match exchange.and_then(|exchange| exchange.named_revision) {
+            Some(revision) if revision.era() == Era::Legacy => false,
+            Some(_) => modern.is_some() || !knows_legacy,
+            None => modern.is_some() && !knows_legacy,
+        };
+        if is_modern { Era::Modern } else { Era::Legacy }
+    }
+
+    /// Whether a message of the server is for somebody without a session: it names a subscription,
+    /// or answers what was asked there and not in the newest session.
+    fn is_modern(&self, message: Node<'_>) -> bool {
+        let envelope = Envelope::of(message);
+        let Some(MessageKind::Response) = envelope.kind() else {
+            return meta(message).is_some_and(|meta| meta.get(META_SUBSCRIPTION).is_some());
+        };
+        let Some(id) = envelope.id.and_then(request_id) else { return false };
+        let asked = |memory: &Memory| memory.requests.open(Side::Client, &id).is_some();
+        let (modern, newest) = self.both_eras();
+        modern.is_some_and(asked) && !asked(newest)
+    }
+
+    /// What is known of the requests without a session, if there are any, and of the newest session.
+    fn both_eras(&self) -> (Option<&Memory>, &Memory) {
+        let Some(lanes) = self.lanes.as_deref() else { return (None, &self.memory) };
+        let followed = lanes.is_in_modern().then_some(&self.memory);
+        (followed.or(lanes.parked_modern()), lanes.parked_newest().unwrap_or(&self.memory))
     }
 
     /// How many POSTs were seen before now.
@@ -46,15 +98,8 @@ impl Session {
 
     /// The revision and certainty that an exchange was made with.
     pub(crate) fn revision_of_exchange(&self, number: u64) -> Option<(Revision, bool)> {
-        let shown = http::revision_of(self.http.as_deref()?, number);
-        shown.or_else(|| self.stated(Moment { stream: Some(number), ..Moment::default() }))
-    }
-
-    /// What the headers of an exchange say about the revision. That is asked where a session may be
-    /// going on, begun before anybody looked, beside requests of another era.
-    pub(super) fn stated(&self, at: Moment) -> Option<(Revision, bool)> {
-        let exchange = self.exchange(at.stream?)?;
-        exchange.stated.filter(|_| self.memory.versions.is_only_modern())
+        let exchange = self.exchange(number)?;
+        Some((exchange.revision?, exchange.settled))
     }
 
     /// Whether an address is not one that messages are posted to.
@@ -69,13 +114,21 @@ impl Session {
     /// A client's request comes in, before its message is followed.
     pub(crate) fn open_exchange(&mut self, engine: &Engine, event: &http::HttpEvent<'_>) {
         self.http.get_or_insert_default().open(event, engine.settings().limits.remembered);
-        self.switch_lane(event.exchange);
-        let http::Part::Request { headers, .. } = event.part else { return };
-        if let Some(id) = headers.get("mcp-session-id") {
-            self.lanes.get_or_insert_default().adopt(&id);
+        self.switch_lane(event);
+        let http = self.http.get_or_insert_default();
+        let Some(exchange) = http.exchange_mut(event.exchange) else { return };
+        if let Some(id) = &exchange.session_id {
+            let lanes = self.lanes.get_or_insert_default();
+            lanes.adopt(id, &mut self.memory, &mut self.families);
         }
-        if let Some(version) = headers.get("mcp-protocol-version") {
-            self.memory.versions.note_header(&version);
+        let lanes = self.lanes.as_deref();
+        // Answers to what is posted come with it, except over HTTP+SSE.
+        exchange.lane = exchange.is_post().then(|| lanes.map_or(0, Lanes::current));
+        let in_modern = lanes.is_some_and(Lanes::is_in_modern);
+        if let Some(revision) = exchange.named_revision
+            && (revision.era() == Era::Modern) == in_modern
+        {
+            self.memory.versions.note_header(revision);
         }
     }
 
@@ -109,7 +162,12 @@ impl Session {
         event: &http::HttpEvent<'_>,
         notes: &mut Notes,
     ) -> http::Delivery {
-        self.switch_lane(event.exchange);
+        self.switch_lane(event);
+        let mut event = *event;
+        if self.exchange(event.exchange).is_none_or(|exchange| !exchange.seen) {
+            (event.revision, event.settled) = self.revision();
+        }
+        let event = &event;
         if let http::Part::Response { headers, .. } = event.part
             && let Some(id) = headers.get("mcp-session-id")
         {
@@ -128,4 +186,13 @@ impl Session {
         self.apply(notes, &engine.settings().limits);
         delivery
     }
+}
+
+/// Whether a request declares its version, as those without a session do.
+fn declares_version(message: Node<'_>) -> bool {
+    meta(message).and_then(|meta| meta.get(META_VERSION)).is_some_and(Node::is_string)
+}
+
+fn meta(message: Node<'_>) -> Option<Node<'_>> {
+    Envelope::of(message).params?.get("_meta")
 }

@@ -23,6 +23,8 @@ pub(crate) struct Request {
     /// Whether it declared extensions, whose result types no revision lists.
     pub(crate) extensions: bool,
     pub(crate) cancelled: Option<Moment>,
+    /// Whether it was reported that the answer did not come where it should have.
+    pub(crate) lost: bool,
     /// Whether it was delivered more than once, and may be answered as often.
     pub(crate) repeated: bool,
     /// Stands for the name of the client, where requests of several may mix (2026-07-28).

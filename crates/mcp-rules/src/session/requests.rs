@@ -159,6 +159,13 @@ impl Requests {
         }
     }
 
+    /// Notes that no answer is expected any more; one may come all the same.
+    pub(super) fn lose(&mut self, asker: Side, id: &RequestId) {
+        if let Some(request) = self.of_mut(asker).open.get_mut(id) {
+            request.lost = true;
+        }
+    }
+
     pub(super) fn repeat(&mut self, side: Side, id: &RequestId) {
         let asker = self.of_mut(side);
         if let Some(request) = asker.open.get_mut(id) {
@@ -182,20 +189,6 @@ impl Requests {
         let asker = self.of_mut(side);
         asker.open.remove(id);
         asker.used.remove(id);
-    }
-
-    /// What is left of the requests when a new legacy session begins: those of the other era.
-    pub(super) fn of_modern_era(&self) -> Requests {
-        let mut left = Requests::default();
-        for side in Side::BOTH {
-            let asker = left.of_mut(side);
-            for (id, request) in self.iter_open(side) {
-                if request.revision.era() == Era::Modern {
-                    asker.open.insert(id.clone(), Box::new(request.clone()), usize::MAX);
-                }
-            }
-        }
-        left
     }
 
     pub(super) fn note_void(&mut self, asker: Side, id: &RequestId, limits: &Limits) {

@@ -59,12 +59,11 @@ impl Versions {
     }
 
     /// The revision that a request or notification is to be judged by. `declared` is what a modern
-    /// request says in its `_meta`, `stated` what its exchange shows.
+    /// request says in its `_meta`.
     pub(super) fn of_call(
         &mut self,
         name: &[u8],
         declared: Option<Node<'_>>,
-        stated: Option<(Revision, bool)>,
         envelope: &Envelope<'_>,
     ) -> (Revision, bool) {
         if let Some(forced) = self.forced {
@@ -82,9 +81,6 @@ impl Versions {
             self.modern = Some(revision);
             return (revision, true);
         }
-        if let Some(stated) = stated {
-            return stated;
-        }
         let (revision, settled) = self.current();
         if self.is_unknown() && mcp_schema::method(revision, name).is_none() {
             // A name only modern revisions have says more than our guess.
@@ -94,12 +90,9 @@ impl Versions {
         (revision, settled)
     }
 
-    /// Whether modern requests are all that was seen, so that nothing is known about others.
-    pub(super) fn is_only_modern(&self) -> bool {
-        self.forced.is_none()
-            && self.negotiated.is_none()
-            && self.requested.is_none()
-            && self.modern.is_some()
+    /// Whether it does not matter what the peers say.
+    pub(super) fn is_forced(&self) -> bool {
+        self.forced.is_some()
     }
 
     /// A handshake begins.
@@ -132,10 +125,8 @@ impl Versions {
 
     /// The revision that an HTTP request names in its header. What the message itself says counts
     /// more, and so does a handshake.
-    pub(super) fn note_header(&mut self, version: &str) {
-        if self.is_unknown()
-            && let Ok(revision) = version.parse::<Revision>()
-        {
+    pub(super) fn note_header(&mut self, revision: Revision) {
+        if self.is_unknown() {
             match revision.era() {
                 Era::Modern => self.modern = Some(revision),
                 Era::Legacy => self.negotiated = Some(Negotiated::Published(revision)),

@@ -103,6 +103,24 @@ fn messages_beyond_the_limit_are_passed_over() {
 }
 
 #[test]
+fn texts_beyond_a_limit_are_not_parsed() {
+    let text = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}"#;
+    for carrier in ["", r#","http":{"exchange":1,"method":"POST","url":"/mcp"}"#] {
+        let line = format!(r#"{{"from":"client"{carrier},"raw":{text:?}}}"#);
+        let rules = |bytes, depth| -> Vec<&str> {
+            let mut settings = Settings::default();
+            settings.limits.message_bytes = bytes;
+            settings.limits.depth = depth;
+            let found = observe(line.as_bytes(), settings, Origin::default());
+            found.iter().map(|finding| finding.rule.name).collect()
+        };
+        assert_eq!(rules(text.len(), 2), ["params-invalid"], "{line}");
+        assert_eq!(rules(text.len() - 1, 2), ["message-size-limit"], "{line}");
+        assert_eq!(rules(text.len(), 1), ["json-depth-limit"], "{line}");
+    }
+}
+
+#[test]
 fn files_have_faults_of_their_own() {
     let engine = Engine::new(Schemas::embedded(), Settings::default());
     let rules = |origin: Origin, is_trace: bool| -> Vec<&str> {
@@ -161,4 +179,59 @@ fn a_batch_may_be_as_long_as_the_limit() {
     let mut settings = Settings::default();
     settings.limits.batch = 3;
     assert_eq!(lines(&[2, 3, 4].map(batch).concat(), settings), [3]);
+}
+
+/// A request without a session, `count` sessions, and then something wrong in each.
+fn many_sessions(count: usize) -> String {
+    let headers = r#""headers":{"Accept":"application/json, text/event-stream","Content-Type":"application/json""#;
+    let post = |number: usize, more: &str, message: &str| {
+        format!(
+            r#"{{"from":"client","http":{{"exchange":{number},"method":"POST","url":"/mcp",{headers}{more}}}}},"msg":{message}}}
+"#
+        )
+    };
+    let answer = |number: usize, more: &str, message: &str| {
+        format!(
+            r#"{{"from":"server","http":{{"exchange":{number},"status":200,"headers":{{"Content-Type":"application/json"{more}}}}},"msg":{message}}}
+"#
+        )
+    };
+    let modern = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let version = r#","MCP-Protocol-Version":"2026-07-28","Mcp-Method":"tools/list""#;
+    let mut file = post(1, version, modern);
+    let name = |session: usize| format!(r#","Mcp-Session-Id":"session-{session}""#);
+    let named = |session| format!(r#"{},"MCP-Protocol-Version":"2025-06-18""#, name(session));
+    let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+    for session in 0..count {
+        let number = 10 + 3 * session;
+        file += &post(
+            number,
+            "",
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+        );
+        file += &answer(
+            number,
+            &name(session),
+            r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#,
+        );
+        file += &post(number + 1, &named(session), list);
+    }
+    for session in 0..count {
+        file += &answer(11 + 3 * session, "", r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
+        file += &post(12 + 3 * session, &named(session), list);
+    }
+    file + &answer(1, "", r#"{"jsonrpc":"2.0","id":1,"result":{}}"#)
+}
+
+#[test]
+fn sessions_beyond_the_limit_are_forgotten_and_those_without_are_not() {
+    let rules = |count| {
+        let found =
+            observe(many_sessions(count).as_bytes(), Settings::default(), Origin::default());
+        let of = |name| found.iter().filter(|finding| finding.rule.name == name).count();
+        ["result-invalid", "request-id-reused", "result-type-missing", "response-unknown-id"]
+            .map(of)
+    };
+    assert_eq!(rules(3), [3, 3, 1, 0]);
+    assert_eq!(rules(80), [63, 63, 1, 0]);
 }

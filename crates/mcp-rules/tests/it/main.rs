@@ -1,9 +1,11 @@
 //! Integration tests of the rule catalogue and the engine.
 
+mod alone;
 mod authorization;
 mod catalogue;
 mod features;
 mod http_requests;
+mod interleaving;
 mod laws;
 mod limits;
 mod modern;

@@ -3,6 +3,7 @@ use std::borrow::Cow;
 use mcp_core::{Revision, Side};
 use mcp_json::Node;
 
+use super::exchange::messages;
 use crate::session::Moment;
 
 /// One observation of HTTP: a request, the head of a response, an event of a stream, its end.
@@ -19,6 +20,13 @@ pub(crate) struct HttpEvent<'a> {
     /// The revision to judge by, and whether that is certain.
     pub(crate) revision: Revision,
     pub(crate) settled: bool,
+}
+
+impl<'a> HttpEvent<'a> {
+    /// The messages it carries: one, or those of a batch.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = Node<'a>> {
+        self.message.into_iter().flat_map(messages)
+    }
 }
 
 #[derive(Debug, Clone, Copy)]

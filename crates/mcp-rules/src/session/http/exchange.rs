@@ -27,12 +27,14 @@ pub(crate) struct Exchange {
     /// The revision of the request, and whether that is certain.
     pub(crate) revision: Option<Revision>,
     pub(crate) settled: bool,
-    /// What the headers say about it.
-    pub(crate) stated: Option<(Revision, bool)>,
+    /// The lane in which a POST is followed, and its answer.
+    pub(crate) lane: Option<u64>,
     pub(crate) session_id: Option<Box<str>>,
     pub(crate) last_event_id: Option<Box<str>>,
     /// Whether the request has the header `MCP-Protocol-Version`.
     pub(crate) names_version: bool,
+    /// The published revision in it.
+    pub(crate) named_revision: Option<Revision>,
     /// The messages of the body.
     pub(crate) posted: Vec<Posted>,
     pub(crate) status: Option<u16>,
@@ -80,11 +82,7 @@ impl Exchange {
             exchange.last_event_id = headers.get("last-event-id").map(Into::into);
             let version = headers.get("mcp-protocol-version");
             exchange.names_version = version.is_some();
-            exchange.stated = match version.and_then(|version| version.trim().parse().ok()) {
-                Some(revision) => Some((revision, true)),
-                // Modern revisions have no sessions.
-                None => exchange.session_id.as_ref().map(|_| (Revision::LATEST_LEGACY, false)),
-            };
+            exchange.named_revision = version.and_then(|version| version.trim().parse().ok());
             exchange.posted = event.message.map(posted).unwrap_or_default();
         }
         exchange
@@ -100,6 +98,11 @@ impl Exchange {
 
     pub(crate) fn is_delete(&self) -> bool {
         self.method.eq_ignore_ascii_case("DELETE")
+    }
+
+    /// Whether it carries an `initialize` request.
+    pub(crate) fn initializes(&self) -> bool {
+        self.requests().any(|posted| &*posted.name == "initialize")
     }
 
     /// Whether it carries messages, and none of them is a request.

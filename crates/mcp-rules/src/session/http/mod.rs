@@ -12,7 +12,7 @@ mod sessions;
 mod streams;
 mod url;
 
-use mcp_core::{Era, Revision, Side};
+use mcp_core::{Era, Side};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use event::{Headers, HttpEvent, Part, Sse};
@@ -73,6 +73,10 @@ impl Http {
         self.exchanges.get(&number)
     }
 
+    pub(super) fn exchange_mut(&mut self, number: u64) -> Option<&mut Exchange> {
+        self.exchanges.get_mut(&number)
+    }
+
     /// Whether an address is not one that messages are posted to.
     pub(crate) fn is_elsewhere(&self, url: &str) -> bool {
         self.endpoints.are_elsewhere(url)
@@ -109,6 +113,18 @@ impl Http {
     pub(crate) fn has_ended(&self, stream: Option<u64>) -> bool {
         let exchange = stream.and_then(|number| self.exchange(number));
         exchange.is_some_and(|exchange| exchange.ended)
+    }
+
+    /// Whether the request of this exchange was not seen, or is forgotten.
+    pub(crate) fn is_unseen(&self, stream: Option<u64>) -> bool {
+        stream.is_some_and(|number| !self.exchange(number).is_some_and(|exchange| exchange.seen))
+    }
+
+    /// Whether a response on this exchange can only be for a request that was not seen. On a stream
+    /// it may be for another: HTTP+SSE has one for all.
+    pub(super) fn answers_unseen(&self, stream: Option<u64>) -> bool {
+        let exchange = stream.and_then(|number| self.exchange(number));
+        exchange.is_some_and(|exchange| !exchange.seen && !exchange.is_sse)
     }
 
     /// Whether the exchange is a request of the modern era that was refused.
@@ -201,7 +217,6 @@ impl Http {
     }
 
     pub(super) fn finish(&mut self, notes: &mut Notes) {
-        self.responses.finish(notes);
         self.streams.finish(notes);
     }
 
@@ -228,10 +243,4 @@ fn close_given_up(exchange: &Exchange, event: &HttpEvent<'_>, notes: &mut Notes)
 pub(crate) fn is_media_type(value: &str, media_type: &str) -> bool {
     let bare = value.split(';').next().unwrap_or_default().trim();
     bare.eq_ignore_ascii_case(media_type)
-}
-
-/// The revision of an exchange, for answers to it.
-pub(super) fn revision_of(http: &Http, number: u64) -> Option<(Revision, bool)> {
-    let exchange = http.exchange(number)?;
-    Some((exchange.revision?, exchange.settled))
 }

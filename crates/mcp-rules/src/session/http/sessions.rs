@@ -5,9 +5,7 @@ use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Exchange, Headers, HttpEvent, HttpFamily, Part,
-    exchange::messages,
-    requests::{initializes, is_other_refusal},
+    Exchange, Headers, HttpEvent, HttpFamily, Part, exchange::messages, requests::is_other_refusal,
 };
 use crate::{
     Level, Severity,
@@ -34,8 +32,8 @@ rules! {
 pub(crate) struct Sessions {
     /// The id that came with the last `initialize` result.
     current: Option<Box<str>>,
-    /// Whether requests named a session before any was seen to be assigned: there may be others
-    /// that are older than the recording.
+    /// Whether something was seen of what began before the recording: there may be other sessions
+    /// that are older.
     has_older: bool,
     /// Every id the server has assigned or disowned.
     ids: Bounded<Box<str>, Standing>,
@@ -86,6 +84,8 @@ impl HttpFamily for Sessions {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
+        let goes_on = exchange.session_id.is_none() && !known.from_start;
+        self.has_older |= !exchange.seen || goes_on && exchange.requests().next().is_some();
         if !exchange.request.at_endpoint() {
             return;
         }
@@ -131,7 +131,7 @@ impl Sessions {
             return;
         }
         let id = exchange.session_id.as_deref().map(str::trim);
-        if initializes(exchange) {
+        if exchange.initializes() {
             if let Some(id) = id {
                 notes.always(self.on_initialize(id));
             }
@@ -180,7 +180,7 @@ impl Sessions {
             && foreign
             && (matches!(status, 400 | 404)
                 || known.is_all_seen
-                || known.from_start && !self.has_older
+                || !self.has_older
                 || current.is_some_and(|current| current.eq_ignore_ascii_case(id)))
         {
             notes.always(
@@ -214,7 +214,7 @@ impl Sessions {
     ) {
         if let Some(id) = headers.get(NAME) {
             let id = id.trim_matches([' ', '\t']);
-            if initializes(exchange) {
+            if exchange.initializes() {
                 check_charset(id, notes);
                 exchange.session.offered = Some(id.into());
             } else {
@@ -294,7 +294,7 @@ impl Sessions {
     /// Takes in the session that an `initialize` result opens.
     fn note_answer(&mut self, event: &HttpEvent<'_>, exchange: &mut Exchange, known: &Known<'_>) {
         let opens = event.from == Side::Server
-            && initializes(exchange)
+            && exchange.initializes()
             && event
                 .message
                 .into_iter()
@@ -347,7 +347,7 @@ fn check_charset(id: &str, notes: &mut Notes) {
 }
 
 fn note_minted(headers: Headers<'_>, at: Moment, exchange: &mut Exchange) {
-    if let Some(id) = headers.get(NAME).filter(|_| !initializes(exchange)) {
+    if let Some(id) = headers.get(NAME).filter(|_| !exchange.initializes()) {
         exchange.session.minted = Some((id.trim().into(), at));
     }
 }

@@ -49,8 +49,6 @@ pub(crate) struct Inputs {
     /// By number, in the order of arrival. Answered ones stay: a retry may be repeated.
     pending: Bounded<u64, Pending>,
     count: u64,
-    /// Whether a legacy session has begun since. What is known of the beginning is about that one.
-    interrupted: bool,
 }
 
 /// What is remembered of a request until its answer.
@@ -83,10 +81,6 @@ impl Family for Inputs {
             _ => {}
         }
     }
-
-    fn restart(&mut self) {
-        self.interrupted = true;
-    }
 }
 
 impl Inputs {
@@ -113,7 +107,7 @@ impl Inputs {
         if all.is_empty() {
             return;
         }
-        let complete = known.from_start && !self.interrupted && !self.pending.forgot();
+        let complete = known.from_start && !self.pending.forgot();
         retry.judge(&all, complete, known, notes);
     }
 }

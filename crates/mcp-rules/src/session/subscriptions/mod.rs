@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use self::filter::{Filter, Kind};
 use super::{
-    Asked as AskedParts, Bounded, Event, Known, Moment, Notes, What, families::Family, request_id,
+    Asked as AskedParts, Bounded, Event, Known, META_SUBSCRIPTION, Moment, Notes, What,
+    families::Family, request_id,
 };
 use crate::{Level, findings::Fault};
 
 const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
-const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 rules! {
     ACK_NOT_FIRST: "subscription-ack-not-first", Session, Level::Error, MODERN, "basic/patterns/subscriptions#acknowledgment";
@@ -36,8 +36,6 @@ pub(crate) struct Subscriptions {
     known: Bounded<RequestId, Subscription>,
     /// Cancelled ones of which the server may not know yet, oldest first.
     cancelling: Vec<Cancelling>,
-    /// Whether a legacy session has begun since. What is known of the beginning is about that one.
-    interrupted: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -88,10 +86,6 @@ impl Family for Subscriptions {
             }
             (What::Request(_), Side::Server) | (What::Answer(_), Side::Client) => {}
         }
-    }
-
-    fn restart(&mut self) {
-        self.interrupted = true;
     }
 }
 
@@ -294,7 +288,7 @@ impl Subscriptions {
 
     /// Whether every subscription there ever was is known.
     fn is_certainly_unknown(&self, event: &Event<'_>, known: &Known<'_>) -> bool {
-        let all_seen = known.from_start && !self.interrupted && !self.known.forgot();
+        let all_seen = known.from_start && !self.known.forgot();
         all_seen || listens(event, known)
     }
 

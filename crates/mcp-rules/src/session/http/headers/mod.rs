@@ -11,7 +11,7 @@ use mcp_jsonrpc::{Envelope, MessageKind};
 use serde::{Deserialize, Serialize};
 
 use self::value::Value;
-use super::{Exchange, Headers, HttpEvent, Part, requests::initializes};
+use super::{Exchange, Headers, HttpEvent, Part};
 use crate::{
     Level,
     findings::Fault,
@@ -66,7 +66,7 @@ pub(super) fn follow(
     }
     match event.part {
         Part::Request { headers, .. }
-            if event.settled && headers.are_known() && !initializes(exchange) =>
+            if event.settled && headers.are_known() && !exchange.initializes() =>
         {
             if let Some(request) = event.message.and_then(Request::read) {
                 exchange.headers.meta_incomplete = request.lacks_meta();

@@ -3,7 +3,7 @@
 use mcp_core::Side;
 use serde::{Deserialize, Serialize};
 
-use super::{ACCEPT_MISSING, CONTENT_TYPE, Exchange, GET_ACCEPT_MISSING, Headers, initializes};
+use super::{ACCEPT_MISSING, CONTENT_TYPE, Exchange, GET_ACCEPT_MISSING, Headers};
 use crate::{
     Severity,
     findings::Fault,
@@ -38,7 +38,7 @@ pub(super) fn judge(
     }
     let content_type = headers.get("content-type");
     let faults = check_post(accept.as_deref(), content_type.as_deref());
-    if initializes(exchange) || !settled {
+    if exchange.initializes() || !settled {
         if faults.iter().any(Option::is_some) {
             exchange.request.held = Some(Box::new(Held {
                 accept: accept.map(Into::into),

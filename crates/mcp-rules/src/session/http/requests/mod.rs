@@ -13,7 +13,7 @@ use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
-use super::{Exchange, Headers, HttpEvent, HttpFamily, Part, endpoints::Aim, exchange::messages};
+use super::{Exchange, Headers, HttpEvent, HttpFamily, Part, endpoints::Aim};
 use crate::{
     Level,
     findings::Fault,
@@ -139,7 +139,7 @@ impl Requests {
         exchange: &mut Exchange,
         known: &Known<'_>,
     ) {
-        let begins = known.from_start || initializes(exchange);
+        let begins = known.from_start || exchange.initializes();
         self.is_streamable |= begins && !self.is_http_sse
             || exchange.session_id.is_some()
             || event.settled && event.revision.era() == Era::Modern;
@@ -167,7 +167,7 @@ impl Requests {
         } else if place == Place::Endpoint
             && !answers
             && status == 202
-            && initializes(exchange)
+            && exchange.initializes()
             && !known.is_all_seen
         {
             self.is_streamable = false;
@@ -264,7 +264,7 @@ impl Requests {
 
     /// Takes in what a server's message tells about the versions it speaks.
     fn note_answer(&mut self, event: &HttpEvent<'_>, exchange: &Exchange, known: &Known<'_>) {
-        for message in event.message.into_iter().flat_map(messages) {
+        for message in event.messages() {
             let envelope = Envelope::of(message);
             if exchange.revision.is_some_and(|revision| revision.era() == Era::Modern) {
                 self.server_is_modern |= is_modern_answer(&envelope);
@@ -300,11 +300,6 @@ fn is_modern_answer(envelope: &Envelope<'_>) -> bool {
     let typed =
         envelope.result.and_then(|result| result.get("resultType")).is_some_and(Node::is_string);
     typed || matches!(envelope.error_code(), Some(-32022..=-32020))
-}
-
-/// Whether a POST carries the `initialize` request.
-pub(super) fn initializes(exchange: &Exchange) -> bool {
-    exchange.requests().any(|posted| &*posted.name == "initialize")
 }
 
 /// Whether a status refuses a request for a reason that need not be the one a rule looks for.

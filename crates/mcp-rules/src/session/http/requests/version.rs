@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Exchange, Headers, HttpEvent, VERSION_MISMATCH, VERSION_MISSING, VERSION_NOT_REJECTED,
-    WITH_VERSION, initializes, is_other_refusal,
+    WITH_VERSION, is_other_refusal,
 };
 use crate::{
     findings::Fault,
@@ -42,7 +42,7 @@ impl Versions {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if !event.settled || initializes(exchange) {
+        if !event.settled || exchange.initializes() {
             return;
         }
         match event.revision.era() {

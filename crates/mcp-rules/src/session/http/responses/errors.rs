@@ -7,7 +7,7 @@ use crate::{
     findings::Fault,
     session::{
         Notes,
-        http::{Exchange, HttpEvent, exchange::messages},
+        http::{Exchange, HttpEvent},
         request_id,
     },
 };
@@ -20,7 +20,7 @@ pub(super) fn judge(event: &HttpEvent<'_>, exchange: &Exchange, notes: &mut Note
     if !exchange.response.carries_requests() {
         return;
     }
-    for message in event.message.into_iter().flat_map(messages) {
+    for message in event.messages() {
         let envelope = Envelope::of(message);
         if envelope.kind() == Some(MessageKind::Response) {
             judge_error(&envelope, status, exchange, notes);

@@ -4,18 +4,15 @@ mod body;
 mod errors;
 mod support;
 
-use mcp_core::{Era, RequestId, Revision, Revisions, Side};
+use mcp_core::{Era, Revision, Revisions, Side};
 use mcp_json::Node;
 use mcp_jsonrpc::{Envelope, MessageKind};
 use mcp_schema::MethodKind;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Exchange, Headers, HttpEvent, HttpFamily, Part,
-    endpoints::Aim,
-    exchange::messages,
-    is_media_type,
-    requests::{Place, initializes},
+    Exchange, Headers, HttpEvent, HttpFamily, Part, endpoints::Aim, exchange::messages,
+    is_media_type, requests::Place,
 };
 use crate::{
     Level,
@@ -39,17 +36,12 @@ rules! {
     LEGACY_METHOD: "http-legacy-method-status", Http, Level::Warning, MODERN, "basic/transports/streamable-http#earlier-streamable-http-revisions";
 }
 
-/// Requests without an answer that are kept.
-const MAX_LOST: usize = 64;
-
 /// What is known about the server, for the most part whatever session it is in.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Responses {
     support: support::Support,
     /// Whether the HTTP+SSE transport is in use, which has its own ways of answering.
     http_sse: bool,
-    /// Requests whose loss has been reported; they may still be answered elsewhere.
-    lost: Vec<RequestId>,
 }
 
 /// What is remembered of one exchange.
@@ -120,13 +112,6 @@ impl HttpFamily for Responses {
 }
 
 impl Responses {
-    /// The session has ended.
-    pub(super) fn finish(&mut self, notes: &mut Notes) {
-        for id in self.lost.drain(..) {
-            notes.close(Side::Client, id);
-        }
-    }
-
     fn open(&mut self, event: &HttpEvent<'_>, headers: Headers<'_>, exchange: &mut Exchange) {
         let accept = headers.get("accept").unwrap_or_default();
         exchange.response = Seen {
@@ -136,7 +121,7 @@ impl Responses {
                     .into_iter()
                     .any(|covering| is_media_type(range, covering))
             }),
-            lacks_meta: event.message.into_iter().flat_map(messages).any(lacks_meta),
+            lacks_meta: event.messages().any(lacks_meta),
             http_sse: self.http_sse || exchange.request.place == Place::Unclear,
         };
     }
@@ -162,17 +147,16 @@ impl Responses {
         notes: &mut Notes,
     ) {
         // All revisions with Streamable HTTP agree on what an `initialize` is answered with.
-        let certain = event.settled || initializes(exchange);
+        let certain = event.settled || exchange.initializes();
         let to_endpoint = exchange.aim == Aim::Endpoint;
         match exchange.response.carries {
             _ if !certain => {}
             Carries::Requests if is_success(status) => {
                 let lost = judge_type(event, status, headers, exchange, known, notes)
                     || body::judge_json(event, headers, exchange, known, notes);
-                if lost {
-                    self.lost.extend(exchange.requests().filter_map(|asked| asked.id.clone()));
-                    self.lost.truncate(MAX_LOST);
-                }
+                let requests = exchange.requests().filter(|_| lost);
+                // They may still be answered elsewhere.
+                requests.filter_map(|asked| asked.id.clone()).for_each(|id| notes.lose(id));
             }
             Carries::NoRequests if is_success(status) => {
                 body::judge_receipt(event, status, exchange, notes);

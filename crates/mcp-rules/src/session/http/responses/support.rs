@@ -10,7 +10,7 @@ use crate::{
     findings::Fault,
     session::{
         Notes,
-        http::{Exchange, HttpEvent, exchange::messages},
+        http::{Exchange, HttpEvent},
         request_id,
     },
 };
@@ -28,7 +28,7 @@ impl Support {
         if exchange.posted.is_empty() {
             return;
         }
-        for message in event.message.into_iter().flat_map(messages) {
+        for message in event.messages() {
             let envelope = Envelope::of(message);
             let asked = envelope
                 .id

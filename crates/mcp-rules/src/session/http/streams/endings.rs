@@ -21,8 +21,6 @@ pub(super) struct Endings {
     /// The streams of POSTs, by exchange.
     streams: Bounded<u64, Stream>,
     waiting: Vec<Ending>,
-    /// Requests whose loss has been reported; they may still be answered on another stream.
-    lost: Vec<RequestId>,
     /// Whether the session was deleted or has expired: its streams end with it.
     over: bool,
     /// How many requests there were.
@@ -41,9 +39,7 @@ struct Stream {
 struct Ending {
     line: Option<u64>,
     order: u64,
-    /// Whether the fault is that no `retry` was sent, rather than the ending itself.
-    lacks_retry: bool,
-    id: RequestId,
+    revision: Revision,
     asked: Box<str>,
     asked_at: Option<u64>,
 }
@@ -75,11 +71,9 @@ impl Endings {
             self.over = false;
         } else if status < 400 {
             let order = exchange.stream.order;
-            let (told, waiting) = std::mem::take(&mut self.waiting)
-                .into_iter()
-                .partition(|ending| ending.order < order);
-            self.waiting = waiting;
-            self.report(told, notes);
+            for ending in self.waiting.extract_if(.., |ending| ending.order < order) {
+                notes.always(ending.fault());
+            }
         }
         if exchange.is_sse && exchange.response.carries_requests() {
             let requests = exchange.requests().filter_map(|asked| asked.id.clone()).collect();
@@ -100,7 +94,7 @@ impl Endings {
             return;
         }
         let Some((id, due)) = self.due(exchange, known) else { return };
-        let lacks_retry = event.revision == Revision::V2025_11_25;
+        let lacks_retry = lacks_retry(event.revision);
         if lacks_retry && exchange.stream.retry {
             return;
         }
@@ -110,13 +104,14 @@ impl Endings {
         let ending = Ending {
             line: event.at.line,
             order: self.order,
-            lacks_retry,
-            id: id.clone(),
+            revision: event.revision,
             asked: due.name().into(),
             asked_at: due.at.line,
         };
+        // It may still be answered on another stream.
+        notes.lose(id.clone());
         if event.revision.era() == Era::Modern {
-            self.report(vec![ending], notes);
+            notes.always(ending.fault());
         } else {
             self.waiting.push(ending);
             self.waiting.truncate(MAX_WAITING);
@@ -138,20 +133,10 @@ impl Endings {
         })
     }
 
-    fn report(&mut self, endings: Vec<Ending>, notes: &mut Notes) {
-        for ending in endings {
-            notes.always(ending.fault());
-            self.lost.push(ending.id);
-        }
-        self.lost.truncate(MAX_WAITING);
-    }
-
     /// No sign will come any more, and no answer.
     pub(super) fn finish(&mut self, notes: &mut Notes) {
-        let waiting = std::mem::take(&mut self.waiting);
-        self.report(waiting, notes);
-        for id in self.lost.drain(..) {
-            notes.close(Side::Client, id);
+        for ending in self.waiting.drain(..) {
+            notes.always(ending.fault());
         }
     }
 }
@@ -159,7 +144,7 @@ impl Endings {
 impl Ending {
     fn fault(&self) -> Fault {
         let Ending { line, asked, asked_at, .. } = self;
-        let (rule, message, help): (&'static Meta, _, _) = if self.lacks_retry {
+        let (rule, message, help): (&'static Meta, _, _) = if lacks_retry(self.revision) {
             (
                 &RETRY,
                 format!("closed before the response to `{asked}`, without a `retry` field"),
@@ -173,8 +158,14 @@ impl Ending {
             )
         };
         Fault::new(rule, message)
+            .under(self.revision)
             .earlier(*line, Side::Server)
             .related(*asked_at, "the request was here")
             .help(help)
     }
+}
+
+/// Whether the fault is that no `retry` was sent, rather than the ending itself.
+fn lacks_retry(revision: Revision) -> bool {
+    revision == Revision::V2025_11_25
 }

@@ -217,7 +217,7 @@ fn is_sound(envelope: &Envelope<'_>) -> bool {
 
 /// The messages of an event that count for something.
 fn sound_messages<'a>(event: &HttpEvent<'a>) -> impl Iterator<Item = (Envelope<'a>, MessageKind)> {
-    event.message.into_iter().flat_map(messages).filter_map(|message| {
+    event.messages().filter_map(|message| {
         let envelope = Envelope::of(message);
         let kind = envelope.kind()?;
         is_sound(&envelope).then_some((envelope, kind))

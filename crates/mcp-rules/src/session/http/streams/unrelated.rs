@@ -9,13 +9,11 @@ use super::{UNRELATED, sound_messages};
 use crate::{
     findings::Fault,
     session::{
-        Bounded, Known, Notes, Request,
-        http::{Exchange, HttpEvent, exchange::messages},
+        Bounded, Known, META_SUBSCRIPTION, Notes, Request,
+        http::{Exchange, HttpEvent},
         request_id,
     },
 };
-
-const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Which request a progress token belongs to.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -27,7 +25,7 @@ impl Tokens {
         if event.revision.era() != Era::Modern {
             return;
         }
-        for message in event.message.into_iter().flat_map(messages) {
+        for message in event.messages() {
             let meta = message.get("params").and_then(|params| params.get("_meta"));
             let token = meta.and_then(|meta| meta.get("progressToken")).and_then(request_id);
             let id = message.get("id").and_then(request_id);
