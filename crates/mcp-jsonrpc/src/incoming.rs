@@ -19,10 +19,12 @@ pub enum Incoming {
 
 /// A JSON value that is no JSON-RPC message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::exhaustive_structs, reason = "an id and the faults, nothing else")]
+#[expect(clippy::exhaustive_structs, reason = "what can be read, and the faults, nothing else")]
 pub struct InvalidMessage {
     /// The id, where one could be read.
     pub id: Option<JsonRpcId>,
+    /// It names a method and has no outcome: whatever it was meant to be, it is no answer.
+    pub names_method: bool,
     /// At least one.
     pub faults: Vec<EnvelopeFault>,
 }
@@ -56,6 +58,7 @@ impl Incoming {
         if root.is_empty() {
             return Ok(Incoming::Single(Err(InvalidMessage {
                 id: None,
+                names_method: false,
                 faults: vec![EnvelopeFault { kind: FaultKind::BatchEmpty, span: root.span() }],
             })));
         }
@@ -71,7 +74,14 @@ fn read(node: Node<'_>, input: &Bytes) -> Result<JsonRpcMessage, InvalidMessage>
         // MCP leaves out the id of a request that could not be read.
         faults.retain(|fault| fault.kind != FaultKind::ResponseWithoutId);
     }
-    let invalid = |faults| InvalidMessage { id: envelope.readable_id(), faults };
+    let invalid = |faults| InvalidMessage {
+        id: exact_id(&envelope),
+        names_method: matches!(
+            envelope.kind(),
+            Some(MessageKind::Request | MessageKind::Notification)
+        ),
+        faults,
+    };
     match envelope.kind() {
         Some(kind) if faults.is_empty() => {
             read_valid(&envelope, kind, input).map_err(|fault| invalid(vec![fault]))
@@ -97,7 +107,7 @@ fn read_valid(
     let params = || envelope.params.map(|params| text_of(params, input));
     Ok(match kind {
         MessageKind::Request => JsonRpcMessage::Request(JsonRpcRequest {
-            id: envelope.readable_id().ok_or(fault(FaultKind::IdInvalid, None))?,
+            id: exact_id(envelope).ok_or(fault(FaultKind::IdInvalid, None))?,
             method: method()?,
             params: params(),
         }),
@@ -122,9 +132,21 @@ fn read_valid(
                 }),
                 (None, None) => return Err(fault(FaultKind::Unclassifiable, None)),
             };
-            JsonRpcMessage::Response(JsonRpcResponse { id: envelope.readable_id(), outcome })
+            JsonRpcMessage::Response(JsonRpcResponse { id: exact_id(envelope), outcome })
         }
     })
+}
+
+/// The id, if it can be given back as it is. One with half of a surrogate pair cannot: whoever
+/// waits for it would not recognise it.
+fn exact_id(envelope: &Envelope<'_>) -> Option<JsonRpcId> {
+    let id = envelope.readable_id()?;
+    let place = envelope.id?.span();
+    let mut broken = envelope.object.document().lone_surrogates();
+    if broken.any(|half| place.start <= half.start && half.end <= place.end) {
+        return None;
+    }
+    Some(id)
 }
 
 /// The exact text of a node, shared with `input`.
@@ -180,6 +202,16 @@ mod tests {
         let Ok(Incoming::Single(Err(invalid))) = parse("[]") else { panic!("invalid") };
         assert_eq!(invalid.faults[0].kind, FaultKind::BatchEmpty);
         assert!(parse("[").is_err());
+    }
+
+    #[test]
+    fn an_id_that_cannot_be_given_back_is_none() {
+        let json = r#"{"jsonrpc":"2.0","id":"\ud800","method":"a"}"#;
+        let Ok(Incoming::Single(Err(invalid))) = parse(json) else { panic!("invalid") };
+        assert_eq!(invalid.id, None);
+        assert_eq!(invalid.faults[0].kind, FaultKind::IdInvalid);
+        let json = r#"{"jsonrpc":"2.0","id":"a","method":"\ud800"}"#;
+        assert!(matches!(parse(json), Ok(Incoming::Single(Ok(_)))));
     }
 
     #[test]

@@ -45,6 +45,11 @@ pub(crate) enum Arrival {
         ticket: Ticket,
         error: Option<TransportError>,
     },
+    /// Text beyond the transport's limit, of which only the length is known.
+    TooLong {
+        length: u64,
+    },
+    /// Nothing that matters here.
     Skipped,
 }
 
@@ -58,6 +63,8 @@ pub(crate) struct RefusedMessage {
     pub(crate) message: Option<JsonRpcMessage>,
     /// Its id, if one could be read.
     pub(crate) id: Option<JsonRpcId>,
+    /// Whether it may have been meant as an answer.
+    pub(crate) may_answer: bool,
     pub(crate) refusal: Refusal,
 }
 
@@ -104,7 +111,7 @@ impl<T: Transport> JsonRpcTransport<T> {
             Some(Inbound::Refusal { ticket, bytes }) => Some(self.read_refusal(ticket, &bytes)),
             Some(Inbound::Skipped { length }) => {
                 self.judge().gate.skipped(self.side.other(), length);
-                Some(Arrival::Skipped)
+                Some(Arrival::TooLong { length })
             }
             Some(Inbound::Over { ticket, error }) => Some(Arrival::Over { ticket, error }),
             // A kind of news this adapter does not know changes nothing for it.
@@ -163,11 +170,15 @@ impl<T: Transport> JsonRpcTransport<T> {
         ticket: Option<Ticket>,
         labels: Option<Box<Labels>>,
     ) -> Result<(), SendError> {
-        let verdict = self.judge().gate.judge(self.side, &bytes);
-        if let Some(refusal) = verdict.refusals.into_iter().next() {
+        if let Some(refusal) = self.judge_own(&bytes).refusals.into_iter().next() {
             return Err(SendError::Refused(refusal));
         }
         self.send_unjudged(bytes, role, ticket, labels).await
+    }
+
+    /// What the gate says about a message of ours.
+    pub(crate) fn judge_own(&self, bytes: &Bytes) -> Verdict {
+        self.judge().gate.judge(self.side, bytes)
     }
 
     /// Sends what stands in for a message that did not pass.
@@ -201,11 +212,13 @@ fn enter(
                 JsonRpcMessage::Response(response) => response.id.clone(),
                 JsonRpcMessage::Notification(_) => None,
             };
-            Err(Box::new(RefusedMessage { message: Some(message), id, refusal }))
+            let may_answer = matches!(message, JsonRpcMessage::Response(_));
+            Err(Box::new(RefusedMessage { message: Some(message), id, may_answer, refusal }))
         }
         (Err(invalid), refusal) => Err(Box::new(RefusedMessage {
             message: None,
             id: invalid.id,
+            may_answer: !invalid.names_method,
             refusal: refusal.unwrap_or_else(|| Refusal {
                 index,
                 reason: RefusalReason::NotAMessage,

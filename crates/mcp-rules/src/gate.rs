@@ -63,11 +63,11 @@ impl SessionGate {
     }
 
     /// Takes it for granted that `revision` is spoken: where what stands around the messages has
-    /// settled it, what they say themselves is no longer a choice.
+    /// settled it, what they say themselves is no longer a choice. What came before is not known:
+    /// such messages travel in exchanges of their own, each with its gate.
     #[must_use]
     pub fn settled(mut self, revision: Revision) -> Self {
         self.session = self.engine.session(Some(revision));
-        self.session.begin();
         self
     }
 

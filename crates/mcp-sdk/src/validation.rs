@@ -1,7 +1,9 @@
 use std::{fmt, sync::Arc};
 
 use mcp_core::{Contracts, Gate, OpenGate, Revision, Side, Unchecked};
-use mcp_rules::{Carrier, Engine, Finding, FindingSink, SessionGate, Settings, Strictness};
+use mcp_rules::{
+    Carrier, Engine, Finding, FindingSink, Profile, SessionGate, Settings, Strictness,
+};
 use mcp_schema::Schemas;
 
 use crate::contracts::SchemaContracts;
@@ -46,6 +48,17 @@ impl Validation {
     pub fn with(strictness: Strictness, settings: Settings) -> Validation {
         let engine = Engine::new(Schemas::embedded(), settings);
         Validation { strictness, engine: Some(Arc::new(engine)), sink: None }
+    }
+
+    /// For conversations that are JSON-RPC and nothing else: what MCP asks for on top of it would
+    /// refuse all of them.
+    pub(crate) fn for_json_rpc(mut self) -> Validation {
+        if let Some(engine) = &self.engine {
+            let mut settings = engine.settings().clone();
+            settings.profile = Profile::JsonRpc;
+            self.engine = Some(Arc::new(Engine::new(Schemas::embedded(), settings)));
+        }
+        self
     }
 
     /// Hands every finding to `sink`. By default they go to the log (`tracing`).

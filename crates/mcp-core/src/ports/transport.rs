@@ -22,6 +22,12 @@ pub trait Transport: fmt::Debug + Send + Sync {
         let _ = ticket;
     }
 
+    /// Whether settling an exchange without its answer tells the other side that nobody waits for
+    /// it, so that no message has to.
+    fn settling_cancels(&self) -> bool {
+        false
+    }
+
     /// Says that the opening handshake is done and `revision` is spoken from here on.
     fn established(&self, revision: Revision) {
         let _ = revision;
@@ -47,6 +53,10 @@ impl<T: Transport + ?Sized> Transport for Arc<T> {
 
     fn settle(&self, ticket: Ticket) {
         (**self).settle(ticket);
+    }
+
+    fn settling_cancels(&self) -> bool {
+        (**self).settling_cancels()
     }
 
     fn established(&self, revision: Revision) {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::{FutureExt as _, future::join_all};
 use mcp_core::{
     Call, Error, Json, OutboundRole, PeerError, Refusal, RefusalReason, Response, Revision,
-    Standing, Ticket, Transport,
+    Standing, Ticket, Transport, Verdict,
 };
 
 use super::{JsonRpcPeer, JsonRpcProcessor, calls::Outcome};
@@ -47,23 +47,13 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         if responses.is_empty() {
             return;
         }
-        let sent = self.link.transport.send(
-            write_batch(&responses),
-            OutboundRole::Answer(Standing::Served),
-            ticket,
-            None,
-        );
-        match sent.await {
-            Ok(()) => {}
-            Err(SendError::Transport(error)) => tracing::debug!(%error, "answers were not sent"),
-            Err(SendError::Refused(refusal)) => {
-                let fallbacks: Vec<_> = responses
-                    .into_iter()
-                    .map(|response| fallback(response.id, &refusal).response)
-                    .collect();
-                self.send_unjudged(write_batch(&fallbacks), Standing::Served, ticket).await;
-            }
+        let mut bytes = write_batch(&responses);
+        let verdict = self.link.transport.judge_own(&bytes);
+        if !verdict.refusals.is_empty() {
+            tracing::error!(refusals = verdict.refusals.len(), "answers break the protocol");
+            bytes = write_batch(&mended(responses, &verdict));
         }
+        self.send_unjudged(bytes, Standing::Served, ticket).await;
     }
 
     /// Tells the other side that its message was not accepted.
@@ -168,11 +158,30 @@ fn fallback(id: Option<JsonRpcId>, refusal: &Refusal) -> Answer {
     Answer { response: JsonRpcResponse { id, outcome }, standing: Standing::Served }
 }
 
+/// The answers of a batch, with an error instead of each that does not pass. Errors stay: what is
+/// wrong about them is no reason to say something else.
+fn mended(responses: Vec<JsonRpcResponse>, verdict: &Verdict) -> Vec<JsonRpcResponse> {
+    let mend = |(index, response): (usize, JsonRpcResponse)| match verdict.refusal(Some(index)) {
+        Some(refusal) if response.outcome.is_ok() => fallback(response.id, refusal).response,
+        _ => response,
+    };
+    responses.into_iter().enumerate().map(mend).collect()
+}
+
 pub(super) fn no_batches() -> Refusal {
     Refusal {
         index: None,
         reason: RefusalReason::NotAMessage,
         message: "this revision has no batches; send one message at a time".to_owned(),
+        findings: Vec::new(),
+    }
+}
+
+pub(super) fn too_long(length: u64) -> Refusal {
+    Refusal {
+        index: None,
+        reason: RefusalReason::NotAMessage,
+        message: format!("a message of {length} bytes is longer than what is taken here"),
         findings: Vec::new(),
     }
 }
@@ -199,4 +208,26 @@ fn said(panic: &(dyn Any + Send)) -> &str {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("nothing that can be shown")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_answers_that_do_not_pass_are_replaced() {
+        let response = |id, outcome| JsonRpcResponse { id: Some(JsonRpcId::Integer(id)), outcome };
+        let failed = JsonRpcError { code: -32000, message: "no".to_owned(), data: None };
+        let responses = vec![
+            response(1, Ok(Json::empty_object())),
+            response(2, Ok(Json::empty_object())),
+            response(3, Err(failed.clone())),
+        ];
+        let refusal = |index| Refusal { index: Some(index), ..no_batches() };
+        let mended = mended(responses, &Verdict { refusals: vec![refusal(1), refusal(2)] });
+        assert!(mended[0].outcome.is_ok());
+        assert_eq!(mended[1].outcome.as_ref().unwrap_err().code, -32603);
+        assert_eq!(mended[1].id, Some(JsonRpcId::Integer(2)));
+        assert_eq!(mended[2].outcome.as_ref().unwrap_err(), &failed);
+    }
 }

@@ -8,8 +8,9 @@ use crate::{JsonRpcId, JsonRpcNotification};
 
 pub(super) const METHOD: &str = "notifications/cancelled";
 
-/// The request that may not be cancelled.
-pub(super) const INITIALIZE: &str = "initialize";
+/// Requests that open a conversation: the one may not be cancelled, and whoever has not answered
+/// the other probably does not know it and expects the one next.
+pub(super) const OPENINGS: [&str; 2] = ["initialize", "server/discover"];
 
 /// The id of the request that `notification` cancels.
 pub(super) fn cancelled_id(notification: &JsonRpcNotification) -> Option<JsonRpcId> {

@@ -12,13 +12,14 @@ mod settings;
 
 use std::{
     fmt,
+    panic::AssertUnwindSafe,
     sync::Arc,
     task::{Context, Waker},
 };
 
-use futures_util::{StreamExt as _, stream::FuturesUnordered};
-use mcp_core::{BoxFuture, Handler, Peer, Side, Ticket, Transport, TransportError};
-use tokio::sync::mpsc;
+use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
+use mcp_core::{BoxFuture, Handler, Peer, Refusal, Side, Ticket, Transport, TransportError};
+use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use self::{calls::Calls, in_work::InWork};
@@ -56,7 +57,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         handler: Arc<dyn Handler>,
         settings: ProcessorSettings,
     ) -> JsonRpcProcessor<T> {
-        let (sender, abandoned) = mpsc::channel(settings.max_waiting.clamp(1, 1024));
+        // Room for everything that can be abandoned at once.
+        let room = settings.max_waiting.clamp(1, Semaphore::MAX_PERMITS);
+        let (sender, abandoned) = mpsc::channel(room);
         let link = Link {
             transport,
             calls: Calls::new(settings.max_waiting),
@@ -82,6 +85,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     pub async fn run(mut self) -> Result<(), TransportError> {
         let mut abandoned = std::mem::replace(&mut self.abandoned, mpsc::channel(1).1);
         let driver = &self;
+        let _waiting = Waiting(&driver.link.calls);
         let mut work: Work<'_> = FuturesUnordered::new();
         let mut attending = driver.handler.attend(Arc::new(driver.peer()));
         let mut attends = true;
@@ -132,9 +136,19 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             Arrival::Batch { ticket, entries } => self.take_batch(entries, ticket, work),
             Arrival::Unreadable { ticket, refusal } => {
                 tracing::debug!(reason = refusal.message, "something that is not JSON came in");
-                // A server may print anything by mistake; it does not wait for an answer to it.
+                // A server may print anything by mistake; it does not wait for an answer to it. But
+                // where it came in the exchange of a request, it was meant as the answer.
                 if self.link.transport.side() == Side::Server {
                     start(work, self.refuse(None, refusal, ticket));
+                } else {
+                    self.settle_invalid(self.own_ticket(ticket), &refusal, ticket);
+                }
+            }
+            Arrival::TooLong { length } => {
+                tracing::debug!(length, "a message that is too long was skipped");
+                // Whoever sent it may wait for an answer.
+                if self.link.transport.side() == Side::Server {
+                    start(work, self.refuse(None, answer::too_long(length), None));
                 }
             }
             Arrival::Over { ticket, error } => self.exchange_over(ticket, error),
@@ -170,7 +184,13 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
         let peer: Arc<dyn Peer> = Arc::new(JsonRpcPeer { link: Arc::clone(&self.link), ticket });
         let notification = notification.to_domain_notification();
-        start(work, self.handler.handle_notification(notification, peer));
+        start(work, async move {
+            let method = notification.method.clone();
+            let handled = async { self.handler.handle_notification(notification, peer).await };
+            if AssertUnwindSafe(handled).catch_unwind().await.is_err() {
+                tracing::error!(%method, "panicked");
+            }
+        });
     }
 
     fn take_response(&self, response: JsonRpcResponse, ticket: Option<Ticket>) {
@@ -203,7 +223,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         ticket: Option<Ticket>,
         work: &mut Work<'p>,
     ) {
-        let RefusedMessage { message, id, refusal } = refused;
+        let RefusedMessage { message, id, may_answer, refusal } = refused;
         let is_server = self.link.transport.side() == Side::Server;
         match message {
             Some(JsonRpcMessage::Request(_)) => start(work, self.refuse(id, refusal, ticket)),
@@ -213,12 +233,11 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             // What has the id of a request of ours was meant as its answer.
             Some(JsonRpcMessage::Response(_)) | None => {
                 let own = match id {
+                    _ if !may_answer => None,
                     Some(JsonRpcId::Integer(id)) => Some(id),
                     _ => self.own_ticket(ticket),
                 };
-                let meant = own.is_some_and(|own| {
-                    self.link.calls.settle(own, answer::invalid_answer(&refusal))
-                });
+                let meant = self.settle_invalid(own, &refusal, ticket);
                 if !meant && message.is_none() && is_server {
                     start(work, self.refuse(id, refusal, ticket));
                 }
@@ -226,9 +245,19 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
     }
 
+    /// Fails our request `own` because its answer cannot be used; `false` if nobody waits for it.
+    fn settle_invalid(&self, own: Option<i64>, refusal: &Refusal, ticket: Option<Ticket>) -> bool {
+        let invalid = answer::invalid_answer(refusal);
+        let waited = own.is_some_and(|own| self.link.calls.settle(own, invalid));
+        if let (true, Some(ticket)) = (waited, ticket) {
+            self.link.transport.inner().settle(ticket);
+        }
+        waited
+    }
+
     fn take_batch<'p>(&'p self, entries: Vec<Entry>, ticket: Option<Ticket>, work: &mut Work<'p>) {
         if !self.takes_batches() {
-            return start(work, self.refuse(None, answer::no_batches(), ticket));
+            return self.refuse_batch(&entries, ticket, work);
         }
         let mut requests = Vec::new();
         for entry in entries {
@@ -243,6 +272,24 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
         if !requests.is_empty() {
             start(work, self.serve_batch(requests, ticket));
+        }
+    }
+
+    /// Nothing in the batch counts. Requests of ours that it answers must not wait any longer.
+    fn refuse_batch<'p>(&'p self, entries: &[Entry], ticket: Option<Ticket>, work: &mut Work<'p>) {
+        let refusal = answer::no_batches();
+        for entry in entries {
+            let id = match entry {
+                Ok(JsonRpcMessage::Response(response)) => response.id.as_ref(),
+                Err(refused) if refused.may_answer => refused.id.as_ref(),
+                _ => None,
+            };
+            if let Some(JsonRpcId::Integer(id)) = id {
+                self.settle_invalid(Some(*id), &refusal, ticket);
+            }
+        }
+        if self.link.transport.side() == Side::Server {
+            start(work, self.refuse(None, refusal, ticket));
         }
     }
 
@@ -265,6 +312,16 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         if let Err(error) = self.link.transport.send(bytes, role, None, None).await {
             tracing::debug!(%error, "could not cancel a request");
         }
+    }
+}
+
+/// Fails what waits for an answer when nobody drives the conversation any more, whatever the
+/// reason: its future was dropped, or something in it panicked.
+struct Waiting<'l>(&'l Calls);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.close("nobody drives the conversation any more");
     }
 }
 

@@ -34,7 +34,7 @@ impl<T: Transport> JsonRpcPeer<T> {
             Side::Client => u64::try_from(id).ok().map(Ticket),
             Side::Server => self.ticket,
         };
-        let may_cancel = ask.method != cancelled::INITIALIZE;
+        let may_cancel = !cancelled::OPENINGS.contains(&&*ask.method);
         let _waiting = Waiting { link, id, ticket, may_cancel };
         let timeout = ask.timeout.unwrap_or(link.settings.timeout);
         let request = JsonRpcRequest {
@@ -99,7 +99,8 @@ impl<T: Transport> Drop for Waiting<'_, T> {
         if !self.link.calls.forget(self.id) {
             return;
         }
-        if self.may_cancel && self.link.abandoned.try_send(self.id).is_err() {
+        let tells = self.may_cancel && !self.link.transport.inner().settling_cancels();
+        if tells && self.link.abandoned.try_send(self.id).is_err() {
             tracing::debug!(id = self.id, "an abandoned request could not be cancelled");
         }
         if let (Side::Client, Some(ticket)) = (self.link.transport.side(), self.ticket) {

@@ -1,4 +1,8 @@
-use std::{collections::HashMap, fmt, sync::Mutex};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex},
+};
 
 use mcp_core::{LogMessage, Notification, Progress, ProgressToken};
 use serde::Deserialize;
@@ -34,7 +38,7 @@ pub(super) struct Events {
     progress: Mutex<HashMap<ProgressToken, ProgressSink>>,
 }
 
-pub(super) type ProgressSink = Box<dyn Fn(Progress) + Send + Sync>;
+pub(super) type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
 
 /// Events that a slow listener may be behind before it misses some.
 const BACKLOG: usize = 1024;
@@ -78,7 +82,9 @@ impl Events {
         let (Ok(token), Ok(progress)) = (params.read::<Token>(), params.read::<Progress>()) else {
             return;
         };
-        if let Some(sink) = self.sinks().get(&token.progress_token) {
+        // It may do anything, such as end another call, so the lock must be free.
+        let sink = self.sinks().get(&token.progress_token).cloned();
+        if let Some(sink) = sink {
             sink(progress);
         }
     }

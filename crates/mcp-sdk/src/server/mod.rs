@@ -49,8 +49,10 @@ impl Server {
 
     fn new(mcp: Mcp, validation: Validation) -> Server {
         let mut settings = ProcessorSettings::new(Arc::new(TokioClock::new()));
+        let mut validation = validation;
         if mcp.settings().dispatch == mcp_core::Dispatch::Bare {
             settings.dialect = ErrorDialect::Bare;
+            validation = validation.for_json_rpc();
         }
         Server { mcp, validation, settings }
     }

@@ -5,6 +5,8 @@
 mod everyday;
 mod failures;
 mod host;
+#[cfg(all(feature = "http", feature = "stdio", feature = "ws"))]
+mod hostile;
 #[cfg(feature = "http")]
 mod http_eras;
 mod listen;

@@ -221,6 +221,12 @@ impl Transport for HttpTransport {
         self.shared.exchanges.settle(ticket);
     }
 
+    /// Without a session, a stream that is closed is all a server needs to know.
+    fn settling_cancels(&self) -> bool {
+        let revision = self.shared.conversation.revision();
+        revision.is_none_or(|revision| revision.era() == Era::Modern)
+    }
+
     fn established(&self, revision: Revision) {
         self.shared.conversation.establish(revision);
         let listens = self.shared.settings.listen && revision.era() == Era::Legacy;

@@ -1,0 +1,154 @@
+use std::time::Duration;
+
+use mcp_core::{Ask, Peer as _, PeerError, Revision, Side};
+use serde_json::json;
+
+use crate::rig::Rig;
+
+fn request(id: u32, method: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#)
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_beyond_the_limit_are_told_so_and_the_others_go_on() {
+    let mut rig = Rig::new(Revision::LATEST, |settings| settings.max_in_work = 2);
+    rig.say(&request(1, "second"));
+    rig.say(&request(2, "second"));
+    let refused = rig.ask(&request(3, "second")).await;
+    assert_eq!(refused["id"], 3);
+    assert_eq!(refused["error"]["code"], -32000);
+    assert_eq!(refused["error"]["data"]["error_type"], "busy");
+    assert_eq!(rig.next().await["result"], json!({}));
+    assert_eq!(rig.next().await["result"], json!({}));
+    assert_eq!(rig.ask(&request(4, "now")).await["result"], json!({}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_is_answered_as_one_when_all_is_done() {
+    let mut rig = Rig::new(Revision::V2025_03_26, |_| {});
+    let batch = format!(
+        r#"[{},{{"jsonrpc":"2.0","method":"told"}},{},7,{{"jsonrpc":"2.0","id":99,"result":{{}}}}]"#,
+        request(1, "second"),
+        request(2, "panic"),
+    );
+    let answer = rig.ask(&batch).await;
+    let answers = answer.as_array().unwrap();
+    assert_eq!(answers.len(), 3);
+    assert_eq!((&answers[0]["id"], &answers[0]["result"]), (&json!(1), &json!({})));
+    assert_eq!((&answers[1]["id"], &answers[1]["error"]["code"]), (&json!(2), &json!(-32603)));
+    assert_eq!((&answers[2]["id"], &answers[2]["error"]["code"]), (&json!(null), &json!(-32600)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_of_notifications_has_no_answer() {
+    let mut rig = Rig::new(Revision::V2025_03_26, |_| {});
+    rig.say(r#"[{"jsonrpc":"2.0","method":"told"},{"jsonrpc":"2.0","method":"panic"}]"#);
+    assert_eq!(rig.ask(&request(1, "now")).await["id"], 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelled_requests_in_a_batch_are_left_out_of_its_answer() {
+    let mut rig = Rig::new(Revision::V2025_03_26, |_| {});
+    rig.say(&format!("[{},{}]", request(1, "never"), request(2, "second")));
+    rig.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+    let answer = rig.next().await;
+    assert_eq!(answer.as_array().unwrap().len(), 1);
+    assert_eq!(answer[0]["id"], 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn batches_do_not_exist_elsewhere() {
+    for revision in Revision::ALL {
+        if revision == Revision::V2025_03_26 {
+            continue;
+        }
+        let mut rig = Rig::new(revision, |_| {});
+        let answer = rig.ask(&format!("[{}]", request(1, "now"))).await;
+        assert_eq!(answer["error"]["code"], -32600, "{revision}");
+        assert_eq!(answer.get("id").is_some(), revision < Revision::V2025_11_25, "{revision}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_in_work_at_the_end_gets_its_time() {
+    let mut rig = Rig::new(Revision::LATEST, |settings| {
+        settings.grace = Duration::from_secs(5);
+    });
+    rig.say(&request(1, "second"));
+    rig.say(&request(2, "never"));
+    rig.to.take();
+    assert_eq!(rig.next().await["id"], 1);
+    rig.running.await.unwrap().unwrap();
+    assert!(rig.from.try_recv().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_asks_the_other_side_at_the_end_fails_and_is_answered() {
+    let mut rig = Rig::new(Revision::LATEST_LEGACY, |_| {});
+    rig.say(&request(1, "ask"));
+    assert_eq!(rig.next().await["method"], "question");
+    rig.to.take();
+    let answer = rig.next().await;
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32603)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_request_is_not_taken_for_the_answer_to_ours() {
+    let mut rig = Rig::new(Revision::LATEST_LEGACY, |_| {});
+    rig.say(&request(7, "ask"));
+    let question = rig.next().await;
+    let id = &question["id"];
+    let broken = rig.ask(&format!(r#"{{"jsonrpc":"1.0","id":{id},"method":"now"}}"#)).await;
+    assert_eq!((&broken["id"], &broken["error"]["code"]), (id, &json!(-32600)));
+    let answer = rig.ask(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"n":1}}}}"#)).await;
+    assert_eq!((&answer["id"], &answer["result"]["n"]), (&json!(7), &json!(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_answer_fails_what_waits_for_it() {
+    for broken in [r#"{"id":1,"result":{}}"#, r#"{"jsonrpc":"2.0","id":1,"error":7}"#] {
+        let mut rig = Rig::on(Side::Client, Revision::LATEST_LEGACY, |_| {});
+        let peer = rig.peer.clone();
+        let asking = tokio::spawn(async move { peer.request(Ask::new("now", None)).await });
+        assert_eq!(rig.next().await["id"], 1);
+        rig.say(broken);
+        let error = asking.await.unwrap().unwrap_err();
+        assert!(matches!(error, PeerError::InvalidAnswer { .. }), "{broken}: {error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_answers_to_one_request_are_one_too_many() {
+    let mut rig = Rig::on(Side::Client, Revision::LATEST_LEGACY, |_| {});
+    let peer = rig.peer.clone();
+    let asking = tokio::spawn(async move { peer.request(Ask::new("now", None)).await });
+    rig.next().await;
+    rig.say(r#"{"jsonrpc":"2.0","id":1,"result":{"n":1}}"#);
+    rig.say(r#"{"jsonrpc":"2.0","id":1,"result":{"n":2}}"#);
+    assert_eq!(asking.await.unwrap().unwrap().to_string(), r#"{"n":1}"#);
+    assert_eq!(rig.ask(&request(5, "now")).await["id"], 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_learns_that_nobody_drives_the_conversation() {
+    let mut rig = Rig::on(Side::Client, Revision::LATEST_LEGACY, |_| {});
+    let peer = rig.peer.clone();
+    let asking = tokio::spawn(async move { peer.request(Ask::new("now", None)).await });
+    rig.next().await;
+    rig.running.abort();
+    assert!(matches!(asking.await.unwrap(), Err(PeerError::Gone(_))));
+    let late = rig.peer.request(Ask::new("now", None)).await;
+    assert!(matches!(late, Err(PeerError::Gone(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_of_our_own_requests_than_may_wait_are_not_sent() {
+    let mut rig = Rig::on(Side::Client, Revision::LATEST, |settings| settings.max_waiting = 1);
+    let peer = rig.peer.clone();
+    let asking = tokio::spawn(async move { peer.request(Ask::new("now", None)).await });
+    rig.next().await;
+    let refused = rig.peer.request(Ask::new("now", None)).await;
+    assert!(matches!(refused, Err(PeerError::NotSent { .. })));
+    asking.abort();
+    assert_eq!(rig.next().await["method"], "notifications/cancelled");
+}
