@@ -9,6 +9,8 @@ mod cancelled;
 mod in_work;
 mod peer;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 use std::{
     fmt,

@@ -43,10 +43,13 @@ impl<T: Transport> JsonRpcPeer<T> {
             params: ask.params,
         };
         let asked = async {
-            link.transport
-                .send(request.to_bytes(), OutboundRole::Request, ticket, ask.labels)
-                .await
-                .map_err(not_sent)?;
+            let sending =
+                link.transport.send(request.to_bytes(), OutboundRole::Request, ticket, ask.labels);
+            if let Err(error) = sending.await {
+                // The other side has not heard of it, so there is nothing to cancel.
+                link.calls.forget(id);
+                return Err(not_sent(error));
+            }
             answer.await.unwrap_or_else(|_| Err(PeerError::Gone("nobody reads it".into())))
         };
         tokio::select! {
