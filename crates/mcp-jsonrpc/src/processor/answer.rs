@@ -193,7 +193,7 @@ pub(super) fn invalid_answer(refusal: &Refusal) -> Outcome {
 }
 
 /// What a panic said.
-fn said(panic: &(dyn Any + Send)) -> &str {
+pub(super) fn said(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()

@@ -14,11 +14,12 @@ mod tests;
 
 use std::{
     fmt,
+    panic::AssertUnwindSafe,
     sync::Arc,
     task::{Context, Waker},
 };
 
-use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use mcp_core::{BoxFuture, Handler, Peer, Side, Ticket, Transport, TransportError};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -172,7 +173,12 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
         let peer: Arc<dyn Peer> = Arc::new(JsonRpcPeer { link: Arc::clone(&self.link), ticket });
         let notification = notification.to_domain_notification();
-        start(work, self.handler.handle_notification(notification, peer));
+        start(work, async {
+            let handled = async { self.handler.handle_notification(notification, peer).await };
+            if let Err(panic) = AssertUnwindSafe(handled).catch_unwind().await {
+                tracing::error!("a notification made its handler panic: {}", answer::said(&*panic));
+            }
+        });
     }
 
     fn take_response(&self, response: JsonRpcResponse, ticket: Option<Ticket>) {
@@ -277,6 +283,13 @@ fn start<'p>(work: &mut Work<'p>, future: impl Future<Output = ()> + Send + 'p) 
     // A future that is not ready is polled again, with a real waker, from the list.
     if future.as_mut().poll(&mut context).is_pending() {
         work.push(future);
+    }
+}
+
+/// However the conversation ends, nobody waits for an answer that cannot come.
+impl<T> Drop for JsonRpcProcessor<T> {
+    fn drop(&mut self) {
+        self.link.calls.close("the conversation was broken off");
     }
 }
 

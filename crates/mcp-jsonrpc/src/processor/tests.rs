@@ -165,3 +165,21 @@ async fn a_request_that_was_not_sent_is_not_cancelled() {
     assert_eq!(*far.settled.lock().unwrap(), []);
     assert_eq!(far.end().await, Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn who_waits_hears_that_the_conversation_was_broken_off() {
+    let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
+    let asked = far.ask().await;
+    far.running.abort();
+    assert!(matches!(asked.await.unwrap(), Err(PeerError::Gone(_))));
+    let late = far.peer.request(Ask::new("ask", None)).await;
+    assert!(matches!(late, Err(PeerError::Gone(_))), "{late:?}");
+}
+
+#[tokio::test]
+async fn a_notification_that_makes_its_handler_panic_ends_nothing() {
+    let mut far = Far::new(Side::Server, Revision::LATEST_LEGACY, Box::new(OpenGate));
+    far.say(None, r#"{"jsonrpc":"2.0","method":"panic"}"#);
+    far.say(None, r#"{"jsonrpc":"2.0","id":1,"method":"ask"}"#);
+    assert_eq!(far.hear().await, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+}
