@@ -190,11 +190,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             Some(_) => None,
         };
         match id {
-            Some(id) if self.link.calls.settle(id, outcome) => {
-                if let Some(ticket) = ticket {
-                    self.link.transport.inner().settle(ticket);
-                }
-            }
+            Some(id) if self.link.calls.settle(id, outcome) => self.settle(ticket),
             _ => tracing::debug!("an answer came that nobody waits for"),
         }
     }
@@ -227,7 +223,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 let meant = own.is_some_and(|own| {
                     self.link.calls.settle(own, answer::invalid_answer(&refusal))
                 });
-                if !meant && message.is_none() && is_server {
+                if meant {
+                    self.settle(ticket);
+                } else if message.is_none() && is_server {
                     start(work, self.refuse(id, refusal, ticket));
                 }
             }
@@ -236,7 +234,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
 
     fn take_batch<'p>(&'p self, entries: Vec<Entry>, ticket: Option<Ticket>, work: &mut Work<'p>) {
         if !self.takes_batches() {
-            return start(work, self.refuse(None, answer::no_batches(), ticket));
+            return self.refuse_batch(entries, ticket, work);
         }
         let mut requests = Vec::new();
         for entry in entries {
@@ -251,6 +249,36 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
         if !requests.is_empty() {
             start(work, self.serve_batch(requests, ticket));
+        }
+    }
+
+    /// Answers to requests of ours are none in this form, but nobody need wait for others.
+    fn refuse_batch<'p>(
+        &'p self,
+        entries: Vec<Entry>,
+        ticket: Option<Ticket>,
+        work: &mut Work<'p>,
+    ) {
+        for entry in entries {
+            let message = match entry {
+                Ok(message) => Some(message),
+                Err(refused) => refused.message,
+            };
+            if let Some(JsonRpcMessage::Response(response)) = message {
+                let (id, refusal) = (response.id.clone(), answer::no_batches());
+                let message = Some(JsonRpcMessage::Response(response));
+                self.take_refused(RefusedMessage { message, id, refusal }, ticket, work);
+            }
+        }
+        if self.link.transport.side() == Side::Server {
+            start(work, self.refuse(None, answer::no_batches(), ticket));
+        }
+    }
+
+    /// Says that nothing more needs to be waited for in this exchange.
+    fn settle(&self, ticket: Option<Ticket>) {
+        if let Some(ticket) = ticket {
+            self.link.transport.inner().settle(ticket);
         }
     }
 

@@ -183,3 +183,33 @@ async fn a_notification_that_makes_its_handler_panic_ends_nothing() {
     far.say(None, r#"{"jsonrpc":"2.0","id":1,"method":"ask"}"#);
     assert_eq!(far.hear().await, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
 }
+
+#[tokio::test]
+async fn an_answer_in_a_batch_that_is_not_taken_fails_its_call_and_is_not_answered() {
+    let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
+    let asked = far.ask().await;
+    far.say(Some(1), r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#);
+    assert!(matches!(asked.await.unwrap(), Err(PeerError::InvalidAnswer { .. })));
+    assert_eq!(*far.settled.lock().unwrap(), [Ticket(1)]);
+    assert_eq!(far.end().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_refused_answer_ends_its_exchange() {
+    let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(Shut(Side::Server)));
+    let asked = far.ask().await;
+    far.say(Some(1), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    assert!(matches!(asked.await.unwrap(), Err(PeerError::InvalidAnswer { .. })));
+    assert_eq!(*far.settled.lock().unwrap(), [Ticket(1)]);
+}
+
+#[tokio::test]
+async fn a_batch_of_cancelled_requests_ends_its_exchange() {
+    let far = Far::new(Side::Server, Revision::V2025_03_26, Box::new(OpenGate));
+    far.say(Some(7), r#"[{"jsonrpc":"2.0","id":1,"method":"wait"}]"#);
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    far.say(None, cancel);
+    let settled = Arc::clone(&far.settled);
+    assert_eq!(far.end().await, Vec::<String>::new());
+    assert_eq!(*settled.lock().unwrap(), [Ticket(7)]);
+}
