@@ -20,7 +20,9 @@ use std::{
 };
 
 use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
-use mcp_core::{BoxFuture, Handler, Peer, Side, Ticket, Transport, TransportError};
+use mcp_core::{
+    BoxFuture, Era, Handler, Peer, PeerError, Side, Ticket, Transport, TransportError,
+};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -167,7 +169,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         work: &mut Work<'p>,
     ) {
         if let Some(id) = cancelled::cancelled_id(notification)
-            && self.link.in_work.cancel(&id)
+            && (self.link.in_work.cancel(&id) || self.is_ended(&id, ticket))
         {
             return;
         }
@@ -179,6 +181,21 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 tracing::error!("a notification made its handler panic: {}", answer::said(&*panic));
             }
         });
+    }
+
+    /// Whether the other side will not answer a request of ours any more: so a stateless server, which
+    /// has no requests of its own to cancel, ends a subscription.
+    fn is_ended(&self, id: &JsonRpcId, ticket: Option<Ticket>) -> bool {
+        let JsonRpcId::Integer(id) = id else { return false };
+        let is_stateless = self.handler.revision().is_some_and(|spoken| spoken.era() == Era::Modern);
+        let ended = || Err(PeerError::Gone("the server has ended the request".to_owned()));
+        let is_ours = is_stateless
+            && self.link.transport.side() == Side::Client
+            && self.link.calls.settle(*id, ended());
+        if is_ours {
+            self.settle(ticket);
+        }
+        is_ours
     }
 
     fn take_response(&self, response: JsonRpcResponse, ticket: Option<Ticket>) {
@@ -289,7 +306,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                     || "the exchange ended without an answer".to_owned(),
                     |error| error.to_string(),
                 );
-                self.link.calls.settle(id, Err(mcp_core::PeerError::Gone(reason)));
+                self.link.calls.settle(id, Err(PeerError::Gone(reason)));
             }
             None => self.link.in_work.cancel_ticket(ticket),
         }

@@ -207,9 +207,28 @@ async fn a_refused_answer_ends_its_exchange() {
 async fn a_batch_of_cancelled_requests_ends_its_exchange() {
     let far = Far::new(Side::Server, Revision::V2025_03_26, Box::new(OpenGate));
     far.say(Some(7), r#"[{"jsonrpc":"2.0","id":1,"method":"wait"}]"#);
-    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-    far.say(None, cancel);
+    far.say(None, CANCEL);
     let settled = Arc::clone(&far.settled);
     assert_eq!(far.end().await, Vec::<String>::new());
     assert_eq!(*settled.lock().unwrap(), [Ticket(7)]);
+}
+
+const CANCEL: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+
+#[tokio::test]
+async fn a_stateless_server_can_end_a_request_of_the_client() {
+    let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
+    let asked = far.ask().await;
+    far.say(None, CANCEL);
+    assert!(matches!(asked.await.unwrap(), Err(PeerError::Gone(_))));
+}
+
+#[tokio::test]
+async fn a_server_of_the_handshake_era_cancels_requests_of_its_own_only() {
+    let mut far = Far::new(Side::Client, Revision::LATEST_LEGACY, Box::new(OpenGate));
+    let asked = far.ask().await;
+    far.say(None, CANCEL);
+    far.say(None, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    assert_eq!(asked.await.unwrap(), Ok(Json::empty_object()));
 }
