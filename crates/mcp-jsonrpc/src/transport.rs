@@ -45,7 +45,12 @@ pub(crate) enum Arrival {
         ticket: Ticket,
         error: Option<TransportError>,
     },
-    Skipped,
+    /// Too long to be kept.
+    TooLong {
+        length: u64,
+    },
+    /// A kind of news this adapter does not know changes nothing for it.
+    Unknown,
 }
 
 /// A message, or what stands in its place.
@@ -103,11 +108,10 @@ impl<T: Transport> JsonRpcTransport<T> {
             Some(Inbound::Message { ticket, bytes }) => Some(self.read(ticket, &bytes)),
             Some(Inbound::Skipped { length }) => {
                 self.judge().gate.skipped(self.side.other(), length);
-                Some(Arrival::Skipped)
+                Some(Arrival::TooLong { length })
             }
             Some(Inbound::Over { ticket, error }) => Some(Arrival::Over { ticket, error }),
-            // A kind of news this adapter does not know changes nothing for it.
-            Some(_) => Some(Arrival::Skipped),
+            Some(_) => Some(Arrival::Unknown),
         })
     }
 

@@ -176,6 +176,15 @@ pub(super) fn no_batches() -> Refusal {
     }
 }
 
+pub(super) fn too_long(length: u64) -> Refusal {
+    Refusal {
+        index: None,
+        reason: RefusalReason::NotAMessage,
+        message: format!("a message of {length} bytes is too long to be taken"),
+        findings: Vec::new(),
+    }
+}
+
 pub(super) fn outcome_of(outcome: Result<Json, JsonRpcError>) -> Outcome {
     outcome.map_err(|JsonRpcError { code, message, data }| PeerError::Answered {
         code,

@@ -143,7 +143,14 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 }
             }
             Arrival::Over { ticket, error } => self.exchange_over(ticket, error),
-            Arrival::Skipped => {}
+            Arrival::TooLong { length } => {
+                tracing::debug!(length, "a message was too long to be kept");
+                // Whoever sent it waits for an answer, if it was a request.
+                if self.link.transport.side() == Side::Server {
+                    start(work, self.refuse(None, answer::too_long(length), None));
+                }
+            }
+            Arrival::Unknown => {}
         }
     }
 

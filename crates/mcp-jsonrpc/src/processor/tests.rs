@@ -232,3 +232,11 @@ async fn a_server_of_the_handshake_era_cancels_requests_of_its_own_only() {
     far.say(None, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     assert_eq!(asked.await.unwrap(), Ok(Json::empty_object()));
 }
+
+#[tokio::test]
+async fn a_message_too_long_to_be_kept_is_answered_without_an_id() {
+    let mut far = Far::new(Side::Server, Revision::LATEST_LEGACY, Box::new(OpenGate));
+    far.incoming.send(Inbound::Skipped { length: 17 << 20 }).unwrap();
+    let said = far.hear().await;
+    assert!(said.starts_with(r#"{"jsonrpc":"2.0","error":{"code":-32600,"#), "{said}");
+}
