@@ -4,6 +4,7 @@ use std::{
 };
 
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Dispatch, Mcp,
@@ -26,6 +27,8 @@ pub struct Conversation {
     state: Mutex<State>,
     /// Whether the client has finished the handshake.
     pub(super) ready: watch::Sender<bool>,
+    /// Cancelled when the client has said its last word.
+    ending: CancellationToken,
 }
 
 #[derive(Debug, Default)]
@@ -41,7 +44,13 @@ const MAX_SUBSCRIPTIONS: usize = 10_000;
 
 impl Conversation {
     pub(super) fn new(mcp: Mcp, era: Option<Era>) -> Conversation {
-        Conversation { mcp, era, state: Mutex::default(), ready: watch::channel(false).0 }
+        Conversation {
+            mcp,
+            era,
+            state: Mutex::default(),
+            ready: watch::channel(false).0,
+            ending: CancellationToken::new(),
+        }
     }
 
     /// Serves a request.
@@ -124,7 +133,9 @@ impl Conversation {
         let caller = self.modern_caller(read)?;
         match method {
             "server/discover" => self.mcp.discover(caller.revision),
-            "subscriptions/listen" => self.mcp.listen(id, params, read, call).await,
+            "subscriptions/listen" => {
+                self.mcp.listen(id, params, read, call, &self.ending).await
+            }
             "tools/call" | "prompts/get" | "resources/read" => {
                 let inputs = Inputs::rounds(self.mcp.open_rounds(method, params, read)?);
                 let context = context(id, params, read, caller, call, inputs);
@@ -335,5 +346,9 @@ impl Handler for Conversation {
 
     fn attend(&self, peer: Arc<dyn Peer>) -> BoxFuture<'_, ()> {
         Box::pin(self.bring_news(peer))
+    }
+
+    fn ending(&self) {
+        self.ending.cancel();
     }
 }

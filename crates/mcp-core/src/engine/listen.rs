@@ -2,6 +2,7 @@ use std::{borrow::Cow, collections::BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Mcp,
@@ -31,13 +32,14 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Mcp {
-    /// Tells the client what it wants to hear until it hangs up.
+    /// Tells the client what it wants to hear until it hangs up, or the conversation is `ending`.
     pub(super) async fn listen(
         &self,
         id: &RequestId,
         params: Option<&Json>,
         read: &Params<'_>,
         call: Call,
+        ending: &CancellationToken,
     ) -> Result<Json, Error> {
         let (Some(params), Some(wanted)) = (params, read.notifications) else {
             return Err(missing("notifications"));
@@ -57,7 +59,12 @@ impl Mcp {
                     return Err(Error::Cancelled);
                 }
             }
-            match changes.next().await {
+            let next = tokio::select! {
+                biased;
+                () = ending.cancelled() => None,
+                next = changes.next() => next,
+            };
+            match next {
                 Some(News::Tools) if filter.tools_list_changed => {
                     news = Some(("notifications/tools/list_changed", json!({})));
                 }

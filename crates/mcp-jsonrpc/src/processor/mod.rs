@@ -110,6 +110,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 () = &mut attending, if attends => attends = false,
             }
         };
+        driver.handler.ending();
         match &outcome {
             Ok(()) => driver.link.calls.close("the conversation has ended"),
             Err(error) => driver.link.calls.close(&error.to_string()),
@@ -200,7 +201,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             && self.link.transport.side() == Side::Client
             && self.link.calls.settle(*id, ended());
         if is_ours {
-            self.settle(ticket);
+            self.answered(ticket);
         }
         is_ours
     }
@@ -214,7 +215,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             Some(_) => None,
         };
         match id {
-            Some(id) if self.link.calls.settle(id, outcome) => self.settle(ticket),
+            Some(id) if self.link.calls.settle(id, outcome) => self.answered(ticket),
             _ => tracing::debug!("an answer came that nobody waits for"),
         }
     }
@@ -248,7 +249,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                     self.link.calls.settle(own, answer::invalid_answer(&refusal))
                 });
                 if meant {
-                    self.settle(ticket);
+                    self.answered(ticket);
                 } else if message.is_none() && is_server {
                     start(work, self.refuse(id, refusal, ticket));
                 }
@@ -296,6 +297,14 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
         if self.link.transport.side() == Side::Server {
             start(work, self.refuse(None, answer::no_batches(), ticket));
+        }
+    }
+
+    /// Says that a request of ours has its answer. A server's requests open no exchange: what came
+    /// with the answer may wait for one itself.
+    fn answered(&self, ticket: Option<Ticket>) {
+        if self.link.transport.side() == Side::Client {
+            self.settle(ticket);
         }
     }
 

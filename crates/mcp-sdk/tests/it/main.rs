@@ -9,3 +9,4 @@ mod host;
 mod http_eras;
 mod listen;
 mod refusals;
+mod subscriptions;
