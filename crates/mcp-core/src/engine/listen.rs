@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Mcp,
-    news::{Changes, News},
+    news::{Changes, News, is_gone},
     params::{Params, missing},
     result::Keep,
 };
@@ -55,7 +55,7 @@ impl Mcp {
         loop {
             if let Some((method, params)) = news.take() {
                 let notification = tagged(method, params, &subscription);
-                if call.peer.notify(notification).await.is_err() {
+                if is_gone(&call.peer.notify(notification).await) {
                     return Err(Error::Cancelled);
                 }
             }

@@ -45,3 +45,21 @@ async fn a_subscription_does_not_outlive_its_conversation() {
     served.await.unwrap().unwrap();
     assert!(left.elapsed() < Duration::from_secs(1), "it waited for {:?}", left.elapsed());
 }
+
+#[tokio::test]
+async fn news_that_may_not_be_sent_hold_back_no_others() {
+    let (near, far) = memory::pair(16);
+    let server = server();
+    let mcp = server.mcp().clone();
+    tokio::spawn(async move { server.serve(far).await });
+    let uris = ["no uri", "test://one"];
+    listen(&near, json!({ "resourceSubscriptions": uris })).await;
+    uris.into_iter().for_each(|uri| mcp.resource_updated(uri));
+    loop {
+        let news = hear(&near).await;
+        assert_eq!(news["method"], "notifications/resources/updated");
+        if news["params"]["uri"] == uris[1] {
+            break;
+        }
+    }
+}
