@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Dispatch, Mcp,
+    listen::check_subscriptions,
     params::{Params, missing},
     result::Keep,
     tools::arguments_of,
@@ -38,9 +39,6 @@ struct State {
     /// The resources whose changes it wants to hear about.
     subscriptions: BTreeSet<String>,
 }
-
-/// Resources one client may subscribe to.
-const MAX_SUBSCRIPTIONS: usize = 10_000;
 
 impl Conversation {
     pub(super) fn new(mcp: Mcp, era: Option<Era>) -> Conversation {
@@ -283,9 +281,7 @@ impl Conversation {
 
     fn subscribe(&self, uri: &str) -> Result<(), Error> {
         let mut state = self.state();
-        if state.subscriptions.len() >= MAX_SUBSCRIPTIONS {
-            return Err(Error::Busy);
-        }
+        check_subscriptions(state.subscriptions.len() + 1, [uri])?;
         state.subscriptions.insert(uri.to_owned());
         Ok(())
     }
