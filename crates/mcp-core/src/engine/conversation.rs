@@ -72,12 +72,13 @@ impl Conversation {
             Ok(read) => read,
             Err(error) => return (self.spoken(), Err(error)),
         };
+        // Only the handshake era has it, whatever else the request says about itself.
+        if method == "initialize" && self.era != Some(Era::Modern) {
+            return self.initialize(params.as_ref());
+        }
         if self.is_modern(method, &read) {
             let revision = Revision::LATEST;
             return (revision, self.process_modern(id, method, params.as_ref(), &read, call).await);
-        }
-        if method == "initialize" {
-            return self.initialize(params.as_ref());
         }
         let caller = match (self.caller(), method) {
             (Some(caller), _) => caller,
