@@ -8,5 +8,6 @@ mod host;
 #[cfg(feature = "http")]
 mod http_eras;
 mod listen;
+mod outputs;
 mod refusals;
 mod subscriptions;
