@@ -10,4 +10,6 @@ mod http_eras;
 mod listen;
 mod outputs;
 mod refusals;
+mod rounds;
 mod subscriptions;
+mod wire;

@@ -4,34 +4,19 @@ use std::time::Duration;
 
 use mcp_sdk::{
     Server,
-    core::{Inbound, Outbound, OutboundRole, Transport as _},
+    core::Transport as _,
     transport::memory::{self, MemoryTransport},
 };
 use serde_json::{Value, json};
+
+use crate::wire::{ask, hear};
 
 fn server() -> Server {
     Server::builder("test", "1.0.0").offers_everything().build().unwrap()
 }
 
 async fn listen(near: &MemoryTransport, notifications: Value) -> Value {
-    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": {
-        "notifications": notifications,
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-            "io.modelcontextprotocol/clientCapabilities": {},
-        },
-    }});
-    let (bytes, role) = (message.to_string().into(), OutboundRole::Request);
-    near.send(Outbound { bytes, role, ticket: None, labels: None }).await.unwrap();
-    hear(near).await
-}
-
-async fn hear(near: &MemoryTransport) -> Value {
-    match near.receive().await.unwrap() {
-        Some(Inbound::Message { bytes, .. }) => serde_json::from_slice(&bytes).unwrap(),
-        other => panic!("no message: {other:?}"),
-    }
+    ask(near, "subscriptions/listen", json!({ "notifications": notifications })).await
 }
 
 #[tokio::test(start_paused = true)]
