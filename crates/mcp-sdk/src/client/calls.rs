@@ -211,9 +211,9 @@ impl Client {
         let mut tape = Tape::new();
         let Ok(document) = tape.parse(&text, Limits::default()) else { return Vec::new() };
         marked
-            .values(document.root())
+            .values(Some(document.root()))
             .into_iter()
-            .filter_map(|(label, value)| Some((label.to_owned(), value?)))
+            .filter_map(|(label, value)| Some((label.to_owned(), value?.text)))
             .collect()
     }
 

@@ -17,7 +17,7 @@ use mcp_transport::http::{
 };
 
 use super::Server;
-use crate::labels::{Marked, same};
+use crate::labels::Marked;
 
 impl Server {
     /// The server as a `tower` service for an HTTP server of yours: mount it beside other routes.
@@ -149,15 +149,13 @@ impl HttpApplication {
         let tool = tool.and_then(|name| self.server.mcp.tools().get(&name));
         let Some(tool) = tool else { return Ok(()) };
         let Ok(marked) = Marked::of(&tool.definition.input_schema) else { return Ok(()) };
-        let Some(arguments) = params.get("arguments").filter(|_| !marked.is_empty()) else {
-            return Ok(());
-        };
-        for (label, value) in marked.values(arguments) {
+        for (label, value) in marked.values(params.get("arguments")) {
             let Some(name) = headers::param_name(label) else { continue };
             let shown = read(headers, &name)?;
             match (shown, value) {
-                (Some(shown), Some(value)) if !same(&shown, &value) => {
-                    return Err(format!("`{name}` says {shown:?}, the argument is {value:?}"));
+                (Some(shown), Some(value)) if !value.is(&shown) => {
+                    let argument = value.text;
+                    return Err(format!("`{name}` says {shown:?}, the argument is {argument:?}"));
                 }
                 (None, Some(_)) => return Err(format!("the header `{name}` is missing")),
                 (Some(_), None) => {
