@@ -222,7 +222,7 @@ impl Client {
         let token = self.inner.next_token.fetch_add(1, Ordering::Relaxed);
         let token = ProgressToken::from(token);
         let events = Arc::clone(&self.inner.events);
-        events.follow_progress(token.clone(), Box::new(move |progress| sink(progress)));
+        events.follow_progress(token.clone(), sink);
         Some(Followed { token, events })
     }
 }

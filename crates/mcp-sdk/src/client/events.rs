@@ -1,4 +1,8 @@
-use std::{collections::HashMap, fmt, sync::Mutex};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex},
+};
 
 use mcp_core::{LogMessage, Notification, Progress, ProgressToken};
 use serde::Deserialize;
@@ -34,7 +38,7 @@ pub(super) struct Events {
     progress: Mutex<HashMap<ProgressToken, ProgressSink>>,
 }
 
-pub(super) type ProgressSink = Box<dyn Fn(Progress) + Send + Sync>;
+pub(super) type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
 
 /// Events that a slow listener may be behind before it misses some.
 const BACKLOG: usize = 1024;
@@ -78,7 +82,9 @@ impl Events {
         let (Ok(token), Ok(progress)) = (params.read::<Token>(), params.read::<Progress>()) else {
             return;
         };
-        if let Some(sink) = self.sinks().get(&token.progress_token) {
+        // Not under the lock: the sink may end a call that has a sink itself.
+        let sink = self.sinks().get(&token.progress_token).cloned();
+        if let Some(sink) = sink {
             sink(progress);
         }
     }
@@ -115,5 +121,24 @@ fn event_of(notification: Notification) -> ClientEvent {
 impl fmt::Debug for Events {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Events")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_core::Json;
+
+    use super::*;
+
+    #[test]
+    fn a_progress_sink_may_end_its_own_call() {
+        let events = Arc::new(Events::new());
+        let ended = Arc::clone(&events);
+        let sink = move |_| ended.forget_progress(&7.into());
+        events.follow_progress(7.into(), Arc::new(sink));
+        let params = Json::parse(r#"{"progressToken":7,"progress":1}"#).unwrap();
+        let method = "notifications/progress".into();
+        events.take(Notification { method, params: Some(params) });
+        assert!(events.sinks().is_empty());
     }
 }
