@@ -51,6 +51,14 @@ struct Link<T> {
     closing: CancellationToken,
 }
 
+impl<T: Transport> Link<T> {
+    /// The exchange that request `id` of ours opens. A server's requests open none.
+    fn own_ticket(&self, id: i64) -> Option<Ticket> {
+        let is_client = self.transport.side() == Side::Client;
+        u64::try_from(id).ok().filter(|_| is_client).map(Ticket)
+    }
+}
+
 /// Everything that goes on beside receiving.
 type Work<'p> = FuturesUnordered<BoxFuture<'p, ()>>;
 
@@ -211,7 +219,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let id = match response.id {
             Some(JsonRpcId::Integer(id)) => Some(id),
             // The other side could not read our id; its exchange still tells which one it was.
-            None | Some(JsonRpcId::Null) => self.own_ticket(ticket),
+            None | Some(JsonRpcId::Null) => self.own_request(ticket),
             Some(_) => None,
         };
         match id {
@@ -221,7 +229,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     }
 
     /// The request of ours that opened the exchange.
-    fn own_ticket(&self, ticket: Option<Ticket>) -> Option<i64> {
+    fn own_request(&self, ticket: Option<Ticket>) -> Option<i64> {
         let Ticket(number) = ticket.filter(|_| self.link.transport.side() == Side::Client)?;
         i64::try_from(number).ok()
     }
@@ -243,7 +251,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             Some(JsonRpcMessage::Response(_)) | None => {
                 let own = match id {
                     Some(JsonRpcId::Integer(id)) => Some(id),
-                    _ => self.own_ticket(ticket),
+                    _ => self.own_request(ticket),
                 };
                 let meant = own.is_some_and(|own| {
                     self.link.calls.settle(own, answer::invalid_answer(&refusal))
@@ -316,7 +324,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     }
 
     fn exchange_over(&self, ticket: Ticket, error: Option<TransportError>) {
-        match self.own_ticket(Some(ticket)) {
+        match self.own_request(Some(ticket)) {
             Some(id) => {
                 let reason = error.map_or_else(
                     || "the exchange ended without an answer".to_owned(),
@@ -329,9 +337,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     }
 
     async fn tell_cancelled(&self, id: i64) {
-        let bytes = cancelled::cancel(id).to_bytes();
-        let role = mcp_core::OutboundRole::Notification;
-        if let Err(error) = self.link.transport.send(bytes, role, None, None).await {
+        let peer = JsonRpcPeer { link: Arc::clone(&self.link), ticket: self.link.own_ticket(id) };
+        if let Err(error) = peer.notify(cancelled::cancel(id)).await {
             tracing::debug!(%error, "could not cancel a request");
         }
     }
