@@ -66,10 +66,7 @@ impl Marked {
     /// The labels with the values that `arguments` have for them, if they have any.
     pub(crate) fn values(&self, arguments: Option<Node<'_>>) -> Vec<(&str, Option<Shown>)> {
         let value = |path: &[String]| value_at(arguments?, path);
-        self.0
-            .iter()
-            .map(|property| (property.label.as_str(), value(&property.path)))
-            .collect()
+        self.0.iter().map(|property| (property.label.as_str(), value(&property.path))).collect()
     }
 }
 

@@ -132,9 +132,7 @@ impl Conversation {
         let caller = self.modern_caller(read)?;
         match method {
             "server/discover" => self.mcp.discover(caller.revision),
-            "subscriptions/listen" => {
-                self.mcp.listen(id, params, read, call, &self.ending).await
-            }
+            "subscriptions/listen" => self.mcp.listen(id, params, read, call, &self.ending).await,
             "tools/call" | "prompts/get" | "resources/read" => {
                 let inputs = Inputs::rounds(self.mcp.open_rounds(method, params, read)?);
                 let context = context(id, params, read, caller, call, inputs);

@@ -20,9 +20,7 @@ use std::{
 };
 
 use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
-use mcp_core::{
-    BoxFuture, Era, Handler, Peer, PeerError, Side, Ticket, Transport, TransportError,
-};
+use mcp_core::{BoxFuture, Era, Handler, Peer, PeerError, Side, Ticket, Transport, TransportError};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -203,7 +201,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     /// has no requests of its own to cancel, ends a subscription.
     fn is_ended(&self, id: &JsonRpcId, ticket: Option<Ticket>) -> bool {
         let JsonRpcId::Integer(id) = id else { return false };
-        let is_stateless = self.handler.revision().is_some_and(|spoken| spoken.era() == Era::Modern);
+        let is_stateless =
+            self.handler.revision().is_some_and(|spoken| spoken.era() == Era::Modern);
         let ended = || Err(PeerError::Gone("the server has ended the request".to_owned()));
         let is_ours = is_stateless
             && self.link.transport.side() == Side::Client
