@@ -3,12 +3,32 @@
 //! Members that a revision does not know are legal everywhere and stay; this is about what its
 //! definitions refuse.
 
-use crate::{CallToolResult, Content, Era, GetPromptResult, Revision};
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::{CallToolResult, Content, Era, GetPromptResult, Json, Revision, Tool};
+
+/// A tool as the handshake era can read it, if that differs: its output is an object, or nothing is
+/// said about it. Results leave other output out in the same way.
+pub(crate) fn handshake_tool(tool: &Tool) -> Option<Tool> {
+    let promises_object = tool.output_schema.as_ref().is_none_or(is_about_objects);
+    (!promises_object).then(|| Tool { output_schema: None, ..tool.clone() })
+}
+
+fn is_about_objects(schema: &Json) -> bool {
+    #[derive(Deserialize)]
+    struct Typed<'a> {
+        #[serde(borrow, rename = "type")]
+        kind: Cow<'a, str>,
+    }
+    schema.read::<Typed<'_>>().is_ok_and(|schema| schema.kind == "object")
+}
 
 /// A tool's result as `revision` can read it.
 pub(crate) fn tool_result(revision: Revision, mut result: CallToolResult) -> CallToolResult {
     result.content.iter_mut().for_each(|content| reshape(revision, content));
-    let is_object = |text: &crate::Json| {
+    let is_object = |text: &Json| {
         text.as_bytes().iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
     };
     let readable = revision.era() == Era::Modern
@@ -42,7 +62,20 @@ fn reshape(revision: Revision, content: &mut Content) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Json, Resource};
+    use crate::Resource;
+
+    #[test]
+    fn output_that_is_no_object_is_not_promised_in_the_handshake_era() {
+        let promises = |schema: &'static str| {
+            let tool = Tool::new("t", Json::empty_object()).output_schema(Json::parse(schema)?);
+            Ok::<_, serde_json::Error>(handshake_tool(&tool).is_none())
+        };
+        assert!(promises(r#"{"type":"object"}"#).unwrap());
+        for schema in [r#"{"type":"array"}"#, r#"{"type":["object","null"]}"#, "{}", "true"] {
+            assert!(!promises(schema).unwrap(), "{schema}");
+        }
+        assert_eq!(handshake_tool(&Tool::new("t", Json::empty_object())), None);
+    }
 
     #[test]
     fn a_link_is_text_before_there_were_links() {

@@ -88,7 +88,10 @@ fn code_of(error: &Error, revision: Revision, dialect: ErrorDialect) -> i64 {
         | Error::InvalidParams { .. }
         | Error::InvalidMeta { .. } => ErrorCode::InvalidParams.code(),
         Error::HeaderMismatch { .. } => HEADER_MISMATCH,
-        Error::UrlElicitationRequired { .. } => URL_ELICITATION_REQUIRED,
+        // Only one revision has it; later ones must not use the number.
+        Error::UrlElicitationRequired { .. } if revision == Revision::V2025_11_25 => {
+            URL_ELICITATION_REQUIRED
+        }
         Error::Refused(refusal) => code_of_refusal(refusal.reason),
         Error::Internal { .. } => ErrorCode::InternalError.code(),
         Error::Coded { code, .. } => *code,
@@ -168,6 +171,15 @@ mod tests {
         let data = r#"{"error_type":"resource_not_found","uri":"a:b"}"#;
         check(&error, Revision::LATEST_LEGACY, ErrorDialect::Mcp, -32002, data);
         check(&error, Revision::LATEST, ErrorDialect::Mcp, -32602, data);
+    }
+
+    #[test]
+    fn a_page_to_visit_first_has_its_number_in_one_revision_only() {
+        let error = Error::UrlElicitationRequired { elicitations: Json::parse("[]").unwrap() };
+        let data = r#"{"elicitations":[],"error_type":"url_elicitation_required"}"#;
+        check(&error, Revision::V2025_06_18, ErrorDialect::Mcp, -32000, data);
+        check(&error, Revision::V2025_11_25, ErrorDialect::Mcp, -32042, data);
+        check(&error, Revision::V2026_07_28, ErrorDialect::Mcp, -32000, data);
     }
 
     #[test]

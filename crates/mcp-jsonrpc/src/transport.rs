@@ -114,7 +114,6 @@ impl<T: Transport> JsonRpcTransport<T> {
                 Some(Arrival::TooLong { length })
             }
             Some(Inbound::Over { ticket, error }) => Some(Arrival::Over { ticket, error }),
-            // A kind of news this adapter does not know changes nothing for it.
             Some(_) => Some(Arrival::Skipped),
         })
     }

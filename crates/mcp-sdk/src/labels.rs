@@ -64,33 +64,57 @@ impl Marked {
     }
 
     /// The labels with the values that `arguments` have for them, if they have any.
-    pub(crate) fn values(&self, arguments: Node<'_>) -> Vec<(&str, Option<String>)> {
-        self.0
-            .iter()
-            .map(|property| (property.label.as_str(), value_at(arguments, &property.path)))
-            .collect()
+    pub(crate) fn values(&self, arguments: Option<Node<'_>>) -> Vec<(&str, Option<Shown>)> {
+        let value = |path: &[String]| value_at(arguments?, path);
+        self.0.iter().map(|property| (property.label.as_str(), value(&property.path))).collect()
     }
 }
 
-/// Whether two shown values are the same, as a server over HTTP wants to know; numbers are compared as numbers.
-#[cfg(any(feature = "http", test))]
-pub(crate) fn same(one: &str, other: &str) -> bool {
-    one == other
-        || matches!((one.parse::<f64>(), other.parse::<f64>()), (Ok(one), Ok(other)) if (one - other).abs() < f64::EPSILON)
+/// The value of an argument as it is shown outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) text: String,
+    is_number: bool,
 }
 
-fn value_at(arguments: Node<'_>, path: &[String]) -> Option<String> {
+impl Shown {
+    fn text(text: impl Into<String>) -> Shown {
+        Shown { text: text.into(), is_number: false }
+    }
+
+    /// Whether `header` says the same; `42.0` is the number 42, but not the text.
+    #[cfg(any(feature = "http", test))]
+    pub(crate) fn is(&self, header: &str) -> bool {
+        self.text == header || self.is_number && is_same_number(&self.text, header)
+    }
+}
+
+#[cfg(any(feature = "http", test))]
+fn is_same_number(one: &str, other: &str) -> bool {
+    /// Beyond this a float no longer tells neighbouring integers apart.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if let (Ok(one), Ok(other)) = (one.parse::<i128>(), other.parse::<i128>()) {
+        return one == other;
+    }
+    match (one.parse::<f64>(), other.parse::<f64>()) {
+        (Ok(one), Ok(other)) => one.total_cmp(&other).is_eq() && one.abs() < EXACT,
+        _ => false,
+    }
+}
+
+fn value_at(arguments: Node<'_>, path: &[String]) -> Option<Shown> {
     let mut value = arguments;
     for step in path {
         value = value.get(step)?;
     }
     match value.kind() {
-        Kind::String => value.as_str().map(String::from),
-        Kind::Integer | Kind::Decimal => match value.as_i64() {
-            Some(integer) => Some(integer.to_string()),
-            None => value.number_literal().map(str::to_owned),
-        },
-        Kind::Bool => value.as_bool().map(|value| value.to_string()),
+        Kind::String => value.as_str().map(Shown::text),
+        Kind::Integer | Kind::Decimal => {
+            let integer = value.as_i64().map(|integer| integer.to_string());
+            let text = integer.or_else(|| value.number_literal().map(str::to_owned))?;
+            Some(Shown { text, is_number: true })
+        }
+        Kind::Bool => value.as_bool().map(|value| Shown::text(value.to_string())),
         Kind::Null | Kind::Array | Kind::Object => None,
     }
 }
@@ -195,9 +219,30 @@ mod tests {
         let mut tape = Tape::new();
         let text = br#"{"s":"x","i":-7,"b":true,"n":null}"#;
         let document = tape.parse(text, Limits::default()).unwrap();
-        let values = marked.values(document.root());
+        let values: Vec<_> = marked
+            .values(Some(document.root()))
+            .into_iter()
+            .map(|(label, shown)| (label, shown.map(|shown| shown.text)))
+            .collect();
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(values, [("S", some("x")), ("I", some("-7")), ("B", some("true")), ("N", None)]);
-        assert!(same("42.0", "42") && same("a", "a") && !same("a", "b") && !same("1", "2"));
+        assert!(marked.values(None).iter().all(|(_, value)| value.is_none()));
+    }
+
+    #[test]
+    fn numbers_are_compared_as_numbers_and_texts_as_texts() {
+        let number = |text: &str| Shown { text: text.to_owned(), is_number: true };
+        for (value, header, is_same) in [
+            (number("42"), "42.0", true),
+            (number("42.0"), "42", true),
+            (number("1"), "2", false),
+            (number("1"), "1.00000000000000001e-17", false),
+            (number("9007199254740993"), "9007199254740992", false),
+            (number("9007199254740993"), "9007199254740992.0", false),
+            (Shown::text("a"), "a", true),
+            (Shown::text("1"), "1.0", false),
+        ] {
+            assert_eq!(value.is(header), is_same, "{value:?} {header}");
+        }
     }
 }

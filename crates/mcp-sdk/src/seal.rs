@@ -5,7 +5,7 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use mcp_core::Seal;
-use ring::{hmac, rand};
+use ring::{digest, hmac, rand};
 
 /// Signs what clients bring back later, and lets it expire.
 pub struct SignedSeal {
@@ -61,6 +61,10 @@ impl Seal for SignedSeal {
         let (expiry, content) = signed.split_at_checked(EXPIRY)?;
         let expiry = u64::from_be_bytes(expiry.try_into().ok()?);
         (now() < expiry).then(|| content.to_vec())
+    }
+
+    fn digest(&self, content: &[u8]) -> String {
+        URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, content))
     }
 }
 

@@ -34,6 +34,8 @@
 //! # }
 //! ```
 
+#[cfg(any(feature = "http", feature = "ws"))]
+mod allowed;
 mod ending;
 #[cfg(feature = "http")]
 pub mod http;
@@ -44,6 +46,8 @@ pub mod stdio;
 #[cfg(feature = "ws")]
 pub mod ws;
 
+#[cfg(any(feature = "http", feature = "ws"))]
+pub use allowed::Allowed;
 pub use lines::{LineSettings, LineTransport};
 pub use memory::MemoryTransport;
 #[cfg(feature = "stdio")]

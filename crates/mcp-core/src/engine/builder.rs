@@ -9,7 +9,7 @@ use super::{
 use crate::{
     CompletionHandler, ContractRefused, Contracts, Implementation, Json, Prompt, PromptHandler,
     Purpose, Resource, ResourceHandler, ResourceTemplate, Revisions, Seal, Tool, ToolHandler,
-    Unchecked, UriTemplate, registry::Registry,
+    Unchecked, UriTemplate, registry::Registry, revision_shape,
 };
 
 /// Puts a server together.
@@ -260,6 +260,10 @@ impl ServedTool {
                 .map(|schema| compile("output schema", schema, Purpose::Output))
                 .transpose()?,
             listed: Json::of(&definition).map_err(BuildError::Unwritable)?,
+            listed_in_handshake_era: revision_shape::handshake_tool(&definition)
+                .map(|tool| Json::of(&tool))
+                .transpose()
+                .map_err(BuildError::Unwritable)?,
             definition,
             handler,
         })

@@ -4,9 +4,11 @@ use std::{
 };
 
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Dispatch, Mcp,
+    listen::check_subscriptions,
     params::{Params, missing},
     result::Keep,
     tools::arguments_of,
@@ -26,6 +28,8 @@ pub struct Conversation {
     state: Mutex<State>,
     /// Whether the client has finished the handshake.
     pub(super) ready: watch::Sender<bool>,
+    /// Cancelled when the client has said its last word.
+    ending: CancellationToken,
 }
 
 #[derive(Debug, Default)]
@@ -36,12 +40,15 @@ struct State {
     subscriptions: BTreeSet<String>,
 }
 
-/// Resources one client may subscribe to.
-const MAX_SUBSCRIPTIONS: usize = 10_000;
-
 impl Conversation {
     pub(super) fn new(mcp: Mcp, era: Option<Era>) -> Conversation {
-        Conversation { mcp, era, state: Mutex::default(), ready: watch::channel(false).0 }
+        Conversation {
+            mcp,
+            era,
+            state: Mutex::default(),
+            ready: watch::channel(false).0,
+            ending: CancellationToken::new(),
+        }
     }
 
     /// Serves a request.
@@ -65,12 +72,13 @@ impl Conversation {
             Ok(read) => read,
             Err(error) => return (self.spoken(), Err(error)),
         };
+        // Only the handshake era has it, whatever else the request says about itself.
+        if method == "initialize" && self.era != Some(Era::Modern) {
+            return self.initialize(params.as_ref());
+        }
         if self.is_modern(method, &read) {
             let revision = Revision::LATEST;
             return (revision, self.process_modern(id, method, params.as_ref(), &read, call).await);
-        }
-        if method == "initialize" {
-            return self.initialize(params.as_ref());
         }
         let caller = match (self.caller(), method) {
             (Some(caller), _) => caller,
@@ -133,7 +141,7 @@ impl Conversation {
         };
         match method {
             "server/discover" => self.mcp.discover(caller.revision),
-            "subscriptions/listen" => self.mcp.listen(id, params, read, call).await,
+            "subscriptions/listen" => self.mcp.listen(id, params, read, call, &self.ending).await,
             "tools/call" | "prompts/get" | "resources/read" => {
                 let inputs = Inputs::rounds(self.mcp.open_rounds(method, params, read)?);
                 let context = context(id, params, read, caller, call, inputs);
@@ -281,9 +289,7 @@ impl Conversation {
 
     fn subscribe(&self, uri: &str) -> Result<(), Error> {
         let mut state = self.state();
-        if state.subscriptions.len() >= MAX_SUBSCRIPTIONS {
-            return Err(Error::Busy);
-        }
+        check_subscriptions(state.subscriptions.len() + 1, [uri])?;
         state.subscriptions.insert(uri.to_owned());
         Ok(())
     }
@@ -354,5 +360,9 @@ impl Handler for Conversation {
 
     fn attend(&self, peer: Arc<dyn Peer>) -> BoxFuture<'_, ()> {
         Box::pin(self.bring_news(peer))
+    }
+
+    fn ending(&self) {
+        self.ending.cancel();
     }
 }

@@ -2,10 +2,11 @@ use std::{borrow::Cow, collections::BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Mcp,
-    news::{Changes, News},
+    news::{Changes, News, is_gone},
     params::{Params, missing},
     result::Keep,
 };
@@ -31,13 +32,14 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Mcp {
-    /// Tells the client what it wants to hear until it hangs up.
+    /// Tells the client what it wants to hear until it hangs up, or the conversation is `ending`.
     pub(super) async fn listen(
         &self,
         id: &RequestId,
         params: Option<&Json>,
         read: &Params<'_>,
         call: Call,
+        ending: &CancellationToken,
     ) -> Result<Json, Error> {
         let (Some(params), Some(wanted)) = (params, read.notifications) else {
             return Err(missing("notifications"));
@@ -45,6 +47,8 @@ impl Mcp {
         let wanted: Filter = params.part(wanted).read().map_err(|error| {
             Error::invalid_params(format!("`params.notifications` does not fit: {error}"))
         })?;
+        let uris = wanted.resource_subscriptions.iter().map(String::as_str);
+        check_subscriptions(wanted.resource_subscriptions.len(), uris)?;
         let filter = self.honour(wanted);
         let mut changes = Changes::of(self);
         let subscription = id_value(id);
@@ -53,11 +57,16 @@ impl Mcp {
         loop {
             if let Some((method, params)) = news.take() {
                 let notification = tagged(method, params, &subscription);
-                if call.peer.notify(notification).await.is_err() {
+                if is_gone(&call.peer.notify(notification).await) {
                     return Err(Error::Cancelled);
                 }
             }
-            match changes.next().await {
+            let next = tokio::select! {
+                biased;
+                () = ending.cancelled() => None,
+                next = changes.next() => next,
+            };
+            match next {
                 Some(News::Tools) if filter.tools_list_changed => {
                     news = Some(("notifications/tools/list_changed", json!({})));
                 }
@@ -96,6 +105,27 @@ impl Mcp {
     }
 }
 
+/// Resources one client may subscribe to.
+const MOST: usize = 10_000;
+/// How long the URI of each may be.
+const LONGEST: usize = 8 * 1024;
+
+/// What a client subscribes to is kept, and compared with every change.
+pub(super) fn check_subscriptions<'a>(
+    count: usize,
+    uris: impl IntoIterator<Item = &'a str>,
+) -> Result<(), Error> {
+    if count > MOST {
+        let message = format!("more than {MOST} resources cannot be subscribed to");
+        return Err(Error::invalid_params(message));
+    }
+    if uris.into_iter().any(|uri| uri.len() > LONGEST) {
+        let message = format!("a URI of more than {LONGEST} bytes cannot be subscribed to");
+        return Err(Error::invalid_params(message));
+    }
+    Ok(())
+}
+
 /// Whether `uri`, or something that contains it, is among `subscribed`.
 fn covers(subscribed: &BTreeSet<String>, uri: &str) -> bool {
     subscribed.iter().any(|parent| {
@@ -115,5 +145,27 @@ fn id_value(id: &RequestId) -> Value {
         (Some(number), _) => number.into(),
         (None, Some(text)) => text.into(),
         (None, None) => serde_json::from_str(&id.to_string()).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_subscribed_to_is_bounded() {
+        assert!(check_subscriptions(MOST, ["a:b"]).is_ok());
+        assert!(check_subscriptions(MOST + 1, ["a:b"]).is_err());
+        assert!(check_subscriptions(1, ["x".repeat(LONGEST + 1).as_str()]).is_err());
+    }
+
+    #[test]
+    fn a_subscription_covers_what_lies_within() {
+        let subscribed = BTreeSet::from(["a:b".to_owned(), "c:d/".to_owned()]);
+        for (uri, covered) in
+            [("a:b", true), ("a:b/c", true), ("a:bc", false), ("c:d/e", true), ("c:d", false)]
+        {
+            assert_eq!(covers(&subscribed, uri), covered, "{uri}");
+        }
     }
 }

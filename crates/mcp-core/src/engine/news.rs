@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::sync::{broadcast, watch};
 
 use super::{Conversation, Mcp};
-use crate::{Json, Notification, Peer};
+use crate::{Json, Notification, Peer, PeerError};
 
 /// Something has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +62,12 @@ impl Changes {
     }
 }
 
+/// Whether nobody hears us any more. News that only did not pass the gate, of a resource whose URI is
+/// none, say, hold back no others.
+pub(super) fn is_gone(told: &Result<(), PeerError>) -> bool {
+    matches!(told, Err(error) if !matches!(error, PeerError::NotSent { .. }))
+}
+
 impl Conversation {
     /// Tells a client that has finished its handshake what has changed.
     pub(super) async fn bring_news(&self, peer: Arc<dyn Peer>) {
@@ -87,7 +93,7 @@ impl Conversation {
                 _ => continue,
             };
             let notification = Notification { method: Cow::Borrowed(method), params };
-            if peer.notify(notification).await.is_err() {
+            if is_gone(&peer.notify(notification).await) {
                 return;
             }
         }

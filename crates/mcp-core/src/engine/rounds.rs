@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::{Mcp, params::Params, result::Keep};
-use crate::{Context, Error, Json, Revision, context::Rounds};
+use crate::{Context, Error, Json, Revision, Seal, context::Rounds};
 
 /// What travels under seal.
 #[derive(Serialize, Deserialize)]
@@ -14,6 +15,8 @@ struct Carried {
     /// The call it belongs to: state of one is of no use to another.
     method: String,
     subject: String,
+    /// The digest of its arguments.
+    arguments: String,
     answers: BTreeMap<String, Json>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kept: Option<Json>,
@@ -38,9 +41,14 @@ impl Mcp {
     ) -> Result<Rounds, Error> {
         let mut rounds = Rounds::default();
         if let Some(state) = &read.request_state {
-            let carried = self
-                .open(state)
-                .filter(|carried| carried.method == method && carried.subject == subject(read));
+            let seal = self.shared.seal.as_deref();
+            let carried = seal.and_then(|seal| {
+                open(seal, state).filter(|carried| {
+                    carried.method == method
+                        && carried.subject == subject(read)
+                        && carried.arguments == arguments(seal, read)
+                })
+            });
             let carried = carried.ok_or_else(|| {
                 Error::invalid_params(
                     "`requestState` is not what this server gave out for this call",
@@ -72,37 +80,51 @@ impl Mcp {
         if rounds.asked.is_empty() && rounds.kept.is_none() {
             return Err(Error::internal("input is required, but nothing was asked"));
         }
-        let carried = Carried {
-            method: method.to_owned(),
-            subject: subject(read).to_owned(),
-            answers: rounds.answers,
-            kept: rounds.kept,
-        };
-        let result =
-            InputRequired { input_requests: rounds.asked, request_state: self.seal_up(&carried)? };
+        let request_state = self.seal_up(method, read, rounds.answers, rounds.kept)?;
+        let result = InputRequired { input_requests: rounds.asked, request_state };
         self.write_as("input_required", Revision::LATEST, &result, None, Keep::Not)
     }
 
     /// Nothing travels if there is nothing to carry.
-    fn seal_up(&self, carried: &Carried) -> Result<Option<String>, Error> {
-        if carried.answers.is_empty() && carried.kept.is_none() {
+    fn seal_up(
+        &self,
+        method: &str,
+        read: &Params<'_>,
+        answers: BTreeMap<String, Json>,
+        kept: Option<Json>,
+    ) -> Result<Option<String>, Error> {
+        if answers.is_empty() && kept.is_none() {
             return Ok(None);
         }
         let seal = self.shared.seal.as_ref().ok_or_else(|| {
             Error::internal("this server has no seal, so calls cannot take several rounds")
         })?;
-        let content = serde_json::to_vec(carried)
+        let carried = Carried {
+            method: method.to_owned(),
+            subject: subject(read).to_owned(),
+            arguments: arguments(&**seal, read),
+            answers,
+            kept,
+        };
+        let content = serde_json::to_vec(&carried)
             .map_err(|error| Error::internal(format!("state cannot be written: {error}")))?;
         Ok(Some(seal.seal(&content)))
     }
+}
 
-    fn open(&self, state: &str) -> Option<Carried> {
-        let content = self.shared.seal.as_ref()?.open(state)?;
-        serde_json::from_slice(&content).ok()
-    }
+fn open(seal: &dyn Seal, state: &str) -> Option<Carried> {
+    serde_json::from_slice(&seal.open(state)?).ok()
 }
 
 /// The tool, prompt or resource that is called.
 fn subject<'p>(read: &'p Params<'_>) -> &'p str {
     read.name.as_deref().or(read.uri.as_deref()).unwrap_or_default()
+}
+
+/// The digest of the arguments of the call, however they are spaced. What was agreed to for some is
+/// not agreed to for others.
+fn arguments(seal: &dyn Seal, read: &Params<'_>) -> String {
+    let arguments = read.arguments.and_then(|text| serde_json::from_str(text.get()).ok());
+    let arguments: Value = arguments.unwrap_or_else(|| json!({}));
+    seal.digest(arguments.to_string().as_bytes())
 }

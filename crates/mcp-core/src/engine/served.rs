@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Contract, Json, Prompt, PromptHandler, Resource, ResourceHandler, ResourceTemplate, Tool,
-    ToolHandler, UriTemplate, registry::Named,
+    Contract, Era, Json, Prompt, PromptHandler, Resource, ResourceHandler, ResourceTemplate,
+    Revision, Tool, ToolHandler, UriTemplate, registry::Named,
 };
 
 /// A tool that can be called.
@@ -15,6 +15,8 @@ pub struct ServedTool {
     pub definition: Tool,
     /// The definition as it is listed.
     pub(super) listed: Json,
+    /// The same for the handshake era, if that is not the same.
+    pub(super) listed_in_handshake_era: Option<Json>,
     pub(super) handler: Arc<dyn ToolHandler>,
     pub(super) input: Arc<dyn Contract>,
     pub(super) output: Option<Arc<dyn Contract>>,
@@ -46,6 +48,14 @@ pub struct ServedTemplate {
     pub definition: ResourceTemplate,
     pub(super) pattern: UriTemplate,
     pub(super) handler: Arc<dyn ResourceHandler>,
+}
+
+impl ServedTool {
+    /// The definition as clients of `revision` can read it.
+    pub(super) fn listed(&self, revision: Revision) -> &Json {
+        let older = self.listed_in_handshake_era.as_ref();
+        older.filter(|_| revision.era() == Era::Legacy).unwrap_or(&self.listed)
+    }
 }
 
 impl Named for ServedTool {

@@ -20,7 +20,7 @@ impl Mcp {
             next_cursor: Option<String>,
         }
         let page = self.page(self.tools(), params)?;
-        let tools = page.entries.iter().map(|tool| &tool.listed).collect();
+        let tools = page.entries.iter().map(|tool| tool.listed(revision)).collect();
         let result = ListTools { tools, next_cursor: page.next };
         self.write(revision, &result, None, Keep::Cacheable)
     }

@@ -46,7 +46,7 @@ impl ClientCapabilities {
     /// Has a model that can use tools.
     #[must_use]
     pub fn with_sampling_tools(mut self) -> Self {
-        self.sampling.get_or_insert_with(|| json!({}))["tools"] = json!({});
+        declare(self.sampling.get_or_insert_with(|| json!({})), "tools");
         self
     }
 
@@ -60,8 +60,7 @@ impl ClientCapabilities {
     /// Can send the user to a page.
     #[must_use]
     pub fn with_url_elicitation(mut self) -> Self {
-        let elicitation = self.elicitation.get_or_insert_with(|| json!({ "form": {} }));
-        elicitation["url"] = json!({});
+        declare(self.elicitation.get_or_insert_with(|| json!({ "form": {} })), "url");
         self
     }
 
@@ -91,11 +90,16 @@ impl ClientCapabilities {
 
 /// `elicitation: {}` has always meant forms.
 fn spelled_out(elicitation: &Value) -> Value {
-    let mut elicitation = elicitation.clone();
-    if elicitation.as_object().is_some_and(serde_json::Map::is_empty) {
-        elicitation["form"] = json!({});
+    let is_plain = elicitation.as_object().is_some_and(serde_json::Map::is_empty);
+    if is_plain { json!({ "form": {} }) } else { elicitation.clone() }
+}
+
+/// Adds a part to a capability; one that is no object, which anybody may have put there, becomes one.
+fn declare(capability: &mut Value, part: &str) {
+    if !capability.is_object() {
+        *capability = json!({});
     }
-    elicitation
+    capability[part] = json!({});
 }
 
 /// The required value if it, or a member of it, is not there.
@@ -147,6 +151,7 @@ pub struct ServerCapabilities {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ElicitForm, ElicitRequest};
 
     #[test]
     fn what_is_missing_is_written_like_a_declaration() {
@@ -165,5 +170,23 @@ mod tests {
         let url = ClientCapabilities::new().with_url_elicitation();
         assert!(plain.missing(&url).is_some());
         assert_eq!(url.missing(&form), None);
+    }
+
+    #[test]
+    fn who_only_visits_pages_fills_in_no_forms() {
+        let question = ElicitRequest::form("Who?", ElicitForm::new()).required_capabilities();
+        let mut pages = ClientCapabilities::new();
+        pages.elicitation = Some(json!({ "url": {} }));
+        assert!(pages.missing(&question).is_some());
+        assert_eq!(ClientCapabilities::new().with_elicitation().missing(&question), None);
+    }
+
+    #[test]
+    fn a_capability_that_is_no_object_becomes_one() {
+        let mut odd = ClientCapabilities::new();
+        (odd.sampling, odd.elicitation) = (Some(json!(true)), Some(json!(1)));
+        let odd = odd.with_sampling_tools().with_url_elicitation();
+        assert_eq!(odd.sampling, Some(json!({ "tools": {} })));
+        assert_eq!(odd.elicitation, Some(json!({ "url": {} })));
     }
 }

@@ -35,7 +35,7 @@ impl ElicitRequest {
     pub fn required_capabilities(&self) -> ClientCapabilities {
         let mut required = ClientCapabilities::new();
         required.elicitation = Some(match self {
-            ElicitRequest::Form { .. } => json!({}),
+            ElicitRequest::Form { .. } => json!({ "form": {} }),
             ElicitRequest::Url { .. } => json!({ "url": {} }),
         });
         required

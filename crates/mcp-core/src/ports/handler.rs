@@ -29,6 +29,10 @@ pub trait Handler: fmt::Debug + Send + Sync {
         let _ = peer;
         Box::pin(std::future::ready(()))
     }
+
+    /// Hears that nothing more comes in. Requests in work are finished; those that only wait for
+    /// news have nothing to wait for any more.
+    fn ending(&self) {}
 }
 
 /// What surrounds one request.

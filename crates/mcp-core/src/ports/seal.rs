@@ -9,4 +9,7 @@ pub trait Seal: fmt::Debug + Send + Sync {
 
     /// Takes the content out again; `None` if this is not something we sealed.
     fn open(&self, sealed: &str) -> Option<Vec<u8>>;
+
+    /// A short name for `content`, for which nobody can find other content.
+    fn digest(&self, content: &[u8]) -> String;
 }

@@ -25,11 +25,10 @@ struct Answer {
 
 impl<T: Transport + 'static> JsonRpcProcessor<T> {
     pub(super) async fn serve(&self, request: JsonRpcRequest, ticket: Option<Ticket>) {
-        match (self.answer(request, ticket).await, ticket) {
-            (Some(answer), _) => self.send(answer, ticket).await,
+        match self.answer(request, ticket).await {
+            Some(answer) => self.send(answer, ticket).await,
             // Nobody waits for it, but the transport may hold something open.
-            (None, Some(ticket)) => self.link.transport.inner().settle(ticket),
-            (None, None) => {}
+            None => self.settle(ticket),
         }
     }
 
@@ -45,7 +44,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let responses: Vec<_> =
             answers.await.into_iter().flatten().map(|answer| answer.response).collect();
         if responses.is_empty() {
-            return;
+            return self.settle(ticket);
         }
         let mut bytes = write_batch(&responses);
         let verdict = self.link.transport.judge_own(&bytes);
@@ -202,7 +201,7 @@ pub(super) fn invalid_answer(refusal: &Refusal) -> Outcome {
 }
 
 /// What a panic said.
-fn said(panic: &(dyn Any + Send)) -> &str {
+pub(super) fn said(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()

@@ -1,6 +1,6 @@
 //! The one notification that concerns requests rather than what they are about.
 
-use mcp_core::Json;
+use mcp_core::{Json, Notification};
 use mcp_json::{Limits, Tape};
 use serde_json::json;
 
@@ -24,7 +24,7 @@ pub(super) fn cancelled_id(notification: &JsonRpcNotification) -> Option<JsonRpc
 }
 
 /// Tells the other side that nobody waits for request `id` any more.
-pub(super) fn cancel(id: i64) -> JsonRpcNotification {
+pub(super) fn cancel(id: i64) -> Notification {
     let params = json!({ "requestId": id, "reason": "no longer waited for" });
-    JsonRpcNotification { method: METHOD.to_owned(), params: Json::of(&params).ok() }
+    Notification { method: METHOD.into(), params: Json::of(&params).ok() }
 }

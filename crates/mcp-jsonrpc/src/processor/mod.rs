@@ -9,6 +9,8 @@ mod cancelled;
 mod in_work;
 mod peer;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 use std::{
     fmt,
@@ -18,7 +20,9 @@ use std::{
 };
 
 use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
-use mcp_core::{BoxFuture, Handler, Peer, Refusal, Side, Ticket, Transport, TransportError};
+use mcp_core::{
+    BoxFuture, Era, Handler, Peer, PeerError, Refusal, Side, Ticket, Transport, TransportError,
+};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
@@ -45,6 +49,14 @@ struct Link<T> {
     /// Own requests that nobody waits for any more and that the other side should hear about.
     abandoned: mpsc::Sender<i64>,
     closing: CancellationToken,
+}
+
+impl<T: Transport> Link<T> {
+    /// The exchange that request `id` of ours opens. A server's requests open none.
+    fn own_ticket(&self, id: i64) -> Option<Ticket> {
+        let is_client = self.transport.side() == Side::Client;
+        u64::try_from(id).ok().filter(|_| is_client).map(Ticket)
+    }
 }
 
 /// Everything that goes on beside receiving.
@@ -109,6 +121,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 () = &mut attending, if attends => attends = false,
             }
         };
+        driver.handler.ending();
         match &outcome {
             Ok(()) => driver.link.calls.close("the conversation has ended"),
             Err(error) => driver.link.calls.close(&error.to_string()),
@@ -141,7 +154,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 if self.link.transport.side() == Side::Server {
                     start(work, self.refuse(None, refusal, ticket));
                 } else {
-                    self.settle_invalid(self.own_ticket(ticket), &refusal, ticket);
+                    self.settle_invalid(self.own_request(ticket), &refusal, ticket);
                 }
             }
             Arrival::TooLong { length } => {
@@ -178,19 +191,34 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         work: &mut Work<'p>,
     ) {
         if let Some(id) = cancelled::cancelled_id(notification)
-            && self.link.in_work.cancel(&id)
+            && (self.link.in_work.cancel(&id) || self.is_ended(&id, ticket))
         {
             return;
         }
         let peer: Arc<dyn Peer> = Arc::new(JsonRpcPeer { link: Arc::clone(&self.link), ticket });
         let notification = notification.to_domain_notification();
-        start(work, async move {
-            let method = notification.method.clone();
+        start(work, async {
             let handled = async { self.handler.handle_notification(notification, peer).await };
-            if AssertUnwindSafe(handled).catch_unwind().await.is_err() {
-                tracing::error!(%method, "panicked");
+            if let Err(panic) = AssertUnwindSafe(handled).catch_unwind().await {
+                tracing::error!("a notification made its handler panic: {}", answer::said(&*panic));
             }
         });
+    }
+
+    /// Whether the other side will not answer a request of ours any more: so a stateless server, which
+    /// has no requests of its own to cancel, ends a subscription.
+    fn is_ended(&self, id: &JsonRpcId, ticket: Option<Ticket>) -> bool {
+        let JsonRpcId::Integer(id) = id else { return false };
+        let is_stateless =
+            self.handler.revision().is_some_and(|spoken| spoken.era() == Era::Modern);
+        let ended = || Err(PeerError::Gone("the server has ended the request".to_owned()));
+        let is_ours = is_stateless
+            && self.link.transport.side() == Side::Client
+            && self.link.calls.settle(*id, ended());
+        if is_ours {
+            self.answered(ticket);
+        }
+        is_ours
     }
 
     fn take_response(&self, response: JsonRpcResponse, ticket: Option<Ticket>) {
@@ -198,21 +226,17 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let id = match response.id {
             Some(JsonRpcId::Integer(id)) => Some(id),
             // The other side could not read our id; its exchange still tells which one it was.
-            None | Some(JsonRpcId::Null) => self.own_ticket(ticket),
+            None | Some(JsonRpcId::Null) => self.own_request(ticket),
             Some(_) => None,
         };
         match id {
-            Some(id) if self.link.calls.settle(id, outcome) => {
-                if let Some(ticket) = ticket {
-                    self.link.transport.inner().settle(ticket);
-                }
-            }
+            Some(id) if self.link.calls.settle(id, outcome) => self.answered(ticket),
             _ => tracing::debug!("an answer came that nobody waits for"),
         }
     }
 
     /// The request of ours that opened the exchange.
-    fn own_ticket(&self, ticket: Option<Ticket>) -> Option<i64> {
+    fn own_request(&self, ticket: Option<Ticket>) -> Option<i64> {
         let Ticket(number) = ticket.filter(|_| self.link.transport.side() == Side::Client)?;
         i64::try_from(number).ok()
     }
@@ -235,7 +259,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 let own = match id {
                     _ if !may_answer => None,
                     Some(JsonRpcId::Integer(id)) => Some(id),
-                    _ => self.own_ticket(ticket),
+                    _ => self.own_request(ticket),
                 };
                 let meant = self.settle_invalid(own, &refusal, ticket);
                 if !meant && message.is_none() && is_server {
@@ -249,8 +273,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     fn settle_invalid(&self, own: Option<i64>, refusal: &Refusal, ticket: Option<Ticket>) -> bool {
         let invalid = answer::invalid_answer(refusal);
         let waited = own.is_some_and(|own| self.link.calls.settle(own, invalid));
-        if let (true, Some(ticket)) = (waited, ticket) {
-            self.link.transport.inner().settle(ticket);
+        if waited {
+            self.answered(ticket);
         }
         waited
     }
@@ -293,23 +317,37 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
     }
 
+    /// Says that a request of ours has its answer. A server's requests open no exchange: what came
+    /// with the answer may wait for one itself.
+    fn answered(&self, ticket: Option<Ticket>) {
+        if self.link.transport.side() == Side::Client {
+            self.settle(ticket);
+        }
+    }
+
+    /// Says that nothing more needs to be waited for in this exchange.
+    fn settle(&self, ticket: Option<Ticket>) {
+        if let Some(ticket) = ticket {
+            self.link.transport.inner().settle(ticket);
+        }
+    }
+
     fn exchange_over(&self, ticket: Ticket, error: Option<TransportError>) {
-        match self.own_ticket(Some(ticket)) {
+        match self.own_request(Some(ticket)) {
             Some(id) => {
                 let reason = error.map_or_else(
                     || "the exchange ended without an answer".to_owned(),
                     |error| error.to_string(),
                 );
-                self.link.calls.settle(id, Err(mcp_core::PeerError::Gone(reason)));
+                self.link.calls.settle(id, Err(PeerError::Gone(reason)));
             }
             None => self.link.in_work.cancel_ticket(ticket),
         }
     }
 
     async fn tell_cancelled(&self, id: i64) {
-        let bytes = cancelled::cancel(id).to_bytes();
-        let role = mcp_core::OutboundRole::Notification;
-        if let Err(error) = self.link.transport.send(bytes, role, None, None).await {
+        let peer = JsonRpcPeer { link: Arc::clone(&self.link), ticket: self.link.own_ticket(id) };
+        if let Err(error) = peer.notify(cancelled::cancel(id)).await {
             tracing::debug!(%error, "could not cancel a request");
         }
     }
@@ -332,6 +370,13 @@ fn start<'p>(work: &mut Work<'p>, future: impl Future<Output = ()> + Send + 'p) 
     // A future that is not ready is polled again, with a real waker, from the list.
     if future.as_mut().poll(&mut context).is_pending() {
         work.push(future);
+    }
+}
+
+/// However the conversation ends, nobody waits for an answer that cannot come.
+impl<T> Drop for JsonRpcProcessor<T> {
+    fn drop(&mut self) {
+        self.link.calls.close("the conversation was broken off");
     }
 }
 

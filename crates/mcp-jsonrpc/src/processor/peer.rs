@@ -1,8 +1,8 @@
 use std::{fmt, sync::Arc};
 
 use mcp_core::{
-    Ask, BoxFuture, Json, Notification, OutboundRole, Peer, PeerError, Refusal, Side, Ticket,
-    Transport,
+    Ask, BoxFuture, Json, Labels, Notification, OutboundRole, Peer, PeerError, Refusal, Side,
+    Ticket, Transport,
 };
 
 use super::{Link, cancelled};
@@ -30,10 +30,7 @@ impl<T: Transport> JsonRpcPeer<T> {
         let link = &self.link;
         let (id, answer) = link.calls.open()?;
         // A client's request opens an exchange of its own; a server's belongs to what it serves.
-        let ticket = match link.transport.side() {
-            Side::Client => u64::try_from(id).ok().map(Ticket),
-            Side::Server => self.ticket,
-        };
+        let ticket = link.own_ticket(id).or(self.ticket);
         let may_cancel = !cancelled::OPENINGS.contains(&&*ask.method);
         let _waiting = Waiting { link, id, ticket, may_cancel };
         let timeout = ask.timeout.unwrap_or(link.settings.timeout);
@@ -43,10 +40,13 @@ impl<T: Transport> JsonRpcPeer<T> {
             params: ask.params,
         };
         let asked = async {
-            link.transport
-                .send(request.to_bytes(), OutboundRole::Request, ticket, ask.labels)
-                .await
-                .map_err(not_sent)?;
+            let sending =
+                link.transport.send(request.to_bytes(), OutboundRole::Request, ticket, ask.labels);
+            if let Err(error) = sending.await {
+                // The other side has not heard of it, so there is nothing to cancel.
+                link.calls.forget(id);
+                return Err(not_sent(error));
+            }
             answer.await.unwrap_or_else(|_| Err(PeerError::Gone("nobody reads it".into())))
         };
         tokio::select! {
@@ -60,9 +60,13 @@ impl<T: Transport> JsonRpcPeer<T> {
 impl<T: Transport> Peer for JsonRpcPeer<T> {
     fn notify(&self, notification: Notification) -> BoxFuture<'_, Result<(), PeerError>> {
         Box::pin(async move {
-            let bytes = JsonRpcNotification::from(notification).to_bytes();
-            let role = OutboundRole::Notification;
-            self.link.transport.send(bytes, role, self.ticket, None).await.map_err(not_sent)
+            let transport = &self.link.transport;
+            let notification = JsonRpcNotification::from(notification);
+            let (bytes, role) = (notification.to_bytes(), OutboundRole::Notification);
+            let labels = (transport.side() == Side::Client).then(|| {
+                Box::new(Labels { method: Some(notification.method), ..Labels::default() })
+            });
+            transport.send(bytes, role, self.ticket, labels).await.map_err(not_sent)
         })
     }
 

@@ -117,8 +117,10 @@ impl Client {
     ) -> Result<Json, ClientError> {
         let mut params = params.clone();
         let meta = self.meta(token, options);
-        if !meta.is_empty() {
-            params.insert("_meta".to_owned(), meta.into());
+        match params.get_mut("_meta") {
+            Some(Value::Object(own)) => own.extend(meta),
+            _ if meta.is_empty() => {}
+            _ => drop(params.insert("_meta".to_owned(), meta.into())),
         }
         let labels = self.labels(method, &params);
         let written =
@@ -211,9 +213,9 @@ impl Client {
         let mut tape = Tape::new();
         let Ok(document) = tape.parse(&text, Limits::default()) else { return Vec::new() };
         marked
-            .values(document.root())
+            .values(Some(document.root()))
             .into_iter()
-            .filter_map(|(label, value)| Some((label.to_owned(), value?)))
+            .filter_map(|(label, value)| Some((label.to_owned(), value?.text)))
             .collect()
     }
 

@@ -123,3 +123,22 @@ impl fmt::Debug for Events {
         f.write_str("Events")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mcp_core::Json;
+
+    use super::*;
+
+    #[test]
+    fn a_progress_sink_may_end_its_own_call() {
+        let events = Arc::new(Events::new());
+        let ended = Arc::clone(&events);
+        let sink = move |_| ended.forget_progress(&7.into());
+        events.follow_progress(7.into(), Arc::new(sink));
+        let params = Json::parse(r#"{"progressToken":7,"progress":1}"#).unwrap();
+        let method = "notifications/progress".into();
+        events.take(Notification { method, params: Some(params) });
+        assert!(events.sinks().is_empty());
+    }
+}

@@ -16,6 +16,9 @@ use serde_json::{Value, json};
 use super::{CallOptions, Client, ClientError};
 use crate::labels::Marked;
 
+/// Tools whose marks are remembered; a server may list ever new ones.
+const MOST_MARKED: usize = 10_000;
+
 /// A page of a list, whatever is listed.
 trait ListPage: DeserializeOwned {
     type Entry;
@@ -162,8 +165,11 @@ impl Client {
                 let mut known = self.inner.marked.write().unwrap_or_else(PoisonError::into_inner);
                 if marked.is_empty() {
                     known.remove(&tool.name);
-                } else {
+                } else if known.len() < MOST_MARKED || known.contains_key(&tool.name) {
                     known.insert(tool.name.clone(), Arc::new(marked));
+                } else {
+                    tracing::warn!(tool = tool.name, "a tool is left out: too many have marks");
+                    return false;
                 }
                 true
             }

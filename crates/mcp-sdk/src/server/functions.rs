@@ -9,7 +9,7 @@ use mcp_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::{Failure, ToolOutput, schema::schema_of};
+use super::{Failure, ToolOutput, schema::arguments_schema};
 
 /// The arguments of a tool that has none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -28,7 +28,7 @@ where
     R: Future<Output = Result<O, Failure>> + Send + 'static,
     O: ToolOutput + 'static,
 {
-    let mut tool = Tool::new(name, schema_of::<A>()).description(description);
+    let mut tool = Tool::new(name, arguments_schema::<A>()).description(description);
     tool.output_schema = O::schema();
     (tool, Arc::new(TypedTool { run, arguments: PhantomData }))
 }

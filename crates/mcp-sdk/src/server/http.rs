@@ -17,7 +17,7 @@ use mcp_transport::http::{
 };
 
 use super::Server;
-use crate::labels::{Marked, same};
+use crate::labels::Marked;
 
 impl Server {
     /// The server as a `tower` service for an HTTP server of yours: mount it beside other routes.
@@ -45,10 +45,13 @@ impl Application for HttpApplication {
         let root = document.root();
         let envelope = Envelope::of(root);
         let stateless = self.is_stateless(&envelope, stated);
-        if stateless && envelope.kind() == Some(MessageKind::Request) {
+        let method = |name| envelope.method.is_some_and(|method| method.str_eq(name));
+        // Who opens a session of an older revision does not know these headers. It shall hear which
+        // revisions are spoken here, not which headers it lacks.
+        let is_handshake = method("initialize") && !stated.is_modern();
+        if stateless && envelope.kind() == Some(MessageKind::Request) && !is_handshake {
             self.compare(&envelope, &head.headers)?;
         }
-        let method = |name| envelope.method.is_some_and(|method| method.str_eq(name));
         Ok(Glimpse {
             wants_answer: wants_answer(root),
             opens_session: !stateless && method("initialize"),
@@ -118,7 +121,9 @@ impl HttpApplication {
             return false;
         }
         let speaks_legacy = revisions.iter().any(|revision| revision.era() == Era::Legacy);
-        stated.is_modern() || meta(envelope, Meta::PROTOCOL_VERSION).is_some() || !speaks_legacy
+        let is_handshake = envelope.method.is_some_and(|method| method.str_eq("initialize"));
+        let says_so = meta(envelope, Meta::PROTOCOL_VERSION).is_some() && !is_handshake;
+        stated.is_modern() || says_so || !speaks_legacy
     }
 
     /// Whether the headers repeat what the body says.
@@ -144,15 +149,13 @@ impl HttpApplication {
         let tool = tool.and_then(|name| self.server.mcp.tools().get(&name));
         let Some(tool) = tool else { return Ok(()) };
         let Ok(marked) = Marked::of(&tool.definition.input_schema) else { return Ok(()) };
-        let Some(arguments) = params.get("arguments").filter(|_| !marked.is_empty()) else {
-            return Ok(());
-        };
-        for (label, value) in marked.values(arguments) {
+        for (label, value) in marked.values(params.get("arguments")) {
             let Some(name) = headers::param_name(label) else { continue };
             let shown = read(headers, &name)?;
             match (shown, value) {
-                (Some(shown), Some(value)) if !same(&shown, &value) => {
-                    return Err(format!("`{name}` says {shown:?}, the argument is {value:?}"));
+                (Some(shown), Some(value)) if !value.is(&shown) => {
+                    let argument = value.text;
+                    return Err(format!("`{name}` says {shown:?}, the argument is {argument:?}"));
                 }
                 (None, Some(_)) => return Err(format!("the header `{name}` is missing")),
                 (Some(_), None) => {

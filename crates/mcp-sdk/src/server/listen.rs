@@ -77,7 +77,7 @@ impl Server {
     /// A server that others shall reach has to be told its own name, or requests are refused:
     ///
     /// ```no_run
-    /// use mcp_sdk::transport::http::server::{Allowed, HttpSettings};
+    /// use mcp_sdk::transport::{Allowed, http::server::HttpSettings};
     ///
     /// # async fn example(server: mcp_sdk::Server) -> Result<(), Box<dyn std::error::Error>> {
     /// let mut settings = HttpSettings::default();

@@ -2,7 +2,7 @@ use mcp_core::{CallToolResult, Content, Error, Json};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::schema::schema_of;
+use super::schema::output_schema;
 
 /// What a tool can give back.
 pub trait ToolOutput: Send {
@@ -26,7 +26,7 @@ pub struct Structured<T>(pub T);
 
 impl<T: Serialize + JsonSchema + Send> ToolOutput for Structured<T> {
     fn schema() -> Option<Json> {
-        Some(schema_of::<T>())
+        Some(output_schema::<T>())
     }
 
     fn into_result(self) -> Result<CallToolResult, Error> {

@@ -61,6 +61,26 @@ async fn the_stateless_era_has_no_handshake() {
 }
 
 #[tokio::test]
+async fn a_server_without_the_handshake_says_what_it_speaks() {
+    let address = start(Revisions::from(Revision::LATEST)).await;
+    for headers in [&[][..], &[("mcp-protocol-version", "2025-11-25")]] {
+        let response = post(&address, headers, INITIALIZE).await;
+        assert!(response.starts_with("HTTP/1.1 400"), "{response}");
+        assert!(response.contains(r#""supported":["2026-07-28"]"#), "{response}");
+    }
+}
+
+#[tokio::test]
+async fn a_handshake_stays_one_whatever_its_meta_says() {
+    let address = start(Revisions::ALL).await;
+    let meta = r#""params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities":{}},"#;
+    let response = post(&address, &[], &INITIALIZE.replace(r#""params":{"#, meta)).await;
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
+    assert!(response.contains("mcp-session-id: "), "{response}");
+}
+
+#[tokio::test]
 async fn the_service_speaks_what_the_server_speaks() {
     let address = start(Revisions::up_to(Revision::V2025_06_18)).await;
     let response = post(&address, &[], INITIALIZE).await;

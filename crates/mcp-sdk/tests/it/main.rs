@@ -11,4 +11,8 @@ mod hostile;
 mod http_eras;
 mod listen;
 mod negotiation;
+mod outputs;
 mod refusals;
+mod rounds;
+mod subscriptions;
+mod wire;

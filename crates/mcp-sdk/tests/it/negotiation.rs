@@ -39,7 +39,7 @@ async fn over_http(server: Server, client: ClientBuilder) -> Result<Client, Clie
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     tokio::spawn(async move {
-        server.serve_http_on(listener, HttpSettings::default(), std::future::pending()).await
+        server.serve_http_on(listener, HttpSettings::default(), std::future::pending()).await;
     });
     client.connect_http(&url).await
 }

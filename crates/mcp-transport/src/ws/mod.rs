@@ -22,7 +22,6 @@ mod client;
 mod link;
 mod listener;
 mod metered;
-mod origin;
 mod server;
 mod writer;
 

@@ -15,7 +15,11 @@ use tokio_tungstenite::{
     },
 };
 
-use super::{SUBPROTOCOL, WsSettings, WsTransport, link::Link, metered::Metered, origin};
+use super::{SUBPROTOCOL, WsSettings, WsTransport, link::Link, metered::Metered};
+use crate::{
+    Allowed,
+    allowed::{Foreign, admit},
+};
 
 /// How a server lets clients in.
 #[derive(Debug, Clone)]
@@ -23,11 +27,11 @@ use super::{SUBPROTOCOL, WsSettings, WsTransport, link::Link, metered::Metered, 
 pub struct WsServerSettings {
     /// The limits of each conversation.
     pub connection: WsSettings,
-    /// Values of `Host` that are served beside loopback, with or without a port. None.
-    pub allowed_hosts: Vec<String>,
-    /// Values of `Origin` that are let in beside those of loopback, such as `https://app.example`.
-    /// Who sends no `Origin` is no browser and is let in. None.
-    pub allowed_origins: Vec<String>,
+    /// Names under which the server may be addressed. Loopback.
+    pub hosts: Allowed,
+    /// Origins from which browsers may speak to it. Who sends no `Origin` is no browser and is let
+    /// in. Loopback.
+    pub origins: Allowed,
     /// How long a client may take to open the conversation. 10 seconds.
     pub handshake_timeout: Duration,
     /// How many connections a [`WsListener`](super::WsListener) holds at a time; others are turned
@@ -42,8 +46,8 @@ impl Default for WsServerSettings {
     fn default() -> Self {
         WsServerSettings {
             connection: WsSettings::default(),
-            allowed_hosts: Vec::new(),
-            allowed_origins: Vec::new(),
+            hosts: Allowed::loopback(),
+            origins: Allowed::loopback(),
             handshake_timeout: Duration::from_secs(10),
             max_connections: 1000,
             #[cfg(feature = "tls")]
@@ -123,9 +127,11 @@ fn judge(
     settings: &WsServerSettings,
 ) -> Result<Response, ErrorResponse> {
     let headers = request.headers();
-    if let Some(reason) =
-        origin::refusal(headers, &settings.allowed_hosts, &settings.allowed_origins)
-    {
+    if let Err(foreign) = admit(&settings.hosts, &settings.origins, request.uri(), headers) {
+        let reason = match foreign {
+            Foreign::Host(_) => "this Host is not served here",
+            Foreign::Origin(_) => "this Origin is not allowed",
+        };
         return Err(refuse(StatusCode::FORBIDDEN, reason));
     }
     if !offers_subprotocol(headers) {

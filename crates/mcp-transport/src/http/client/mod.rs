@@ -208,6 +208,11 @@ impl Transport for HttpTransport {
             self.shared.conversation.check()?;
             match outbound.role {
                 OutboundRole::Request => self.open(outbound).await?,
+                // What a client tells about a request is that nobody waits for its answer. Where an
+                // exchange is all there is, its end says that already.
+                OutboundRole::Notification
+                    if outbound.ticket.is_some()
+                        && self.shared.conversation.era(None) == Era::Modern => {}
                 OutboundRole::Notification | OutboundRole::Answer(_) => {
                     self.deliver(outbound).await?;
                 }

@@ -4,7 +4,6 @@
 //! sessions (`initialize`, `Mcp-Session-Id`, streams that can be resumed), and stateless, where
 //! every POST is a conversation of its own. It never reads a message; an [`Application`] does.
 
-mod allowed;
 mod application;
 mod body;
 mod connection;
@@ -24,7 +23,6 @@ mod stream;
 #[cfg(feature = "tls")]
 pub use self::listener::serve_tls;
 pub use self::{
-    allowed::Allowed,
     application::{Application, Glimpse, Refused},
     fault::HttpFault,
     listener::{ServeSettings, serve},

@@ -14,12 +14,13 @@ use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 use super::{
-    Application, Glimpse, HttpFault, HttpSettings, Refused, ResponseBody, allowed, body,
+    Application, Glimpse, HttpFault, HttpSettings, Refused, ResponseBody, body,
     media::{self, Accepts},
     reply,
     session::{FirstWord, Session, Sessions},
     stateless,
 };
+use crate::allowed::{Foreign, admit};
 
 const SESSION_ID: &str = "mcp-session-id";
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
@@ -111,7 +112,7 @@ impl Inner {
         B: Body<Data = Bytes> + Send,
     {
         let settings = &*self.settings;
-        allowed::admit(&settings.hosts, &settings.origins, &parts.uri, &parts.headers)?;
+        admit(&settings.hosts, &settings.origins, &parts.uri, &parts.headers)?;
         match parts.method {
             Method::POST => self.post(parts, body).await,
             Method::GET if self.has_sessions_for(parts) => Ok(self.get(parts)?),
@@ -284,6 +285,15 @@ impl Drop for Opening<'_> {
         if !self.known {
             self.sessions.close(self.session.id());
         }
+    }
+}
+
+impl From<Foreign> for Rejection {
+    fn from(foreign: Foreign) -> Rejection {
+        Rejection::Fault(match foreign {
+            Foreign::Host(host) => HttpFault::ForeignHost(host),
+            Foreign::Origin(origin) => HttpFault::ForeignOrigin(origin),
+        })
     }
 }
 

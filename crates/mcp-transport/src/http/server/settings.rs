@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use mcp_core::Revisions;
 
-use super::Allowed;
+use crate::Allowed;
 
 /// What an [`HttpService`](super::HttpService) accepts and keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 use http::{HeaderMap, HeaderValue};
-use mcp_core::{Labels, Outbound, Revision, Transport, TransportError};
+use mcp_core::{Labels, Outbound, Revision, Ticket, Transport, TransportError};
 use mcp_transport::http::client::{HttpSettings, HttpSetupError, HttpTransport};
 
-use super::{client, client_with, next, request, server::Server};
+use super::{client, client_with, next, notification, request, server::Server};
 
 fn modern(labels: Labels) -> Outbound {
     let labels = Labels { revision: Some(Revision::V2026_07_28), ..labels };
@@ -66,6 +66,17 @@ async fn nothing_escapes_from_its_line() {
     assert_eq!(requests.len(), 1);
     assert_eq!(requests[0].header("x-evil"), None);
     assert!(requests[0].header("mcp-name").unwrap().starts_with("=?base64?"));
+}
+
+#[tokio::test]
+async fn a_stateless_request_is_cancelled_by_the_end_of_its_exchange_alone() {
+    let server = echo().await;
+    let client = client(&server);
+    client.established(Revision::V2026_07_28);
+    client.send(Outbound { ticket: Some(Ticket(1)), ..notification("{}") }).await.unwrap();
+    client.send(request(2, "{}")).await.unwrap();
+    assert_eq!(next(&client).await, "2: {}");
+    assert_eq!(server.requests().len(), 1);
 }
 
 #[tokio::test]

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use http::{Method, StatusCode};
 use mcp_core::{Revision, Revisions};
-use mcp_transport::http::server::{Allowed, HttpService, HttpSettings, ServeSettings};
+use mcp_transport::{
+    Allowed,
+    http::server::{HttpService, HttpSettings, ServeSettings},
+};
 use proptest::prelude::*;
 
 use super::{

@@ -2,8 +2,6 @@ use std::net::IpAddr;
 
 use http::{HeaderMap, Uri, header};
 
-use super::HttpFault;
-
 /// Hosts or origins that may take part.
 ///
 /// A page from anywhere can make a browser send requests to a local server, under a name it
@@ -58,40 +56,47 @@ impl Allowed {
     }
 }
 
+/// Why a request does not come from where it may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Foreign {
+    Host(String),
+    Origin(String),
+}
+
 /// Refuses requests under a foreign name or from a foreign page.
-pub(super) fn admit(
+pub(crate) fn admit(
     hosts: &Allowed,
     origins: &Allowed,
     uri: &Uri,
     headers: &HeaderMap,
-) -> Result<(), HttpFault> {
+) -> Result<(), Foreign> {
     if !hosts.anything {
         let mut named = false;
         let stated = headers.get_all(header::HOST).iter().map(|value| value.to_str().unwrap_or(""));
         for host in stated.chain(uri.authority().map(http::uri::Authority::as_str)) {
             named = true;
             if !hosts.has_host(host) {
-                return Err(HttpFault::ForeignHost(host.to_owned()));
+                return Err(Foreign::Host(host.to_owned()));
             }
         }
         if !named {
-            return Err(HttpFault::ForeignHost(String::new()));
+            return Err(Foreign::Host(String::new()));
         }
     }
     for origin in headers.get_all(header::ORIGIN) {
         let origin = origin.to_str().unwrap_or("");
         if !origins.has_origin(origin) {
-            return Err(HttpFault::ForeignOrigin(origin.to_owned()));
+            return Err(Foreign::Origin(origin.to_owned()));
         }
     }
     Ok(())
 }
 
+/// `[::1]:80` is `[::1]`, `localhost:80` is `localhost`; what only looks like a port stays.
 fn without_port(authority: &str) -> &str {
-    let after_brackets = authority.find(']').map_or(0, |bracket| bracket + 1);
-    match authority.get(after_brackets..).and_then(|rest| rest.find(':')) {
-        Some(colon) => &authority[..after_brackets + colon],
-        None => authority,
+    match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
     }
 }
 
@@ -120,6 +125,7 @@ mod tests {
             "localhost.evil.example",
             "evil.example:80",
             "127.0.0.1.evil.example",
+            "localhost:80@evil.example",
             "[::2]",
             "]",
             "[",
@@ -142,6 +148,9 @@ mod tests {
             "http://evil.example",
             "file://localhost",
             "http://localhost@evil.example",
+            "http://localhost:80@evil.example",
+            "http://localhost.evil.example",
+            "http://evil.example/localhost",
         ] {
             assert!(!Allowed::loopback().has_origin(origin), "{origin}");
         }
@@ -157,5 +166,14 @@ mod tests {
         let origins = Allowed::nothing().and("https://example.com");
         assert!(origins.has_origin("https://example.com"));
         assert!(!origins.has_origin("http://example.com"));
+    }
+
+    #[test]
+    fn a_request_that_names_no_host_is_foreign() {
+        let local = Allowed::loopback();
+        let uri = Uri::from_static("/mcp");
+        let refused = admit(&local, &local, &uri, &HeaderMap::new());
+        assert_eq!(refused, Err(Foreign::Host(String::new())));
+        assert_eq!(admit(&Allowed::anything(), &local, &uri, &HeaderMap::new()), Ok(()));
     }
 }

@@ -1,0 +1,242 @@
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use mcp_core::{
+    Ask, BoxFuture, Call, Clock, Gate, Handler, Inbound, Json, Notification, OpenGate, Outbound,
+    Peer, PeerError, Refusal, RefusalReason, Request, Response, Revision, Side, Ticket, Transport,
+    TransportError, Verdict,
+};
+use tokio::sync::{Mutex as AsyncMutex, mpsc};
+
+use super::{JsonRpcPeer, JsonRpcProcessor, ProcessorSettings};
+use crate::JsonRpcTransport;
+
+/// A transport whose other side is the test.
+#[derive(Debug)]
+struct Wire {
+    incoming: AsyncMutex<mpsc::UnboundedReceiver<Inbound>>,
+    outgoing: mpsc::UnboundedSender<String>,
+    settled: Arc<Mutex<Vec<Ticket>>>,
+}
+
+impl Transport for Wire {
+    fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>> {
+        Box::pin(async { Ok(self.incoming.lock().await.recv().await) })
+    }
+
+    fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
+        let text = String::from_utf8_lossy(&outbound.bytes).into_owned();
+        let sent = self.outgoing.send(text).map_err(|_| TransportError::Closed);
+        Box::pin(std::future::ready(sent))
+    }
+
+    fn settle(&self, ticket: Ticket) {
+        self.settled.lock().unwrap_or_else(PoisonError::into_inner).push(ticket);
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[derive(Debug)]
+struct TestClock;
+
+impl Clock for TestClock {
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+/// Answers `wait` never, everything else with `{}`; a notification `panic` makes it panic.
+#[derive(Debug)]
+struct Toy(Option<Revision>);
+
+impl Handler for Toy {
+    fn handle_request(&self, request: Request, _: Call) -> BoxFuture<'_, Response> {
+        Box::pin(async move {
+            if request.method == "wait" {
+                std::future::pending::<()>().await;
+            }
+            let outcome = Ok(Json::empty_object());
+            Response { id: request.id, revision: Revision::LATEST_LEGACY, outcome }
+        })
+    }
+
+    fn handle_notification(
+        &self,
+        notification: Notification,
+        _: Arc<dyn Peer>,
+    ) -> BoxFuture<'_, ()> {
+        assert_ne!(notification.method, "panic", "on purpose");
+        Box::pin(std::future::ready(()))
+    }
+
+    fn revision(&self) -> Option<Revision> {
+        self.0
+    }
+}
+
+/// Refuses whatever this side sends.
+#[derive(Debug)]
+struct Shut(Side);
+
+impl Gate for Shut {
+    fn judge(&mut self, from: Side, _: &[u8]) -> Verdict {
+        if from != self.0 {
+            return Verdict::PASS;
+        }
+        let message = "not today".to_owned();
+        let refusal =
+            Refusal { index: None, reason: RefusalReason::Invalid, message, findings: Vec::new() };
+        Verdict { refusals: vec![refusal] }
+    }
+}
+
+/// What the test holds of a conversation.
+struct Far {
+    peer: JsonRpcPeer<Wire>,
+    incoming: mpsc::UnboundedSender<Inbound>,
+    outgoing: mpsc::UnboundedReceiver<String>,
+    settled: Arc<Mutex<Vec<Ticket>>>,
+    running: tokio::task::JoinHandle<Result<(), TransportError>>,
+}
+
+impl Far {
+    fn new(side: Side, revision: Revision, gate: Box<dyn Gate>) -> Far {
+        let (incoming, receiver) = mpsc::unbounded_channel();
+        let (sender, outgoing) = mpsc::unbounded_channel();
+        let settled = Arc::default();
+        let wire = Wire {
+            incoming: AsyncMutex::new(receiver),
+            outgoing: sender,
+            settled: Arc::clone(&settled),
+        };
+        let transport = JsonRpcTransport::new(wire, side, gate);
+        let settings = ProcessorSettings::new(Arc::new(TestClock));
+        let processor = JsonRpcProcessor::new(transport, Arc::new(Toy(Some(revision))), settings);
+        let peer = processor.peer();
+        let running = tokio::spawn(processor.run());
+        Far { peer, incoming, outgoing, settled, running }
+    }
+
+    fn say(&self, ticket: Option<u64>, text: &str) {
+        let bytes = Bytes::copy_from_slice(text.as_bytes());
+        let ticket = ticket.map(Ticket);
+        self.incoming.send(Inbound::Message { ticket, bytes }).unwrap();
+    }
+
+    async fn hear(&mut self) -> String {
+        self.outgoing.recv().await.unwrap()
+    }
+
+    /// Asks something of our own and waits until it is sent.
+    async fn ask(&mut self) -> tokio::task::JoinHandle<Result<Json, PeerError>> {
+        let peer = self.peer.clone();
+        let asked = tokio::spawn(async move { peer.request(Ask::new("ask", None)).await });
+        assert!(self.hear().await.contains(r#""method":"ask""#));
+        asked
+    }
+
+    /// Lets the other side end, and gives what was sent until then.
+    async fn end(mut self) -> Vec<String> {
+        drop(self.incoming);
+        self.running.await.unwrap().unwrap();
+        let mut said = Vec::new();
+        while let Ok(text) = self.outgoing.try_recv() {
+            said.push(text);
+        }
+        said
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_was_not_sent_is_not_cancelled() {
+    let far = Far::new(Side::Client, Revision::LATEST, Box::new(Shut(Side::Client)));
+    let refused = far.peer.request(Ask::new("ask", None)).await;
+    assert!(matches!(refused, Err(PeerError::NotSent { .. })), "{refused:?}");
+    assert_eq!(*far.settled.lock().unwrap(), []);
+    assert_eq!(far.end().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn who_waits_hears_that_the_conversation_was_broken_off() {
+    let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
+    let asked = far.ask().await;
+    far.running.abort();
+    assert!(matches!(asked.await.unwrap(), Err(PeerError::Gone(_))));
+    let late = far.peer.request(Ask::new("ask", None)).await;
+    assert!(matches!(late, Err(PeerError::Gone(_))), "{late:?}");
+}
+
+#[tokio::test]
+async fn a_notification_that_makes_its_handler_panic_ends_nothing() {
+    let mut far = Far::new(Side::Server, Revision::LATEST_LEGACY, Box::new(OpenGate));
+    far.say(None, r#"{"jsonrpc":"2.0","method":"panic"}"#);
+    far.say(None, r#"{"jsonrpc":"2.0","id":1,"method":"ask"}"#);
+    assert_eq!(far.hear().await, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+}
+
+#[tokio::test]
+async fn an_answer_in_a_batch_that_is_not_taken_fails_its_call_and_is_not_answered() {
+    let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
+    let asked = far.ask().await;
+    far.say(Some(1), r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#);
+    assert!(matches!(asked.await.unwrap(), Err(PeerError::InvalidAnswer { .. })));
+    assert_eq!(*far.settled.lock().unwrap(), [Ticket(1)]);
+    assert_eq!(far.end().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_refused_answer_ends_its_exchange() {
+    let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(Shut(Side::Server)));
+    let asked = far.ask().await;
+    far.say(Some(1), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    assert!(matches!(asked.await.unwrap(), Err(PeerError::InvalidAnswer { .. })));
+    assert_eq!(*far.settled.lock().unwrap(), [Ticket(1)]);
+}
+
+#[tokio::test]
+async fn a_batch_of_cancelled_requests_ends_its_exchange() {
+    let far = Far::new(Side::Server, Revision::V2025_03_26, Box::new(OpenGate));
+    far.say(Some(7), r#"[{"jsonrpc":"2.0","id":1,"method":"wait"}]"#);
+    far.say(None, CANCEL);
+    let settled = Arc::clone(&far.settled);
+    assert_eq!(far.end().await, Vec::<String>::new());
+    assert_eq!(*settled.lock().unwrap(), [Ticket(7)]);
+}
+
+const CANCEL: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+
+#[tokio::test]
+async fn a_stateless_server_can_end_a_request_of_the_client() {
+    let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
+    let asked = far.ask().await;
+    far.say(None, CANCEL);
+    assert!(matches!(asked.await.unwrap(), Err(PeerError::Gone(_))));
+}
+
+#[tokio::test]
+async fn a_server_of_the_handshake_era_cancels_requests_of_its_own_only() {
+    let mut far = Far::new(Side::Client, Revision::LATEST_LEGACY, Box::new(OpenGate));
+    let asked = far.ask().await;
+    far.say(None, CANCEL);
+    far.say(None, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    assert_eq!(asked.await.unwrap(), Ok(Json::empty_object()));
+}
+
+#[tokio::test]
+async fn a_message_too_long_to_be_kept_is_answered_without_an_id() {
+    let mut far = Far::new(Side::Server, Revision::LATEST_LEGACY, Box::new(OpenGate));
+    far.incoming.send(Inbound::Skipped { length: 17 << 20 }).unwrap();
+    let said = far.hear().await;
+    assert!(said.starts_with(r#"{"jsonrpc":"2.0","error":{"code":-32600,"#), "{said}");
+}

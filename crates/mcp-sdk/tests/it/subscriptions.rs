@@ -1,0 +1,47 @@
+//! News that clients of a stateless revision ask for.
+
+use std::time::Duration;
+
+use mcp_sdk::{
+    Server,
+    core::Transport as _,
+    transport::memory::{self, MemoryTransport},
+};
+use serde_json::{Value, json};
+
+use crate::wire::{ask, hear};
+
+fn server() -> Server {
+    Server::builder("test", "1.0.0").offers_everything().build().unwrap()
+}
+
+async fn listen(near: &MemoryTransport, notifications: Value) -> Value {
+    ask(near, "subscriptions/listen", json!({ "notifications": notifications })).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_does_not_outlive_its_conversation() {
+    let (near, far) = memory::pair(16);
+    let served = tokio::spawn(async move { server().serve(far).await });
+    let first = listen(&near, json!({ "toolsListChanged": true })).await;
+    assert_eq!(first["method"], "notifications/subscriptions/acknowledged");
+    let left = tokio::time::Instant::now();
+    near.close().await;
+    served.await.unwrap().unwrap();
+    assert!(left.elapsed() < Duration::from_secs(1), "it waited for {:?}", left.elapsed());
+}
+
+#[tokio::test]
+async fn news_that_may_not_be_sent_hold_back_no_others() {
+    let (near, far) = memory::pair(16);
+    let server = server();
+    let mcp = server.mcp().clone();
+    tokio::spawn(async move { server.serve(far).await });
+    let first = listen(&near, json!({ "resourceSubscriptions": ["test://one"] })).await;
+    assert_eq!(first["method"], "notifications/subscriptions/acknowledged", "{first}");
+    mcp.resource_updated("test://one/no uri %");
+    mcp.resource_updated("test://one");
+    let news = hear(&near).await;
+    assert_eq!(news["method"], "notifications/resources/updated", "{news}");
+    assert_eq!(news["params"]["uri"], "test://one", "{news}");
+}
