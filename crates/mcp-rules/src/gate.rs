@@ -163,18 +163,30 @@ impl Kinds {
 fn refuse<'a>(serious: impl Iterator<Item = &'a Finding>, kinds: &Kinds) -> Verdict {
     let mut refusals: Vec<Refusal> = Vec::new();
     for finding in serious {
-        let Ok(shown) = Json::of(finding) else { continue };
+        // The other side does not count messages as we do.
+        let shown = Finding { line: None, related: None, ..finding.clone() };
+        let Ok(shown) = Json::of(&shown) else { continue };
         match refusals.iter_mut().find(|refusal| refusal.index == finding.index) {
             Some(refusal) => refusal.findings.push(shown),
             None => refusals.push(Refusal {
                 index: finding.index,
                 reason: reason_of(finding, kinds.is_response(finding.index)),
-                message: finding.message.clone(),
+                message: sentence(finding),
                 findings: vec![shown],
             }),
         }
     }
     Verdict { refusals }
+}
+
+/// What is wrong, and where.
+fn sentence(finding: &Finding) -> String {
+    match &finding.schema {
+        Some(fault) if !fault.instance_path.is_empty() => {
+            format!("{}: {}", fault.instance_path, finding.message)
+        }
+        _ => finding.message.clone(),
+    }
 }
 
 /// A message does not pass for a mistake of its sender; what it tells about the other side, or
@@ -187,11 +199,13 @@ fn is_serious(from: Side, number: u64, finding: &Finding) -> bool {
     is_own && is_serious && finding.line == Some(number)
 }
 
-/// A mistake of the sender for which the specification says how the receiver goes on: a result
-/// without a type counts as complete, a tool whose header cannot be is left out of the list.
+/// A mistake of the sender for which the receiver knows how to go on: a result without a type
+/// counts as complete, a tool whose header cannot be is left out of the list, and a call that
+/// breaks the contract of its tool is answered by the contract, which says more.
 fn is_borne(finding: &Finding) -> bool {
-    const BORNE: [&str; 5] = [
+    const BORNE: [&str; 6] = [
         "result-type-missing",
+        "tool-arguments-invalid",
         "x-mcp-header-duplicate",
         "x-mcp-header-name-invalid",
         "x-mcp-header-type-invalid",

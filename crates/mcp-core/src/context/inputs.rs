@@ -1,6 +1,7 @@
 use std::{
     collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use futures_util::future::try_join_all;
@@ -100,8 +101,12 @@ impl Rounds {
     }
 }
 
+/// People and models take their time; whoever called may give up earlier.
+const PATIENCE: Duration = Duration::from_secs(10 * 60);
+
 async fn request(peer: &dyn Peer, question: Question) -> Result<(String, Json), Error> {
-    let answer = peer.request(Ask::new(question.method, question.params)).await;
+    let ask = Ask { timeout: Some(PATIENCE), ..Ask::new(question.method, question.params) };
+    let answer = peer.request(ask).await;
     match answer {
         Ok(answer) => Ok((question.key, answer)),
         Err(PeerError::Answered { message, .. }) => Err(Error::ToolError {

@@ -46,6 +46,14 @@ pub enum BuildError {
     Template { template: String, reason: String },
     #[error("a definition cannot be written as JSON")]
     Unwritable(#[source] serde_json::Error),
+    #[error("tool `{tool}`: the input schema has to say `\"type\": \"object\"` at its top")]
+    NotAnObject { tool: String },
+    #[error("`{uri}` is not an absolute URI")]
+    Uri { uri: String },
+    #[error("{0} has no name")]
+    Nameless(&'static str),
+    #[error("the server was built without tools; say so beforehand with `offers_tools`")]
+    NotOffered,
     #[error("two {what} are called `{name}`")]
     Twice { what: &'static str, name: String },
     #[error("a server has to speak at least one revision")]
@@ -220,6 +228,9 @@ impl McpBuilder {
             mcp.add_prompt(prompt, handler);
         }
         for (resource, handler) in self.resources {
+            if !is_absolute(&resource.uri) {
+                return Err(BuildError::Uri { uri: resource.uri });
+            }
             twice("resources", &resource.uri, mcp.resources().get(&resource.uri).is_some())?;
             mcp.add_resource(resource, handler);
         }
@@ -239,12 +250,35 @@ fn twice(what: &'static str, name: &str, is_there: bool) -> Result<(), BuildErro
     if is_there { Err(BuildError::Twice { what, name: name.to_owned() }) } else { Ok(()) }
 }
 
+/// Every revision wants the arguments of a tool to be an object, and its schema to say so.
+fn takes_object(schema: &Json) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Top {
+        r#type: String,
+    }
+    schema.read::<Top>().is_ok_and(|top| top.r#type == "object")
+}
+
+/// A scheme, a colon, and no blanks: what every client can at least take apart.
+fn is_absolute(uri: &str) -> bool {
+    let Some((scheme, rest)) = uri.split_once(':') else { return false };
+    let starts_well = scheme.starts_with(|first: char| first.is_ascii_alphabetic());
+    let is_scheme = scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    starts_well && is_scheme && !rest.is_empty() && uri.chars().all(|c| c.is_ascii_graphic())
+}
+
 impl ServedTool {
     pub(super) fn new(
         definition: Tool,
         handler: Arc<dyn ToolHandler>,
         contracts: &dyn Contracts,
     ) -> Result<ServedTool, BuildError> {
+        if definition.name.is_empty() {
+            return Err(BuildError::Nameless("a tool"));
+        }
+        if !takes_object(&definition.input_schema) {
+            return Err(BuildError::NotAnObject { tool: definition.name });
+        }
         let compile = |which, schema: &Json, purpose| {
             contracts.compile(schema, purpose).map_err(|source| BuildError::Schema {
                 tool: definition.name.clone(),

@@ -125,8 +125,11 @@ impl Mcp {
     ///
     /// # Errors
     ///
-    /// If a schema cannot be used.
+    /// If a schema cannot be used, or clients were told that there are no tools.
     pub fn add_tool(&self, tool: Tool, handler: Arc<dyn ToolHandler>) -> Result<(), BuildError> {
+        if !self.shared.offer.tools {
+            return Err(BuildError::NotOffered);
+        }
         self.shared.tools.insert(ServedTool::new(tool, handler, &*self.shared.contracts)?);
         Ok(())
     }

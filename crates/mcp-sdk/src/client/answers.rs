@@ -1,7 +1,8 @@
 //! What the client does for the server: sampling, asking the user, naming its roots.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, panic::AssertUnwindSafe, sync::Arc};
 
+use futures_util::FutureExt as _;
 use mcp_core::{
     BoxFuture, Call, ClientCapabilities, CreateMessageRequest, CreateMessageResult, ElicitRequest,
     ElicitResult, Error, Handler, Json, ListRootsResult, Notification, Peer, Request, Response,
@@ -76,16 +77,17 @@ impl Answers {
             Some(params) => Some(Json::parse(params.get().to_owned()).map_err(unreadable)?),
             None => None,
         };
-        self.answer(&read.method, params.as_ref()).await.map_err(|error| match error {
-            Error::MethodNotFound { method } => ClientError::CannotAnswer { asked: method },
-            error => ClientError::Call {
-                method: read.method.clone(),
-                source: mcp_core::PeerError::NotSent {
-                    message: error.to_string(),
-                    findings: Vec::new(),
-                },
-            },
-        })
+        let answered = AssertUnwindSafe(self.answer(&read.method, params.as_ref())).catch_unwind();
+        let failed =
+            |reason: String| ClientError::HandlerFailed { asked: read.method.clone(), reason };
+        match answered.await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(Error::MethodNotFound { method })) => {
+                Err(ClientError::CannotAnswer { asked: method })
+            }
+            Ok(Err(error)) => Err(failed(error.to_string())),
+            Err(_) => Err(failed("it panicked".to_owned())),
+        }
     }
 }
 

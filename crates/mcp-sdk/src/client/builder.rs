@@ -29,7 +29,7 @@ impl ClientBuilder {
             answers: Answers::default(),
             validation: Validation::default(),
             timeout: Duration::from_secs(60),
-            probe_timeout: Duration::from_secs(5),
+            probe_timeout: Duration::from_secs(15),
             revision: None,
             max_rounds: 10,
         }
@@ -50,7 +50,8 @@ impl ClientBuilder {
     }
 
     /// Waits at most this long for an answer to the question which revisions the server speaks;
-    /// old servers may leave it unanswered. Default five seconds.
+    /// old servers may leave it unanswered. Default fifteen
+    /// seconds: some are started by a package manager first.
     #[must_use]
     pub fn probe_timeout(mut self, timeout: Duration) -> Self {
         self.probe_timeout = timeout;

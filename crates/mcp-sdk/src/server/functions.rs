@@ -1,20 +1,32 @@
 //! Functions that serve as tools, prompts, resources and completions.
 
-use std::{collections::BTreeMap, marker::PhantomData, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, marker::PhantomData, sync::Arc};
 
 use mcp_core::{
     BoxFuture, CallToolResult, CompleteRequest, Completion, CompletionHandler, Context, Error,
     GetPromptResult, Json, PromptHandler, ReadResourceResult, ResourceHandler, Tool, ToolHandler,
 };
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{Failure, ToolOutput, schema::arguments_schema};
 
 /// The arguments of a tool that has none.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[expect(clippy::exhaustive_structs, reason = "it has nothing")]
 pub struct NoArguments {}
+
+/// By hand, so that models do not read this comment.
+impl JsonSchema for NoArguments {
+    fn schema_name() -> Cow<'static, str> {
+        "NoArguments".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "additionalProperties": false })
+    }
+}
 
 /// A function as a tool, with schemas from the types it takes and gives.
 pub(super) fn typed_tool<A, F, R, O>(
