@@ -211,7 +211,8 @@ impl Context {
     }
 
     /// Keeps `state` for the next round: the client brings it back, sealed, together with its
-    /// answers. In revisions where the call is not made again, it simply stays.
+    /// answers. The client cannot change it, but it can read it. In revisions where the call is not
+    /// made again, it simply stays.
     pub fn keep(&self, state: Json) {
         self.inner.inputs.keep(state);
     }
