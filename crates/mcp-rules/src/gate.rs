@@ -183,22 +183,24 @@ fn refuse<'a>(serious: impl Iterator<Item = &'a Finding>, kinds: &Kinds) -> Verd
 fn is_serious(from: Side, number: u64, finding: &Finding) -> bool {
     let is_own = finding.at_fault.is_none_or(|side| side == from);
     let is_serious =
-        finding.severity == Severity::Error || finding.rule.name == "tool-arguments-invalid";
+        finding.severity == Severity::Error || finding.rule.name == NEVER_PASSES;
     is_own && is_serious && finding.line == Some(number)
 }
 
 /// A mistake of the sender for which the specification says how the receiver goes on: a result
 /// without a type counts as complete, a tool whose header cannot be is left out of the list.
 fn is_borne(finding: &Finding) -> bool {
-    const BORNE: [&str; 5] = [
-        "result-type-missing",
-        "x-mcp-header-duplicate",
-        "x-mcp-header-name-invalid",
-        "x-mcp-header-type-invalid",
-        "x-mcp-header-unreachable",
-    ];
     BORNE.contains(&finding.rule.name)
 }
+
+const BORNE: [&str; 5] = [
+    "result-type-missing",
+    "x-mcp-header-duplicate",
+    "x-mcp-header-name-invalid",
+    "x-mcp-header-type-invalid",
+    "x-mcp-header-unreachable",
+];
+const NEVER_PASSES: &str = "tool-arguments-invalid";
 
 fn reason_of(finding: &Finding, is_response: bool) -> RefusalReason {
     match finding.code {
@@ -238,6 +240,13 @@ mod tests {
     fn reasons(gate: &mut SessionGate, from: Side, message: &str) -> Vec<RefusalReason> {
         let verdict = gate.judge(from, message.as_bytes());
         verdict.refusals.into_iter().map(|refusal| refusal.reason).collect()
+    }
+
+    #[test]
+    fn the_rules_it_treats_apart_exist() {
+        for name in BORNE.into_iter().chain([NEVER_PASSES]) {
+            assert!(crate::rule(name).is_some(), "{name}");
+        }
     }
 
     const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"_meta":{
