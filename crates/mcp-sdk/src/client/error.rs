@@ -24,6 +24,9 @@ pub enum ClientError {
     /// The server keeps asking for input.
     #[error("`{method}` was not finished after {rounds} rounds of input")]
     TooManyRounds { method: String, rounds: usize },
+    /// The server's list does not end.
+    #[error("`{method}` goes on after {pages} pages")]
+    TooManyPages { method: String, pages: usize },
     /// The server wants something from the client that it never offered.
     #[error("the server asks for `{asked}`, which this client does not offer")]
     CannotAnswer { asked: String },
