@@ -182,8 +182,7 @@ fn refuse<'a>(serious: impl Iterator<Item = &'a Finding>, kinds: &Kinds) -> Verd
 /// tool never passes, although the specification only warns.
 fn is_serious(from: Side, number: u64, finding: &Finding) -> bool {
     let is_own = finding.at_fault.is_none_or(|side| side == from);
-    let is_serious =
-        finding.severity == Severity::Error || finding.rule.name == NEVER_PASSES;
+    let is_serious = finding.severity == Severity::Error || finding.rule.name == NEVER_PASSES;
     is_own && is_serious && finding.line == Some(number)
 }
 

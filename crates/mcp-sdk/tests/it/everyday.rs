@@ -181,3 +181,25 @@ async fn a_connection_that_is_given_up_while_it_is_opened_is_closed() {
     // What it says on leaving does not matter.
     while far.receive().await.unwrap().is_some() {}
 }
+
+#[tokio::test]
+async fn nothing_is_said_about_progress_after_the_answer() {
+    let (near, far) = memory::pair(16);
+    let server = Server::builder("test", "1.0.0")
+        .validation(Validation::off())
+        .tool("early", "Answers before it is done", async |_: NoArguments, context| {
+            tokio::spawn(async move {
+                context.cancelled().await;
+                context.progress(Progress::new(1.0)).await;
+            });
+            Ok("soon")
+        })
+        .build()
+        .unwrap();
+    tokio::spawn(async move { server.serve(far).await });
+    let params = json!({ "name": "early", "_meta": { "progressToken": 1 } });
+    let answer = crate::wire::ask(&near, "tools/call", params).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "soon", "{answer}");
+    let next = tokio::time::timeout(std::time::Duration::from_millis(50), near.receive());
+    assert!(next.await.is_err(), "nothing more");
+}
