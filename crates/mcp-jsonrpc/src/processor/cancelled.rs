@@ -8,7 +8,7 @@ use crate::{JsonRpcId, JsonRpcNotification};
 
 pub(super) const METHOD: &str = "notifications/cancelled";
 
-/// The request that may not be cancelled.
+/// The request that may not be cancelled, and with whose answer a revision is agreed on.
 pub(super) const INITIALIZE: &str = "initialize";
 
 /// The id of the request that `notification` cancels.
