@@ -52,6 +52,11 @@ impl Json {
         serde_json::from_slice(&self.0)
     }
 
+    /// Whether it is an object, if it is JSON at all.
+    pub(crate) fn is_object(&self) -> bool {
+        self.0.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+    }
+
     /// A part of this text that was read from it, sharing its memory.
     pub(crate) fn part(&self, part: &RawValue) -> Json {
         let part = part.get().as_bytes();

@@ -28,12 +28,9 @@ fn is_about_objects(schema: &Json) -> bool {
 /// A tool's result as `revision` can read it.
 pub(crate) fn tool_result(revision: Revision, mut result: CallToolResult) -> CallToolResult {
     result.content.iter_mut().for_each(|content| reshape(revision, content));
-    let is_object = |text: &Json| {
-        text.as_bytes().iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
-    };
     let readable = revision.era() == Era::Modern
         || (revision >= Revision::V2025_06_18
-            && result.structured_content.as_ref().is_some_and(is_object));
+            && result.structured_content.as_ref().is_some_and(Json::is_object));
     if !readable {
         result.structured_content = None;
     }

@@ -194,8 +194,7 @@ fn sentence(finding: &Finding) -> String {
 /// tool never passes, although the specification only warns.
 fn is_serious(from: Side, number: u64, finding: &Finding) -> bool {
     let is_own = finding.at_fault.is_none_or(|side| side == from);
-    let is_serious =
-        finding.severity == Severity::Error || finding.rule.name == "tool-arguments-invalid";
+    let is_serious = finding.severity == Severity::Error || finding.rule.name == NEVER_PASSES;
     is_own && is_serious && finding.line == Some(number)
 }
 
@@ -203,16 +202,18 @@ fn is_serious(from: Side, number: u64, finding: &Finding) -> bool {
 /// counts as complete, a tool whose header cannot be is left out of the list, and a call that
 /// breaks the contract of its tool is answered by the contract, which says more.
 fn is_borne(finding: &Finding) -> bool {
-    const BORNE: [&str; 6] = [
-        "result-type-missing",
-        "tool-arguments-invalid",
-        "x-mcp-header-duplicate",
-        "x-mcp-header-name-invalid",
-        "x-mcp-header-type-invalid",
-        "x-mcp-header-unreachable",
-    ];
     BORNE.contains(&finding.rule.name)
 }
+
+const BORNE: [&str; 6] = [
+    "result-type-missing",
+    "tool-arguments-invalid",
+    "x-mcp-header-duplicate",
+    "x-mcp-header-name-invalid",
+    "x-mcp-header-type-invalid",
+    "x-mcp-header-unreachable",
+];
+const NEVER_PASSES: &str = "tool-arguments-invalid";
 
 fn reason_of(finding: &Finding, is_response: bool) -> RefusalReason {
     match finding.code {
@@ -252,6 +253,13 @@ mod tests {
     fn reasons(gate: &mut SessionGate, from: Side, message: &str) -> Vec<RefusalReason> {
         let verdict = gate.judge(from, message.as_bytes());
         verdict.refusals.into_iter().map(|refusal| refusal.reason).collect()
+    }
+
+    #[test]
+    fn the_rules_it_treats_apart_exist() {
+        for name in BORNE.into_iter().chain([NEVER_PASSES]) {
+            assert!(crate::rule(name).is_some(), "{name}");
+        }
     }
 
     const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"_meta":{

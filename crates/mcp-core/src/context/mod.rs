@@ -94,7 +94,7 @@ impl Context {
         self.inner.params.as_ref()?.read::<WithMeta>().ok()?.meta
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Whether nobody waits for the answer any more: it was given, or the client has cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.inner.call.cancellation.is_cancelled()
     }
@@ -119,9 +119,12 @@ impl Context {
     }
 
     /// Reports how far the work is, if the client wants to know. Progress only grows: a step back
-    /// is not sent.
+    /// is not sent, nor anything after the answer.
     pub async fn progress(&self, progress: Progress) {
         let Some(token) = &self.inner.progress_token else { return };
+        if self.is_cancelled() {
+            return;
+        }
         {
             let mut last = self.inner.progressed.lock().unwrap_or_else(PoisonError::into_inner);
             if progress.progress <= *last || !progress.progress.is_finite() {
@@ -211,7 +214,8 @@ impl Context {
     }
 
     /// Keeps `state` for the next round: the client brings it back, sealed, together with its
-    /// answers. In revisions where the call is not made again, it simply stays.
+    /// answers. The client cannot change it, but it can read it. In revisions where the call is not
+    /// made again, it simply stays.
     pub fn keep(&self, state: Json) {
         self.inner.inputs.keep(state);
     }

@@ -51,6 +51,10 @@ impl<'a> Params<'a> {
     pub(super) fn read(params: Option<&'a Json>) -> Result<Params<'a>, Error> {
         match params {
             None => Ok(Params::default()),
+            // A list would be read as the members in their order here.
+            Some(params) if !params.is_object() => {
+                Err(Error::invalid_params("`params` has to be an object"))
+            }
             Some(params) => params
                 .read()
                 .map_err(|error| Error::invalid_params(format!("params do not fit: {error}"))),
@@ -68,4 +72,17 @@ impl<'a> Params<'a> {
 
 pub(super) fn missing(member: &str) -> Error {
     Error::invalid_params(format!("`params.{member}` is missing"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_not_taken_for_members_in_their_order() {
+        let list = Json::parse(r#"[null,"tool"]"#).unwrap();
+        assert!(Params::read(Some(&list)).is_err());
+        let object = Json::parse(r#" {"name":"tool"}"#).unwrap();
+        assert_eq!(Params::read(Some(&object)).unwrap().name().unwrap(), "tool");
+    }
 }

@@ -9,7 +9,7 @@ use mcp_core::{
     Standing, Ticket, Transport, Verdict,
 };
 
-use super::{JsonRpcPeer, JsonRpcProcessor, calls::Outcome};
+use super::{JsonRpcPeer, JsonRpcProcessor, calls::Outcome, cancelled::INITIALIZE};
 use crate::{
     ErrorDialect, JsonRpcError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, ToJsonRpc as _,
     error_map::{refusal_to_json_rpc, standing_of, standing_of_refusal},
@@ -86,13 +86,25 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         tokio::select! {
             biased;
             handled = AssertUnwindSafe(handled).catch_unwind() => Some(match handled {
-                Ok(response) => self.written(&response, request.id),
+                Ok(response) => {
+                    if request.method == INITIALIZE {
+                        self.agreed();
+                    }
+                    self.written(&response, request.id)
+                }
                 Err(panic) => {
                     tracing::error!(method = request.method, "panicked: {}", said(&*panic));
                     self.failed(request, Error::internal("the handler of this request failed"))
                 }
             }),
             () = place.cancellation.cancelled() => None,
+        }
+    }
+
+    /// Tells the transport what the opening handshake has led to, if it has led to something.
+    fn agreed(&self) {
+        if let Some(revision) = self.handler.revision() {
+            self.link.transport.inner().established(revision);
         }
     }
 

@@ -10,7 +10,10 @@ pub(super) const METHOD: &str = "notifications/cancelled";
 
 /// Requests that open a conversation: the one may not be cancelled, and whoever has not answered
 /// the other probably does not know it and expects the one next.
-pub(super) const OPENINGS: [&str; 2] = ["initialize", "server/discover"];
+pub(super) const OPENINGS: [&str; 2] = [INITIALIZE, "server/discover"];
+
+/// The request with whose answer a revision is agreed on.
+pub(super) const INITIALIZE: &str = "initialize";
 
 /// The id of the request that `notification` cancels.
 pub(super) fn cancelled_id(notification: &JsonRpcNotification) -> Option<JsonRpcId> {

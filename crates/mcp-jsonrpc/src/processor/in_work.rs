@@ -99,6 +99,8 @@ impl InWork {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         self.list.leave(self.serial);
+        // Answered or given up: nobody waits for it any more.
+        self.cancellation.cancel();
     }
 }
 
@@ -112,7 +114,10 @@ mod tests {
         let id = JsonRpcId::Integer(1);
         let first = list.enter(id.clone(), None, 3).unwrap();
         let second = list.enter(id.clone(), Some(Ticket(2)), 3).unwrap();
+        let over = first.cancellation.clone();
         drop(first);
+        assert!(over.is_cancelled(), "whoever still works for it hears that it is over");
+        assert!(!second.cancellation.is_cancelled());
         assert!(list.cancel(&id));
         assert!(second.cancellation.is_cancelled());
         drop(second);

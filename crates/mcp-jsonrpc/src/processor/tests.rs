@@ -20,6 +20,7 @@ struct Wire {
     incoming: AsyncMutex<mpsc::UnboundedReceiver<Inbound>>,
     outgoing: mpsc::UnboundedSender<String>,
     settled: Arc<Mutex<Vec<Ticket>>>,
+    established: Arc<Mutex<Option<Revision>>>,
 }
 
 impl Transport for Wire {
@@ -35,6 +36,10 @@ impl Transport for Wire {
 
     fn settle(&self, ticket: Ticket) {
         self.settled.lock().unwrap_or_else(PoisonError::into_inner).push(ticket);
+    }
+
+    fn established(&self, revision: Revision) {
+        *self.established.lock().unwrap_or_else(PoisonError::into_inner) = Some(revision);
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
@@ -106,6 +111,7 @@ struct Far {
     incoming: mpsc::UnboundedSender<Inbound>,
     outgoing: mpsc::UnboundedReceiver<String>,
     settled: Arc<Mutex<Vec<Ticket>>>,
+    established: Arc<Mutex<Option<Revision>>>,
     running: tokio::task::JoinHandle<Result<(), TransportError>>,
 }
 
@@ -113,18 +119,19 @@ impl Far {
     fn new(side: Side, revision: Revision, gate: Box<dyn Gate>) -> Far {
         let (incoming, receiver) = mpsc::unbounded_channel();
         let (sender, outgoing) = mpsc::unbounded_channel();
-        let settled = Arc::default();
+        let (settled, established) = (Arc::default(), Arc::default());
         let wire = Wire {
             incoming: AsyncMutex::new(receiver),
             outgoing: sender,
             settled: Arc::clone(&settled),
+            established: Arc::clone(&established),
         };
         let transport = JsonRpcTransport::new(wire, side, gate);
         let settings = ProcessorSettings::new(Arc::new(TestClock));
         let processor = JsonRpcProcessor::new(transport, Arc::new(Toy(Some(revision))), settings);
         let peer = processor.peer();
         let running = tokio::spawn(processor.run());
-        Far { peer, incoming, outgoing, settled, running }
+        Far { peer, incoming, outgoing, settled, established, running }
     }
 
     fn say(&self, ticket: Option<u64>, text: &str) {
@@ -239,4 +246,15 @@ async fn a_message_too_long_to_be_kept_is_answered_without_an_id() {
     far.incoming.send(Inbound::Skipped { length: 17 << 20 }).unwrap();
     let said = far.hear().await;
     assert!(said.starts_with(r#"{"jsonrpc":"2.0","error":{"code":-32600,"#), "{said}");
+}
+
+#[tokio::test]
+async fn the_transport_of_a_server_hears_which_revision_was_agreed_on() {
+    let mut far = Far::new(Side::Server, Revision::V2025_06_18, Box::new(OpenGate));
+    far.say(None, r#"{"jsonrpc":"2.0","id":1,"method":"ask"}"#);
+    far.hear().await;
+    assert_eq!(*far.established.lock().unwrap(), None);
+    far.say(None, r#"{"jsonrpc":"2.0","id":2,"method":"initialize"}"#);
+    far.hear().await;
+    assert_eq!(*far.established.lock().unwrap(), Some(Revision::V2025_06_18));
 }

@@ -46,17 +46,28 @@ pub(super) async fn connect(
         }
         listeners.closed();
     });
-    let (revision, server) = match open(&builder, &peer).await {
-        Ok(opened) => opened,
-        Err(error) => {
-            peer.close();
-            return Err(error);
-        }
-    };
+    let mut opening = Opening { peer: &peer, is_done: false };
+    let (revision, server) = open(&builder, &peer).await?;
+    opening.is_done = true;
+    drop(opening);
     let _ = spoken.set(revision);
     peer.established(revision);
     let inner = Inner::new(builder, peer, revision, server, events, running);
     Ok(Client { inner: Arc::new(inner) })
+}
+
+/// Ends a connection that nobody will use: opening it failed, or whoever wanted it has gone.
+struct Opening<'p> {
+    peer: &'p JsonRpcPeer<Wire>,
+    is_done: bool,
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.peer.close();
+        }
+    }
 }
 
 async fn open(

@@ -27,6 +27,9 @@ pub enum ClientError {
     /// What should answer a question of the server failed.
     #[error("`{asked}` could not be answered: {reason}")]
     HandlerFailed { asked: String, reason: String },
+    /// The server's list does not end.
+    #[error("`{method}` goes on after {pages} pages")]
+    TooManyPages { method: String, pages: usize },
     /// The server wants something from the client that it never offered.
     #[error("the server asks for `{asked}`, which this client does not offer")]
     CannotAnswer { asked: String },

@@ -19,6 +19,9 @@ use crate::labels::Marked;
 /// Tools whose marks are remembered; a server may list ever new ones.
 const MOST_MARKED: usize = 10_000;
 
+/// Pages after which a list is given up.
+const MOST_PAGES: usize = 10_000;
+
 /// A page of a list, whatever is listed.
 trait ListPage: DeserializeOwned {
     type Entry;
@@ -133,7 +136,7 @@ impl Client {
     }
 
     /// Follows the cursors. One that was there before ends the list: a server that turns in
-    /// circles must not keep us for ever.
+    /// circles must not keep us for ever, nor one that never comes to an end.
     fn entries<P: ListPage + 'static>(
         &self,
         method: &'static str,
@@ -141,9 +144,13 @@ impl Client {
     where
         P::Entry: Send,
     {
-        let start = Some((None::<String>, HashSet::new()));
+        let start = Some((None::<String>, HashSet::<String>::new()));
         stream::try_unfold(start, move |state| async move {
             let Some((cursor, mut seen)) = state else { return Ok(None) };
+            if seen.len() >= MOST_PAGES {
+                let (method, pages) = (method.to_owned(), MOST_PAGES);
+                return Err(ClientError::TooManyPages { method, pages });
+            }
             let page: P = self.page(method, cursor.as_deref()).await?;
             let (entries, next) = page.split();
             let next = next.filter(|next| seen.insert(next.clone()));

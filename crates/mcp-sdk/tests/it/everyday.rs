@@ -11,7 +11,7 @@ use mcp_sdk::{
         Content, CreateMessageRequest, CreateMessageResult, ElicitForm, ElicitRequest,
         ElicitResult, GetPromptResult, Json, LogLevel, Progress, Prompt, PromptArgument,
         PromptMessage, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Revision,
-        Root, SamplingMessage, Tool,
+        Root, SamplingMessage, Tool, Transport as _,
     },
     schemars::JsonSchema,
     transport::memory,
@@ -170,4 +170,36 @@ async fn arguments_that_break_the_contract_never_reach_the_tool() {
         let error = client.call_tool("sum", json!({ "numbers": "three" })).await.unwrap_err();
         assert_eq!(error.code(), None, "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_given_up_while_it_is_opened_is_closed() {
+    let (near, far) = memory::pair(16);
+    let connecting = tokio::spawn(Client::builder("test", "1.0.0").connect(near));
+    assert!(far.receive().await.unwrap().is_some(), "it asks which revisions are spoken");
+    connecting.abort();
+    // What it says on leaving does not matter.
+    while far.receive().await.unwrap().is_some() {}
+}
+
+#[tokio::test]
+async fn nothing_is_said_about_progress_after_the_answer() {
+    let (near, far) = memory::pair(16);
+    let server = Server::builder("test", "1.0.0")
+        .validation(Validation::off())
+        .tool("early", "Answers before it is done", async |_: NoArguments, context| {
+            tokio::spawn(async move {
+                context.cancelled().await;
+                context.progress(Progress::new(1.0)).await;
+            });
+            Ok("soon")
+        })
+        .build()
+        .unwrap();
+    tokio::spawn(async move { server.serve(far).await });
+    let params = json!({ "name": "early", "_meta": { "progressToken": 1 } });
+    let answer = crate::wire::ask(&near, "tools/call", params).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "soon", "{answer}");
+    let next = tokio::time::timeout(std::time::Duration::from_millis(50), near.receive());
+    assert!(next.await.is_err(), "nothing more");
 }

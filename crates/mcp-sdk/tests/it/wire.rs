@@ -8,11 +8,10 @@ use serde_json::{Value, json};
 
 /// Sends a request of the newest revision and gives what comes first.
 pub(crate) async fn ask(near: &MemoryTransport, method: &str, mut params: Value) -> Value {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },
-    });
+    let meta = &mut params["_meta"];
+    meta["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
+    meta["io.modelcontextprotocol/clientInfo"] = json!({ "name": "test", "version": "1" });
+    meta["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": {} });
     send(near, &json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })).await;
     hear(near).await
 }
