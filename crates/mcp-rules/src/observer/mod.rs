@@ -224,6 +224,9 @@ impl<'e> Observer<'e> {
             return Routed::Done;
         }
         let conversation = self.conversations.named(b"", self.engine, self.origin);
+        if from.is_some() {
+            conversation.session.hear_one_side();
+        }
         if let Some(side) = from
             && !conversation.framers[side as usize].is_idle()
         {

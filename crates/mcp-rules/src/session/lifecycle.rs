@@ -34,6 +34,9 @@ const MAX_EARLY: usize = 16;
 pub(crate) struct Lifecycle {
     phase: Phase,
     start: Start,
+    /// Whether only one side is recorded: then nobody knows when the other answered.
+    #[serde(default)]
+    one_sided: bool,
     /// What came before any `initialize`; only if one comes is it known to have been too early.
     early: Vec<Early>,
     /// The last `initialize`.
@@ -83,6 +86,11 @@ impl Lifecycle {
     /// At a beginning that is known to be one.
     pub(super) fn from_start() -> Lifecycle {
         Lifecycle { start: Start::Seen, ..Lifecycle::default() }
+    }
+
+    /// From now on, nothing is concluded from what one side does not say.
+    pub(super) fn hear_one_side(&mut self) {
+        self.one_sided = true;
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -150,7 +158,7 @@ impl Lifecycle {
                 not_first(event)
                     .related(initialize, "this `initialize` was answered with an error"),
             ),
-            Phase::Initializing => notes.note(
+            Phase::Initializing if !self.one_sided => notes.note(
                 Fault::new(
                     &BEFORE_RESPONSE,
                     format!("`{}` is sent before `initialize` was answered", event.name),
@@ -165,7 +173,7 @@ impl Lifecycle {
                         .at(method_span(event))
                         .related(initialize, "the session was initialised here"),
                 ),
-            Phase::Unknown | Phase::Answered | Phase::Ready => {}
+            Phase::Unknown | Phase::Initializing | Phase::Answered | Phase::Ready => {}
         }
     }
 
@@ -188,6 +196,7 @@ impl Lifecycle {
             Phase::Unknown if self.start == Start::Seen => {
                 notes.note(not_first(event));
             }
+            Phase::Initializing if self.one_sided => {}
             Phase::Initializing | Phase::Failed if is_initialized => notes.note(
                 Fault::new(
                     &INITIALIZED_EARLY,

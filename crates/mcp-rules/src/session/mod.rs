@@ -109,6 +109,11 @@ impl Session {
         self.memory.is_all_seen = true;
     }
 
+    /// Says that only one side of the conversation is recorded.
+    pub(crate) fn hear_one_side(&mut self) {
+        self.memory.lifecycle.hear_one_side();
+    }
+
     /// The revision in force now, and whether it is certain.
     pub fn revision(&self) -> (Revision, bool) {
         self.memory.versions.current()

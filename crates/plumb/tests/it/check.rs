@@ -266,6 +266,24 @@ fn unknown_options_and_values_are_usage_errors() {
 }
 
 #[test]
+fn a_recording_of_one_side_says_nothing_about_when_the_other_answered() {
+    let place = Place::new().file(
+        "client.ndjson",
+        concat!(
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#,
+            "\n",
+        ),
+    );
+    let run = place.run(&["check", "--from", "client", "client.ndjson"]);
+    assert_eq!(run.code, Some(0), "{}", run.stdout);
+    assert!(!run.stdout.contains("warning["), "{}", run.stdout);
+}
+
+#[test]
 fn results_without_their_requests_are_counted() {
     let place =
         Place::new().file("server.ndjson", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
