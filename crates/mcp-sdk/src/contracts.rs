@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use mcp_core::{Contract, ContractRefused, Contracts, Json, Purpose};
 use mcp_json::{Limits, Tape};
+use mcp_rules::{Finding, SchemaFault, Severity};
 use mcp_schema::{ToolSchema, ToolSchemas, Violation};
-use serde_json::json;
 
 /// Contracts from JSON Schemas, judged on the text itself.
 #[derive(Debug, Default)]
@@ -39,7 +39,8 @@ impl Contract for SchemaContract {
     fn breaches(&self, value: &Json) -> Vec<Json> {
         let mut tape = Tape::new();
         let Ok(document) = tape.parse(value.as_bytes(), Limits::default()) else {
-            return vec![written(&json!({ "message": "this is not JSON" }))];
+            // Whoever calls has parsed it; whatever this is, it keeps no contract.
+            return vec![Json::empty_object()];
         };
         if self.schema.accepts(document.root()) {
             return Vec::new();
@@ -50,24 +51,44 @@ impl Contract for SchemaContract {
 }
 
 impl SchemaContract {
-    /// The violation as the rule catalogue would report it, seen from the whole message.
+    /// The violation as the rule catalogue reports it, seen from the whole message.
     fn finding(&self, violation: &Violation) -> Json {
-        let (rule, place) = match self.purpose {
-            Purpose::Arguments => ("tool-arguments-invalid", "/params/arguments"),
-            Purpose::Output => ("tool-structured-content-invalid", "/result/structuredContent"),
+        let (name, place, code) = match self.purpose {
+            Purpose::Arguments => ("tool-arguments-invalid", "/params/arguments", Some(-32602)),
+            Purpose::Output => {
+                ("tool-structured-content-invalid", "/result/structuredContent", None)
+            }
         };
-        written(&json!({
-            "rule": rule,
-            "layer": "tool-schema",
-            "instancePath": format!("{place}{}", violation.instance_path),
-            "schemaPath": violation.schema_path,
-            "keyword": violation.keyword,
-            "params": violation.params,
-            "message": violation.message,
-        }))
+        let Some(rule) = mcp_rules::rule(name) else { return Json::empty_object() };
+        let mut finding = Finding::new(rule, Severity::Error, &violation.message);
+        finding.code = code;
+        finding.schema = Some(SchemaFault {
+            instance_path: format!("{place}{}", violation.instance_path),
+            schema_path: violation.schema_path.clone(),
+            keyword: violation.keyword.clone(),
+            params: violation.params.clone(),
+        });
+        Json::of(&finding).unwrap_or_else(|_| Json::empty_object())
     }
 }
 
-fn written(value: &serde_json::Value) -> Json {
-    Json::of(value).unwrap_or_else(|_| Json::empty_object())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn breaches_are_findings_of_rules_that_exist() {
+        let schema = Json::parse(r#"{"properties":{"n":{"type":"integer"}}}"#).unwrap();
+        for (purpose, rule, place) in [
+            (Purpose::Arguments, "tool-arguments-invalid", "/params/arguments/n"),
+            (Purpose::Output, "tool-structured-content-invalid", "/result/structuredContent/n"),
+        ] {
+            let contract = SchemaContracts::default().compile(&schema, purpose).unwrap();
+            let value = Json::parse(r#"{"n":"x"}"#).unwrap();
+            let found: serde_json::Value = contract.breaches(&value)[0].read().unwrap();
+            assert_eq!((&found["rule"], &found["instancePath"]), (&rule.into(), &place.into()));
+            assert_eq!(found["layer"], "tool-schema");
+            assert!(contract.breaches(&Json::parse(r#"{"n":1}"#).unwrap()).is_empty());
+        }
+    }
 }

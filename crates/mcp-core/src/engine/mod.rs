@@ -5,6 +5,7 @@ mod capabilities;
 mod conversation;
 mod handshake;
 mod listen;
+mod lists;
 mod news;
 mod params;
 mod prompts;

@@ -4,30 +4,10 @@ use serde::Serialize;
 
 use super::{Mcp, params::Params, result::Keep};
 use crate::{
-    CompleteRequest, Completion, Context, Error, GetPromptResult, Json, Prompt, Revision,
-    registry::{Named, Page, Registry},
-    revision_shape,
+    CompleteRequest, Completion, Context, Error, GetPromptResult, Json, Revision, revision_shape,
 };
 
 impl Mcp {
-    pub(super) fn list_prompts(
-        &self,
-        revision: Revision,
-        params: &Params<'_>,
-    ) -> Result<Json, Error> {
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct ListPrompts<'a> {
-            prompts: Vec<&'a Prompt>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            next_cursor: Option<String>,
-        }
-        let page = self.page(self.prompts(), params)?;
-        let prompts: Vec<_> = page.entries.iter().map(|prompt| &prompt.definition).collect();
-        let result = ListPrompts { prompts, next_cursor: page.next };
-        self.write(revision, &result, None, Keep::Cacheable)
-    }
-
     pub(super) async fn prompt(
         &self,
         params: &Params<'_>,
@@ -82,15 +62,5 @@ impl Mcp {
             .map_err(|error| Error::invalid_params(format!("params do not fit: {error}")))?;
         let completion = handler.complete(request, context).await?;
         self.write(revision, &Complete { completion }, None, Keep::Not)
-    }
-
-    pub(super) fn page<T: Named>(
-        &self,
-        registry: &Registry<T>,
-        params: &Params<'_>,
-    ) -> Result<Page<T>, Error> {
-        registry
-            .page(params.cursor.as_deref(), self.settings().page_size)
-            .map_err(|error| Error::invalid_params(error.to_string()))
     }
 }

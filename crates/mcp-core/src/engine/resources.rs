@@ -1,47 +1,9 @@
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
-use super::{Mcp, params::Params, result::Keep};
-use crate::{Context, Error, Json, ReadResourceResult, Resource, ResourceTemplate, Revision};
+use super::{Mcp, result::Keep};
+use crate::{Context, Error, Json, ReadResourceResult, Revision};
 
 impl Mcp {
-    pub(super) fn list_resources(
-        &self,
-        revision: Revision,
-        params: &Params<'_>,
-    ) -> Result<Json, Error> {
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct ListResources<'a> {
-            resources: Vec<&'a Resource>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            next_cursor: Option<String>,
-        }
-        let page = self.page(self.resources(), params)?;
-        let resources: Vec<_> = page.entries.iter().map(|entry| &entry.definition).collect();
-        let result = ListResources { resources, next_cursor: page.next };
-        self.write(revision, &result, None, Keep::Cacheable)
-    }
-
-    pub(super) fn list_templates(
-        &self,
-        revision: Revision,
-        params: &Params<'_>,
-    ) -> Result<Json, Error> {
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct ListTemplates<'a> {
-            resource_templates: Vec<&'a ResourceTemplate>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            next_cursor: Option<String>,
-        }
-        let page = self.page(self.templates(), params)?;
-        let templates: Vec<_> = page.entries.iter().map(|entry| &entry.definition).collect();
-        let result = ListTemplates { resource_templates: templates, next_cursor: page.next };
-        self.write(revision, &result, None, Keep::Cacheable)
-    }
-
     /// Reads a resource: by its own URI, or by the first pattern that it matches.
     pub(super) async fn resource(
         &self,

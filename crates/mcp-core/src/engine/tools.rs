@@ -1,30 +1,11 @@
-use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{InvalidArguments, Mcp, ServedTool, params::Params, result::Keep};
+use super::{InvalidArguments, Mcp, ServedTool, result::Keep};
 use crate::{
     CallToolResult, Content, Context, Error, Json, Refusal, RefusalReason, Revision, revision_shape,
 };
 
 impl Mcp {
-    pub(super) fn list_tools(
-        &self,
-        revision: Revision,
-        params: &Params<'_>,
-    ) -> Result<Json, Error> {
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct ListTools<'a> {
-            tools: Vec<&'a Json>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            next_cursor: Option<String>,
-        }
-        let page = self.page(self.tools(), params)?;
-        let tools = page.entries.iter().map(|tool| tool.listed(revision)).collect();
-        let result = ListTools { tools, next_cursor: page.next };
-        self.write(revision, &result, None, Keep::Cacheable)
-    }
-
     pub(super) fn tool(&self, name: &str) -> Result<std::sync::Arc<ServedTool>, Error> {
         self.tools().get(name).ok_or_else(|| Error::ToolNotFound { name: name.to_owned() })
     }

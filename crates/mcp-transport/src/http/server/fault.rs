@@ -1,4 +1,4 @@
-use http::StatusCode;
+use http::{HeaderName, StatusCode};
 
 /// Why the service refuses an HTTP request without asking the application.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +22,7 @@ pub enum HttpFault {
     #[error("the body broke off")]
     BodyBroken,
     #[error("the header `{0}` is repeated or not readable")]
-    InvalidHeader(&'static str),
+    InvalidHeader(HeaderName),
     #[error("the protocol version `{0}` is not supported")]
     UnsupportedRevision(String),
     #[error("the header `Mcp-Session-Id` is missing")]

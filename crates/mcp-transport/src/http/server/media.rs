@@ -1,6 +1,6 @@
 //! What a request says about the forms in which it comes and wants to be answered.
 
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderName, header};
 
 use super::HttpFault;
 
@@ -50,14 +50,14 @@ pub(super) fn require_json(headers: &HeaderMap) -> Result<(), HttpFault> {
 /// The one value of a header that must not be repeated.
 pub(super) fn single<'a>(
     headers: &'a HeaderMap,
-    name: &'static str,
+    name: &HeaderName,
 ) -> Result<Option<&'a str>, HttpFault> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
-        return Err(HttpFault::InvalidHeader(name));
+        return Err(HttpFault::InvalidHeader(name.clone()));
     }
-    value.to_str().map(Some).map_err(|_| HttpFault::InvalidHeader(name))
+    value.to_str().map(Some).map_err(|_| HttpFault::InvalidHeader(name.clone()))
 }
 
 fn essence(media_type: &str) -> &str {

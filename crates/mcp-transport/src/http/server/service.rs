@@ -5,9 +5,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{
-    HeaderName, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts,
-};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use http_body::Body;
 use mcp_core::{BoxFuture, Era, Revision, Revisions, Standing};
 use tokio_util::sync::CancellationToken;
@@ -20,11 +18,10 @@ use super::{
     session::{FirstWord, Session, Sessions},
     stateless,
 };
-use crate::allowed::{Foreign, admit};
-
-const SESSION_ID: &str = "mcp-session-id";
-const PROTOCOL_VERSION: &str = "mcp-protocol-version";
-const LAST_EVENT_ID: &str = "last-event-id";
+use crate::{
+    allowed::{Foreign, admit},
+    http::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
+};
 
 /// Answers HTTP requests to one MCP endpoint. Clones share everything.
 ///
@@ -142,7 +139,7 @@ impl Inner {
         // Who opens a session may ask for what is not spoken here: the answer says what is.
         let spoken = if glimpse.opens_session { Revisions::ALL } else { self.settings.revisions };
         require_revision(parts, spoken)?;
-        match media::single(&parts.headers, SESSION_ID)? {
+        match media::single(&parts.headers, &SESSION_ID)? {
             Some(id) => {
                 let session = self.sessions.find(id).ok_or(HttpFault::SessionUnknown)?;
                 session.heard();
@@ -182,7 +179,7 @@ impl Inner {
             FirstWord::Events(stream) => reply::events(stream),
         };
         let id = HeaderValue::from_str(session.id()).expect("hexadecimal digits are visible");
-        response.headers_mut().insert(HeaderName::from_static(SESSION_ID), id);
+        response.headers_mut().insert(SESSION_ID, id);
         opening.known = true;
         Ok(response)
     }
@@ -195,7 +192,7 @@ impl Inner {
         if self.draining.is_cancelled() {
             return Err(HttpFault::ShuttingDown);
         }
-        let stream = match media::single(&parts.headers, LAST_EVENT_ID)? {
+        let stream = match media::single(&parts.headers, &LAST_EVENT_ID)? {
             Some(id) => session.resume(id, &self.draining)?,
             None => session.listen(&self.draining)?,
         };
@@ -210,7 +207,7 @@ impl Inner {
 
     fn session(&self, parts: &Parts) -> Result<Arc<Session>, HttpFault> {
         require_revision(parts, self.settings.revisions)?;
-        let id = media::single(&parts.headers, SESSION_ID)?.ok_or(HttpFault::SessionMissing)?;
+        let id = media::single(&parts.headers, &SESSION_ID)?.ok_or(HttpFault::SessionMissing)?;
         let session = self.sessions.find(id).ok_or(HttpFault::SessionUnknown)?;
         session.heard();
         Ok(session)
@@ -252,7 +249,7 @@ impl Inner {
 
 /// Refuses clients that say they speak something else. Without the header the session knows best.
 fn require_revision(parts: &Parts, spoken: Revisions) -> Result<(), HttpFault> {
-    let Some(stated) = media::single(&parts.headers, PROTOCOL_VERSION)? else { return Ok(()) };
+    let Some(stated) = media::single(&parts.headers, &PROTOCOL_VERSION)? else { return Ok(()) };
     match stated.parse::<Revision>() {
         Ok(revision) if spoken.contains(revision) => Ok(()),
         _ => Err(HttpFault::UnsupportedRevision(stated.to_owned())),
