@@ -77,7 +77,24 @@ impl SessionGate {
         self.sink = Some(sink);
         self
     }
+
+    /// When and where the message is seen that comes now. The messages of an HTTP session arrive on
+    /// connections that nothing orders: one may have overtaken another. Those that are sent here
+    /// leave in the order in which they are seen.
+    fn moment(&self, from: Side) -> Moment {
+        let over_http = matches!(self.carrier, Carrier::HttpBody | Carrier::SseEvent);
+        let leaves = self.guarded == Some(from);
+        let stream = (over_http && self.session.has_handshake()).then_some(if leaves {
+            OUR_STREAM
+        } else {
+            self.seen
+        });
+        Moment { line: Some(self.seen), stream, ..Moment::default() }
+    }
 }
+
+/// Stands for all that is sent; what arrives has the number of its message, which begins at one.
+const OUR_STREAM: u64 = 0;
 
 impl Gate for SessionGate {
     fn judge(&mut self, from: Side, message: &[u8]) -> Verdict {
@@ -85,6 +102,7 @@ impl Gate for SessionGate {
             return Verdict::PASS;
         }
         self.seen += 1;
+        let at = self.moment(from);
         let engine = &*self.engine;
         let mut findings = Findings::new(engine.settings());
         findings.set_line(self.seen);
@@ -97,7 +115,6 @@ impl Gate for SessionGate {
             }
             Ok(document) => {
                 let root = document.root();
-                let at = Moment { line: Some(self.seen), ..Moment::default() };
                 let followed = engine.follow_at(&mut self.session, Some(from), root, at);
                 engine.judge(root, &followed, &mut findings);
                 if !findings.as_slice().is_empty() {
@@ -245,8 +262,12 @@ mod tests {
     use crate::Settings;
 
     fn gate() -> SessionGate {
+        gate_over(Carrier::HttpBody)
+    }
+
+    fn gate_over(carrier: Carrier) -> SessionGate {
         let engine = Arc::new(Engine::new(Schemas::embedded(), Settings::default()));
-        SessionGate::new(engine, Strictness::Enforce, Carrier::HttpBody)
+        SessionGate::new(engine, Strictness::Enforce, carrier)
     }
 
     #[track_caller]
@@ -272,6 +293,56 @@ mod tests {
         assert_eq!(reasons(&mut gate(), Side::Client, INITIALIZE), invalid);
         let mut settled = gate().settled(Revision::LATEST);
         assert_eq!(reasons(&mut settled, Side::Client, INITIALIZE), [RefusalReason::UnknownMethod]);
+    }
+
+    /// What a client and a server say until the client is free to work.
+    const HANDSHAKE: [(Side, &str); 2] = [
+        (
+            Side::Client,
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":
+            "2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+        ),
+        (
+            Side::Server,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":
+            {"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#,
+        ),
+    ];
+
+    #[test]
+    fn a_request_may_overtake_initialized_over_http_alone() {
+        let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+        let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        for (carrier, refused) in
+            [(Carrier::HttpBody, 0), (Carrier::Stdio, 1), (Carrier::WebSocket, 1)]
+        {
+            let mut gate = gate_over(carrier).guarding(Side::Server);
+            for (from, message) in HANDSHAKE {
+                assert_eq!(reasons(&mut gate, from, message), []);
+            }
+            assert_eq!(reasons(&mut gate, Side::Client, list).len(), refused, "{carrier:?}");
+            assert_eq!(reasons(&mut gate, Side::Client, initialized), []);
+        }
+    }
+
+    #[test]
+    fn what_is_sent_over_http_keeps_its_order() {
+        let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t",
+            "_meta":{"progressToken":7}}}"#;
+        let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{
+            "progressToken":7,"progress":1}}"#;
+        for (guarded, refused) in [(Side::Server, 1), (Side::Client, 0)] {
+            let mut gate = gate().guarding(guarded);
+            for (from, message) in HANDSHAKE.into_iter().chain([
+                (Side::Client, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#),
+                (Side::Client, call),
+                (Side::Server, progress),
+            ]) {
+                assert_eq!(reasons(&mut gate, from, message), [], "{message}");
+            }
+            let again = reasons(&mut gate, Side::Server, progress);
+            assert_eq!(again.len(), refused, "in front of the {guarded}");
+        }
     }
 
     const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"METHOD","params":{"name":"t","_meta":{

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Moment {
     /// Line of the recording, if there is one.
     pub(crate) line: Option<u64>,
-    /// The HTTP exchange it travelled on; none on stdio.
+    /// The HTTP exchange it travelled on, or what stands for it where exchanges are not seen; none
+    /// on stdio.
     pub(crate) stream: Option<u64>,
     /// How many POSTs of the client had been seen.
     pub(crate) posts: u64,

@@ -91,6 +91,13 @@ impl Session {
         (followed.or(lanes.parked_modern()), lanes.parked_newest().unwrap_or(&self.memory))
     }
 
+    /// Whether it began with a handshake, so that its messages travel in many exchanges over HTTP.
+    /// Without one each exchange stands for itself.
+    pub(crate) fn has_handshake(&self) -> bool {
+        let versions = &self.memory.versions;
+        !versions.is_unknown() && versions.current().0.era() == Era::Legacy
+    }
+
     /// How many POSTs were seen before now.
     pub(crate) fn posts(&self) -> u64 {
         self.http.as_ref().map_or(0, |http| http.posts())

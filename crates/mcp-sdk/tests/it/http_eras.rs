@@ -94,3 +94,17 @@ async fn the_service_speaks_what_the_server_speaks() {
         assert!(response.starts_with(&format!("HTTP/1.1 {status}")), "{version}: {response}");
     }
 }
+
+#[tokio::test]
+async fn a_request_that_overtakes_the_end_of_the_handshake_is_served() {
+    let address = start(Revisions::ALL).await;
+    let response = post(&address, &[], INITIALIZE).await;
+    let session = response.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+    let headers = [("mcp-session-id", session), ("mcp-protocol-version", "2025-11-25")];
+    let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+    let response = post(&address, &headers, list).await;
+    assert!(response.contains(r#""name":"nothing""#), "{response}");
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let response = post(&address, &headers, initialized).await;
+    assert!(response.starts_with("HTTP/1.1 202"), "{response}");
+}
