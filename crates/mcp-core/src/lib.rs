@@ -56,9 +56,9 @@ pub use model::{
     ServerCapabilities, TextContent, Tool, ToolAnnotations, UriTemplate, UriTemplateError,
 };
 pub use ports::{
-    Ask, BoxFuture, Call, Clock, Contract, ContractRefused, Contracts, Gate, Handler, Inbound,
-    Labels, OpenGate, Outbound, OutboundRole, Peer, PeerError, Purpose, Refusal, RefusalReason,
-    Seal, Standing, Ticket, Transport, TransportError, Unchecked, Verdict,
+    Ask, BoxFuture, Call, Carriage, Clock, Contract, ContractRefused, Contracts, Gate, Handler,
+    Inbound, Labels, OpenGate, Outbound, OutboundRole, Peer, PeerError, Purpose, Refusal,
+    RefusalReason, Seal, Standing, Ticket, Transport, TransportError, Unchecked, Verdict,
 };
 pub use request_id::RequestId;
 pub use revision::{Era, Revision, Revisions, UnknownRevision};

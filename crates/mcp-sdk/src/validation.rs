@@ -1,9 +1,7 @@
 use std::{fmt, sync::Arc};
 
-use mcp_core::{Contracts, Gate, OpenGate, Revision, Side, Unchecked};
-use mcp_rules::{
-    Carrier, Engine, Finding, FindingSink, Profile, SessionGate, Settings, Strictness,
-};
+use mcp_core::{Carriage, Contracts, Gate, OpenGate, Revision, Side, Unchecked};
+use mcp_rules::{Engine, Finding, FindingSink, Profile, SessionGate, Settings, Strictness};
 use mcp_schema::Schemas;
 
 use crate::contracts::SchemaContracts;
@@ -73,12 +71,12 @@ impl Validation {
     pub(crate) fn gate(
         &self,
         side: Side,
-        carrier: Carrier,
+        carriage: Carriage,
         settled: Option<Revision>,
     ) -> Box<dyn Gate> {
         let Some(engine) = &self.engine else { return Box::new(OpenGate) };
         let sink = self.sink.clone().unwrap_or_else(|| Arc::new(log));
-        let gate = SessionGate::new(Arc::clone(engine), self.strictness, carrier);
+        let gate = SessionGate::new(Arc::clone(engine), self.strictness, carriage.into());
         let mut gate = gate.guarding(side).with_sink(sink);
         if let Some(revision) = settled {
             gate = gate.settled(revision);

@@ -17,7 +17,7 @@ pub use handler::{Call, Handler};
 pub use peer::{Ask, Peer, PeerError};
 pub use seal::Seal;
 pub use transport::{
-    Inbound, Labels, Outbound, OutboundRole, Standing, Ticket, Transport, TransportError,
+    Carriage, Inbound, Labels, Outbound, OutboundRole, Standing, Ticket, Transport, TransportError,
 };
 
 pub use futures_util::future::BoxFuture;

@@ -17,6 +17,11 @@ pub trait Transport: fmt::Debug + Send + Sync {
     /// other side does not read.
     fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>>;
 
+    /// How it carries messages, which decides what can go wrong with them.
+    fn carriage(&self) -> Carriage {
+        Carriage::default()
+    }
+
     /// Says that the exchange `ticket` has its answer, so nothing more needs to be waited for.
     fn settle(&self, ticket: Ticket) {
         let _ = ticket;
@@ -51,6 +56,10 @@ impl<T: Transport + ?Sized> Transport for Arc<T> {
         (**self).send(outbound)
     }
 
+    fn carriage(&self) -> Carriage {
+        (**self).carriage()
+    }
+
     fn settle(&self, ticket: Ticket) {
         (**self).settle(ticket);
     }
@@ -70,6 +79,19 @@ impl<T: Transport + ?Sized> Transport for Arc<T> {
     fn close(&self) -> BoxFuture<'_, ()> {
         (**self).close()
     }
+}
+
+/// How a transport carries messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Carriage {
+    /// One after the other, each whole: WebSocket, a channel in memory.
+    #[default]
+    Messages,
+    /// One after the other on a line each, among which other text may get: standard streams.
+    Lines,
+    /// In HTTP exchanges side by side: one may overtake another, and headers stand around each.
+    Exchanges,
 }
 
 /// Names an exchange: a message that opens something (a request in its own HTTP exchange, say) and

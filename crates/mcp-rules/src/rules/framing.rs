@@ -1,6 +1,6 @@
 //! Bytes cut into messages: stdio lines, and the limits on what is taken in at all.
 
-use mcp_core::{Revisions, Side};
+use mcp_core::{Carriage, Revisions, Side};
 use mcp_json::{Span, SyntaxError, SyntaxErrorKind};
 use mcp_jsonrpc::ErrorCode;
 
@@ -31,8 +31,19 @@ pub enum Carrier {
     HttpBody,
     /// The data of a server-sent event.
     SseEvent,
-    /// A WebSocket message.
+    /// A WebSocket message, or that of another transport that delivers each whole.
     WebSocket,
+}
+
+impl From<Carriage> for Carrier {
+    /// The carrier of live messages.
+    fn from(carriage: Carriage) -> Carrier {
+        match carriage {
+            Carriage::Lines => Carrier::Stdio,
+            Carriage::Exchanges => Carrier::HttpBody,
+            _ => Carrier::WebSocket,
+        }
+    }
 }
 
 /// Reports text that is not one JSON value, under the rule that explains it best.
@@ -65,7 +76,10 @@ pub(crate) fn report_unreadable(
             Carrier::SseEvent => {
                 findings.report(fault(&json::SSE_DATA_INVALID, error.to_string()));
             }
-            Carrier::Stdio | Carrier::WebSocket => {
+            Carrier::WebSocket => {
+                findings.report(fault(&json::MESSAGE_NOT_JSON, error.to_string()));
+            }
+            Carrier::Stdio => {
                 let (rule, help) = match from {
                     Some(Side::Client) => (
                         &STDIN_NON_JSON,

@@ -12,6 +12,7 @@ rules! {
     DEPTH_LIMIT: "json-depth-limit", Json, Level::Warning, Revisions::ALL, "";
     UNSAFE_INTEGER: "id-unsafe-integer", Json, Level::Warning, Revisions::ALL, "";
     HTTP_BODY_NOT_JSON: "http-body-not-json", Json, Level::Error, Revisions::from(Revision::V2025_03_26), "basic/transports#sending-messages-to-the-server";
+    MESSAGE_NOT_JSON: "message-not-json", Json, Level::Error, Revisions::ALL, "basic/transports#custom-transports";
     SSE_DATA_INVALID: "sse-data-invalid", Http, Level::Error, Revisions::from(Revision::V2025_03_26), "basic/transports#sending-messages-to-the-server";
 }
 

@@ -5,7 +5,6 @@ use mcp_core::{
     ClientCapabilities, CreateMessageRequest, CreateMessageResult, ElicitRequest, ElicitResult,
     Implementation, Revision, Root, Transport,
 };
-use mcp_rules::Carrier;
 
 use super::{Client, ClientError, answers::Answers, connect::connect};
 use crate::{Failure, Validation};
@@ -115,7 +114,7 @@ impl ClientBuilder {
     ///
     /// If the server cannot be reached or no revision can be agreed on.
     pub async fn connect(self, transport: impl Transport + 'static) -> Result<Client, ClientError> {
-        connect(self, Arc::new(transport), Carrier::Stdio).await
+        connect(self, Arc::new(transport)).await
     }
 
     /// Starts a server as a child process and connects to it.
@@ -146,7 +145,7 @@ impl ClientBuilder {
             mcp_transport::http::client::HttpTransport::new(url, settings).map_err(|error| {
                 ClientError::Connect(mcp_core::TransportError::Connect(error.to_string()))
             })?;
-        connect(self, Arc::new(transport), Carrier::HttpBody).await
+        self.connect(transport).await
     }
 
     /// Connects to a server over WebSocket.
@@ -159,6 +158,6 @@ impl ClientBuilder {
         let settings = mcp_transport::ws::WsClientSettings::default();
         let transport =
             mcp_transport::ws::connect(url, &settings).await.map_err(ClientError::Connect)?;
-        connect(self, Arc::new(transport), Carrier::WebSocket).await
+        self.connect(transport).await
     }
 }

@@ -7,7 +7,6 @@ use mcp_core::{
     PeerError, Revision, Side, Transport,
 };
 use mcp_jsonrpc::{JsonRpcPeer, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
-use mcp_rules::Carrier;
 use serde_json::{Value, json};
 
 use super::{
@@ -24,7 +23,6 @@ const UNSUPPORTED_REVISION: i64 = -32022;
 pub(super) async fn connect(
     builder: ClientBuilder,
     transport: Wire,
-    carrier: Carrier,
 ) -> Result<Client, ClientError> {
     let events = Arc::new(Events::new());
     let spoken = Arc::new(OnceLock::new());
@@ -35,7 +33,8 @@ pub(super) async fn connect(
     };
     let mut settings = ProcessorSettings::new(Arc::new(TokioClock::new()));
     settings.timeout = builder.timeout;
-    let gate = builder.validation.gate(Side::Client, carrier, None);
+    let carriage = transport.carriage();
+    let gate = builder.validation.gate(Side::Client, carriage, None);
     let transport = JsonRpcTransport::new(transport, Side::Client, gate);
     let processor = JsonRpcProcessor::new(transport, Arc::new(handler), settings);
     let peer = processor.peer();
@@ -52,7 +51,7 @@ pub(super) async fn connect(
     drop(opening);
     let _ = spoken.set(revision);
     peer.established(revision);
-    let inner = Inner::new(builder, peer, revision, server, events, running);
+    let inner = Inner::new(builder, peer, (revision, carriage), server, events, running);
     Ok(Client { inner: Arc::new(inner) })
 }
 

@@ -7,8 +7,8 @@ use std::{
 
 use futures_util::{Stream, TryStreamExt as _, stream};
 use mcp_core::{
-    Era, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    Prompt, Resource, ResourceTemplate, Tool,
+    Carriage, Era, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, Prompt, Resource, ResourceTemplate, Tool,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -162,9 +162,9 @@ impl Client {
     }
 
     /// Whether the tool's marks can be followed; remembers them for calls. A tool with bad marks
-    /// is left out, the others stay.
+    /// is left out, the others stay. Without headers there is nothing to follow.
     fn can_use(&self, tool: &Tool) -> bool {
-        if self.revision().era() == Era::Legacy {
+        if self.revision().era() == Era::Legacy || self.inner.carriage != Carriage::Exchanges {
             return true;
         }
         match Marked::of(&tool.input_schema) {

@@ -16,7 +16,8 @@ use std::{
 };
 
 use mcp_core::{
-    DiscoverResult, Implementation, InitializeResult, LogLevel, Revision, ServerCapabilities,
+    Carriage, DiscoverResult, Implementation, InitializeResult, LogLevel, Revision,
+    ServerCapabilities,
 };
 use mcp_jsonrpc::JsonRpcPeer;
 use tokio::{sync::broadcast, task::JoinHandle};
@@ -40,6 +41,7 @@ struct Inner {
     builder: ClientBuilder,
     peer: JsonRpcPeer<Wire>,
     revision: Revision,
+    carriage: Carriage,
     server: ServerFacts,
     events: Arc<Events>,
     next_token: AtomicI64,
@@ -114,7 +116,7 @@ impl Inner {
     fn new(
         builder: ClientBuilder,
         peer: JsonRpcPeer<Wire>,
-        revision: Revision,
+        (revision, carriage): (Revision, Carriage),
         server: ServerFacts,
         events: Arc<Events>,
         running: JoinHandle<()>,
@@ -123,6 +125,7 @@ impl Inner {
             builder,
             peer,
             revision,
+            carriage,
             server,
             events,
             next_token: AtomicI64::new(1),

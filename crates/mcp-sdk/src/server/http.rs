@@ -10,7 +10,6 @@ use mcp_json::{Limits, Node, Tape};
 use mcp_jsonrpc::{
     Envelope, ErrorDialect, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind, ToJsonRpc as _,
 };
-use mcp_rules::Carrier;
 use mcp_transport::http::{
     headers,
     server::{Application, Glimpse, HttpFault, HttpService, HttpSettings, Refused},
@@ -68,7 +67,7 @@ impl Application for HttpApplication {
         let server = self.server.clone();
         let era = self.stated(&opening.headers).is_modern().then_some(Era::Modern);
         Box::pin(async move {
-            if let Err(error) = server.hold(transport, Carrier::HttpBody, era).await {
+            if let Err(error) = server.hold(transport, era).await {
                 tracing::debug!(%error, "a conversation broke off");
             }
         })

@@ -15,7 +15,6 @@ use mcp_core::{
     BuildError, Context, Era, Implementation, Mcp, Revision, Side, Transport, TransportError,
 };
 use mcp_jsonrpc::{ErrorDialect, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
-use mcp_rules::Carrier;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -102,10 +101,8 @@ impl Server {
         &self,
         stop: tokio_util::sync::CancellationToken,
         transport: impl Transport + 'static,
-        carrier: Carrier,
-        era: Option<Era>,
     ) -> Result<(), TransportError> {
-        let processor = self.processor(transport, carrier, era);
+        let processor = self.processor(transport, None);
         let peer = processor.peer();
         let mut held = std::pin::pin!(processor.run());
         tokio::select! {
@@ -119,20 +116,18 @@ impl Server {
     pub(crate) async fn hold(
         &self,
         transport: impl Transport + 'static,
-        carrier: Carrier,
         era: Option<Era>,
     ) -> Result<(), TransportError> {
-        self.processor(transport, carrier, era).run().await
+        self.processor(transport, era).run().await
     }
 
     fn processor<T: Transport + 'static>(
         &self,
         transport: T,
-        carrier: Carrier,
         era: Option<Era>,
     ) -> JsonRpcProcessor<T> {
         let settled = (era == Some(Era::Modern)).then_some(Revision::LATEST);
-        let gate = self.validation.gate(Side::Server, carrier, settled);
+        let gate = self.validation.gate(Side::Server, transport.carriage(), settled);
         let transport = JsonRpcTransport::new(transport, Side::Server, gate);
         let conversation = Arc::new(self.mcp.conversation(era));
         JsonRpcProcessor::new(transport, conversation, self.settings.clone())

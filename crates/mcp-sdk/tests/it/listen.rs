@@ -3,11 +3,16 @@
 use std::time::Duration;
 
 use mcp_sdk::{
-    Client, NoArguments, Server,
-    core::{Context, Revision},
-    transport::{WsListener, http::server::HttpSettings, memory, ws::WsServerSettings},
+    Client, NoArguments, Server, Validation,
+    core::{Context, Inbound, Json, Outbound, OutboundRole, Revision, Tool, Transport},
+    transport::{
+        WsListener,
+        http::server::HttpSettings,
+        memory,
+        ws::{self, WsClientSettings, WsServerSettings},
+    },
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 /// Its tool `slow` says that it has begun, and ends a moment later.
@@ -98,4 +103,62 @@ async fn a_port_that_is_taken_is_told() {
     let server = server(tokio::sync::mpsc::channel(1).0);
     assert!(server.serve_http(port, std::future::pending()).await.is_err());
     assert!(server.serve_ws(port, std::future::pending()).await.is_err());
+}
+
+/// The rules that speak about a message which is no JSON, as the answer tells them.
+async fn rules_against(transport: &impl Transport, text: &'static str) -> Vec<String> {
+    let (bytes, role) = (text.into(), OutboundRole::Request);
+    transport.send(Outbound { bytes, role, ticket: None, labels: None }).await.unwrap();
+    let answer = transport.receive().await.unwrap();
+    let Some(Inbound::Message { bytes, .. }) = answer else { panic!("no answer: {answer:?}") };
+    let answer: Value = serde_json::from_slice(&bytes).unwrap();
+    let findings = answer["error"]["data"].as_array().cloned().unwrap_or_default();
+    findings.iter().map(|finding| finding["rule"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn every_way_to_a_websocket_is_judged_as_one() {
+    let pretty = "{\n  \"jsonrpc\": \"2.0\",\r\n  \"id\": 1,\n  \"method\": \"ping\"\n}\n";
+    let server = server(tokio::sync::mpsc::channel(1).0);
+    let bind = || WsListener::bind("127.0.0.1:0", WsServerSettings::default());
+    let (accepting, listening) = (bind().await.unwrap(), bind().await.unwrap());
+    let addresses = [accepting.local_addr(), listening.local_addr()];
+    let other = server.clone();
+    tokio::spawn(async move { other.serve(accepting.accept().await.unwrap()).await });
+    tokio::spawn(async move { server.serve_ws_on(listening, std::future::pending()).await });
+    for address in addresses {
+        let url = format!("ws://{address}");
+        let transport = ws::connect(&url, &WsClientSettings::default()).await.unwrap();
+        assert_eq!(rules_against(&transport, "hello").await, ["message-not-json"]);
+        assert!(rules_against(&transport, pretty).await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn tools_with_bad_marks_are_left_out_only_where_there_are_headers() {
+    let schema = r#"{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"A"}}}"#;
+    let server = Server::builder("test", "1.0.0")
+        .validation(Validation::off())
+        .tool("plain", "Has no marks", async |_: NoArguments, _| Ok("plain"))
+        .raw_tool(Tool::new("marked", Json::parse(schema).unwrap()), async |_, _| Ok("marked"))
+        .build()
+        .unwrap();
+    let (near, far) = memory::pair(16);
+    let other = server.clone();
+    tokio::spawn(async move { other.serve(far).await });
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        server.serve_http_on(listener, HttpSettings::default(), std::future::pending()).await;
+    });
+    let builder = || Client::builder("test", "1.0.0").revision(Revision::LATEST);
+    let names = async |client: Client| {
+        let tools = client.all_tools().await.unwrap();
+        tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>()
+    };
+    let piped = builder().connect(near).await.unwrap();
+    assert_eq!(names(piped.clone()).await, ["plain", "marked"]);
+    let called = piped.call_tool("marked", json!({ "a": 1.5 })).await.unwrap();
+    assert_eq!(called.all_text(), "marked");
+    assert_eq!(names(builder().connect_http(&url).await.unwrap()).await, ["plain"]);
 }

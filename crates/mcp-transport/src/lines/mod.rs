@@ -25,7 +25,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_core::{BoxFuture, Inbound, Outbound, Transport, TransportError};
+use mcp_core::{BoxFuture, Carriage, Inbound, Outbound, Transport, TransportError};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::ending::Ending;
@@ -135,6 +135,10 @@ where
 
     fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
         Box::pin(self.writer.send(outbound.bytes, self.haste()))
+    }
+
+    fn carriage(&self) -> Carriage {
+        Carriage::Lines
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -1,6 +1,6 @@
 use std::{future::poll_fn, process::ExitStatus};
 
-use mcp_core::{BoxFuture, Inbound, Outbound, Transport, TransportError};
+use mcp_core::{BoxFuture, Carriage, Inbound, Outbound, Transport, TransportError};
 use tokio::process::{ChildStdin, ChildStdout};
 
 use super::{
@@ -83,6 +83,10 @@ impl Transport for ChildTransport {
 
     fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
         Box::pin(self.hand_over(outbound))
+    }
+
+    fn carriage(&self) -> Carriage {
+        Carriage::Lines
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

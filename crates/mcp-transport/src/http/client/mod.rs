@@ -28,7 +28,8 @@ use std::{
 
 use http::StatusCode;
 use mcp_core::{
-    BoxFuture, Era, Inbound, Outbound, OutboundRole, Revision, Ticket, Transport, TransportError,
+    BoxFuture, Carriage, Era, Inbound, Outbound, OutboundRole, Revision, Ticket, Transport,
+    TransportError,
 };
 use tokio::{
     sync::{Mutex, Semaphore},
@@ -220,6 +221,10 @@ impl Transport for HttpTransport {
             self.listen_if_due();
             Ok(())
         })
+    }
+
+    fn carriage(&self) -> Carriage {
+        Carriage::Exchanges
     }
 
     fn settle(&self, ticket: Ticket) {

@@ -7,7 +7,8 @@ use std::{
 
 use bytes::Bytes;
 use mcp_core::{
-    BoxFuture, Inbound, Outbound, OutboundRole, Standing, Ticket, Transport, TransportError,
+    BoxFuture, Carriage, Inbound, Outbound, OutboundRole, Standing, Ticket, Transport,
+    TransportError,
 };
 use tokio::sync::{Notify, mpsc};
 
@@ -232,6 +233,10 @@ impl Transport for Exchange {
 
     fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
         Box::pin(self.put(outbound))
+    }
+
+    fn carriage(&self) -> Carriage {
+        Carriage::Exchanges
     }
 
     fn settle(&self, _: Ticket) {

@@ -20,7 +20,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use mcp_core::{BoxFuture, Inbound, Outbound, Revision, Ticket, Transport, TransportError};
+use mcp_core::{
+    BoxFuture, Carriage, Inbound, Outbound, Revision, Ticket, Transport, TransportError,
+};
 use tokio::{
     sync::{Notify, mpsc, oneshot},
     time::Instant,
@@ -185,6 +187,10 @@ impl Transport for Session {
 
     fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
         Box::pin(self.deliver(outbound))
+    }
+
+    fn carriage(&self) -> Carriage {
+        Carriage::Exchanges
     }
 
     /// Ends an exchange that gets no answer: its request was cancelled.
