@@ -40,6 +40,8 @@ mod ending;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod lines;
+#[cfg(any(feature = "http", feature = "ws"))]
+mod listening;
 pub mod memory;
 #[cfg(feature = "stdio")]
 pub mod stdio;
@@ -49,6 +51,8 @@ pub mod ws;
 #[cfg(any(feature = "http", feature = "ws"))]
 pub use allowed::Allowed;
 pub use lines::{LineSettings, LineTransport};
+#[cfg(any(feature = "http", feature = "ws"))]
+pub use listening::bind;
 pub use memory::MemoryTransport;
 #[cfg(feature = "stdio")]
 pub use stdio::{ChildCommand, ChildSettings, ChildStderr, ChildTransport, StdioTransport, stdio};

@@ -20,7 +20,6 @@ use mcp_sdk::{
     core::{Revision, Revisions},
     transport::http::server::{HttpSettings, ServeSettings, serve},
 };
-use tokio::net::TcpListener;
 
 /// Serves what the conformance suite asks for.
 #[derive(Parser)]
@@ -47,7 +46,7 @@ async fn main() -> anyhow::Result<()> {
         .build()?;
     fixtures::add_running(&server)?;
 
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+    let listener = mcp_sdk::transport::bind((Ipv4Addr::LOCALHOST, port)).await?;
     println!("http://{}/mcp", listener.local_addr()?);
     let service = server.http_service(HttpSettings::default());
     serve(listener, service, ServeSettings::default(), future::pending()).await;

@@ -19,7 +19,6 @@ use std::{
 
 use axum::{Router, extract::State, routing::get};
 use mcp_sdk::{NoArguments, Server, transport::http::server::HttpSettings};
-use tokio::net::TcpListener;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
@@ -39,7 +38,7 @@ async fn main() -> anyhow::Result<()> {
         .route("/", get(visit))
         .with_state(visits)
         .route_service("/mcp", service.clone());
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+    let listener = mcp_sdk::transport::bind((Ipv4Addr::LOCALHOST, port)).await?;
     println!("http://{}/mcp", listener.local_addr()?);
     // Streams that stay open would hold the shutdown up; the service ends them first.
     let stop = service.drain_after(async { drop(tokio::signal::ctrl_c().await) });

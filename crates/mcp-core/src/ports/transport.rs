@@ -213,4 +213,6 @@ pub enum TransportError {
     SessionExpired,
     #[error("could not connect: {0}")]
     Connect(String),
+    #[error("could not listen on {address}: {reason}")]
+    Listen { address: String, reason: String },
 }

@@ -138,7 +138,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         server.serve_stdio().await?;
         return Ok(());
     };
-    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port.parse()?)).await?;
+    let listener = mcp_sdk::transport::bind(("127.0.0.1", port.parse()?)).await?;
     let service = server.http_service(HttpSettings::default());
     serve(listener, service, ServeSettings::default(), std::future::pending()).await;
     Ok(())

@@ -62,9 +62,8 @@ impl Server {
         &self,
         port: u16,
         shutdown: impl Future<Output = ()>,
-    ) -> std::io::Result<()> {
-        let address = (std::net::Ipv4Addr::LOCALHOST, port);
-        let listener = tokio::net::TcpListener::bind(address).await?;
+    ) -> Result<(), TransportError> {
+        let listener = mcp_transport::bind((std::net::Ipv4Addr::LOCALHOST, port)).await?;
         let settings = mcp_transport::http::server::HttpSettings::default();
         self.serve_http_on(listener, settings, shutdown).await;
         Ok(())
@@ -81,7 +80,7 @@ impl Server {
     /// # async fn example(server: mcp_sdk::Server) -> Result<(), Box<dyn std::error::Error>> {
     /// let mut settings = HttpSettings::default();
     /// settings.hosts = Allowed::loopback().and("tools.example.com");
-    /// let listener = tokio::net::TcpListener::bind("0.0.0.0:8080").await?;
+    /// let listener = mcp_sdk::transport::bind("0.0.0.0:8080").await?;
     /// server.serve_http_on(listener, settings, std::future::pending()).await;
     /// # Ok(())
     /// # }

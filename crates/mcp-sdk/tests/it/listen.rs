@@ -101,8 +101,12 @@ async fn a_port_that_is_taken_is_told() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let server = server(tokio::sync::mpsc::channel(1).0);
-    assert!(server.serve_http(port, std::future::pending()).await.is_err());
-    assert!(server.serve_ws(port, std::future::pending()).await.is_err());
+    let http = server.serve_http(port, std::future::pending()).await;
+    let ws = server.serve_ws(port, std::future::pending()).await;
+    for outcome in [http, ws] {
+        let message = outcome.unwrap_err().to_string();
+        assert!(message.contains(&format!("could not listen on 127.0.0.1:{port}: ")), "{message}");
+    }
 }
 
 /// The rules that speak about a message which is no JSON, as the answer tells them.

@@ -1,4 +1,4 @@
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
 use mcp_core::TransportError;
 use tokio::{
@@ -33,14 +33,17 @@ impl WsListener {
     ///
     /// # Errors
     ///
-    /// [`TransportError::Connect`] if that is not possible.
+    /// [`TransportError::Listen`] if that is not possible.
     pub async fn bind(
-        address: impl ToSocketAddrs,
+        address: impl ToSocketAddrs + fmt::Debug,
         settings: WsServerSettings,
     ) -> Result<Self, TransportError> {
-        let failed = |error: std::io::Error| TransportError::Connect(error.to_string());
-        let listener = TcpListener::bind(address).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let stated = format!("{address:?}");
+        let listener = crate::bind(address).await?;
+        let address = listener.local_addr().map_err(|error| TransportError::Listen {
+            address: stated,
+            reason: error.to_string(),
+        })?;
         let (sender, opened) = mpsc::channel(16);
         let task = tokio::spawn(listen(listener, settings, sender));
         Ok(WsListener { address, opened: Mutex::new(opened), task })

@@ -1,0 +1,74 @@
+use std::{
+    fmt,
+    io::{Error, ErrorKind},
+    net::SocketAddr,
+};
+
+use mcp_core::TransportError;
+use tokio::net::{TcpListener, ToSocketAddrs};
+
+/// Takes a TCP port to listen on: the first of the addresses that can be had.
+///
+/// # Errors
+///
+/// [`TransportError::Listen`], which names the address, the cause and what can be done about it.
+pub async fn bind(address: impl ToSocketAddrs + fmt::Debug) -> Result<TcpListener, TransportError> {
+    let stated = format!("{address:?}");
+    let unresolved = |error: &Error| TransportError::Listen {
+        address: stated.trim_matches('"').to_owned(),
+        reason: format!("{error}; write an address and a port, such as 127.0.0.1:8080"),
+    };
+    let mut failed = None;
+    for address in tokio::net::lookup_host(address).await.map_err(|error| unresolved(&error))? {
+        match TcpListener::bind(address).await {
+            Ok(listener) => return Ok(listener),
+            Err(error) => failed = Some(explain(address, &error)),
+        }
+    }
+    Err(failed.unwrap_or_else(|| unresolved(&ErrorKind::NotFound.into())))
+}
+
+fn explain(address: SocketAddr, error: &Error) -> TransportError {
+    let hint = match error.kind() {
+        ErrorKind::AddrInUse => {
+            "; stop the program that has it, or take another port (0 takes any that is free)"
+        }
+        ErrorKind::AddrNotAvailable => {
+            "; this machine has no such address: 127.0.0.1 is itself, 0.0.0.0 all it has"
+        }
+        ErrorKind::PermissionDenied => "; the first 1024 ports are reserved: take a higher one",
+        _ => "",
+    };
+    TransportError::Listen { address: address.to_string(), reason: format!("{error}{hint}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn refused(address: impl ToSocketAddrs + fmt::Debug) -> String {
+        bind(address).await.unwrap_err().to_string()
+    }
+
+    #[tokio::test]
+    async fn errors_name_the_address_and_what_to_do() {
+        let taken = bind("127.0.0.1:0").await.unwrap();
+        let address = taken.local_addr().unwrap();
+        let message = refused(address).await;
+        assert!(message.starts_with(&format!("could not listen on {address}: ")), "{message}");
+        assert!(message.contains("another port"), "{message}");
+        // From the block that is kept for documentation.
+        let message = refused(("192.0.2.1", 8080)).await;
+        assert!(message.starts_with("could not listen on 192.0.2.1:8080: "), "{message}");
+        assert!(message.contains("no such address"), "{message}");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_address_is_told_as_it_was_written() {
+        let message = refused("nowhere").await;
+        assert!(message.starts_with("could not listen on nowhere: "), "{message}");
+        assert!(message.contains("127.0.0.1:8080"), "{message}");
+        let message = refused(&[][..] as &[SocketAddr]).await;
+        assert!(message.starts_with("could not listen on []: "), "{message}");
+    }
+}
