@@ -53,7 +53,7 @@ pub use context::{Alone, Answered, Context};
 pub use engine::{Engine, Followed};
 pub use finding::{Finding, Related, SchemaFault};
 pub use findings::Findings;
-pub use format::web_origin::is_web_origin;
+pub use format::{token::is_token, web_origin::is_web_origin};
 pub use framer::{Cut, Framed, Framer};
 pub use gate::{FindingSink, SessionGate, Strictness};
 pub use layer::{Layer, UnknownLayer};

@@ -129,7 +129,7 @@ fn collect(
         path.push(name.as_str().unwrap_or_default().into_owned());
         if let Some(mark) = property.get(MARK) {
             let label = mark.as_str().ok_or(BadMark::Label)?.into_owned();
-            if label.is_empty() || !label.bytes().all(is_token_byte) {
+            if !mcp_rules::is_token(label.as_bytes()) {
                 return Err(BadMark::Label);
             }
             let simple = property.get("type").and_then(Node::as_str);
@@ -159,10 +159,6 @@ fn count(node: Node<'_>) -> usize {
         open.extend(node.elements().map(|element| (element, false)));
     }
     marks
-}
-
-fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 fn contains(text: &[u8], part: &[u8]) -> bool {

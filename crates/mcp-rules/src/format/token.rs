@@ -1,7 +1,8 @@
 //! Tokens of HTTP (RFC 9110 §5.6.2) and the media types made of them.
 
-/// Whether `text` is a token: at least one character, none of the separators.
-pub(crate) fn is_token(text: &[u8]) -> bool {
+/// Whether `text` is a token of HTTP (RFC 9110 §5.6.2): at least one character, none of the
+/// separators.
+pub fn is_token(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().copied().all(is_tchar)
 }
 
