@@ -47,7 +47,7 @@ impl Allowed {
                 .any(|name| name.eq_ignore_ascii_case(host) || name.eq_ignore_ascii_case(authority))
     }
 
-    fn has_origin(&self, origin: &str) -> bool {
+    pub(crate) fn has_origin(&self, origin: &str) -> bool {
         let authority =
             ["http://", "https://"].iter().find_map(|scheme| origin.strip_prefix(scheme));
         self.anything

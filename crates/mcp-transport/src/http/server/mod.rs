@@ -7,6 +7,7 @@
 mod application;
 mod body;
 mod connection;
+mod cors;
 mod events;
 mod exchange;
 mod fault;

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 use super::{
-    Application, Glimpse, HttpFault, HttpSettings, Refused, ResponseBody, body,
+    Application, Glimpse, HttpFault, HttpSettings, Refused, ResponseBody, body, cors,
     media::{self, Accepts},
     reply,
     session::{FirstWord, Session, Sessions},
@@ -38,6 +38,9 @@ struct Inner {
     sessions: Arc<Sessions>,
     draining: CancellationToken,
 }
+
+const SESSION_METHODS: &str = "GET, POST, DELETE, OPTIONS";
+const STATELESS_METHODS: &str = "POST, OPTIONS";
 
 /// Why a request gets something else than it wants.
 enum Rejection {
@@ -95,10 +98,12 @@ where
         let inner = self.inner.clone();
         Box::pin(async move {
             let (parts, body) = request.into_parts();
-            Ok(match inner.answer(&parts, body).await {
+            let mut response = match inner.answer(&parts, body).await {
                 Ok(response) => response,
                 Err(rejection) => inner.reject(rejection),
-            })
+            };
+            cors::share(&inner.settings, &parts.headers, response.headers_mut());
+            Ok(response)
         })
     }
 }
@@ -114,6 +119,7 @@ impl Inner {
             Method::POST => self.post(parts, body).await,
             Method::GET if self.has_sessions_for(parts) => Ok(self.get(parts)?),
             Method::DELETE if self.has_sessions_for(parts) => Ok(self.delete(parts)?),
+            Method::OPTIONS => Ok(self.options(parts)),
             _ => Err(self.method_not_allowed(parts).into()),
         }
     }
@@ -205,6 +211,16 @@ impl Inner {
         Ok(reply::empty(StatusCode::NO_CONTENT))
     }
 
+    fn options(&self, parts: &Parts) -> Response<ResponseBody> {
+        let methods = self.methods();
+        let mut response = reply::empty(StatusCode::NO_CONTENT);
+        if self.settings.cors && cors::is_preflight(parts) {
+            cors::permit(&parts.headers, methods, response.headers_mut());
+        }
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
+        response
+    }
+
     fn session(&self, parts: &Parts) -> Result<Arc<Session>, HttpFault> {
         require_revision(parts, self.settings.revisions)?;
         let id = media::single(&parts.headers, &SESSION_ID)?.ok_or(HttpFault::SessionMissing)?;
@@ -226,10 +242,14 @@ impl Inner {
         Revisions::LEGACY.iter().any(|revision| self.settings.revisions.contains(revision))
     }
 
+    fn methods(&self) -> &'static str {
+        if self.has_sessions() { SESSION_METHODS } else { STATELESS_METHODS }
+    }
+
     fn method_not_allowed(&self, parts: &Parts) -> HttpFault {
-        let knows_method = matches!(parts.method, Method::GET | Method::DELETE);
-        let allowed =
-            if self.has_sessions() && !knows_method { "GET, POST, DELETE" } else { "POST" };
+        // They are, but not for this client.
+        let needs_session = matches!(parts.method, Method::GET | Method::DELETE);
+        let allowed = if needs_session { STATELESS_METHODS } else { self.methods() };
         HttpFault::MethodNotAllowed { method: parts.method.to_string(), allowed }
     }
 

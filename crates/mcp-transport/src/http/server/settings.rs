@@ -15,6 +15,9 @@ pub struct HttpSettings {
     pub hosts: Allowed,
     /// Origins from which browsers may speak to it. Default: loopback.
     pub origins: Allowed,
+    /// Whether pages from these origins may also read the answers: browsers are told so (CORS). To be
+    /// switched off where a layer around the service does it. Default: true.
+    pub cors: bool,
     /// Longest body of a request in bytes. Default: 16 MiB.
     pub max_body: usize,
     /// Time for the whole body of a request to arrive. Default: 30 s.
@@ -53,6 +56,7 @@ impl Default for HttpSettings {
             revisions: Revisions::ALL,
             hosts: Allowed::loopback(),
             origins: Allowed::loopback(),
+            cors: true,
             max_body: 16 << 20,
             body_timeout: Duration::from_secs(30),
             max_sessions: 10_000,

@@ -19,7 +19,7 @@ use super::{
 proptest! {
     #[test]
     fn whatever_the_headers_say_there_is_a_sensible_answer(
-        method in prop::sample::select(vec!["POST", "GET", "DELETE", "PUT", "x"]),
+        method in prop::sample::select(vec!["POST", "GET", "DELETE", "OPTIONS", "HEAD", "PUT", "x"]),
         chosen in prop::collection::vec((0_usize..7, 0_usize..12, "[ -~\\t]{0,12}"), 0..6),
         body in prop::sample::select(vec!["init", "echo hi", "tell hi", "garbage", ""]),
     ) {
@@ -41,7 +41,7 @@ proptest! {
             super::soon(ask.directly(&service)).await.status
         });
         prop_assert!(
-            [200, 202, 400, 403, 404, 405, 406, 415].contains(&status.as_u16()), "{}", status
+            [200, 202, 204, 400, 403, 404, 405, 406, 415].contains(&status.as_u16()), "{}", status
         );
     }
 }
@@ -172,7 +172,7 @@ async fn other_methods_are_not_allowed() {
     let server = Server::start().await;
     let reply = Ask::post("init").method(Method::PUT).to(&server).await;
     assert_eq!(reply.status, StatusCode::METHOD_NOT_ALLOWED);
-    assert_eq!(reply.header("allow"), Some("GET, POST, DELETE"));
+    assert_eq!(reply.header("allow"), Some("GET, POST, DELETE, OPTIONS"));
 }
 
 #[tokio::test]
@@ -185,7 +185,7 @@ async fn only_post_is_allowed_where_there_are_no_sessions() {
         for (server, ask) in [(&modern_only, ask.clone()), (&both, ask.stateless())] {
             let reply = ask.to(server).await;
             assert_eq!(reply.status, StatusCode::METHOD_NOT_ALLOWED);
-            assert_eq!(reply.header("allow"), Some("POST"));
+            assert_eq!(reply.header("allow"), Some("POST, OPTIONS"));
         }
     }
 }
