@@ -59,6 +59,8 @@ impl Allowed {
 /// Why a request does not come from where it may.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Foreign {
+    /// It names no host, or several.
+    Unclear,
     Host(String),
     Origin(String),
 }
@@ -70,17 +72,19 @@ pub(crate) fn admit(
     uri: &Uri,
     headers: &HeaderMap,
 ) -> Result<(), Foreign> {
+    let mut stated = headers.get_all(header::HOST).iter();
+    // What is in front of the server may have looked at the other one.
+    let (host, None) = (stated.next(), stated.next()) else { return Err(Foreign::Unclear) };
     if !hosts.anything {
-        let mut named = false;
-        let stated = headers.get_all(header::HOST).iter().map(|value| value.to_str().unwrap_or(""));
-        for host in stated.chain(uri.authority().map(http::uri::Authority::as_str)) {
-            named = true;
+        let host = host.map(|host| host.to_str().unwrap_or(""));
+        let authority = uri.authority().map(http::uri::Authority::as_str);
+        if host.or(authority).is_none() {
+            return Err(Foreign::Unclear);
+        }
+        for host in host.into_iter().chain(authority) {
             if !hosts.has_host(host) {
                 return Err(Foreign::Host(host.to_owned()));
             }
-        }
-        if !named {
-            return Err(Foreign::Host(String::new()));
         }
     }
     for origin in headers.get_all(header::ORIGIN) {
@@ -169,11 +173,28 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_names_no_host_is_foreign() {
-        let local = Allowed::loopback();
+    fn a_request_has_to_name_one_host() {
+        let (local, anything) = (Allowed::loopback(), Allowed::anything());
         let uri = Uri::from_static("/mcp");
-        let refused = admit(&local, &local, &uri, &HeaderMap::new());
-        assert_eq!(refused, Err(Foreign::Host(String::new())));
-        assert_eq!(admit(&Allowed::anything(), &local, &uri, &HeaderMap::new()), Ok(()));
+        let mut headers = HeaderMap::new();
+        assert_eq!(admit(&local, &local, &uri, &headers), Err(Foreign::Unclear));
+        assert_eq!(admit(&anything, &local, &uri, &headers), Ok(()));
+        let absolute = Uri::from_static("http://localhost/mcp");
+        assert_eq!(admit(&local, &local, &absolute, &headers), Ok(()));
+        for _ in 0..2 {
+            headers.append(header::HOST, http::HeaderValue::from_static("localhost"));
+        }
+        assert_eq!(admit(&local, &local, &uri, &headers), Err(Foreign::Unclear));
+        assert_eq!(admit(&anything, &local, &uri, &headers), Err(Foreign::Unclear));
+    }
+
+    #[test]
+    fn both_names_of_a_request_have_to_be_allowed() {
+        let local = Allowed::loopback();
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, http::HeaderValue::from_static("localhost"));
+        let foreign = Uri::from_static("http://evil.example/mcp");
+        let refused = admit(&local, &local, &foreign, &headers);
+        assert_eq!(refused, Err(Foreign::Host("evil.example".to_owned())));
     }
 }

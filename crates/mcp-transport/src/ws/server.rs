@@ -128,11 +128,12 @@ fn judge(
 ) -> Result<Response, ErrorResponse> {
     let headers = request.headers();
     if let Err(foreign) = admit(&settings.hosts, &settings.origins, request.uri(), headers) {
-        let reason = match foreign {
-            Foreign::Host(_) => "this Host is not served here",
-            Foreign::Origin(_) => "this Origin is not allowed",
+        let (status, reason) = match foreign {
+            Foreign::Unclear => (StatusCode::BAD_REQUEST, "a request has to name one host"),
+            Foreign::Host(_) => (StatusCode::FORBIDDEN, "this Host is not served here"),
+            Foreign::Origin(_) => (StatusCode::FORBIDDEN, "this Origin is not allowed"),
         };
-        return Err(refuse(StatusCode::FORBIDDEN, reason));
+        return Err(refuse(status, reason));
     }
     if !offers_subprotocol(headers) {
         return Err(refuse(StatusCode::BAD_REQUEST, "the subprotocol `mcp` has to be offered"));

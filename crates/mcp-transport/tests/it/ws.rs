@@ -263,6 +263,8 @@ async fn who_may_not_come_in_is_told() {
         ("Host: localhost", "Host: localhost\r\nOrigin: https://evil.example", 403),
         ("Host: localhost", "Host: localhost\r\nOrigin: null", 403),
         ("Host: localhost", "Host: rebound.example:80", 403),
+        ("Host: localhost", "Host: localhost\r\nHost: rebound.example", 400),
+        ("Host: localhost\r\n", "", 400),
     ] {
         let (answer, error) = answer_to(&UPGRADE.replace(from, to)).await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{to}: {answer}");

@@ -7,6 +7,8 @@ use http::{HeaderName, StatusCode};
 pub enum HttpFault {
     #[error("the host `{0}` is not served here")]
     ForeignHost(String),
+    #[error("a request has to name one host")]
+    HostUnclear,
     #[error("requests from the origin `{0}` are not allowed")]
     ForeignOrigin(String),
     #[error("the method {method} is not allowed, only {allowed}")]
@@ -15,6 +17,8 @@ pub enum HttpFault {
     NotAcceptable(&'static str),
     #[error("the content type must be application/json")]
     UnsupportedMediaType,
+    #[error("the body has to come as it is, without a content coding")]
+    UnsupportedCoding,
     #[error("the body exceeds the limit of {limit} bytes")]
     BodyTooLong { limit: usize },
     #[error("the body did not arrive within {seconds} seconds")]
@@ -51,10 +55,13 @@ impl HttpFault {
             HttpFault::ForeignHost(_) | HttpFault::ForeignOrigin(_) => StatusCode::FORBIDDEN,
             HttpFault::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
             HttpFault::NotAcceptable(_) => StatusCode::NOT_ACCEPTABLE,
-            HttpFault::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            HttpFault::UnsupportedMediaType | HttpFault::UnsupportedCoding => {
+                StatusCode::UNSUPPORTED_MEDIA_TYPE
+            }
             HttpFault::BodyTooLong { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             HttpFault::BodyTooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
-            HttpFault::BodyBroken
+            HttpFault::HostUnclear
+            | HttpFault::BodyBroken
             | HttpFault::InvalidHeader(_)
             | HttpFault::UnsupportedRevision(_)
             | HttpFault::SessionMissing

@@ -1,6 +1,6 @@
 //! What a request says about the forms in which it comes and wants to be answered.
 
-use http::{HeaderMap, HeaderName, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use super::HttpFault;
 
@@ -27,6 +27,9 @@ impl Accepts {
     }
 
     fn take(&mut self, entry: &str) {
+        if is_ruled_out(entry) {
+            return;
+        }
         match essence(entry) {
             name if name.eq_ignore_ascii_case("application/json") => self.json = true,
             name if name.eq_ignore_ascii_case("text/event-stream") => self.events = true,
@@ -38,13 +41,18 @@ impl Accepts {
     }
 }
 
-/// Refuses bodies that do not claim to be JSON.
+/// Refuses bodies that do not claim to be JSON, or that something was done to.
 pub(super) fn require_json(headers: &HeaderMap) -> Result<(), HttpFault> {
-    let is_json = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|value| essence(value).eq_ignore_ascii_case("application/json"));
-    if is_json { Ok(()) } else { Err(HttpFault::UnsupportedMediaType) }
+    let stated = single(headers, &header::CONTENT_TYPE)?;
+    if !stated.is_some_and(|stated| essence(stated).eq_ignore_ascii_case("application/json")) {
+        return Err(HttpFault::UnsupportedMediaType);
+    }
+    let plain = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"identity");
+    if headers.get_all(header::CONTENT_ENCODING).iter().all(plain) {
+        Ok(())
+    } else {
+        Err(HttpFault::UnsupportedCoding)
+    }
 }
 
 /// The one value of a header that must not be repeated.
@@ -60,14 +68,21 @@ pub(super) fn single<'a>(
     value.to_str().map(Some).map_err(|_| HttpFault::InvalidHeader(name.clone()))
 }
 
+/// Whether an entry of `Accept` says what is not wanted: `q=0`.
+fn is_ruled_out(entry: &str) -> bool {
+    let weight = entry.split(';').skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("q").then(|| value.trim())
+    });
+    weight.and_then(|weight| weight.parse::<f32>().ok()).is_some_and(|weight| weight <= 0.0)
+}
+
 fn essence(media_type: &str) -> &str {
     media_type.split(';').next().unwrap_or_default().trim()
 }
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
     #[track_caller]
@@ -88,6 +103,8 @@ mod tests {
         check(&["application/*"], true, false);
         check(&["text/event-stream"], false, true);
         check(&["text/html, image/png", ""], false, false);
+        check(&["application/json;q=0, text/event-stream; Q=0.5"], false, true);
+        check(&["application/json, text/event-stream;q=0.000"], true, false);
     }
 
     #[test]
@@ -101,5 +118,15 @@ mod tests {
         assert!(require_json(&headers).is_ok());
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/jsonp"));
         assert!(require_json(&headers).is_err());
+    }
+
+    #[test]
+    fn bodies_come_as_they_are() {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("Identity"));
+        assert_eq!(require_json(&headers), Ok(()));
+        headers.append(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        assert_eq!(require_json(&headers), Err(HttpFault::UnsupportedCoding));
     }
 }

@@ -260,8 +260,13 @@ impl Inner {
         };
         tracing::debug!(%fault, "a request is refused");
         let mut response = reply::json(fault.status(), self.application.explain(&fault));
-        if let HttpFault::MethodNotAllowed { allowed, .. } = fault {
-            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+        let told = match fault {
+            HttpFault::MethodNotAllowed { allowed, .. } => Some((header::ALLOW, allowed)),
+            HttpFault::UnsupportedCoding => Some((header::ACCEPT_ENCODING, "identity")),
+            _ => None,
+        };
+        if let Some((name, value)) = told {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
         }
         response
     }
@@ -308,6 +313,7 @@ impl Drop for Opening<'_> {
 impl From<Foreign> for Rejection {
     fn from(foreign: Foreign) -> Rejection {
         Rejection::Fault(match foreign {
+            Foreign::Unclear => HttpFault::HostUnclear,
             Foreign::Host(host) => HttpFault::ForeignHost(host),
             Foreign::Origin(origin) => HttpFault::ForeignOrigin(origin),
         })

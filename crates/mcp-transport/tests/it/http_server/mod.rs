@@ -4,6 +4,7 @@
 
 mod browsers;
 mod client;
+mod framing;
 mod hostile;
 mod listening;
 mod replaying;
