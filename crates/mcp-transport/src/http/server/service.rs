@@ -148,7 +148,7 @@ impl Inner {
         match media::single(&parts.headers, &SESSION_ID)? {
             Some(id) => {
                 let session = self.sessions.find(id).ok_or(HttpFault::SessionUnknown)?;
-                session.heard();
+                session.visited();
                 if !glimpse.wants_answer {
                     session.tell(message).await?;
                     return Ok(reply::empty(StatusCode::ACCEPTED));
@@ -225,7 +225,7 @@ impl Inner {
         require_revision(parts, self.settings.revisions)?;
         let id = media::single(&parts.headers, &SESSION_ID)?.ok_or(HttpFault::SessionMissing)?;
         let session = self.sessions.find(id).ok_or(HttpFault::SessionUnknown)?;
-        session.heard();
+        session.visited();
         Ok(session)
     }
 

@@ -24,6 +24,9 @@ pub struct HttpSettings {
     pub body_timeout: Duration,
     /// Sessions at the same time. Default: 10,000.
     pub max_sessions: usize,
+    /// A session whose client does not come back once it is open, if only to say so, ends after this
+    /// time. Default: 1 min.
+    pub session_claim: Duration,
     /// A session without requests, open streams and work in progress ends after this time.
     /// Default: 30 min.
     pub session_idle: Duration,
@@ -60,6 +63,7 @@ impl Default for HttpSettings {
             max_body: 16 << 20,
             body_timeout: Duration::from_secs(30),
             max_sessions: 10_000,
+            session_claim: Duration::from_secs(60),
             session_idle: Duration::from_secs(30 * 60),
             max_pending: 16_384,
             inbound_queue: 256,

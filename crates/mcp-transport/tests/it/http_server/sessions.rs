@@ -169,14 +169,30 @@ async fn an_idle_session_expires() {
     let service = HttpService::new(Arc::new(Toy::default()), HttpSettings::default());
     let id = open_directly(&service, "2025-11-25").await;
     for _ in 0..3 {
-        tokio::time::sleep(Duration::from_secs(29 * 60)).await;
         let reply = Ask::post("tell hi").session(&id).directly(&service).await;
         assert_eq!(reply.status, StatusCode::ACCEPTED);
+        tokio::time::sleep(Duration::from_secs(29 * 60)).await;
     }
-    tokio::time::sleep(Duration::from_secs(31 * 60)).await;
+    tokio::time::sleep(Duration::from_secs(2 * 60)).await;
     assert_eq!(service.sessions(), 0);
     let reply = Ask::post("echo hi").session(&id).directly(&service).await;
     assert_eq!(reply.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_to_which_nobody_comes_back_makes_room_soon() {
+    let mut settings = HttpSettings::default();
+    settings.max_sessions = 2;
+    let service = HttpService::new(Arc::new(Toy::default()), settings);
+    let used = open_directly(&service, "2025-11-25").await;
+    open_directly(&service, "2025-11-25").await;
+    let told = Ask::post("tell hi").session(&used).directly(&service).await;
+    assert_eq!(told.status, StatusCode::ACCEPTED);
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    assert_eq!(service.sessions(), 1);
+    let reply = Ask::post("echo hi").session(&used).directly(&service).await;
+    assert_eq!(reply.status, StatusCode::OK);
+    open_directly(&service, "2025-11-25").await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -14,7 +14,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -51,6 +51,8 @@ pub(super) struct Session {
     born: Instant,
     /// Milliseconds since `born` at which something was last heard of the client.
     heard: AtomicU64,
+    /// The client has come back since it opened the session.
+    claimed: AtomicBool,
     readers: AtomicUsize,
     this: Weak<Session>,
 }
@@ -69,6 +71,7 @@ impl Session {
             listening: Notify::new(),
             born: Instant::now(),
             heard: AtomicU64::new(0),
+            claimed: AtomicBool::new(false),
             readers: AtomicUsize::new(0),
             this: this.clone(),
         })
@@ -143,10 +146,19 @@ impl Session {
         self.heard.store(now, Ordering::Relaxed);
     }
 
-    /// Completes when nothing has happened for so long that nobody will come back.
+    /// Notes that the client has come back.
+    pub(super) fn visited(&self) {
+        self.claimed.store(true, Ordering::Relaxed);
+        self.heard();
+    }
+
+    /// Completes when nothing has happened for so long that nobody will come back. Most sessions that
+    /// are opened and left are left at once: they must not take the room of others for long.
     async fn idle(&self) {
-        let patience = self.settings.session_idle;
+        let HttpSettings { session_claim, session_idle, .. } = *self.settings;
         loop {
+            let claimed = self.claimed.load(Ordering::Relaxed);
+            let patience = if claimed { session_idle } else { session_claim.min(session_idle) };
             let heard = self.born + Duration::from_millis(self.heard.load(Ordering::Relaxed));
             let now = Instant::now();
             let due = if self.is_attended() { now + patience } else { heard + patience };
