@@ -2,24 +2,29 @@
 //! tests.
 //!
 //! They behave like any other transport: a bounded number of messages is on its way, whoever sends
-//! more waits. Messages are not copied.
+//! more waits, though not for ever. Messages are not copied.
 
 use std::{
     fmt,
     future::poll_fn,
     sync::{Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
+    time::Duration,
 };
 
 use bytes::Bytes;
-use futures_util::future::{Either, select};
 use mcp_core::{BoxFuture, Inbound, Outbound, Transport, TransportError};
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::SendTimeoutError};
 use tokio_util::sync::CancellationToken;
 
 use crate::ending::Ending;
 
+/// How long the other end may read nothing while somebody waits to send.
+const STALL_LIMIT: Duration = Duration::from_secs(30);
+
 /// Two ends of one conversation. At most `capacity` messages (at least one) wait in each direction.
+/// An end that reads nothing for 30 seconds while the other has more to send is given up, which needs
+/// a runtime with time.
 pub fn pair(capacity: usize) -> (MemoryTransport, MemoryTransport) {
     let (to_right, from_left) = mpsc::channel(capacity.max(1));
     let (to_left, from_right) = mpsc::channel(capacity.max(1));
@@ -64,10 +69,15 @@ impl MemoryTransport {
             Err(mpsc::error::TrySendError::Closed(_)) => return Err(gone()),
             Err(mpsc::error::TrySendError::Full(bytes)) => bytes,
         };
-        let sending = std::pin::pin!(sender.send(bytes));
-        match select(sending, std::pin::pin!(self.closing.cancelled())).await {
-            Either::Left((sent, _)) => sent.map_err(|_| gone()),
-            Either::Right(((), _)) => Err(TransportError::Closed),
+        tokio::select! {
+            biased;
+            () = self.closing.cancelled() => Err(TransportError::Closed),
+            sent = sender.send_timeout(bytes, STALL_LIMIT) => sent.map_err(|error| match error {
+                SendTimeoutError::Closed(_) => gone(),
+                SendTimeoutError::Timeout(_) => {
+                    TransportError::Stuck { seconds: STALL_LIMIT.as_secs() }
+                }
+            }),
         }
     }
 }
@@ -103,4 +113,25 @@ fn gone() -> TransportError {
 /// A panic elsewhere leaves nothing half done here.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_core::OutboundRole;
+
+    use super::*;
+
+    fn message() -> Outbound {
+        let (bytes, role) = (Bytes::from_static(b"{}"), OutboundRole::Notification);
+        Outbound { bytes, role, ticket: None, labels: None }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_end_that_does_not_read_is_given_up() {
+        let (near, far) = pair(1);
+        assert_eq!(near.send(message()).await, Ok(()));
+        assert_eq!(near.send(message()).await, Err(TransportError::Stuck { seconds: 30 }));
+        assert!(matches!(far.receive().await, Ok(Some(_))));
+        assert_eq!(near.send(message()).await, Ok(()));
+    }
 }

@@ -5,6 +5,11 @@ use mcp_core::Revisions;
 use crate::Allowed;
 
 /// What an [`HttpService`](super::HttpService) accepts and keeps.
+///
+/// Two waits have no limit here, since only the client can know one. A request is worked on as long
+/// as its client waits: when it hangs up, a stateless exchange is cancelled, and a session goes on
+/// without a reader. A stream lasts as long as somebody reads it; who vanishes without a word is
+/// noticed by the keep-alives, which nobody takes any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpSettings {
