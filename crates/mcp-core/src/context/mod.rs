@@ -14,7 +14,7 @@ use serde_json::Value;
 pub(crate) use self::inputs::{Inputs, Rounds};
 pub use self::question::{Answers, Question};
 use crate::{
-    Call, ClientCapabilities, CreateMessageRequest, CreateMessageResult, ElicitRequest,
+    Call, ClientCapabilities, Contracts, CreateMessageRequest, CreateMessageResult, ElicitRequest,
     ElicitResult, Error, Implementation, Json, LogLevel, Meta, Notification, Progress,
     ProgressToken, RequestId, Revision, Root,
 };
@@ -38,6 +38,7 @@ struct Inner {
     progressed: Mutex<f64>,
     call: Call,
     inputs: Inputs,
+    contracts: Arc<dyn Contracts>,
 }
 
 /// Who asks, and how.
@@ -57,10 +58,19 @@ impl Context {
         caller: Caller,
         progress_token: Option<ProgressToken>,
         call: Call,
-        inputs: Inputs,
+        (inputs, contracts): (Inputs, Arc<dyn Contracts>),
     ) -> Context {
         let progressed = Mutex::new(f64::NEG_INFINITY);
-        let inner = Inner { request_id, params, caller, progress_token, progressed, call, inputs };
+        let inner = Inner {
+            request_id,
+            params,
+            caller,
+            progress_token,
+            progressed,
+            call,
+            inputs,
+            contracts,
+        };
         Context { inner: Arc::new(inner) }
     }
 
@@ -178,7 +188,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// As for [`Context::sample`]. A user who declines is no error.
+    /// As for [`Context::sample`], or what was filled in does not fit the form. A user who declines is
+    /// no error.
     pub async fn elicit(&self, key: &str, request: &ElicitRequest) -> Result<ElicitResult, Error> {
         self.ask([Question::elicit(key, request)]).await?.elicited(key)
     }
@@ -205,7 +216,16 @@ impl Context {
         for question in &questions {
             self.require(&question.required)?;
         }
-        self.inner.inputs.ask(&*self.inner.call.peer, questions).await
+        let contracts = &*self.inner.contracts;
+        let promises: Vec<_> = questions
+            .iter()
+            .map(|question| question.promise(contracts))
+            .collect::<Result<_, _>>()?;
+        let answers = self.inner.inputs.ask(&*self.inner.call.peer, questions).await?;
+        for promise in promises.iter().flatten() {
+            promise.keep(&answers)?;
+        }
+        Ok(answers)
     }
 
     /// What [`Context::keep`] kept in an earlier round of this call.

@@ -1,10 +1,11 @@
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::de::DeserializeOwned;
 
 use crate::{
-    ClientCapabilities, CreateMessageRequest, CreateMessageResult, ElicitRequest, ElicitResult,
-    Error, Json, ListRootsResult, Root,
+    ClientCapabilities, Contract, Contracts, CreateMessageRequest, CreateMessageResult,
+    ElicitAction, ElicitRequest, ElicitResult, Error, Json, ListRootsResult, Purpose, Root,
+    engine::sentences,
 };
 
 /// Something to ask the client, with a key under which the answer is found.
@@ -15,6 +16,8 @@ pub struct Question {
     pub(super) params: Option<Json>,
     /// What the client must offer.
     pub(super) required: ClientCapabilities,
+    /// The schema that the user's answer has to fit.
+    form: Option<Json>,
 }
 
 impl Question {
@@ -25,6 +28,7 @@ impl Question {
             method: "sampling/createMessage",
             required: request.required_capabilities(),
             params: Json::of(request).ok(),
+            form: None,
         }
     }
 
@@ -35,13 +39,26 @@ impl Question {
             method: "elicitation/create",
             required: request.required_capabilities(),
             params: Json::of(request).ok(),
+            form: match request {
+                ElicitRequest::Form { requested_schema, .. } => Json::of(requested_schema).ok(),
+                ElicitRequest::Url { .. } => None,
+            },
         }
     }
 
     /// Asks for the client's roots.
     pub fn roots(key: impl Into<String>) -> Question {
         let required = ClientCapabilities::new().with_roots();
-        Question { key: key.into(), method: "roots/list", params: None, required }
+        Question { key: key.into(), method: "roots/list", params: None, required, form: None }
+    }
+
+    /// What the answer has to keep to.
+    pub(super) fn promise(&self, contracts: &dyn Contracts) -> Result<Option<Promise>, Error> {
+        let Some(form) = &self.form else { return Ok(None) };
+        let contract = contracts.compile(form, Purpose::Form).map_err(|refused| {
+            Error::internal(format!("the form `{}` cannot be filled in: {refused}", self.key))
+        })?;
+        Ok(Some(Promise { key: self.key.clone(), contract }))
     }
 
     /// Whether `answer` can be one to this question.
@@ -51,6 +68,33 @@ impl Question {
             "elicitation/create" => answer.read::<ElicitResult>().is_ok(),
             _ => answer.read::<ListRootsResult>().is_ok(),
         }
+    }
+}
+
+/// That what a user fills in fits the form.
+#[derive(Debug)]
+pub(super) struct Promise {
+    key: String,
+    contract: Arc<dyn Contract>,
+}
+
+impl Promise {
+    /// Fails, for the tool to tell, if something else was filled in. Whoever declines owes nothing.
+    pub(super) fn keep(&self, answers: &Answers) -> Result<(), Error> {
+        let answer = answers.elicited(&self.key)?;
+        if answer.action != ElicitAction::Accept {
+            return Ok(());
+        }
+        let content = Json::of(&answer.content.unwrap_or_default())
+            .map_err(|error| Error::internal(error.to_string()))?;
+        let breaches = self.contract.breaches(&content);
+        if breaches.is_empty() {
+            return Ok(());
+        }
+        let what = sentences(&breaches);
+        Err(Error::ToolError {
+            message: format!("the answer to `{}` does not fit the form: {what}", self.key),
+        })
     }
 }
 

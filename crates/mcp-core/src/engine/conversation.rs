@@ -115,7 +115,7 @@ impl Conversation {
                 Ok(Json::empty_object())
             }
             _ => {
-                let context = context(id, params, read, caller, call, Inputs::requests());
+                let context = self.context(id, params, read, caller, call, Inputs::requests());
                 self.process_common(method, params, read, context).await
             }
         }
@@ -144,7 +144,7 @@ impl Conversation {
             "subscriptions/listen" => self.mcp.listen(id, params, read, call, &self.ending).await,
             "tools/call" | "prompts/get" | "resources/read" => {
                 let inputs = Inputs::rounds(self.mcp.open_rounds(method, params, read)?);
-                let context = context(id, params, read, caller, call, inputs);
+                let context = self.context(id, params, read, caller, call, inputs);
                 let outcome = self.process_common(method, params, read, context.clone()).await;
                 match outcome {
                     Err(Error::InputRequired) => self.mcp.ask_again(method, read, &context),
@@ -153,7 +153,7 @@ impl Conversation {
             }
             _ => {
                 let inputs = Inputs::rounds(Rounds::default());
-                let context = context(id, params, read, caller, call, inputs);
+                let context = self.context(id, params, read, caller, call, inputs);
                 self.process_common(method, params, read, context).await
             }
         }
@@ -216,7 +216,8 @@ impl Conversation {
             let tool = self.mcp.tool(method)?;
             let arguments = params.unwrap_or_else(Json::empty_object);
             let caller = Caller::nobody(revision);
-            let context = Context::new(id.clone(), None, caller, None, call, Inputs::requests());
+            let asking = (Inputs::requests(), Arc::clone(&self.mcp.shared.contracts));
+            let context = Context::new(id.clone(), None, caller, None, call, asking);
             let result = self.mcp.call_tool(&tool, arguments, context).await?;
             if result.is_error {
                 let said: Vec<&str> =
@@ -300,6 +301,20 @@ impl Conversation {
         }
     }
 
+    fn context(
+        &self,
+        id: &RequestId,
+        params: Option<&Json>,
+        read: &Params<'_>,
+        caller: Caller,
+        call: Call,
+        inputs: Inputs,
+    ) -> Context {
+        let token = read.meta.as_ref().and_then(|meta| meta.progress_token.clone());
+        let asking = (inputs, Arc::clone(&self.mcp.shared.contracts));
+        Context::new(id.clone(), params.cloned(), caller, token, call, asking)
+    }
+
     /// The revision in which to say that something went wrong.
     fn spoken(&self) -> Revision {
         match self.era {
@@ -311,18 +326,6 @@ impl Conversation {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn context(
-    id: &RequestId,
-    params: Option<&Json>,
-    read: &Params<'_>,
-    caller: Caller,
-    call: Call,
-    inputs: Inputs,
-) -> Context {
-    let token = read.meta.as_ref().and_then(|meta| meta.progress_token.clone());
-    Context::new(id.clone(), params.cloned(), caller, token, call, inputs)
 }
 
 /// The revision that an `initialize` asks for.

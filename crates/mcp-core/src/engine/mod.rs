@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use tokio::sync::broadcast;
 
+pub(crate) use self::tools::sentences;
 pub use self::{
     builder::{BuildError, McpBuilder},
     conversation::Conversation,

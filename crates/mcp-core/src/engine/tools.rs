@@ -95,7 +95,7 @@ fn check_output(tool: &ServedTool, result: &CallToolResult) -> Result<(), Error>
 }
 
 /// What the findings say, for those who see only text.
-fn sentences(findings: &[Json]) -> String {
+pub(crate) fn sentences(findings: &[Json]) -> String {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Said {

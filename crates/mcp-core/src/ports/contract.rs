@@ -2,7 +2,7 @@ use std::{fmt, sync::Arc};
 
 use crate::Json;
 
-/// Makes contracts out of the JSON Schemas that tools state.
+/// Makes contracts out of the JSON Schemas that tools state, and of the forms they have filled in.
 pub trait Contracts: fmt::Debug + Send + Sync {
     /// Reads a schema that is meant for `purpose`.
     ///
@@ -18,15 +18,17 @@ pub trait Contracts: fmt::Debug + Send + Sync {
 
 /// What a contract is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "tools have no third schema")]
+#[expect(clippy::exhaustive_enums, reason = "there are no other schemas to keep to")]
 pub enum Purpose {
     /// What a tool is called with.
     Arguments,
     /// What it gives back.
     Output,
+    /// What a user fills in.
+    Form,
 }
 
-/// What a tool has promised about its arguments or its output.
+/// What was promised about arguments, output or an answer.
 pub trait Contract: fmt::Debug + Send + Sync {
     /// What is wrong with `value`: one finding each, written like the `findings` of an error. Empty
     /// if it keeps the contract.

@@ -5,6 +5,8 @@
 mod careless;
 mod everyday;
 mod failures;
+#[cfg(feature = "http")]
+mod forms;
 mod host;
 #[cfg(all(feature = "http", feature = "stdio", feature = "ws"))]
 mod hostile;
