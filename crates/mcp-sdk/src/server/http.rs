@@ -37,9 +37,9 @@ impl Application for HttpApplication {
         let stated = self.stated(&head.headers);
         let mut tape = Tape::new();
         let Ok(document) = tape.parse(body, Limits::default()) else {
-            // The conversation will say what is wrong with it.
-            let stateless = stated.is_modern() || !head.headers.contains_key(headers::SESSION_ID);
-            return Ok(Glimpse { wants_answer: true, stateless, ..Glimpse::default() });
+            // It belongs to no session, whatever its headers say: it has no place among the messages of
+            // one, and its status shall tell. A conversation of its own will say what is wrong.
+            return Ok(Glimpse { wants_answer: true, stateless: true, ..Glimpse::default() });
         };
         let root = document.root();
         let envelope = Envelope::of(root);

@@ -108,3 +108,23 @@ async fn a_request_that_overtakes_the_end_of_the_handshake_is_served() {
     let response = post(&address, &headers, initialized).await;
     assert!(response.starts_with("HTTP/1.1 202"), "{response}");
 }
+
+#[tokio::test]
+async fn what_is_no_json_is_a_bad_request_in_a_session_too() {
+    for revisions in [Revisions::ALL, Revisions::LEGACY] {
+        let address = start(revisions).await;
+        let response = post(&address, &[], INITIALIZE).await;
+        let session =
+            response.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+        let headers = [("mcp-session-id", session), ("mcp-protocol-version", "2025-11-25")];
+        for headers in [&headers[..], &headers[..1], &[]] {
+            for body in ["{", "", "{}{}", "\u{feff}"] {
+                let response = post(&address, headers, body).await;
+                assert!(response.starts_with("HTTP/1.1 400"), "{headers:?} {body}: {response}");
+                assert!(response.contains("-32700"), "{headers:?} {body}: {response}");
+            }
+        }
+        let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+        assert!(post(&address, &headers, ping).await.starts_with("HTTP/1.1 200"));
+    }
+}
