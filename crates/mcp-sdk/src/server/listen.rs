@@ -80,6 +80,8 @@ impl Server {
     /// # async fn example(server: mcp_sdk::Server) -> Result<(), Box<dyn std::error::Error>> {
     /// let mut settings = HttpSettings::default();
     /// settings.hosts = Allowed::loopback().and("tools.example.com");
+    /// // Pages that may use it from a browser; those of this machine may anyway.
+    /// settings.origins = Allowed::loopback().and("https://app.example.com");
     /// let listener = mcp_sdk::transport::bind("0.0.0.0:8080").await?;
     /// server.serve_http_on(listener, settings, std::future::pending()).await;
     /// # Ok(())
