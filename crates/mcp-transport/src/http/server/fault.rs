@@ -23,6 +23,8 @@ pub enum HttpFault {
     BodyTooLong { limit: usize },
     #[error("the body did not arrive within {seconds} seconds")]
     BodyTooSlow { seconds: u64 },
+    #[error("the server has too many bodies to wait for")]
+    TooManyUnfinished,
     #[error("the body broke off")]
     BodyBroken,
     #[error("the header `{0}` is repeated or not readable")]
@@ -68,7 +70,9 @@ impl HttpFault {
             | HttpFault::EventUnknown(_) => StatusCode::BAD_REQUEST,
             HttpFault::SessionUnknown => StatusCode::NOT_FOUND,
             HttpFault::TooManyPending => StatusCode::TOO_MANY_REQUESTS,
-            HttpFault::TooManySessions | HttpFault::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
+            HttpFault::TooManyUnfinished | HttpFault::TooManySessions | HttpFault::ShuttingDown => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             HttpFault::Unanswered | HttpFault::NoRandomness => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }

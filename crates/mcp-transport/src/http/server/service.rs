@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 use super::{
-    Application, Glimpse, HttpFault, HttpSettings, Refused, ResponseBody, body, cors,
+    Application, Glimpse, HttpFault, HttpSettings, Refused, ResponseBody,
+    body::Bodies,
+    cors,
     media::{self, Accepts},
     reply,
     session::{FirstWord, Session, Sessions},
@@ -36,6 +38,7 @@ struct Inner {
     application: Arc<dyn Application>,
     settings: Arc<HttpSettings>,
     sessions: Arc<Sessions>,
+    bodies: Bodies,
     draining: CancellationToken,
 }
 
@@ -54,7 +57,8 @@ impl HttpService {
         let settings = Arc::new(settings);
         let sessions = Sessions::new(settings.clone());
         let draining = CancellationToken::new();
-        HttpService { inner: Arc::new(Inner { application, settings, sessions, draining }) }
+        let bodies = Bodies::new(&settings);
+        HttpService { inner: Arc::new(Inner { application, settings, sessions, bodies, draining }) }
     }
 
     /// How many sessions are open.
@@ -133,7 +137,7 @@ impl Inner {
         if !accepts.json && !accepts.events {
             return Err(HttpFault::NotAcceptable("application/json and text/event-stream").into());
         }
-        let message = body::read(body, &self.settings).await?;
+        let message = self.bodies.read(body, &self.settings).await?;
         let glimpse = self.application.glimpse(parts, &message).map_err(Rejection::Refused)?;
         if glimpse.stateless {
             let said = (message, accepts, glimpse);

@@ -25,6 +25,10 @@ pub struct HttpSettings {
     pub cors: bool,
     /// Longest body of a request in bytes. Default: 16 MiB.
     pub max_body: usize,
+    /// Bytes of all bodies together of which the rest is yet to come; what comes in one piece does
+    /// not count. Requests beyond it are turned away (503). There is always room for one body.
+    /// Default: 256 MiB.
+    pub max_unfinished: usize,
     /// Time for the whole body of a request to arrive. Default: 30 s.
     pub body_timeout: Duration,
     /// Sessions at the same time. Default: 10,000.
@@ -66,6 +70,7 @@ impl Default for HttpSettings {
             origins: Allowed::loopback(),
             cors: true,
             max_body: 16 << 20,
+            max_unfinished: 256 << 20,
             body_timeout: Duration::from_secs(30),
             max_sessions: 10_000,
             session_claim: Duration::from_secs(60),

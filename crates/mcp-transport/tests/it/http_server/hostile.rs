@@ -96,6 +96,29 @@ async fn too_long_a_body_of_unknown_length_is_refused_on_the_way() {
 }
 
 #[tokio::test]
+async fn bodies_that_are_never_finished_take_only_so_much_room() {
+    let mut settings = HttpSettings::default();
+    settings.max_unfinished = 1000;
+    settings.max_body = 1000;
+    let server = Server::with(settings, ServeSettings::default()).await;
+    let head = head("Transfer-Encoding: chunked\r\nConnection: close");
+    let chunks = format!("5\r\necho \r\n190\r\n{0}\r\n190\r\n{0}\r\n", "x".repeat(0x190));
+    let unfinished = raw(&server, &(head.clone() + &chunks)).await;
+    let finished = head + &chunks + "0\r\n\r\n";
+    let mut line = String::new();
+    while !line.contains("503") {
+        // Until the server has read what the first client sent.
+        line = status_line(raw(&server, &finished).await).await;
+        assert!(line.contains("200") || line.contains("503"), "{line}");
+    }
+    // What comes in one piece is served all the while.
+    assert_eq!(Ask::post("echo hi").stateless().to(&server).await.text().await, "hi");
+    drop(unfinished);
+    soon(async { while !status_line(raw(&server, &finished).await).await.contains("200") {} })
+        .await;
+}
+
+#[tokio::test]
 async fn bodies_in_pieces_are_joined() {
     let server = Server::start().await;
     let text = head("Transfer-Encoding: chunked\r\nConnection: close");
