@@ -61,7 +61,8 @@ impl Validation {
         self
     }
 
-    /// Hands every finding to `sink`. By default they go to the log (`tracing`).
+    /// Hands every finding to `sink`, also about arguments and output that break the schemas of a
+    /// tool. By default they go to the log (`tracing`).
     #[must_use]
     pub fn on_finding(mut self, sink: impl Fn(&Finding) + Send + Sync + 'static) -> Validation {
         self.sink = Some(Arc::new(sink));
@@ -77,9 +78,11 @@ impl Validation {
         settled: Option<Revision>,
     ) -> Box<dyn Gate> {
         let Some(engine) = &self.engine else { return Box::new(OpenGate) };
-        let sink = self.sink.clone().unwrap_or_else(|| Arc::new(log));
         let gate = SessionGate::new(Arc::clone(engine), self.strictness, carrier);
-        let mut gate = gate.guarding(side).with_sink(sink);
+        let mut gate = gate.guarding(side).with_sink(self.sink());
+        if side == Side::Server {
+            gate = gate.with_contracts();
+        }
         if let Some(revision) = settled {
             gate = gate.settled(revision);
         }
@@ -87,10 +90,16 @@ impl Validation {
     }
 
     pub(crate) fn contracts(&self) -> Arc<dyn Contracts> {
-        match self.strictness {
-            Strictness::Off => Arc::new(Unchecked),
-            Strictness::Observe | Strictness::Enforce => Arc::new(SchemaContracts::default()),
+        match (&self.engine, self.strictness) {
+            (None, _) | (_, Strictness::Off) => Arc::new(Unchecked),
+            (Some(engine), Strictness::Observe | Strictness::Enforce) => {
+                Arc::new(SchemaContracts::reporting_to(Arc::clone(engine), self.sink()))
+            }
         }
+    }
+
+    fn sink(&self) -> FindingSink {
+        self.sink.clone().unwrap_or_else(|| Arc::new(log))
     }
 }
 
