@@ -121,7 +121,9 @@ pub use host::{
     BadServerName, Collision, Host, HostBuilder, HostError, HostEvent, Merged, MergedList,
 };
 pub use seal::SignedSeal;
-pub use server::{Failure, NoArguments, Server, ServerBuilder, Structured, ToolOutput};
+pub use server::{
+    Failure, NoArguments, Server, ServerBuilder, Structured, ToolFunction, ToolOutput,
+};
 pub use validation::Validation;
 
 pub use mcp_core as core;

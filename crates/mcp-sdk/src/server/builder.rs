@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    Failure, Server, ToolOutput,
-    functions::{CompletionFunction, PromptFunction, RawTool, ResourceFunction, typed_tool},
+    Failure, Server, ToolFunction, ToolOutput,
+    functions::{CompletionFunction, PromptFunction, RawTool, ResourceFunction},
 };
 use crate::{SignedSeal, Validation};
 
@@ -65,6 +65,9 @@ impl ServerBuilder {
     /// Offers an async function as a tool. The schema of its arguments comes from their type, the
     /// schema of its output from [`Structured`](super::Structured) output.
     ///
+    /// All calls of a connection are served by one task. A function that computes for long, or waits
+    /// without `await`, holds up the others: make it a [blocking tool](ServerBuilder::blocking_tool).
+    ///
     /// ```
     /// use mcp_sdk::{Server, schemars::JsonSchema};
     /// use serde::Deserialize;
@@ -95,8 +98,47 @@ impl ServerBuilder {
         R: Future<Output = Result<O, Failure>> + Send + 'static,
         O: ToolOutput + 'static,
     {
-        let (tool, handler) = typed_tool(name, description, run);
-        self.tool_with(tool, handler)
+        self.tool_function(ToolFunction::new(name, description, run))
+    }
+
+    /// Offers a function that computes for long or waits without `await` as a tool. It runs on a
+    /// thread for such work, so that it holds up nobody else; see [`ToolFunction::blocking`].
+    ///
+    /// ```
+    /// use mcp_sdk::{Server, schemars::JsonSchema};
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Read {
+    ///     path: String,
+    /// }
+    ///
+    /// let server = Server::builder("files", "1.0.0")
+    ///     .blocking_tool("read", "Reads a file", |read: Read, _| {
+    ///         Ok(std::fs::read_to_string(read.path)?)
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), mcp_sdk::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn blocking_tool<A, F, O>(
+        self,
+        name: impl Into<String>,
+        description: impl Into<String>,
+        run: F,
+    ) -> Self
+    where
+        F: Fn(A, Context) -> Result<O, Failure> + Send + Sync + 'static,
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        O: ToolOutput + 'static,
+    {
+        self.tool_function(ToolFunction::blocking(name, description, run))
+    }
+
+    /// Offers a function as a tool, with title, annotations and whatever else it has.
+    #[must_use]
+    pub fn tool_function(self, function: ToolFunction) -> Self {
+        self.tool_with(function.tool, function.handler)
     }
 
     /// Offers an async function as a tool with a definition of its own making. The function gets

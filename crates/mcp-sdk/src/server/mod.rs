@@ -6,24 +6,23 @@ mod functions;
 #[cfg(feature = "http")]
 pub(crate) mod http;
 mod listen;
+mod offers;
 mod output;
 mod schema;
+mod tool_function;
 
 use std::sync::Arc;
 
-use mcp_core::{
-    BuildError, Context, Era, Implementation, Mcp, Revision, Side, Transport, TransportError,
-};
+use mcp_core::{Era, Implementation, Mcp, Revision, Side, Transport, TransportError};
 use mcp_jsonrpc::{ErrorDialect, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
 use mcp_rules::Carrier;
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 
 pub use self::{
     builder::ServerBuilder,
     failure::Failure,
     functions::NoArguments,
     output::{Structured, ToolOutput},
+    tool_function::ToolFunction,
 };
 use crate::{Validation, clock::TokioClock};
 
@@ -64,36 +63,9 @@ impl Server {
         self
     }
 
-    /// The engine, to add or remove what is offered while the server runs.
+    /// The engine: what is offered, by name, and how it is served.
     pub fn mcp(&self) -> &Mcp {
         &self.mcp
-    }
-
-    /// Offers a tool from now on, as [`ServerBuilder::tool`] does, in place of an older one of that
-    /// name. Clients that want to know are told, if the server has declared tools at all.
-    ///
-    /// # Errors
-    ///
-    /// If a schema cannot be used.
-    pub fn add_tool<A, F, R, O>(
-        &self,
-        name: impl Into<String>,
-        description: impl Into<String>,
-        run: F,
-    ) -> Result<(), BuildError>
-    where
-        F: Fn(A, Context) -> R + Send + Sync + 'static,
-        A: DeserializeOwned + JsonSchema + 'static,
-        R: Future<Output = Result<O, Failure>> + Send + 'static,
-        O: ToolOutput + 'static,
-    {
-        let (tool, handler) = functions::typed_tool(name, description, run);
-        self.mcp.add_tool(tool, handler)
-    }
-
-    /// No longer offers a tool; false if it never did.
-    pub fn remove_tool(&self, name: &str) -> bool {
-        self.mcp.tools().remove(name).is_some()
     }
 
     /// Holds a conversation until the client leaves, or `stop`; what is in work is finished.
