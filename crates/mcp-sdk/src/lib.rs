@@ -120,7 +120,7 @@ pub use client::{CallOptions, Client, ClientBuilder, ClientError, ClientEvent, S
 pub use host::{
     BadServerName, Collision, Host, HostBuilder, HostError, HostEvent, Merged, MergedList,
 };
-pub use seal::SignedSeal;
+pub use seal::{ShortSecret, SignedSeal};
 pub use server::{
     Failure, NoArguments, Server, ServerBuilder, Structured, ToolFunction, ToolOutput,
 };

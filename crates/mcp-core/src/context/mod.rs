@@ -48,6 +48,8 @@ pub(crate) struct Caller {
     pub(crate) info: Option<Arc<Implementation>>,
     /// Below this level, log messages are not wanted; `None` if none are.
     pub(crate) log_level: Option<LogLevel>,
+    /// Who it is, if whoever let it in knows.
+    pub(crate) principal: Option<Arc<str>>,
 }
 
 impl Context {
@@ -82,6 +84,12 @@ impl Context {
     /// What the client calls itself, if it says so.
     pub fn client_info(&self) -> Option<&Implementation> {
         self.inner.caller.info.as_deref()
+    }
+
+    /// Who the client is, if the application has said how that is found out. What a client calls
+    /// itself proves nothing.
+    pub fn principal(&self) -> Option<&str> {
+        self.inner.caller.principal.as_deref()
     }
 
     /// The request's `_meta`.

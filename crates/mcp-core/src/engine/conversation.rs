@@ -25,6 +25,8 @@ pub struct Conversation {
     pub(super) mcp: Mcp,
     /// The only era that is spoken, if the transport leaves no choice.
     era: Option<Era>,
+    /// Who the client is, if whoever let it in knows.
+    pub(super) principal: Option<Arc<str>>,
     state: Mutex<State>,
     /// Whether the client has finished the handshake.
     pub(super) ready: watch::Sender<bool>,
@@ -45,10 +47,19 @@ impl Conversation {
         Conversation {
             mcp,
             era,
+            principal: None,
             state: Mutex::default(),
             ready: watch::channel(false).0,
             ending: CancellationToken::new(),
         }
+    }
+
+    /// Serves the client as `principal`: whom an authorization made out, say. What it is given to
+    /// bring back in later rounds of a call is of no use to others.
+    #[must_use]
+    pub fn with_principal(mut self, principal: Option<Arc<str>>) -> Conversation {
+        self.principal = principal;
+        self
     }
 
     /// Serves a request.
@@ -143,7 +154,8 @@ impl Conversation {
             "server/discover" => self.mcp.discover(caller.revision),
             "subscriptions/listen" => self.mcp.listen(id, params, read, call, &self.ending).await,
             "tools/call" | "prompts/get" | "resources/read" => {
-                let inputs = Inputs::rounds(self.mcp.open_rounds(method, params, read)?);
+                let rounds = self.mcp.open_rounds(method, params, read, self.principal.as_deref());
+                let inputs = Inputs::rounds(rounds?);
                 let context = context(id, params, read, caller, call, inputs);
                 let outcome = self.process_common(method, params, read, context.clone()).await;
                 match outcome {
@@ -215,7 +227,7 @@ impl Conversation {
         let outcome = async {
             let tool = self.mcp.tool(method)?;
             let arguments = params.unwrap_or_else(Json::empty_object);
-            let caller = Caller::nobody(revision);
+            let caller = Caller { principal: self.principal.clone(), ..Caller::nobody(revision) };
             let context = Context::new(id.clone(), None, caller, None, call, Inputs::requests());
             let result = self.mcp.call_tool(&tool, arguments, context).await?;
             if result.is_error {
@@ -272,6 +284,7 @@ impl Conversation {
             capabilities: Arc::new(capabilities),
             info: meta.client_info.clone().map(Arc::new),
             log_level: meta.log_level.filter(|_| self.mcp.shared.offer.logging),
+            principal: self.principal.clone(),
         })
     }
 

@@ -17,6 +17,9 @@ struct Carried {
     subject: String,
     /// The digest of its arguments.
     arguments: String,
+    /// The digest of who made it, where that is known: nobody goes on with the call of another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    principal: Option<String>,
     answers: BTreeMap<String, Json>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kept: Option<Json>,
@@ -38,6 +41,7 @@ impl Mcp {
         method: &str,
         params: Option<&Json>,
         read: &Params<'_>,
+        principal: Option<&str>,
     ) -> Result<Rounds, Error> {
         let mut rounds = Rounds::default();
         if let Some(state) = &read.request_state {
@@ -47,6 +51,7 @@ impl Mcp {
                     carried.method == method
                         && carried.subject == subject(read)
                         && carried.arguments == arguments(seal, read)
+                        && carried.principal == principal.map(|name| digest(seal, name))
                 })
             });
             let carried = carried.ok_or_else(|| {
@@ -80,7 +85,7 @@ impl Mcp {
         if rounds.asked.is_empty() && rounds.kept.is_none() {
             return Err(Error::internal("input is required, but nothing was asked"));
         }
-        let request_state = self.seal_up(method, read, rounds.answers, rounds.kept)?;
+        let request_state = self.seal_up(method, read, context, rounds.answers, rounds.kept)?;
         let result = InputRequired { input_requests: rounds.asked, request_state };
         self.write_as("input_required", Revision::LATEST, &result, None, Keep::Not)
     }
@@ -90,6 +95,7 @@ impl Mcp {
         &self,
         method: &str,
         read: &Params<'_>,
+        context: &Context,
         answers: BTreeMap<String, Json>,
         kept: Option<Json>,
     ) -> Result<Option<String>, Error> {
@@ -103,6 +109,7 @@ impl Mcp {
             method: method.to_owned(),
             subject: subject(read).to_owned(),
             arguments: arguments(&**seal, read),
+            principal: context.principal().map(|name| digest(&**seal, name)),
             answers,
             kept,
         };
@@ -126,5 +133,9 @@ fn subject<'p>(read: &'p Params<'_>) -> &'p str {
 fn arguments(seal: &dyn Seal, read: &Params<'_>) -> String {
     let arguments = read.arguments.and_then(|text| serde_json::from_str(text.get()).ok());
     let arguments: Value = arguments.unwrap_or_else(|| json!({}));
-    seal.digest(arguments.to_string().as_bytes())
+    digest(seal, &arguments.to_string())
+}
+
+fn digest(seal: &dyn Seal, text: &str) -> String {
+    seal.digest(text.as_bytes())
 }

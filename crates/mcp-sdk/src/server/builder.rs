@@ -21,11 +21,19 @@ pub struct ServerBuilder {
     mcp: McpBuilder,
     validation: Validation,
     seal: Option<Arc<dyn Seal>>,
+    #[cfg(feature = "http")]
+    principals: Option<super::http::Principals>,
 }
 
 impl ServerBuilder {
     pub(super) fn new(info: Implementation) -> ServerBuilder {
-        ServerBuilder { mcp: Mcp::builder(info), validation: Validation::default(), seal: None }
+        ServerBuilder {
+            mcp: Mcp::builder(info),
+            validation: Validation::default(),
+            seal: None,
+            #[cfg(feature = "http")]
+            principals: None,
+        }
     }
 
     /// Tells models how to use the server.
@@ -59,6 +67,35 @@ impl ServerBuilder {
     #[must_use]
     pub fn seal(mut self, seal: SignedSeal) -> Self {
         self.seal = Some(Arc::new(seal));
+        self
+    }
+
+    /// Finds out who a client is, from the head of an HTTP request that was let in: what a layer of
+    /// yours for authorization has put into its extensions, say. Tools read it from
+    /// [`Context::principal`], and the state of a call that takes several rounds is of no use to
+    /// anybody else.
+    ///
+    /// In the handshake era the request that opens a session decides for all that follow in it; a
+    /// layer that lets requests in has to see to it that nobody uses the session of another.
+    ///
+    /// ```
+    /// use mcp_sdk::Server;
+    ///
+    /// #[derive(Clone)]
+    /// struct User(String);
+    ///
+    /// let server = Server::builder("notes", "1.0.0")
+    ///     .principal(|request| request.extensions.get::<User>().map(|user| user.0.clone()))
+    ///     .build()?;
+    /// # Ok::<(), mcp_sdk::BuildError>(())
+    /// ```
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn principal(
+        mut self,
+        find: impl Fn(&http::request::Parts) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.principals = Some(super::http::Principals::new(find));
         self
     }
 
@@ -219,7 +256,13 @@ impl ServerBuilder {
     pub fn build(self) -> Result<Server, BuildError> {
         let seal = self.seal.unwrap_or_else(|| Arc::new(SignedSeal::random()));
         let mcp = self.mcp.contracts(self.validation.contracts()).seal(seal).build()?;
-        Ok(Server::new(mcp, self.validation))
+        #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "nothing else to set"))]
+        let mut server = Server::new(mcp, self.validation);
+        #[cfg(feature = "http")]
+        {
+            server.principals = self.principals;
+        }
+        Ok(server)
     }
 
     fn with(mut self, change: impl FnOnce(McpBuilder) -> McpBuilder) -> Self {

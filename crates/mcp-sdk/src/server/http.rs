@@ -1,7 +1,7 @@
 //! What the HTTP service must know of messages: which era they belong to, whether they want an
 //! answer, and whether what stands outside agrees with what is inside.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, request::Parts};
@@ -16,7 +16,7 @@ use mcp_transport::http::{
     server::{Application, Glimpse, HttpFault, HttpService, HttpSettings, Refused},
 };
 
-use super::Server;
+use super::{Circumstances, Server};
 use crate::labels::Marked;
 
 impl Server {
@@ -25,6 +25,26 @@ impl Server {
     pub fn http_service(&self, mut settings: HttpSettings) -> HttpService {
         settings.revisions = self.mcp.revisions();
         HttpService::new(Arc::new(HttpApplication { server: self.clone() }), settings)
+    }
+}
+
+/// How it is found out who a client is.
+#[derive(Clone)]
+pub(super) struct Principals(Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>);
+
+impl Principals {
+    pub(super) fn new(find: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
+        Principals(Arc::new(find))
+    }
+
+    fn of(&self, opening: &Parts) -> Option<Arc<str>> {
+        (self.0)(opening).map(Into::into)
+    }
+}
+
+impl fmt::Debug for Principals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Principals")
     }
 }
 
@@ -67,8 +87,10 @@ impl Application for HttpApplication {
     fn converse(&self, transport: Arc<dyn Transport>, opening: &Parts) -> BoxFuture<'static, ()> {
         let server = self.server.clone();
         let era = self.stated(&opening.headers).is_modern().then_some(Era::Modern);
+        let principal = server.principals.as_ref().and_then(|principals| principals.of(opening));
+        let circumstances = Circumstances { carrier: Carrier::HttpBody, era, principal };
         Box::pin(async move {
-            if let Err(error) = server.hold(transport, Carrier::HttpBody, era).await {
+            if let Err(error) = server.hold(transport, circumstances).await {
                 tracing::debug!(%error, "a conversation broke off");
             }
         })

@@ -4,7 +4,7 @@ use mcp_core::{Transport, TransportError};
 use mcp_rules::Carrier;
 use tokio::task::JoinSet;
 
-use super::Server;
+use super::{Circumstances, Server};
 
 /// The path at which a server over HTTP is found.
 #[cfg(feature = "http")]
@@ -21,7 +21,9 @@ impl Server {
         // A task of its own lets the workers of the runtime pass messages on to each other; the main
         // future of a program is not run by any of them. The set ends the task when it is dropped.
         let mut task = JoinSet::new();
-        task.spawn(async move { server.hold(transport, Carrier::Stdio, None).await });
+        task.spawn(
+            async move { server.hold(transport, Circumstances::over(Carrier::Stdio)).await },
+        );
         match task.join_next().await {
             Some(Ok(outcome)) => outcome,
             Some(Err(failed)) => match failed.try_into_panic() {
@@ -142,8 +144,8 @@ impl Server {
                     let Ok(transport) = accepted else { break };
                     let (server, stop) = (self.clone(), stop.clone());
                     conversations.spawn(async move {
-                        let held = server.hold_until(stop, transport, Carrier::WebSocket, None);
-                        if let Err(error) = held.await {
+                        let circumstances = Circumstances::over(Carrier::WebSocket);
+                        if let Err(error) = server.hold_until(stop, transport, circumstances).await {
                             tracing::debug!(%error, "a conversation broke off");
                         }
                     });

@@ -33,6 +33,8 @@ pub struct Server {
     mcp: Mcp,
     validation: Validation,
     settings: ProcessorSettings,
+    #[cfg(feature = "http")]
+    principals: Option<http::Principals>,
 }
 
 impl Server {
@@ -53,7 +55,13 @@ impl Server {
             settings.dialect = ErrorDialect::Bare;
             validation = validation.for_json_rpc();
         }
-        Server { mcp, validation, settings }
+        Server {
+            mcp,
+            validation,
+            settings,
+            #[cfg(feature = "http")]
+            principals: None,
+        }
     }
 
     /// Takes other limits and times for its conversations.
@@ -74,10 +82,9 @@ impl Server {
         &self,
         stop: tokio_util::sync::CancellationToken,
         transport: impl Transport + 'static,
-        carrier: Carrier,
-        era: Option<Era>,
+        circumstances: Circumstances,
     ) -> Result<(), TransportError> {
-        let processor = self.processor(transport, carrier, era);
+        let processor = self.processor(transport, circumstances);
         let peer = processor.peer();
         let mut held = std::pin::pin!(processor.run());
         tokio::select! {
@@ -91,22 +98,37 @@ impl Server {
     pub(crate) async fn hold(
         &self,
         transport: impl Transport + 'static,
-        carrier: Carrier,
-        era: Option<Era>,
+        circumstances: Circumstances,
     ) -> Result<(), TransportError> {
-        self.processor(transport, carrier, era).run().await
+        self.processor(transport, circumstances).run().await
     }
 
     fn processor<T: Transport + 'static>(
         &self,
         transport: T,
-        carrier: Carrier,
-        era: Option<Era>,
+        circumstances: Circumstances,
     ) -> JsonRpcProcessor<T> {
+        let Circumstances { carrier, era, principal } = circumstances;
         let settled = (era == Some(Era::Modern)).then_some(Revision::LATEST);
         let gate = self.validation.gate(Side::Server, carrier, settled);
         let transport = JsonRpcTransport::new(transport, Side::Server, gate);
-        let conversation = Arc::new(self.mcp.conversation(era));
-        JsonRpcProcessor::new(transport, conversation, self.settings.clone())
+        let conversation = self.mcp.conversation(era).with_principal(principal);
+        JsonRpcProcessor::new(transport, Arc::new(conversation), self.settings.clone())
+    }
+}
+
+/// What is known of a conversation before it begins.
+#[derive(Debug)]
+pub(crate) struct Circumstances {
+    carrier: Carrier,
+    /// The only era that is spoken, if there is no choice.
+    era: Option<Era>,
+    /// Who the client is.
+    principal: Option<Arc<str>>,
+}
+
+impl Circumstances {
+    fn over(carrier: Carrier) -> Circumstances {
+        Circumstances { carrier, era: None, principal: None }
     }
 }

@@ -7,13 +7,47 @@ use mcp_sdk::{
 use serde_json::{Value, json};
 
 /// Sends a request of the newest revision and gives what comes first.
-pub(crate) async fn ask(near: &MemoryTransport, method: &str, mut params: Value) -> Value {
+pub(crate) async fn ask(near: &MemoryTransport, method: &str, params: Value) -> Value {
+    send(near, &request(1, method, params)).await;
+    hear(near).await
+}
+
+/// A request of the newest revision.
+pub(crate) fn request(id: i64, method: &str, mut params: Value) -> Value {
     let meta = &mut params["_meta"];
     meta["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
     meta["io.modelcontextprotocol/clientInfo"] = json!({ "name": "test", "version": "1" });
     meta["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": {} });
-    send(near, &json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })).await;
-    hear(near).await
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+}
+
+/// Posts a request of the newest revision over HTTP and gives the answer.
+#[cfg(feature = "http")]
+pub(crate) async fn post(
+    address: &str,
+    method: &str,
+    name: Option<&str>,
+    headers: &[(&str, &str)],
+    params: Value,
+) -> Value {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    let body = request(1, method, params).to_string();
+    let mut head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\
+         content-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         mcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\n",
+        body.len()
+    );
+    for (header, value) in headers.iter().copied().chain(name.map(|name| ("mcp-name", name))) {
+        head = format!("{head}{header}: {value}\r\n");
+    }
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    stream.write_all(format!("{head}\r\n{body}").as_bytes()).await.unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    let (_, body) = response.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(body).unwrap()
 }
 
 pub(crate) async fn send(near: &MemoryTransport, message: &Value) {
