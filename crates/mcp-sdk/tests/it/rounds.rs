@@ -71,7 +71,7 @@ async fn state_is_of_no_use_to_somebody_else() {
     let call = async |user: &str, more: Value| {
         let mut params = json!({ "name": "delete", "arguments": { "what": "a" } });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        crate::wire::post(&address, "tools/call", Some("delete"), &[("x-user", user)], params).await
+        crate::wire::post(&address, "tools/call", &[("x-user", user)], params).await
     };
     let yes = json!({ "action": "accept", "content": {} });
     let asked = call("ada", json!({ "inputResponses": { "sure": yes } })).await;

@@ -26,12 +26,29 @@ pub(crate) fn request(id: i64, method: &str, mut params: Value) -> Value {
 pub(crate) async fn post(
     address: &str,
     method: &str,
-    name: Option<&str>,
     headers: &[(&str, &str)],
     params: Value,
 ) -> Value {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+    let request = http_request(address, method, headers, params);
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    let (_, body) = response.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(body).unwrap()
+}
+
+/// A request of the newest revision with all that stands around it over HTTP.
+#[cfg(feature = "http")]
+pub(crate) fn http_request(
+    address: &str,
+    method: &str,
+    headers: &[(&str, &str)],
+    params: Value,
+) -> String {
+    let name = params["name"].as_str().map(str::to_owned);
     let body = request(1, method, params).to_string();
     let mut head = format!(
         "POST /mcp HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\
@@ -39,15 +56,11 @@ pub(crate) async fn post(
          mcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\n",
         body.len()
     );
-    for (header, value) in headers.iter().copied().chain(name.map(|name| ("mcp-name", name))) {
+    let name = name.as_deref().map(|name| ("mcp-name", name));
+    for (header, value) in headers.iter().copied().chain(name) {
         head = format!("{head}{header}: {value}\r\n");
     }
-    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
-    stream.write_all(format!("{head}\r\n{body}").as_bytes()).await.unwrap();
-    let mut response = String::new();
-    stream.read_to_string(&mut response).await.unwrap();
-    let (_, body) = response.split_once("\r\n\r\n").unwrap();
-    serde_json::from_str(body).unwrap()
+    format!("{head}\r\n{body}")
 }
 
 pub(crate) async fn send(near: &MemoryTransport, message: &Value) {
