@@ -1,11 +1,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
-use tokio::sync::broadcast;
 
 use super::{
     Mcp, McpSettings, ServedPrompt, ServedResource, ServedTemplate, ServedTool, Shared,
-    capabilities::Offer, result::Decoration,
+    capabilities::Offer, result::Decoration, updates::Updates,
 };
 use crate::{
     CompletionHandler, ContractRefused, Contracts, Implementation, Json, Prompt, PromptHandler,
@@ -219,7 +218,7 @@ impl McpBuilder {
                 completions: self.completions,
                 contracts: self.contracts,
                 seal: self.seal,
-                updates: broadcast::channel(UPDATES).0,
+                updates: Updates::default(),
             }),
         };
         for (tool, handler) in self.tools {
@@ -242,9 +241,6 @@ impl McpBuilder {
         Ok(mcp)
     }
 }
-
-/// News of resources that a slow conversation may be behind before it misses some.
-const UPDATES: usize = 1024;
 
 fn twice(what: &'static str, name: &str, is_there: bool) -> Result<(), BuildError> {
     if is_there { Err(BuildError::Twice { what, name: name.to_owned() }) } else { Ok(()) }

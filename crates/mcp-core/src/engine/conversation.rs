@@ -1,6 +1,6 @@
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use tokio::sync::watch;
@@ -8,10 +8,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Dispatch, Mcp,
-    listen::check_subscriptions,
     params::{Params, missing},
     result::Keep,
     tools::arguments_of,
+    updates::Listener,
 };
 use crate::{
     BoxFuture, Call, Context, Era, Error, Handler, Json, LogLevel, Notification, Peer, Request,
@@ -27,19 +27,14 @@ pub struct Conversation {
     era: Option<Era>,
     /// Who the client is, if whoever let it in knows.
     pub(super) principal: Option<Arc<str>>,
-    state: Mutex<State>,
+    /// The client, as it introduced itself in the handshake.
+    caller: Mutex<Option<Caller>>,
+    /// What it wants to hear of, in the era in which that is remembered.
+    listener: OnceLock<Arc<Listener>>,
     /// Whether the client has finished the handshake.
     pub(super) ready: watch::Sender<bool>,
     /// Cancelled when the client has said its last word.
     ending: CancellationToken,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// The client, as it introduced itself in the handshake.
-    caller: Option<Caller>,
-    /// The resources whose changes it wants to hear about.
-    subscriptions: BTreeSet<String>,
 }
 
 impl Conversation {
@@ -48,7 +43,8 @@ impl Conversation {
             mcp,
             era,
             principal: None,
-            state: Mutex::default(),
+            caller: Mutex::default(),
+            listener: OnceLock::new(),
             ready: watch::channel(false).0,
             ending: CancellationToken::new(),
         }
@@ -118,11 +114,11 @@ impl Conversation {
                 Ok(Json::empty_object())
             }
             "resources/subscribe" if offer.resources && offer.subscriptions => {
-                self.subscribe(read.uri()?)?;
+                self.listener().subscribe(read.uri()?)?;
                 Ok(Json::empty_object())
             }
             "resources/unsubscribe" if offer.resources && offer.subscriptions => {
-                self.state().subscriptions.remove(read.uri()?);
+                self.listener().unsubscribe(read.uri()?);
                 Ok(Json::empty_object())
             }
             _ => {
@@ -289,26 +285,19 @@ impl Conversation {
     }
 
     pub(super) fn introduce(&self, caller: Caller) {
-        self.state().caller = Some(caller);
+        *self.introduced() = Some(caller);
     }
 
     pub(super) fn caller(&self) -> Option<Caller> {
-        self.state().caller.clone()
+        self.introduced().clone()
     }
 
-    pub(super) fn is_subscribed(&self, uri: &str) -> bool {
-        self.state().subscriptions.contains(uri)
-    }
-
-    fn subscribe(&self, uri: &str) -> Result<(), Error> {
-        let mut state = self.state();
-        check_subscriptions(state.subscriptions.len() + 1, [uri])?;
-        state.subscriptions.insert(uri.to_owned());
-        Ok(())
+    pub(super) fn listener(&self) -> &Arc<Listener> {
+        self.listener.get_or_init(|| self.mcp.shared.updates.listen(BTreeSet::new()))
     }
 
     fn set_log_level(&self, level: LogLevel) {
-        if let Some(caller) = &mut self.state().caller {
+        if let Some(caller) = &mut *self.introduced() {
             caller.log_level = Some(level);
         }
     }
@@ -321,8 +310,8 @@ impl Conversation {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn introduced(&self) -> MutexGuard<'_, Option<Caller>> {
+        self.caller.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -367,7 +356,7 @@ impl Handler for Conversation {
     fn revision(&self) -> Option<Revision> {
         match self.era {
             Some(Era::Modern) => Some(Revision::LATEST),
-            _ => self.state().caller.as_ref().map(|caller| caller.revision),
+            _ => self.introduced().as_ref().map(|caller| caller.revision),
         }
     }
 

@@ -15,10 +15,9 @@ mod rounds;
 mod served;
 mod settings;
 mod tools;
+mod updates;
 
 use std::sync::Arc;
-
-use tokio::sync::broadcast;
 
 pub use self::{
     builder::{BuildError, McpBuilder},
@@ -26,7 +25,7 @@ pub use self::{
     served::{ServedPrompt, ServedResource, ServedTemplate, ServedTool},
     settings::{Dispatch, InvalidArguments, McpSettings},
 };
-use self::{capabilities::Offer, result::Decoration};
+use self::{capabilities::Offer, result::Decoration, updates::Updates};
 use crate::{
     Call, CompletionHandler, Contracts, Era, Implementation, Prompt, PromptHandler, Request,
     Resource, ResourceHandler, ResourceTemplate, Response, Revision, Revisions, Seal, Tool,
@@ -67,8 +66,7 @@ struct Shared {
     contracts: Arc<dyn Contracts>,
     seal: Option<Arc<dyn Seal>>,
     decoration: Decoration,
-    /// URIs of resources that have changed.
-    updates: broadcast::Sender<Arc<str>>,
+    updates: Updates,
 }
 
 impl Mcp {
@@ -179,10 +177,10 @@ impl Mcp {
         Ok(())
     }
 
-    /// Tells clients that subscribed to it that a resource has changed.
+    /// Tells clients that subscribed to it, or to something it lies within, that a resource has
+    /// changed. A client that is slow is told once of several changes.
     pub fn resource_updated(&self, uri: &str) {
-        // Nobody may be listening.
-        let _ = self.shared.updates.send(uri.into());
+        self.shared.updates.announce(uri);
     }
 
     fn decoration(&self) -> &Decoration {

@@ -3,9 +3,9 @@
 use std::{borrow::Cow, sync::Arc};
 
 use serde_json::json;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::watch;
 
-use super::{Conversation, Mcp};
+use super::{Conversation, Mcp, updates::Listener};
 use crate::{Json, Notification, Peer, PeerError};
 
 /// Something has changed.
@@ -25,39 +25,35 @@ pub(super) struct Changes {
     prompts: watch::Receiver<u64>,
     resources: watch::Receiver<u64>,
     templates: watch::Receiver<u64>,
-    updates: broadcast::Receiver<Arc<str>>,
+    updates: Option<Arc<Listener>>,
 }
 
 impl Changes {
-    pub(super) fn of(mcp: &Mcp) -> Changes {
+    /// Of all lists, and of the resources of which `updates` wants to hear.
+    pub(super) fn of(mcp: &Mcp, updates: Option<Arc<Listener>>) -> Changes {
         Changes {
             tools: mcp.tools().changes(),
             prompts: mcp.prompts().changes(),
             resources: mcp.resources().changes(),
             templates: mcp.templates().changes(),
-            updates: mcp.shared.updates.subscribe(),
+            updates,
         }
     }
 
     /// Waits for the next change; `None` when the server is gone.
     pub(super) async fn next(&mut self) -> Option<News> {
-        loop {
-            tokio::select! {
-                changed = self.tools.changed() => return changed.ok().map(|()| News::Tools),
-                changed = self.prompts.changed() => return changed.ok().map(|()| News::Prompts),
-                changed = self.resources.changed() => {
-                    return changed.ok().map(|()| News::Resources);
-                }
-                changed = self.templates.changed() => {
-                    return changed.ok().map(|()| News::Resources);
-                }
-                updated = self.updates.recv() => match updated {
-                    Ok(uri) => return Some(News::Updated(uri)),
-                    // Who is too slow for every single change misses some of them.
-                    Err(broadcast::error::RecvError::Lagged(_)) => {}
-                    Err(broadcast::error::RecvError::Closed) => return None,
-                },
+        let updated = async {
+            match &self.updates {
+                Some(updates) => updates.next().await,
+                None => std::future::pending().await,
             }
+        };
+        tokio::select! {
+            changed = self.tools.changed() => changed.ok().map(|()| News::Tools),
+            changed = self.prompts.changed() => changed.ok().map(|()| News::Prompts),
+            changed = self.resources.changed() => changed.ok().map(|()| News::Resources),
+            changed = self.templates.changed() => changed.ok().map(|()| News::Resources),
+            uri = updated => Some(News::Updated(uri)),
         }
     }
 }
@@ -75,7 +71,7 @@ impl Conversation {
         if ready.wait_for(|ready| *ready).await.is_err() {
             return;
         }
-        let mut changes = Changes::of(&self.mcp);
+        let mut changes = Changes::of(&self.mcp, Some(Arc::clone(self.listener())));
         let offer = &self.mcp.shared.offer;
         let tells = |offered: bool| offer.list_changes && offered;
         while let Some(news) = changes.next().await {
@@ -87,7 +83,7 @@ impl Conversation {
                 News::Resources if tells(offer.resources) => {
                     ("notifications/resources/list_changed", None)
                 }
-                News::Updated(uri) if self.is_subscribed(uri) => {
+                News::Updated(uri) => {
                     ("notifications/resources/updated", Json::of(&json!({ "uri": &**uri })).ok())
                 }
                 _ => continue,
