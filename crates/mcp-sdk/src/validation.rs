@@ -52,10 +52,28 @@ impl Validation {
 
     /// For conversations that are JSON-RPC and nothing else: what MCP asks for on top of it would
     /// refuse all of them.
-    pub(crate) fn for_json_rpc(mut self) -> Validation {
+    pub(crate) fn for_json_rpc(self) -> Validation {
+        self.changed(|settings| settings.profile = Profile::JsonRpc)
+    }
+
+    /// Messages of `bytes` at most, unless that goes without saying.
+    pub(crate) fn for_messages_of(self, bytes: usize) -> Validation {
+        if self.message_bytes() == bytes {
+            return self;
+        }
+        self.changed(|settings| settings.limits.message_bytes = bytes)
+    }
+
+    /// How long a message may be.
+    pub(crate) fn message_bytes(&self) -> usize {
+        let settings = self.engine.as_ref().map(|engine| engine.settings().limits);
+        settings.unwrap_or_default().message_bytes
+    }
+
+    fn changed(mut self, change: impl FnOnce(&mut Settings)) -> Validation {
         if let Some(engine) = &self.engine {
             let mut settings = engine.settings().clone();
-            settings.profile = Profile::JsonRpc;
+            change(&mut settings);
             self.engine = Some(Arc::new(Engine::new(Schemas::embedded(), settings)));
         }
         self

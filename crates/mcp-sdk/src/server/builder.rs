@@ -21,6 +21,7 @@ pub struct ServerBuilder {
     mcp: McpBuilder,
     validation: Validation,
     seal: Option<Arc<dyn Seal>>,
+    max_message_bytes: Option<usize>,
     #[cfg(feature = "http")]
     principals: Option<super::http::Principals>,
 }
@@ -31,6 +32,7 @@ impl ServerBuilder {
             mcp: Mcp::builder(info),
             validation: Validation::default(),
             seal: None,
+            max_message_bytes: None,
             #[cfg(feature = "http")]
             principals: None,
         }
@@ -58,6 +60,15 @@ impl ServerBuilder {
     #[must_use]
     pub fn validation(mut self, validation: Validation) -> Self {
         self.validation = validation;
+        self
+    }
+
+    /// Takes messages of at most so many bytes, whatever they travel over, and where messages are
+    /// validated sends none that are longer. Default 16 MiB. A transport that you make yourself has
+    /// a limit of its own.
+    #[must_use]
+    pub fn max_message_bytes(mut self, bytes: usize) -> Self {
+        self.max_message_bytes = Some(bytes);
         self
     }
 
@@ -255,9 +266,12 @@ impl ServerBuilder {
     /// If something that was added cannot be served: a schema that is none, a name used twice.
     pub fn build(self) -> Result<Server, BuildError> {
         let seal = self.seal.unwrap_or_else(|| Arc::new(SignedSeal::random()));
-        let mcp = self.mcp.contracts(self.validation.contracts()).seal(seal).build()?;
+        let mut validation = self.validation;
+        let max_message = self.max_message_bytes.unwrap_or_else(|| validation.message_bytes());
+        validation = validation.for_messages_of(max_message);
+        let mcp = self.mcp.contracts(validation.contracts()).seal(seal).build()?;
         #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "nothing else to set"))]
-        let mut server = Server::new(mcp, self.validation);
+        let mut server = Server::new(mcp, validation, max_message);
         #[cfg(feature = "http")]
         {
             server.principals = self.principals;

@@ -6,7 +6,7 @@ use std::{fmt, sync::Arc};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, request::Parts};
 use mcp_core::{BoxFuture, Era, Error, Meta, Response, Revision, Transport};
-use mcp_json::{Limits, Node, Tape};
+use mcp_json::{Node, Tape};
 use mcp_jsonrpc::{
     Envelope, ErrorDialect, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind, ToJsonRpc as _,
 };
@@ -21,9 +21,10 @@ use crate::labels::Marked;
 
 impl Server {
     /// The server as a `tower` service for an HTTP server of yours: mount it beside other routes.
-    /// The revisions are those of the server, whatever `settings` say.
+    /// The revisions and the longest message are those of the server, whatever `settings` say.
     pub fn http_service(&self, mut settings: HttpSettings) -> HttpService {
         settings.revisions = self.mcp.revisions();
+        settings.max_body = self.max_message;
         HttpService::new(Arc::new(HttpApplication { server: self.clone() }), settings)
     }
 }
@@ -57,7 +58,7 @@ impl Application for HttpApplication {
     fn glimpse(&self, head: &Parts, body: &Bytes) -> Result<Glimpse, Refused> {
         let stated = self.stated(&head.headers);
         let mut tape = Tape::new();
-        let Ok(document) = tape.parse(body, Limits::default()) else {
+        let Ok(document) = tape.parse(body, self.server.limits()) else {
             // The conversation will say what is wrong with it.
             let stateless = stated.is_modern() || !head.headers.contains_key(headers::SESSION_ID);
             return Ok(Glimpse { wants_answer: true, stateless, ..Glimpse::default() });

@@ -43,7 +43,9 @@ impl Server {
     /// If the streams failed.
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> Result<(), TransportError> {
-        self.serve(mcp_transport::stdio(&mcp_transport::LineSettings::default())).await
+        let mut settings = mcp_transport::LineSettings::default();
+        settings.max_message = self.max_message;
+        self.serve(mcp_transport::stdio(&settings)).await
     }
 
     /// Serves clients over Streamable HTTP at `http://127.0.0.1:<port>/mcp` until `shutdown`
@@ -93,11 +95,10 @@ impl Server {
     pub async fn serve_http_on(
         &self,
         listener: tokio::net::TcpListener,
-        mut settings: mcp_transport::http::server::HttpSettings,
+        settings: mcp_transport::http::server::HttpSettings,
         shutdown: impl Future<Output = ()>,
     ) {
         use mcp_transport::http::server::{Mounted, ServeSettings, serve};
-        settings.revisions = self.mcp().revisions();
         let service = self.http_service(settings);
         let stop = service.clone().drain_after(shutdown);
         serve(listener, Mounted::new(PATH, service.clone()), ServeSettings::default(), stop).await;
@@ -118,7 +119,8 @@ impl Server {
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), TransportError> {
         let address = (std::net::Ipv4Addr::LOCALHOST, port);
-        let settings = mcp_transport::ws::WsServerSettings::default();
+        let mut settings = mcp_transport::ws::WsServerSettings::default();
+        settings.connection.max_message = self.max_message;
         let listener = mcp_transport::WsListener::bind(address, settings).await?;
         self.serve_ws_on(listener, shutdown).await;
         Ok(())

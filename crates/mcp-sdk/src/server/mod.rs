@@ -14,6 +14,7 @@ mod tool_function;
 use std::sync::Arc;
 
 use mcp_core::{Era, Implementation, Mcp, Revision, Side, Transport, TransportError};
+use mcp_json::Limits;
 use mcp_jsonrpc::{ErrorDialect, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
 use mcp_rules::Carrier;
 
@@ -33,6 +34,8 @@ pub struct Server {
     mcp: Mcp,
     validation: Validation,
     settings: ProcessorSettings,
+    /// Bytes of the longest message.
+    max_message: usize,
     #[cfg(feature = "http")]
     principals: Option<http::Principals>,
 }
@@ -48,7 +51,7 @@ impl Server {
         ServerBuilder::new(info)
     }
 
-    fn new(mcp: Mcp, validation: Validation) -> Server {
+    fn new(mcp: Mcp, validation: Validation, max_message: usize) -> Server {
         let mut settings = ProcessorSettings::new(Arc::new(TokioClock::new()));
         let mut validation = validation;
         if mcp.settings().dispatch == mcp_core::Dispatch::Bare {
@@ -59,6 +62,7 @@ impl Server {
             mcp,
             validation,
             settings,
+            max_message,
             #[cfg(feature = "http")]
             principals: None,
         }
@@ -74,6 +78,11 @@ impl Server {
     /// The engine: what is offered, by name, and how it is served.
     pub fn mcp(&self) -> &Mcp {
         &self.mcp
+    }
+
+    /// What is read of a message.
+    fn limits(&self) -> Limits {
+        Limits { max_bytes: self.max_message, ..Limits::default() }
     }
 
     /// Holds a conversation until the client leaves, or `stop`; what is in work is finished.
@@ -111,7 +120,8 @@ impl Server {
         let Circumstances { carrier, era, principal } = circumstances;
         let settled = (era == Some(Era::Modern)).then_some(Revision::LATEST);
         let gate = self.validation.gate(Side::Server, carrier, settled);
-        let transport = JsonRpcTransport::new(transport, Side::Server, gate);
+        let transport =
+            JsonRpcTransport::new(transport, Side::Server, gate).with_limits(self.limits());
         let conversation = self.mcp.conversation(era).with_principal(principal);
         JsonRpcProcessor::new(transport, Arc::new(conversation), self.settings.clone())
     }

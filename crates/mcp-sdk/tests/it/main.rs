@@ -11,6 +11,8 @@ mod host;
 mod hostile;
 #[cfg(feature = "http")]
 mod http_eras;
+#[cfg(feature = "http")]
+mod limits;
 mod listen;
 mod negotiation;
 mod offers;
