@@ -109,8 +109,7 @@ impl Conversation {
         match method {
             "ping" => Ok(Json::empty_object()),
             "logging/setLevel" if offer.logging => {
-                let level = read.level.ok_or_else(|| missing("level"))?;
-                self.set_log_level(level);
+                self.set_log_level(read.level()?);
                 Ok(Json::empty_object())
             }
             "resources/subscribe" if offer.resources && offer.subscriptions => {

@@ -44,12 +44,13 @@ impl Mcp {
         principal: Option<&str>,
     ) -> Result<Rounds, Error> {
         let mut rounds = Rounds::default();
-        if let Some(state) = &read.request_state {
+        if let Some(state) = read.request_state()? {
+            let subject = read.subject(method)?;
             let seal = self.shared.seal.as_deref();
             let carried = seal.and_then(|seal| {
                 open(seal, state).filter(|carried| {
                     carried.method == method
-                        && carried.subject == subject(read)
+                        && carried.subject == subject
                         && carried.arguments == arguments(seal, read)
                         && carried.principal == principal.map(|name| digest(seal, name))
                 })
@@ -107,7 +108,7 @@ impl Mcp {
         })?;
         let carried = Carried {
             method: method.to_owned(),
-            subject: subject(read).to_owned(),
+            subject: read.subject(method)?.to_owned(),
             arguments: arguments(&**seal, read),
             principal: context.principal().map(|name| digest(&**seal, name)),
             answers,
@@ -121,11 +122,6 @@ impl Mcp {
 
 fn open(seal: &dyn Seal, state: &str) -> Option<Carried> {
     serde_json::from_slice(&seal.open(state)?).ok()
-}
-
-/// The tool, prompt or resource that is called.
-fn subject<'p>(read: &'p Params<'_>) -> &'p str {
-    read.name.as_deref().or(read.uri.as_deref()).unwrap_or_default()
 }
 
 /// The digest of the arguments of the call, however they are spaced. What was agreed to for some is
