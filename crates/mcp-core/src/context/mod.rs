@@ -150,7 +150,9 @@ impl Context {
         self.notify("notifications/progress", &params).await;
     }
 
-    /// Sends a log message to the client, if it wants messages of this level.
+    /// Sends a log message to the client, if it wants messages of this level. In the handshake era
+    /// these are `info` and above until the client says otherwise; from 2026-07-28 on none unless the
+    /// request names a level.
     pub async fn log(&self, level: LogLevel, logger: Option<&str>, data: impl Serialize) {
         if self.inner.caller.log_level.is_none_or(|wanted| level < wanted) {
             return;

@@ -49,8 +49,9 @@ impl Server {
     }
 
     /// Serves clients over Streamable HTTP at `http://127.0.0.1:<port>/mcp` until `shutdown`
-    /// completes, then lets running requests finish. Only this machine can reach it; see
-    /// [`Server::serve_http_on`] for everything else.
+    /// completes, then lets running requests finish, for ten seconds at most. Only this machine can
+    /// reach it; see [`Server::serve_http_on`] for everything else, and the
+    /// [guide](crate::guide::http) for a second Ctrl-C.
     ///
     /// ```no_run
     /// # async fn example(server: mcp_sdk::Server) -> Result<(), Box<dyn std::error::Error>> {
@@ -76,7 +77,8 @@ impl Server {
     }
 
     /// Serves clients over Streamable HTTP at the path `/mcp` of `listener` until `shutdown`
-    /// completes, then lets running requests finish.
+    /// completes, then lets running requests finish, for ten seconds at most
+    /// ([`ServeSettings::grace`](mcp_transport::http::server::ServeSettings::grace)).
     ///
     /// A server that others shall reach has to be told its own name, or requests are refused:
     ///
