@@ -114,9 +114,9 @@ impl Mcp {
             answers,
             kept,
         };
-        let content = serde_json::to_vec(&carried)
+        let written = serde_json::to_vec(&carried)
             .map_err(|error| Error::internal(format!("state cannot be written: {error}")))?;
-        Ok(Some(seal.seal(&content)))
+        Ok(Some(seal.seal(&written)))
     }
 }
 

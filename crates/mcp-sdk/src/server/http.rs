@@ -31,7 +31,9 @@ impl Server {
 
 /// How it is found out who a client is.
 #[derive(Clone)]
-pub(super) struct Principals(Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>);
+pub(super) struct Principals(Arc<Finder>);
+
+type Finder = dyn Fn(&Parts) -> Option<String> + Send + Sync;
 
 impl Principals {
     pub(super) fn new(find: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
