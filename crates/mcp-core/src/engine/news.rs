@@ -1,6 +1,6 @@
 //! What clients are told without asking.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, future::poll_fn, sync::Arc, task::Poll};
 
 use serde_json::json;
 use tokio::sync::watch;
@@ -26,7 +26,12 @@ pub(super) struct Changes {
     resources: watch::Receiver<u64>,
     templates: watch::Receiver<u64>,
     updates: Option<Arc<Listener>>,
+    /// Told one after the other, without a pause.
+    in_a_row: u32,
 }
+
+/// News after which the rest of the conversation has its turn.
+const IN_A_ROW: u32 = 64;
 
 impl Changes {
     /// Of all lists, and of the resources of which `updates` wants to hear.
@@ -37,11 +42,17 @@ impl Changes {
             resources: mcp.resources().changes(),
             templates: mcp.templates().changes(),
             updates,
+            in_a_row: 0,
         }
     }
 
     /// Waits for the next change; `None` when the server is gone.
     pub(super) async fn next(&mut self) -> Option<News> {
+        // Where there is always something new, this would never wait for anything.
+        self.in_a_row = (self.in_a_row + 1) % IN_A_ROW;
+        if self.in_a_row == 0 {
+            pause().await;
+        }
         let updated = async {
             match &self.updates {
                 Some(updates) => updates.next().await,
@@ -56,6 +67,19 @@ impl Changes {
             uri = updated => Some(News::Updated(uri)),
         }
     }
+}
+
+/// Lets whatever else runs in the same task have its turn.
+async fn pause() {
+    let mut has_paused = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut has_paused, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// Whether nobody hears us any more. News that only did not pass the gate, of a resource whose URI is
@@ -93,5 +117,26 @@ impl Conversation {
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+    use crate::Implementation;
+
+    #[test]
+    fn news_without_end_leave_room_for_others() {
+        let mcp = Mcp::builder(Implementation::new("test", "1")).build().unwrap();
+        let updates = mcp.shared.updates.listen(["a:b".to_owned()].into());
+        let mut changes = Changes::of(&mcp, Some(updates));
+        let mut pauses = 0;
+        for _ in 0..2 * IN_A_ROW {
+            mcp.resource_updated("a:b");
+            pauses += u32::from(changes.next().now_or_never().is_none());
+        }
+        assert_eq!(pauses, 2);
     }
 }
