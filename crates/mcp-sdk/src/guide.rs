@@ -2,9 +2,12 @@
 
 #[cfg(doc)]
 use crate::{
-    Client, ClientBuilder, ClientError, Failure, Host, HostError, ServerBuilder, Settings,
-    SignedSeal, Validation,
+    Client, ClientBuilder, ClientError, Failure, Host, HostError, Server, ServerBuilder, Settings,
+    SignedSeal, ToolFunction, Validation,
 };
+
+#[doc = include_str!("../docs/tools.md")]
+pub mod tools {}
 
 #[doc = include_str!("../docs/validation.md")]
 pub mod validation {}
@@ -14,3 +17,6 @@ pub mod revisions {}
 
 #[doc = include_str!("../docs/errors.md")]
 pub mod errors {}
+
+#[doc = include_str!("../docs/http.md")]
+pub mod http {}

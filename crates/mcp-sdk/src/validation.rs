@@ -50,16 +50,35 @@ impl Validation {
 
     /// For conversations that are JSON-RPC and nothing else: what MCP asks for on top of it would
     /// refuse all of them.
-    pub(crate) fn for_json_rpc(mut self) -> Validation {
+    pub(crate) fn for_json_rpc(self) -> Validation {
+        self.changed(|settings| settings.profile = Profile::JsonRpc)
+    }
+
+    /// Messages of `bytes` at most, unless that goes without saying.
+    pub(crate) fn for_messages_of(self, bytes: usize) -> Validation {
+        if self.message_bytes() == bytes {
+            return self;
+        }
+        self.changed(|settings| settings.limits.message_bytes = bytes)
+    }
+
+    /// How long a message may be.
+    pub(crate) fn message_bytes(&self) -> usize {
+        let settings = self.engine.as_ref().map(|engine| engine.settings().limits);
+        settings.unwrap_or_default().message_bytes
+    }
+
+    fn changed(mut self, change: impl FnOnce(&mut Settings)) -> Validation {
         if let Some(engine) = &self.engine {
             let mut settings = engine.settings().clone();
-            settings.profile = Profile::JsonRpc;
+            change(&mut settings);
             self.engine = Some(Arc::new(Engine::new(Schemas::embedded(), settings)));
         }
         self
     }
 
-    /// Hands every finding to `sink`. By default they go to the log (`tracing`).
+    /// Hands every finding to `sink`, also about arguments and output that break the schemas of a
+    /// tool. By default they go to the log (`tracing`).
     #[must_use]
     pub fn on_finding(mut self, sink: impl Fn(&Finding) + Send + Sync + 'static) -> Validation {
         self.sink = Some(Arc::new(sink));
@@ -75,9 +94,11 @@ impl Validation {
         settled: Option<Revision>,
     ) -> Box<dyn Gate> {
         let Some(engine) = &self.engine else { return Box::new(OpenGate) };
-        let sink = self.sink.clone().unwrap_or_else(|| Arc::new(log));
         let gate = SessionGate::new(Arc::clone(engine), self.strictness, carriage.into());
-        let mut gate = gate.guarding(side).with_sink(sink);
+        let mut gate = gate.guarding(side).with_sink(self.sink());
+        if side == Side::Server {
+            gate = gate.with_contracts();
+        }
         if let Some(revision) = settled {
             gate = gate.settled(revision);
         }
@@ -85,10 +106,16 @@ impl Validation {
     }
 
     pub(crate) fn contracts(&self) -> Arc<dyn Contracts> {
-        match self.strictness {
-            Strictness::Off => Arc::new(Unchecked),
-            Strictness::Observe | Strictness::Enforce => Arc::new(SchemaContracts::default()),
+        match (&self.engine, self.strictness) {
+            (None, _) | (_, Strictness::Off) => Arc::new(Unchecked),
+            (Some(engine), Strictness::Observe | Strictness::Enforce) => {
+                Arc::new(SchemaContracts::reporting_to(Arc::clone(engine), self.sink()))
+            }
         }
+    }
+
+    fn sink(&self) -> FindingSink {
+        self.sink.clone().unwrap_or_else(|| Arc::new(log))
     }
 }
 

@@ -4,8 +4,8 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     ClientCapabilities, Contract, Contracts, CreateMessageRequest, CreateMessageResult,
-    ElicitAction, ElicitRequest, ElicitResult, Error, Json, ListRootsResult, Purpose, Root,
-    engine::sentences,
+    ElicitAction, ElicitRequest, ElicitResult, Error, Json, ListRootsResult, Purpose, Revision,
+    Root, engine::sentences,
 };
 
 /// Something to ask the client, with a key under which the answer is found.
@@ -80,14 +80,14 @@ pub(super) struct Promise {
 
 impl Promise {
     /// Fails, for the tool to tell, if something else was filled in. Whoever declines owes nothing.
-    pub(super) fn keep(&self, answers: &Answers) -> Result<(), Error> {
+    pub(super) fn keep(&self, answers: &Answers, revision: Revision) -> Result<(), Error> {
         let answer = answers.elicited(&self.key)?;
         if answer.action != ElicitAction::Accept {
             return Ok(());
         }
         let content = Json::of(&answer.content.unwrap_or_default())
             .map_err(|error| Error::internal(error.to_string()))?;
-        let breaches = self.contract.breaches(&content);
+        let breaches = self.contract.enforce(Some(&content), revision);
         if breaches.is_empty() {
             return Ok(());
         }

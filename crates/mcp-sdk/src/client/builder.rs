@@ -19,6 +19,7 @@ pub struct ClientBuilder {
     pub(super) probe_timeout: Duration,
     pub(super) revision: Option<Revision>,
     pub(super) max_rounds: usize,
+    pub(super) max_message_bytes: Option<usize>,
 }
 
 impl ClientBuilder {
@@ -31,6 +32,7 @@ impl ClientBuilder {
             probe_timeout: Duration::from_secs(15),
             revision: None,
             max_rounds: 10,
+            max_message_bytes: None,
         }
     }
 
@@ -70,6 +72,19 @@ impl ClientBuilder {
     pub fn max_rounds(mut self, rounds: usize) -> Self {
         self.max_rounds = rounds;
         self
+    }
+
+    /// Takes messages of at most so many bytes, whatever they travel over, and where messages are
+    /// validated sends none that are longer. Default 16 MiB. A transport that you make yourself has
+    /// a limit of its own.
+    #[must_use]
+    pub fn max_message_bytes(mut self, bytes: usize) -> Self {
+        self.max_message_bytes = Some(bytes);
+        self
+    }
+
+    pub(super) fn max_message(&self) -> usize {
+        self.max_message_bytes.unwrap_or_else(|| self.validation.message_bytes())
     }
 
     /// Lets servers use a model through this client.
@@ -127,7 +142,8 @@ impl ClientBuilder {
         self,
         command: &mcp_transport::ChildCommand,
     ) -> Result<Client, ClientError> {
-        let settings = mcp_transport::ChildSettings::default();
+        let mut settings = mcp_transport::ChildSettings::default();
+        settings.lines.max_message = self.max_message();
         let child = mcp_transport::ChildTransport::spawn(command, &settings)
             .map_err(ClientError::Connect)?;
         self.connect(child).await
@@ -140,7 +156,10 @@ impl ClientBuilder {
     /// If the URL is none, or as for [`ClientBuilder::connect`].
     #[cfg(feature = "http")]
     pub async fn connect_http(self, url: &str) -> Result<Client, ClientError> {
-        let settings = mcp_transport::http::client::HttpSettings::default();
+        let settings = mcp_transport::http::client::HttpSettings {
+            max_message: self.max_message(),
+            ..mcp_transport::http::client::HttpSettings::default()
+        };
         let transport =
             mcp_transport::http::client::HttpTransport::new(url, settings).map_err(|error| {
                 ClientError::Connect(mcp_core::TransportError::Connect(error.to_string()))
@@ -155,7 +174,8 @@ impl ClientBuilder {
     /// As for [`ClientBuilder::connect`].
     #[cfg(feature = "ws")]
     pub async fn connect_ws(self, url: &str) -> Result<Client, ClientError> {
-        let settings = mcp_transport::ws::WsClientSettings::default();
+        let mut settings = mcp_transport::ws::WsClientSettings::default();
+        settings.connection.max_message = self.max_message();
         let transport =
             mcp_transport::ws::connect(url, &settings).await.map_err(ClientError::Connect)?;
         self.connect(transport).await

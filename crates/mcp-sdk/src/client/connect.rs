@@ -6,6 +6,7 @@ use mcp_core::{
     Ask, DiscoverResult, Era, InitializeResult, Json, Labels, Meta, Notification, Peer as _,
     PeerError, Revision, Side, Transport,
 };
+use mcp_json::Limits;
 use mcp_jsonrpc::{JsonRpcPeer, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
 use serde_json::{Value, json};
 
@@ -33,9 +34,12 @@ pub(super) async fn connect(
     };
     let mut settings = ProcessorSettings::new(Arc::new(TokioClock::new()));
     settings.timeout = builder.timeout;
+    let max_bytes = builder.max_message();
+    let validation = builder.validation.clone().for_messages_of(max_bytes);
     let carriage = transport.carriage();
-    let gate = builder.validation.gate(Side::Client, carriage, None);
-    let transport = JsonRpcTransport::new(transport, Side::Client, gate);
+    let gate = validation.gate(Side::Client, carriage, None);
+    let limits = Limits { max_bytes, ..Limits::default() };
+    let transport = JsonRpcTransport::new(transport, Side::Client, gate).with_limits(limits);
     let processor = JsonRpcProcessor::new(transport, Arc::new(handler), settings);
     let peer = processor.peer();
     let listeners = Arc::clone(&events);

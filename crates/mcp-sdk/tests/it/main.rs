@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod careless;
+mod contracts;
 mod everyday;
 mod failures;
 #[cfg(feature = "http")]
@@ -12,10 +13,14 @@ mod host;
 mod hostile;
 #[cfg(feature = "http")]
 mod http_eras;
+#[cfg(feature = "http")]
+mod limits;
 mod listen;
 mod negotiation;
+mod offers;
 mod outputs;
 mod refusals;
 mod rounds;
 mod subscriptions;
+mod tool_functions;
 mod wire;
