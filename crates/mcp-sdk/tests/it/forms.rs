@@ -1,7 +1,7 @@
 //! Forms that users fill in, and answers that do not fit them.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -18,7 +18,7 @@ const WITH_FORMS: [Revision; 3] =
 /// Its tool asks for an age, and counts how often it is given one.
 fn server(validation: Validation, given: Arc<AtomicUsize>) -> Server {
     Server::builder("test", "1.0.0")
-        .validation(validation.on_finding(|_| {}))
+        .validation(validation)
         .tool("greet", "Greets", move |_: NoArguments, context| {
             let given = Arc::clone(&given);
             async move {
@@ -126,5 +126,20 @@ async fn a_client_does_not_send_what_does_not_fit() {
         let (_, given) =
             greet(revision, (Validation::off(), Validation::off()), wrong, false).await;
         assert_eq!(given, 1, "{revision}: nobody looks");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_fit_is_reported_once() {
+    for revision in WITH_FORMS {
+        for over_http in [false, true] {
+            let found = Arc::new(Mutex::new(Vec::new()));
+            let sink = Arc::clone(&found);
+            let ours = Validation::enforce()
+                .on_finding(move |finding| sink.lock().unwrap().push(finding.rule.name));
+            let wrong = filled_in(&json!({ "age": "old" }));
+            greet(revision, (ours, Validation::off()), wrong, over_http).await;
+            assert_eq!(*found.lock().unwrap(), ["elicitation-content-invalid"], "{revision}");
+        }
     }
 }
