@@ -86,10 +86,14 @@ impl Application for HttpApplication {
         })
     }
 
+    fn principal(&self, head: &Parts) -> Option<Arc<str>> {
+        self.server.principals.as_ref()?.of(head)
+    }
+
     fn converse(&self, transport: Arc<dyn Transport>, opening: &Parts) -> BoxFuture<'static, ()> {
         let server = self.server.clone();
         let era = self.stated(&opening.headers).is_modern().then_some(Era::Modern);
-        let principal = server.principals.as_ref().and_then(|principals| principals.of(opening));
+        let principal = self.principal(opening);
         let circumstances = Circumstances { era, principal };
         Box::pin(async move {
             if let Err(error) = server.hold(transport, circumstances).await {

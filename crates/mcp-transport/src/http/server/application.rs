@@ -15,6 +15,13 @@ pub trait Application: fmt::Debug + Send + Sync + 'static {
     /// If it has no place in any conversation; the client gets what the refusal says.
     fn glimpse(&self, head: &Parts, body: &Bytes) -> Result<Glimpse, Refused>;
 
+    /// Who sends a request, if something before the service has found out. A session belongs to whom
+    /// it was opened for; others who know its id do not find it.
+    fn principal(&self, head: &Parts) -> Option<Arc<str>> {
+        let _ = head;
+        None
+    }
+
     /// Holds a conversation to its end. `opening` is the head of the HTTP request that opened it.
     ///
     /// A session is only opened if [`Transport::established`] was called before the answer to the

@@ -151,8 +151,7 @@ impl Inner {
         require_revision(parts, spoken)?;
         match media::single(&parts.headers, &SESSION_ID)? {
             Some(id) => {
-                let session = self.sessions.find(id).ok_or(HttpFault::SessionUnknown)?;
-                session.visited();
+                let session = self.find(parts, id)?;
                 if !glimpse.wants_answer {
                     session.tell(message).await?;
                     return Ok(reply::empty(StatusCode::ACCEPTED));
@@ -179,7 +178,7 @@ impl Inner {
         if self.draining.is_cancelled() {
             return Err(HttpFault::ShuttingDown);
         }
-        let session = self.sessions.open()?;
+        let session = self.sessions.open(self.application.principal(parts))?;
         let conversation = self.application.converse(session.clone(), parts);
         self.sessions.host(session.clone(), conversation);
         let mut opening = Opening { sessions: &self.sessions, session: &session, known: false };
@@ -230,7 +229,14 @@ impl Inner {
     fn session(&self, parts: &Parts) -> Result<Arc<Session>, HttpFault> {
         require_revision(parts, self.settings.revisions)?;
         let id = media::single(&parts.headers, &SESSION_ID)?.ok_or(HttpFault::SessionMissing)?;
-        let session = self.sessions.find(id).ok_or(HttpFault::SessionUnknown)?;
+        self.find(parts, id)
+    }
+
+    /// The session that a request names, if it is for whoever sends the request.
+    fn find(&self, parts: &Parts, id: &str) -> Result<Arc<Session>, HttpFault> {
+        let principal = self.application.principal(parts);
+        let session = self.sessions.find(id, principal.as_deref());
+        let session = session.ok_or(HttpFault::SessionUnknown)?;
         session.visited();
         Ok(session)
     }

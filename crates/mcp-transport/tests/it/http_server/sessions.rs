@@ -44,6 +44,24 @@ async fn a_session_that_was_not_opened_properly_is_none() {
 }
 
 #[tokio::test]
+async fn a_session_is_found_only_by_whom_it_was_opened_for() {
+    let server = Server::start().await;
+    let opened = Ask::post("init 2025-11-25").with("x-user", "ada").to(&server).await;
+    let id = opened.header("mcp-session-id").unwrap();
+    for ask in [Ask::post("echo hi"), Ask::post("tell hi"), Ask::get(), Ask::delete()] {
+        let ask = ask.session(id);
+        for thief in [ask.clone(), ask.with("x-user", "eve")] {
+            assert_eq!(thief.to(&server).await.status, StatusCode::NOT_FOUND);
+        }
+    }
+    let own = Ask::post("echo hi").session(id).with("x-user", "ada").to(&server).await;
+    assert_eq!(own.text().await, "hi");
+    let nobodys = open_session(&server, "2025-11-25").await;
+    let reply = Ask::post("echo hi").session(&nobodys).with("x-user", "eve").to(&server).await;
+    assert_eq!(reply.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
 async fn an_answer_alone_is_plain_json() {
     let server = Server::start().await;
     let id = open_session(&server, "2025-11-25").await;

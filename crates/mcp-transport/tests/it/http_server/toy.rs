@@ -52,6 +52,10 @@ impl Application for Toy {
         })
     }
 
+    fn principal(&self, head: &Parts) -> Option<Arc<str>> {
+        head.headers.get("x-user").map(|user| user.to_str().unwrap().into())
+    }
+
     fn converse(&self, transport: Arc<dyn Transport>, _: &Parts) -> BoxFuture<'static, ()> {
         let (diary, gate) = (self.diary.clone(), self.gate.clone());
         Box::pin(async move {

@@ -40,6 +40,8 @@ use super::{HttpFault, HttpSettings, media::Accepts, stream::Audience};
 /// One session.
 pub(super) struct Session {
     id: Box<str>,
+    /// For whom it was opened.
+    owner: Option<Arc<str>>,
     settings: Arc<HttpSettings>,
     inbound: mpsc::Sender<Inbound>,
     /// One task receives, so nobody ever waits for this lock.
@@ -58,11 +60,12 @@ pub(super) struct Session {
 }
 
 impl Session {
-    fn new(id: Box<str>, settings: Arc<HttpSettings>) -> Arc<Session> {
+    fn new(id: Box<str>, owner: Option<Arc<str>>, settings: Arc<HttpSettings>) -> Arc<Session> {
         let (inbound, receiver) = mpsc::channel(settings.inbound_queue.max(1));
         let state = Mutex::new(State::new(&settings));
         Arc::new_cyclic(|this| Session {
             id,
+            owner,
             settings,
             inbound,
             receiver: tokio::sync::Mutex::new(receiver),

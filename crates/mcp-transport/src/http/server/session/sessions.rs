@@ -24,13 +24,13 @@ impl Sessions {
     }
 
     /// Opens a session. It needs a conversation, see [`Sessions::host`].
-    pub(crate) fn open(&self) -> Result<Arc<Session>, HttpFault> {
+    pub(crate) fn open(&self, owner: Option<Arc<str>>) -> Result<Arc<Session>, HttpFault> {
         let id = self.fresh_id()?;
         let mut open = self.lock();
         if open.len() >= self.settings.max_sessions {
             return Err(HttpFault::TooManySessions);
         }
-        let session = Session::new(id.clone(), self.settings.clone());
+        let session = Session::new(id.clone(), owner, self.settings.clone());
         open.insert(id, session.clone());
         Ok(session)
     }
@@ -55,8 +55,9 @@ impl Sessions {
         });
     }
 
-    pub(crate) fn find(&self, id: &str) -> Option<Arc<Session>> {
-        self.lock().get(id).cloned()
+    /// The session with this id, if it belongs to `owner`.
+    pub(crate) fn find(&self, id: &str, owner: Option<&str>) -> Option<Arc<Session>> {
+        self.lock().get(id).filter(|session| session.owner.as_deref() == owner).cloned()
     }
 
     /// Ends a session; `false` if there is none.
