@@ -228,7 +228,7 @@ async fn a_stateless_server_can_end_a_request_of_the_client() {
     let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
     let asked = far.ask().await;
     far.say(None, CANCEL);
-    assert!(matches!(asked.await.unwrap(), Err(PeerError::Gone(_))));
+    assert!(matches!(asked.await.unwrap(), Err(PeerError::Unanswered)));
 }
 
 #[tokio::test]
