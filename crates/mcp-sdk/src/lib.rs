@@ -109,6 +109,7 @@
 mod client;
 mod clock;
 mod contracts;
+mod feed;
 pub mod guide;
 mod host;
 mod labels;
@@ -116,7 +117,10 @@ mod seal;
 mod server;
 mod validation;
 
-pub use client::{CallOptions, Client, ClientBuilder, ClientError, ClientEvent, Subscription};
+pub use client::{
+    CallOptions, Client, ClientBuilder, ClientError, ClientEvent, Granted, Subscription,
+};
+pub use feed::{ListenError, Listener};
 pub use host::{
     BadServerName, Collision, Host, HostBuilder, HostError, HostEvent, Merged, MergedList,
 };

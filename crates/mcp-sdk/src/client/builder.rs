@@ -7,7 +7,7 @@ use mcp_core::{
 };
 use mcp_rules::Carrier;
 
-use super::{Client, ClientError, answers::Answers, connect::connect};
+use super::{Client, ClientError, answers::Answers, connect::connect, roots::Roots};
 use crate::{Failure, Validation};
 
 /// Prepares a client.
@@ -17,6 +17,8 @@ pub struct ClientBuilder {
     pub(super) answers: Answers,
     pub(super) validation: Validation,
     pub(super) timeout: Duration,
+    pub(super) max_timeout: Duration,
+    pub(super) connect_timeout: Option<Duration>,
     pub(super) probe_timeout: Duration,
     pub(super) revision: Option<Revision>,
     pub(super) max_rounds: usize,
@@ -29,6 +31,8 @@ impl ClientBuilder {
             answers: Answers::default(),
             validation: Validation::default(),
             timeout: Duration::from_secs(60),
+            max_timeout: Duration::from_secs(60 * 60),
+            connect_timeout: None,
             probe_timeout: Duration::from_secs(15),
             revision: None,
             max_rounds: 10,
@@ -43,15 +47,37 @@ impl ClientBuilder {
     }
 
     /// Waits at most this long for an answer. Default one minute.
+    ///
+    /// Where a call [follows its progress](crate::CallOptions::on_progress), every report begins the
+    /// wait anew, up to [`ClientBuilder::max_timeout`]. Time in which this side has to answer a
+    /// question of the server (the user is being asked, a model is thinking) does not count.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Waits at most this long for an answer to the question which revisions the server speaks;
-    /// old servers may leave it unanswered. Default fifteen
-    /// seconds: some are started by a package manager first.
+    /// Waits at most this long for an answer, however much progress there is. Default one hour, and
+    /// never less than the time-out itself.
+    #[must_use]
+    pub fn max_timeout(mut self, timeout: Duration) -> Self {
+        self.max_timeout = timeout;
+        self
+    }
+
+    /// Gives up connecting when the two sides have not agreed on a revision after this long,
+    /// altogether. Default: as long as the [time-out](ClientBuilder::timeout) of a call.
+    #[must_use]
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = Some(timeout);
+        self
+    }
+
+    /// Begins the handshake of older revisions when the question which revisions the server speaks
+    /// is unanswered after this long: old servers may never answer it. A late answer still counts,
+    /// until the handshake is answered. Default fifteen seconds, since some servers are started by
+    /// a package manager first, and never more than half of the
+    /// [time to connect](ClientBuilder::connect_timeout).
     #[must_use]
     pub fn probe_timeout(mut self, timeout: Duration) -> Self {
         self.probe_timeout = timeout;
@@ -95,10 +121,20 @@ impl ClientBuilder {
         self
     }
 
-    /// Tells servers where they may work.
+    /// Tells servers where they may work. That stays so unless the roots
+    /// [may change](ClientBuilder::roots_may_change).
     #[must_use]
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
-        self.answers.roots = Some(roots.into_iter().collect());
+        self.answers.roots = Some(Arc::new(Roots::new(roots)));
+        self
+    }
+
+    /// Promises servers that they hear when the roots change, which [`Client::set_roots`] does. There
+    /// are none in the beginning unless [others](ClientBuilder::roots) are given.
+    #[must_use]
+    pub fn roots_may_change(mut self) -> Self {
+        self.answers.roots.get_or_insert_with(|| Arc::new(Roots::new([])));
+        self.answers.roots_may_change = true;
         self
     }
 

@@ -6,8 +6,12 @@ mod calls;
 mod connect;
 mod error;
 mod events;
+mod granted;
 mod lists;
 mod methods;
+mod opening;
+mod patience;
+mod roots;
 mod subscription;
 
 use std::{
@@ -19,14 +23,16 @@ use mcp_core::{
     DiscoverResult, Implementation, InitializeResult, LogLevel, Revision, ServerCapabilities,
 };
 use mcp_jsonrpc::JsonRpcPeer;
-use tokio::{sync::broadcast, task::JoinHandle};
+use serde_json::{Map, Value};
+use tokio::task::JoinHandle;
 
 pub use self::{
     builder::ClientBuilder, calls::CallOptions, error::ClientError, events::ClientEvent,
-    subscription::Subscription,
+    granted::Granted, subscription::Subscription,
 };
-use self::{connect::Wire, events::Events};
-use crate::labels::Marked;
+use self::{connect::Wire, events::Events, patience::TheirTime, subscription::Interests};
+pub(crate) use self::{granted::tells_changes, subscription::Listening};
+use crate::{feed::Listener, labels::Marked};
 
 /// A connection to one server. Cheap to clone; the connection ends with [`Client::close`] or with
 /// the last clone.
@@ -40,8 +46,12 @@ struct Inner {
     builder: ClientBuilder,
     peer: JsonRpcPeer<Wire>,
     revision: Revision,
+    /// What every request says about its sender, in revisions where each does.
+    meta: Map<String, Value>,
     server: ServerFacts,
     events: Arc<Events>,
+    time: Arc<TheirTime>,
+    interests: Interests,
     next_token: AtomicI64,
     /// From this level on the server should log, in revisions where requests say so.
     log_level: RwLock<Option<LogLevel>>,
@@ -94,9 +104,10 @@ impl Client {
         self.inner.builder.validation.contracts()
     }
 
-    /// What the server tells from now on without being asked.
-    pub fn events(&self) -> broadcast::Receiver<ClientEvent> {
-        self.inner.events.subscribe()
+    /// What the server tells from now on without being asked. A listener that does not keep up
+    /// misses the oldest events: beyond 1024 of them, or about 16 MiB.
+    pub fn events(&self) -> Listener<ClientEvent> {
+        self.inner.events.listen()
     }
 
     /// Ends the connection in good order and waits until it is over.
@@ -106,29 +117,6 @@ impl Client {
         if let Some(running) = running {
             // It ends by itself; if it panicked, it has ended too.
             let _ = running.await;
-        }
-    }
-}
-
-impl Inner {
-    fn new(
-        builder: ClientBuilder,
-        peer: JsonRpcPeer<Wire>,
-        revision: Revision,
-        server: ServerFacts,
-        events: Arc<Events>,
-        running: JoinHandle<()>,
-    ) -> Inner {
-        Inner {
-            builder,
-            peer,
-            revision,
-            server,
-            events,
-            next_token: AtomicI64::new(1),
-            log_level: RwLock::new(None),
-            marked: RwLock::default(),
-            running: Mutex::new(Some(running)),
         }
     }
 }
