@@ -182,7 +182,8 @@ impl ClientBuilder {
             mcp_transport::http::client::HttpTransport::new(url, settings).map_err(|error| {
                 ClientError::Connect(mcp_core::TransportError::Connect(error.to_string()))
             })?;
-        connect(self, Arc::new(transport), Carrier::HttpBody).await
+        let connected = connect(self, Arc::new(transport), Carrier::HttpBody).await;
+        connected.map_err(|error| error.at(url))
     }
 
     /// Connects to a server over WebSocket.

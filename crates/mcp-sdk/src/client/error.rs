@@ -55,6 +55,22 @@ impl ClientError {
         ClientError::Call { method: method.to_owned(), name: None, cause }
     }
 
+    /// The same, if it came of a URL: what is wrong may be the URL itself.
+    #[cfg(feature = "http")]
+    pub(super) fn at(self, url: &str) -> ClientError {
+        use mcp_core::TransportError::Status;
+        match self {
+            ClientError::Call {
+                cause: PeerError::Transport(Status { status: 404, .. }), ..
+            } => {
+                // What follows the path may be secret.
+                let url = url.split(['?', '#']).next().unwrap_or_default().to_owned();
+                ClientError::NoEndpoint { url }
+            }
+            other => other,
+        }
+    }
+
     /// The code of the error with which the server answered, if it did.
     pub fn code(&self) -> Option<i64> {
         match self {

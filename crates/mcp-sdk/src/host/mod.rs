@@ -203,7 +203,7 @@ impl HostBuilder {
     ///
     /// # Errors
     ///
-    /// If a server cannot have its name.
+    /// If a server cannot have its name, or another one has it.
     pub fn build(self) -> Result<Host, BadServerName> {
         let inner = Inner {
             settings: self.settings,
@@ -214,7 +214,9 @@ impl HostBuilder {
         };
         let host = Host { inner: Arc::new(inner) };
         for (name, client) in self.servers {
-            host.add(&name, client)?;
+            if host.add(&name, client)?.is_some() {
+                return Err(BadServerName::Taken(name));
+            }
         }
         Ok(host)
     }

@@ -206,6 +206,11 @@ impl Transport for HttpTransport {
                 return Err(TransportError::Closed);
             }
             self.shared.conversation.check()?;
+            let (length, limit) = (outbound.bytes.len(), self.shared.settings.max_message);
+            if length > limit {
+                let (length, limit) = (length as u64, limit as u64);
+                return Err(TransportError::TooLong { length, limit });
+            }
             match outbound.role {
                 OutboundRole::Request => self.open(outbound).await?,
                 // What a client tells about a request is that nobody waits for its answer. Where an
