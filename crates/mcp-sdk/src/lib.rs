@@ -115,6 +115,7 @@ mod host;
 mod labels;
 mod seal;
 mod server;
+mod stray;
 mod validation;
 
 pub use client::{

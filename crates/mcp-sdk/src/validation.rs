@@ -6,7 +6,7 @@ use mcp_rules::{
 };
 use mcp_schema::Schemas;
 
-use crate::contracts::SchemaContracts;
+use crate::{contracts::SchemaContracts, stray::StrayGate};
 
 /// How the messages of a conversation are validated: one setting for cost and strictness.
 ///
@@ -61,7 +61,9 @@ impl Validation {
         self
     }
 
-    /// Hands every finding to `sink`. By default they go to the log (`tracing`).
+    /// Hands every finding to `sink`. By default they go to the log (`tracing`). Of lines that a
+    /// server prints where its messages belong, a client reports the first, tenth, hundredth and so
+    /// on, with the text: there may be thousands.
     #[must_use]
     pub fn on_finding(mut self, sink: impl Fn(&Finding) + Send + Sync + 'static) -> Validation {
         self.sink = Some(Arc::new(sink));
@@ -78,12 +80,18 @@ impl Validation {
     ) -> Box<dyn Gate> {
         let Some(engine) = &self.engine else { return Box::new(OpenGate) };
         let sink = self.sink.clone().unwrap_or_else(|| Arc::new(log));
-        let gate = SessionGate::new(Arc::clone(engine), self.strictness, carrier);
-        let mut gate = gate.guarding(side).with_sink(sink);
-        if let Some(revision) = settled {
-            gate = gate.settled(revision);
+        let gate = |sink| {
+            let gate = SessionGate::new(Arc::clone(engine), self.strictness, carrier);
+            let mut gate = gate.guarding(side).with_sink(sink);
+            if let Some(revision) = settled {
+                gate = gate.settled(revision);
+            }
+            Box::new(gate) as Box<dyn Gate>
+        };
+        match side {
+            Side::Client => Box::new(StrayGate::new(sink, gate)),
+            Side::Server => gate(sink),
         }
-        Box::new(gate)
     }
 
     pub(crate) fn contracts(&self) -> Arc<dyn Contracts> {

@@ -148,7 +148,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             }
             Arrival::Batch { ticket, entries } => self.take_batch(entries, ticket, work),
             Arrival::Unreadable { ticket, refusal } => {
-                tracing::debug!(reason = refusal.message, "something that is not JSON came in");
+                tracing::trace!(reason = refusal.message, "something that is not JSON came in");
                 // A server may print anything by mistake; it does not wait for an answer to it. But
                 // where it came in the exchange of a request, it was meant as the answer.
                 if self.link.transport.side() == Side::Server {
