@@ -219,11 +219,20 @@ async fn the_reason_of_a_close_is_passed_on() {
 }
 
 #[tokio::test]
+async fn a_message_that_is_too_long_is_not_sent_and_ends_nothing() {
+    let (client, server) = pair().await;
+    let refused = client.send(message("x".repeat(100_001))).await;
+    assert_eq!(refused, Err(TransportError::TooLong { length: 100_001, limit: 100_000 }));
+    client.send(message("{}")).await.unwrap();
+    assert_eq!(next(&server).await, Ok(Some("{}".into())));
+}
+
+#[tokio::test]
 async fn a_client_that_never_reads_is_stuck() {
     let mut settings = settings();
     settings.connection.stall_limit = Duration::from_millis(200);
     let (server, client) = with_raw_client(&settings).await;
-    let error = send_until_error(&server, &"x".repeat(500_000)).await;
+    let error = send_until_error(&server, &"x".repeat(100_000)).await;
     assert!(matches!(error, TransportError::Stuck { .. }), "{error:?}");
     assert!(matches!(next(&server).await, Err(TransportError::Stuck { .. })));
     within_a_minute(server.close()).await;
