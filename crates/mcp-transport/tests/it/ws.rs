@@ -221,10 +221,10 @@ async fn the_reason_of_a_close_is_passed_on() {
 #[tokio::test]
 async fn a_message_that_is_too_long_is_not_sent_and_ends_nothing() {
     let (client, server) = pair().await;
-    let refused = client.send(message("x".repeat(100_001))).await;
+    let refused = server.send(message("x".repeat(100_001))).await;
     assert_eq!(refused, Err(TransportError::TooLong { length: 100_001, limit: 100_000 }));
-    client.send(message("{}")).await.unwrap();
-    assert_eq!(next(&server).await, Ok(Some("{}".into())));
+    server.send(message("{}")).await.unwrap();
+    assert_eq!(next(&client).await, Ok(Some("{}".into())));
 }
 
 #[tokio::test]
