@@ -2,8 +2,8 @@
 
 #[cfg(doc)]
 use crate::{
-    Client, ClientBuilder, ClientError, Failure, Host, HostError, ServerBuilder, Settings,
-    SignedSeal, Validation,
+    CallOptions, Client, ClientBuilder, ClientError, ClientEvent, Failure, Granted, Host,
+    HostError, ListenError, ServerBuilder, Settings, SignedSeal, Subscription, Validation,
 };
 
 #[doc = include_str!("../docs/validation.md")]
@@ -11,6 +11,9 @@ pub mod validation {}
 
 #[doc = include_str!("../docs/revisions.md")]
 pub mod revisions {}
+
+#[doc = include_str!("../docs/clients.md")]
+pub mod clients {}
 
 #[doc = include_str!("../docs/errors.md")]
 pub mod errors {}

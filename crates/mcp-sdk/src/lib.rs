@@ -86,6 +86,7 @@
 //! * [`guide::validation`]: what is checked where, and which error says so.
 //! * [`guide::revisions`]: one tool for every revision. **Read it before you ask users something in a
 //!   tool**: code before the question runs again.
+//! * [`guide::clients`]: how long a client waits for what, and how it hears news.
 //! * [`guide::errors`]: what becomes of a [`Failure`].
 //! * The folder `examples`: one small program for each question.
 //!

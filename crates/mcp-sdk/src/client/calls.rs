@@ -282,7 +282,8 @@ struct Params<'p> {
 impl Serialize for Params<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
-        for (key, value) in self.params.iter().filter(|(key, _)| *key != "_meta") {
+        let keeps = |key: &str| key != "_meta" || self.meta.is_empty();
+        for (key, value) in self.params.iter().filter(|(key, _)| keeps(key)) {
             object.serialize_entry(key, value)?;
         }
         if !self.meta.is_empty() {

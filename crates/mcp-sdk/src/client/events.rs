@@ -111,11 +111,12 @@ impl Events {
         let waiting = read.and_then(|Acknowledged { subscription, granted }| {
             Some((lock(&self.subscribing).remove(&subscription)?, granted))
         });
-        match waiting {
-            // Whoever does not wait any more has dropped the subscription.
-            Some((waiting, granted)) => drop(waiting.send(granted)),
-            None => tracing::debug!("a subscription was acknowledged that nobody waits for"),
-        }
+        let Some((waiting, granted)) = waiting else {
+            tracing::debug!("a subscription was acknowledged that nobody waits for");
+            return;
+        };
+        // Whoever does not wait any more has dropped the subscription.
+        let _ = waiting.send(granted);
     }
 }
 

@@ -19,7 +19,7 @@ pub enum HostError {
     Ambiguous { what: &'static str, name: String, names: Vec<String> },
     /// The server that has it did not do it, or is not there any more.
     #[error("server `{server}`: {cause}")]
-    Server { server: String, cause: ClientError },
+    Server { server: String, cause: Box<ClientError> },
     /// A list did not come in time.
     #[error("server `{server}` did not list its {what}s within {after:?}")]
     ListTimedOut { server: String, what: &'static str, after: Duration },

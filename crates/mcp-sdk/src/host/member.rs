@@ -195,7 +195,7 @@ impl Member {
     }
 
     pub(super) fn failed(&self, cause: ClientError) -> HostError {
-        HostError::Server { server: self.name.to_string(), cause }
+        HostError::Server { server: self.name.to_string(), cause: Box::new(cause) }
     }
 
     /// A server that has said what it offers, and left this out, must not be asked for it.

@@ -221,10 +221,12 @@ async fn the_reason_of_a_close_is_passed_on() {
 #[tokio::test]
 async fn a_message_that_is_too_long_is_not_sent_and_ends_nothing() {
     let (client, server) = pair().await;
-    let refused = server.send(message("x".repeat(100_001))).await;
-    assert_eq!(refused, Err(TransportError::TooLong { length: 100_001, limit: 100_000 }));
-    server.send(message("{}")).await.unwrap();
-    assert_eq!(next(&client).await, Ok(Some("{}".into())));
+    let limit = 16 << 20;
+    let refused = client.send(message("x".repeat(limit + 1))).await;
+    let (length, limit) = (limit as u64 + 1, limit as u64);
+    assert_eq!(refused, Err(TransportError::TooLong { length, limit }));
+    client.send(message("{}")).await.unwrap();
+    assert_eq!(next(&server).await, Ok(Some("{}".into())));
 }
 
 #[tokio::test]

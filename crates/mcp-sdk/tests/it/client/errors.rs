@@ -36,7 +36,7 @@ async fn nothing_is_said_twice() {
     let (called, ()) = tokio::join!(client.call_tool("lift", ()), refusing);
     let error = called.unwrap_err();
     assert_eq!(check_said_once(&error), "`tools/call` of `lift`: out of order (-32000)");
-    let error = HostError::Server { server: "house".to_owned(), cause: error };
+    let error = HostError::Server { server: "house".to_owned(), cause: Box::new(error) };
     let said = "server `house`: `tools/call` of `lift`: out of order (-32000)";
     assert_eq!(check_said_once(&error), said);
     let cause = serde_json::from_str::<bool>("7").unwrap_err();

@@ -64,11 +64,13 @@ impl Script {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is written where it is needed")]
 fn discovered(capabilities: Value) -> Value {
     json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
         "supportedVersions": ["2026-07-28"], "capabilities": capabilities })
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is written where it is needed")]
 fn initialized(revision: &str, capabilities: Value) -> Value {
     json!({ "protocolVersion": revision, "capabilities": capabilities,
         "serverInfo": { "name": "script", "version": "1" } })
