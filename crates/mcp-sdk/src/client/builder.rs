@@ -22,6 +22,7 @@ pub struct ClientBuilder {
     pub(super) probe_timeout: Duration,
     pub(super) revision: Option<Revision>,
     pub(super) max_rounds: usize,
+    pub(super) max_questions: usize,
 }
 
 impl ClientBuilder {
@@ -36,6 +37,7 @@ impl ClientBuilder {
             probe_timeout: Duration::from_secs(15),
             revision: None,
             max_rounds: 10,
+            max_questions: 100,
         }
     }
 
@@ -99,7 +101,16 @@ impl ClientBuilder {
         self
     }
 
-    /// Lets servers use a model through this client.
+    /// Answers at most this many questions of a server at the same time; it is told to wait with
+    /// further ones. Default one hundred.
+    #[must_use]
+    pub fn max_questions(mut self, questions: usize) -> Self {
+        self.max_questions = questions;
+        self
+    }
+
+    /// Lets servers use a model through this client. The future may take its time, but must not
+    /// block: it runs beside the messages of the conversation.
     #[must_use]
     pub fn on_sampling<F, R>(mut self, sample: F) -> Self
     where
@@ -110,7 +121,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Lets servers ask the user something.
+    /// Lets servers ask the user something. The future may take its time, but must not block: it
+    /// runs beside the messages of the conversation.
     #[must_use]
     pub fn on_elicitation<F, R>(mut self, ask: F) -> Self
     where

@@ -46,7 +46,8 @@ impl CallOptions {
         self
     }
 
-    /// Wants to know how far the work is. A report begins the wait for the answer anew.
+    /// Wants to know how far the work is. A report begins the wait for the answer anew. `sink` is
+    /// called between messages of the conversation and must not block.
     #[must_use]
     pub fn on_progress(mut self, sink: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(sink));
@@ -219,8 +220,10 @@ impl Client {
         if self.revision().era() == Era::Modern {
             labels.method = Some(method.to_owned());
             labels.name = subject(method, params).map(str::to_owned);
-            if let (Some(name), Some(arguments)) = (&labels.name, params.get("arguments")) {
-                labels.arguments = self.shown_arguments(name, arguments);
+            if let ("tools/call", Some(tool), Some(arguments)) =
+                (method, &labels.name, params.get("arguments"))
+            {
+                labels.arguments = self.shown_arguments(tool, arguments);
             }
         }
         labels

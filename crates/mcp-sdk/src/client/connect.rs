@@ -1,6 +1,6 @@
 //! How a conversation is set up around a transport.
 
-use std::sync::{Arc, Mutex, OnceLock, RwLock, atomic::AtomicI64};
+use std::sync::{Arc, OnceLock, RwLock, atomic::AtomicI64};
 
 use mcp_core::{Era, Side, Transport};
 use mcp_jsonrpc::{JsonRpcPeer, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
@@ -37,16 +37,17 @@ pub(super) async fn connect(
     };
     let mut settings = ProcessorSettings::new(Arc::new(TokioClock::new()));
     settings.timeout = builder.timeout;
+    settings.max_in_work = builder.max_questions;
     let gate = builder.validation.gate(Side::Client, carrier, None);
     let transport = JsonRpcTransport::new(transport, Side::Client, gate);
     let processor = JsonRpcProcessor::new(transport, Arc::new(handler), settings);
     let peer = processor.peer();
-    let listeners = Arc::clone(&events);
+    let ending = Ending(Arc::clone(&events));
     let running = tokio::spawn(async move {
+        let _ending = ending;
         if let Err(error) = processor.run().await {
             tracing::debug!(%error, "the conversation broke off");
         }
-        listeners.closed();
     });
     let mut opening = Opening { peer: &peer, is_done: false };
     let (revision, server) = open(&builder, &peer).await?;
@@ -70,9 +71,18 @@ pub(super) async fn connect(
         next_token: AtomicI64::new(1),
         log_level: RwLock::new(None),
         marked: RwLock::default(),
-        running: Mutex::new(Some(running)),
+        running: tokio::sync::Mutex::new(Some(running)),
     };
     Ok(Client { inner: Arc::new(inner) })
+}
+
+/// Tells listeners that the conversation is over, be it because of a panic.
+struct Ending(Arc<Events>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.closed();
+    }
 }
 
 /// Ends a connection that nobody will use: opening it failed, or whoever wanted it has gone.

@@ -16,7 +16,7 @@ mod subscription;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, RwLock, atomic::AtomicI64},
+    sync::{Arc, RwLock, atomic::AtomicI64},
 };
 
 use mcp_core::{
@@ -35,7 +35,10 @@ pub(crate) use self::{granted::tells_changes, subscription::Listening};
 use crate::{feed::Listener, labels::Marked};
 
 /// A connection to one server. Cheap to clone; the connection ends with [`Client::close`] or with
-/// the last clone.
+/// the last clone, once there are no [subscriptions](Client::subscribe) either.
+///
+/// The [guide to clients](crate::guide::clients) tells how long is waited for what, and how news are
+/// heard.
 #[derive(Debug, Clone)]
 pub struct Client {
     inner: Arc<Inner>,
@@ -57,7 +60,7 @@ struct Inner {
     log_level: RwLock<Option<LogLevel>>,
     /// Arguments that have to be shown outside, by tool.
     marked: RwLock<HashMap<String, Arc<Marked>>>,
-    running: Mutex<Option<JoinHandle<()>>>,
+    running: tokio::sync::Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What a server says about itself.
@@ -113,10 +116,12 @@ impl Client {
     /// Ends the connection in good order and waits until it is over.
     pub async fn close(&self) {
         self.inner.peer.close();
-        let running = self.inner.running.lock().map_or(None, |mut running| running.take());
-        if let Some(running) = running {
+        let mut running = self.inner.running.lock().await;
+        // Whoever else closes waits for the same, even if this future is dropped meanwhile.
+        if let Some(driver) = running.as_mut() {
             // It ends by itself; if it panicked, it has ended too.
-            let _ = running.await;
+            let _ = driver.await;
+            *running = None;
         }
     }
 }

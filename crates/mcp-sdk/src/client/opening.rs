@@ -100,16 +100,18 @@ impl Opener<'_> {
             Probe::Legacy { theirs, .. } => {
                 return Err(ClientError::NoCommonRevision { theirs, asked: Some(asked) });
             }
+            Probe::Puzzled(cause @ PeerError::TimedOut(_)) => {
+                return Err(ClientError::call(DISCOVER, cause));
+            }
             Probe::Puzzled(cause) => cause,
         };
-        let is_silent = matches!(cause, PeerError::TimedOut(_));
         // The handshake is of no use but to say what the server speaks instead.
         match self.initialize(Revision::LATEST_LEGACY).await {
-            Ok(found) if !is_silent => {
+            Ok(found) => {
                 let theirs = found.protocol_version;
                 Err(ClientError::NoCommonRevision { theirs, asked: Some(asked) })
             }
-            _ => Err(ClientError::call(DISCOVER, cause)),
+            Err(_) => Err(ClientError::call(DISCOVER, cause)),
         }
     }
 
