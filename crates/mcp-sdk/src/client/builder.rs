@@ -102,7 +102,7 @@ impl ClientBuilder {
     }
 
     /// Answers at most this many questions of a server at the same time; it is told to wait with
-    /// further ones. Default one hundred.
+    /// further ones. At least one; default one hundred.
     #[must_use]
     pub fn max_questions(mut self, questions: usize) -> Self {
         self.max_questions = questions;

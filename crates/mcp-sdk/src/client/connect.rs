@@ -37,7 +37,7 @@ pub(super) async fn connect(
     };
     let mut settings = ProcessorSettings::new(Arc::new(TokioClock::new()));
     settings.timeout = builder.timeout;
-    settings.max_in_work = builder.max_questions;
+    settings.max_in_work = builder.max_questions.max(1);
     let gate = builder.validation.gate(Side::Client, carrier, None);
     let transport = JsonRpcTransport::new(transport, Side::Client, gate);
     let processor = JsonRpcProcessor::new(transport, Arc::new(handler), settings);

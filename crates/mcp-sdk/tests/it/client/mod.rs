@@ -1,6 +1,7 @@
 //! The client with servers that say exactly what the test wants.
 
 mod errors;
+mod hosts;
 mod opening;
 mod roots;
 mod subscribing;

@@ -1,4 +1,8 @@
-use mcp_sdk::{ClientError, ClientEvent, core::Revision};
+use mcp_sdk::{
+    Client, ClientError, ClientEvent, Server,
+    core::{Mcp, Revision},
+    transport::memory,
+};
 use serde_json::{Value, json};
 
 use super::{Script, builder, connected, within};
@@ -122,4 +126,59 @@ async fn what_was_subscribed_to_before_a_refusal_is_taken_back() {
         within(async { tokio::join!(client.subscribe(&["test://one", "test://two"]), serving) })
             .await;
     assert_eq!(subscribed.unwrap_err().code(), Some(-32002));
+}
+
+/// The whole way, with a server of this crate.
+async fn check_news(client: Client, mcp: &Mcp) {
+    let revision = client.revision();
+    let mut subscription = within(client.subscribe(&["test://one"])).await.unwrap();
+    assert!(subscription.granted().tools, "{revision}");
+    mcp.resource_updated("test://one");
+    let told = within(subscription.recv()).await.unwrap();
+    let updated = matches!(&told, ClientEvent::ResourceUpdated { uri } if uri == "test://one");
+    assert!(updated, "{revision}: {told:?}");
+    assert!(subscription.is_open());
+    drop(subscription);
+    within(client.ping()).await.unwrap();
+    within(client.close()).await;
+}
+
+#[tokio::test]
+async fn news_arrive_in_memory_in_both_eras() {
+    for revision in Revision::ALL {
+        let server = Server::builder("test", "1.0.0").offers_everything().build().unwrap();
+        let mcp = server.mcp().clone();
+        let (near, far) = memory::pair(16);
+        tokio::spawn(async move { server.serve(far).await });
+        let client = builder().revision(revision).connect(near).await.unwrap();
+        check_news(client, &mcp).await;
+    }
+}
+
+#[cfg(feature = "http")]
+#[tokio::test]
+async fn news_arrive_over_http_without_a_session() {
+    use mcp_sdk::transport::http::server::HttpSettings;
+    let server = Server::builder("test", "1.0.0").offers_everything().build().unwrap();
+    let mcp = server.mcp().clone();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        server.serve_http_on(listener, HttpSettings::default(), std::future::pending()).await;
+    });
+    let client = builder().connect_http(&url).await.unwrap();
+    assert_eq!(client.revision(), Revision::LATEST);
+    check_news(client, &mcp).await;
+}
+
+#[tokio::test]
+async fn a_server_that_offers_no_resources_grants_none() {
+    for revision in Revision::ALL {
+        let server = Server::builder("test", "1.0.0").build().unwrap();
+        let (near, far) = memory::pair(16);
+        tokio::spawn(async move { server.serve(far).await });
+        let client = builder().revision(revision).connect(near).await.unwrap();
+        assert!(within(client.subscribe(&["test://one"])).await.is_err(), "{revision}");
+        within(client.close()).await;
+    }
 }
