@@ -192,7 +192,8 @@ impl ClientBuilder {
         let settings = mcp_transport::http::client::HttpSettings::default();
         let transport =
             mcp_transport::http::client::HttpTransport::new(url, settings).map_err(|error| {
-                ClientError::Connect(mcp_core::TransportError::Connect(error.to_string()))
+                let text = format!("{}: {error}", shown(url));
+                ClientError::Connect(mcp_core::TransportError::Connect(text))
             })?;
         let connected = connect(self, Arc::new(transport), Carrier::HttpBody).await;
         connected.map_err(|error| error.at(url))
@@ -209,5 +210,15 @@ impl ClientBuilder {
         let transport =
             mcp_transport::ws::connect(url, &settings).await.map_err(ClientError::Connect)?;
         connect(self, Arc::new(transport), Carrier::WebSocket).await
+    }
+}
+
+/// A URL without what may be secret: credentials, and what follows the path.
+#[cfg(feature = "http")]
+pub(super) fn shown(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+        _ => url.to_owned(),
     }
 }

@@ -54,7 +54,6 @@ pub(super) async fn connect(
     opening.is_done = true;
     drop(opening);
     let _ = spoken.set(revision);
-    peer.established(revision);
     let meta = match revision.era() {
         Era::Modern => modern_meta(&builder, revision),
         Era::Legacy => Map::new(),

@@ -62,11 +62,7 @@ impl ClientError {
         match self {
             ClientError::Call {
                 cause: PeerError::Transport(Status { status: 404, .. }), ..
-            } => {
-                // What follows the path may be secret.
-                let url = url.split(['?', '#']).next().unwrap_or_default().to_owned();
-                ClientError::NoEndpoint { url }
-            }
+            } => ClientError::NoEndpoint { url: super::builder::shown(url) },
             other => other,
         }
     }

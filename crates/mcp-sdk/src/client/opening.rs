@@ -32,11 +32,18 @@ pub(super) async fn open(
 ) -> Result<Opened, ClientError> {
     let limit = builder.connect_timeout.unwrap_or(builder.timeout);
     let opener = Opener { builder, peer, limit, deadline: Instant::now().checked_add(limit) };
-    match builder.revision {
+    let opened = match builder.revision {
         Some(revision) if revision.era() == Era::Legacy => opener.shake_hands(revision).await,
         Some(revision) => opener.insist_on(revision).await,
         None => opener.find_out().await,
+    };
+    if let Ok((revision, _)) = &opened
+        && revision.era() == Era::Modern
+    {
+        // A handshake has told the transport already, in the middle of it.
+        peer.established(*revision);
     }
+    opened
 }
 
 struct Opener<'b> {

@@ -69,6 +69,15 @@ mod http {
     }
 
     #[tokio::test]
+    async fn a_url_that_cannot_be_used_is_named_without_its_secrets() {
+        let url = "ftp://user:secret@files.example/mcp?key=secret";
+        let error = within(builder().connect_http(url)).await.unwrap_err();
+        let said = check_said_once(&error);
+        assert!(said.contains("ftp://files.example/mcp"), "{said}");
+        assert!(!said.contains("secret"), "{said}");
+    }
+
+    #[tokio::test]
     async fn a_wrong_path_is_told_with_a_hint() {
         let server = mcp_sdk::Server::builder("test", "1.0.0").build().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

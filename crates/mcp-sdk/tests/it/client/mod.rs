@@ -2,6 +2,8 @@
 
 mod errors;
 mod hosts;
+#[cfg(feature = "http")]
+mod http;
 mod opening;
 mod roots;
 mod subscribing;

@@ -238,9 +238,11 @@ impl Transport for HttpTransport {
     }
 
     fn established(&self, revision: Revision) {
-        self.shared.conversation.establish(revision);
+        let is_new = self.shared.conversation.establish(revision);
         let listens = self.shared.settings.listen && revision.era() == Era::Legacy;
-        self.listen_next.store(listens, Ordering::Release);
+        if is_new {
+            self.listen_next.store(listens, Ordering::Release);
+        }
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
