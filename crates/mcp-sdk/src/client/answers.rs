@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    ClientError, events::Events, granted::tells_changes, patience::TheirTime, roots::Roots,
+    ClientError, events::Events, granted::tells_changes, patience::UnderWay, roots::Roots,
 };
 use crate::Failure;
 
@@ -127,14 +127,14 @@ fn write<T: Serialize>(result: &T) -> Result<Json, Error> {
 pub(super) struct ClientHandler {
     pub(super) answers: Answers,
     pub(super) events: Arc<Events>,
-    pub(super) time: Arc<TheirTime>,
+    pub(super) calls: Arc<UnderWay>,
     pub(super) revision: Arc<std::sync::OnceLock<Revision>>,
 }
 
 impl Handler for ClientHandler {
     fn handle_request(&self, request: Request, _: Call) -> BoxFuture<'_, Response> {
         Box::pin(async move {
-            let _owed = self.time.question();
+            let _owed = self.calls.question();
             let outcome = self.answers.answer(&request.method, request.params.as_ref()).await;
             let revision = self.revision().unwrap_or(Revision::LATEST_LEGACY);
             Response { id: request.id, revision, outcome }

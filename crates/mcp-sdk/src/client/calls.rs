@@ -13,7 +13,11 @@ use mcp_json::{Limits, Tape};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned, ser::SerializeMap as _};
 use serde_json::{Map, Value, json};
 
-use super::{Client, ClientError, events::Events, patience::Patience};
+use super::{
+    Client, ClientError,
+    events::Events,
+    patience::{Patience, Waiting},
+};
 
 /// How one call is made.
 #[derive(Clone, Default)]
@@ -89,14 +93,13 @@ impl Client {
         params: Map<String, Value>,
         options: &CallOptions,
     ) -> Result<Json, ClientError> {
-        let patience = self.patience(options);
-        let followed = self.follow_progress(options, &patience);
+        let waiting = self.begin_waiting(options);
+        let followed = self.follow_progress(options, &waiting);
         let token = followed.as_ref().map(|followed| &followed.token);
         let mut params = params;
         for _ in 0..=self.inner.builder.max_rounds {
-            patience.begin_round();
             let ask = self.prepare(method, &params, token, options)?;
-            let result = self.ask(ask, &patience).await.map_err(|cause| {
+            let result = self.ask(ask, &waiting).await.map_err(|cause| {
                 let name = subject(method, &params).map(str::to_owned);
                 ClientError::Call { method: method.to_owned(), name, cause }
             })?;
@@ -104,8 +107,10 @@ impl Client {
                 return Ok(result);
             }
             let Some(rounds) = asks_for_input(&result) else { return Ok(result) };
-            patience.end_round();
+            waiting.stand_still();
             self.answer(rounds, &mut params).await?;
+            waiting.go_on();
+            waiting.sign_of_life();
         }
         let rounds = self.inner.builder.max_rounds;
         Err(ClientError::TooManyRounds { method: method.to_owned(), rounds })
@@ -244,16 +249,16 @@ impl Client {
             .collect()
     }
 
-    fn patience(&self, options: &CallOptions) -> Arc<Patience> {
+    fn begin_waiting(&self, options: &CallOptions) -> Waiting {
         let builder = &self.inner.builder;
         let silence = options.timeout.unwrap_or(builder.timeout);
         let most = options.max_timeout.unwrap_or(builder.max_timeout);
-        Arc::new(Patience::new(Arc::clone(&self.inner.time), silence, most))
+        self.inner.calls.begin(silence, most)
     }
 
-    fn follow_progress(&self, options: &CallOptions, patience: &Arc<Patience>) -> Option<Followed> {
+    fn follow_progress(&self, options: &CallOptions, waiting: &Waiting) -> Option<Followed> {
         let sink = options.progress.clone()?;
-        let patience = Arc::clone(patience);
+        let patience = waiting.patience();
         let token = self.inner.next_token.fetch_add(1, Ordering::Relaxed);
         let token = ProgressToken::from(token);
         let events = Arc::clone(&self.inner.events);

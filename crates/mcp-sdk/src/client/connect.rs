@@ -12,7 +12,7 @@ use super::{
     answers::ClientHandler,
     events::Events,
     opening::{modern_meta, open},
-    patience::TheirTime,
+    patience::UnderWay,
     subscription::Interests,
 };
 use crate::clock::TokioClock;
@@ -27,12 +27,12 @@ pub(super) async fn connect(
     // The builder may have been cloned for other clients, whose roots are their own.
     builder.answers = builder.answers.detached();
     let events = Arc::new(Events::new());
-    let time = Arc::new(TheirTime::new());
+    let calls = Arc::<UnderWay>::default();
     let spoken = Arc::new(OnceLock::new());
     let handler = ClientHandler {
         answers: builder.answers.clone(),
         events: Arc::clone(&events),
-        time: Arc::clone(&time),
+        calls: Arc::clone(&calls),
         revision: Arc::clone(&spoken),
     };
     let mut settings = ProcessorSettings::new(Arc::new(TokioClock::new()));
@@ -65,7 +65,7 @@ pub(super) async fn connect(
         meta,
         server,
         events,
-        time,
+        calls,
         interests: Interests::default(),
         next_token: AtomicI64::new(1),
         log_level: RwLock::new(None),

@@ -30,7 +30,7 @@ pub use self::{
     builder::ClientBuilder, calls::CallOptions, error::ClientError, events::ClientEvent,
     granted::Granted, subscription::Subscription,
 };
-use self::{connect::Wire, events::Events, patience::TheirTime, subscription::Interests};
+use self::{connect::Wire, events::Events, patience::UnderWay, subscription::Interests};
 pub(crate) use self::{granted::tells_changes, subscription::Listening};
 use crate::{feed::Listener, labels::Marked};
 
@@ -53,7 +53,7 @@ struct Inner {
     meta: Map<String, Value>,
     server: ServerFacts,
     events: Arc<Events>,
-    time: Arc<TheirTime>,
+    calls: Arc<UnderWay>,
     interests: Interests,
     next_token: AtomicI64,
     /// From this level on the server should log, in revisions where requests say so.

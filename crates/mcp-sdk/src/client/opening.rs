@@ -32,18 +32,18 @@ pub(super) async fn open(
 ) -> Result<Opened, ClientError> {
     let limit = builder.connect_timeout.unwrap_or(builder.timeout);
     let opener = Opener { builder, peer, limit, deadline: Instant::now().checked_add(limit) };
-    let opened = match builder.revision {
+    let found = match builder.revision {
         Some(revision) if revision.era() == Era::Legacy => opener.shake_hands(revision).await,
         Some(revision) => opener.insist_on(revision).await,
         None => opener.find_out().await,
     };
-    if let Ok((revision, _)) = &opened
+    if let Ok((revision, _)) = &found
         && revision.era() == Era::Modern
     {
         // A handshake has told the transport already, in the middle of it.
         peer.established(*revision);
     }
-    opened
+    found
 }
 
 struct Opener<'b> {

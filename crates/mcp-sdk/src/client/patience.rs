@@ -1,6 +1,8 @@
 //! How long an answer is waited for.
 
 use std::{
+    collections::HashMap,
+    ops::Deref,
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -11,151 +13,184 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// The time of a conversation in which it is the server's turn: it stands still while this side owes
-/// the server an answer. Which call a question belongs to cannot be told on every transport, so the
-/// time of all calls stands still.
-#[derive(Debug)]
-pub(super) struct TheirTime {
-    state: Mutex<TimeState>,
-    goes_on: Notify,
+/// The calls of a conversation that wait for their answer.
+///
+/// A question of the server makes time stand still for the calls that wait when it comes: which of
+/// them it belongs to cannot be told on every transport. A call that is made later, by what answers
+/// the question perhaps, cannot be its reason.
+#[derive(Debug, Default)]
+pub(super) struct UnderWay(Mutex<Calls>);
+
+#[derive(Debug, Default)]
+struct Calls {
+    next: u64,
+    waiting: HashMap<u64, Arc<Patience>>,
 }
 
+impl UnderWay {
+    /// Puts a call on the list that may take so long: a while without a sign of life, and
+    /// altogether. At least one silence is waited for, whatever `most` says.
+    pub(super) fn begin(self: &Arc<Self>, silence: Duration, most: Duration) -> Waiting {
+        let patience = Arc::new(Patience::new(silence, most.max(silence)));
+        let mut calls = self.calls();
+        let key = calls.next;
+        calls.next += 1;
+        calls.waiting.insert(key, Arc::clone(&patience));
+        Waiting { list: Arc::clone(self), key, patience }
+    }
+
+    /// The server asks something.
+    pub(super) fn question(&self) -> Question {
+        let waiting: Vec<_> = self.calls().waiting.values().cloned().collect();
+        for patience in &waiting {
+            patience.stand_still();
+        }
+        Question(waiting)
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps a call on the list as long as it lives.
 #[derive(Debug)]
-struct TimeState {
-    /// What the server has asked and we have not answered.
-    questions: usize,
-    counted: Duration,
-    /// Since when more is to be counted, if there are no questions.
-    since: Instant,
+pub(super) struct Waiting {
+    list: Arc<UnderWay>,
+    key: u64,
+    patience: Arc<Patience>,
+}
+
+impl Waiting {
+    /// What hears of signs of life, for as long as it likes.
+    pub(super) fn patience(&self) -> Arc<Patience> {
+        Arc::clone(&self.patience)
+    }
+}
+
+impl Deref for Waiting {
+    type Target = Patience;
+
+    fn deref(&self) -> &Patience {
+        &self.patience
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.list.calls().waiting.remove(&self.key);
+    }
 }
 
 /// A question of the server, as long as it is not answered.
-pub(super) struct Question<'t>(&'t TheirTime);
+pub(super) struct Question(Vec<Arc<Patience>>);
 
-impl TheirTime {
-    pub(super) fn new() -> TheirTime {
-        let state = TimeState { questions: 0, counted: Duration::ZERO, since: Instant::now() };
-        TheirTime { state: Mutex::new(state), goes_on: Notify::new() }
-    }
-
-    pub(super) fn question(&self) -> Question<'_> {
-        let mut state = self.state();
-        if state.questions == 0 {
-            state.counted = state.elapsed();
-        }
-        state.questions += 1;
-        Question(self)
-    }
-
-    fn elapsed(&self) -> Duration {
-        self.state().elapsed()
-    }
-
-    fn stands_still(&self) -> bool {
-        self.state().questions > 0
-    }
-
-    async fn pass(&self, duration: Duration) {
-        sleep(duration).await;
-        loop {
-            let mut goes_on = pin!(self.goes_on.notified());
-            // From here on nothing happens unnoticed.
-            goes_on.as_mut().enable();
-            if !self.stands_still() {
-                return;
-            }
-            goes_on.await;
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, TimeState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl TimeState {
-    fn elapsed(&self) -> Duration {
-        let running = if self.questions == 0 { self.since.elapsed() } else { Duration::ZERO };
-        self.counted + running
-    }
-}
-
-impl Drop for Question<'_> {
+impl Drop for Question {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.questions -= 1;
-        if state.questions == 0 {
-            state.since = Instant::now();
-            drop(state);
-            self.0.goes_on.notify_waiters();
+        for patience in &self.0 {
+            patience.go_on();
         }
     }
 }
 
-/// How long one call may take: a while without a sign of life, and altogether.
+/// How long one call may still take.
 #[derive(Debug)]
 pub(super) struct Patience {
-    time: Arc<TheirTime>,
     silence: Duration,
     most: Duration,
-    state: Mutex<Waited>,
+    time: Mutex<Time>,
+    goes_on: Notify,
 }
 
+/// What has been waited so far.
 #[derive(Debug)]
-struct Waited {
-    /// In rounds before this one.
-    before: Duration,
-    /// When the round began, and when the last sign of life came.
-    began: Duration,
+struct Time {
+    /// Counted before `since`.
+    counted: Duration,
+    since: Instant,
+    /// Why nothing is counted: questions that this side has not answered, and the time between two
+    /// rounds of the call.
+    obstacles: usize,
+    /// How much had been counted when the last sign of life came.
     heard: Duration,
 }
 
 impl Patience {
-    /// At least one silence is waited for, whatever `most` says.
-    pub(super) fn new(time: Arc<TheirTime>, silence: Duration, most: Duration) -> Patience {
-        let now = time.elapsed();
-        let state = Mutex::new(Waited { before: Duration::ZERO, began: now, heard: now });
-        Patience { time, silence, most: most.max(silence), state }
+    fn new(silence: Duration, most: Duration) -> Patience {
+        let (counted, heard) = (Duration::ZERO, Duration::ZERO);
+        let time = Time { counted, since: Instant::now(), obstacles: 0, heard };
+        Patience { silence, most, time: Mutex::new(time), goes_on: Notify::new() }
     }
 
     /// The server works on it: another silence may follow.
     pub(super) fn sign_of_life(&self) {
-        self.waited().heard = self.time.elapsed();
+        let mut time = self.time();
+        time.heard = time.elapsed();
     }
 
-    /// A round of the call is over; what happens until the next one is no waiting.
-    pub(super) fn end_round(&self) {
-        let now = self.time.elapsed();
-        let mut waited = self.waited();
-        let round = now.saturating_sub(waited.began);
-        waited.before += round;
+    /// From here on it is not the server that is waited for.
+    pub(super) fn stand_still(&self) {
+        let mut time = self.time();
+        time.counted = time.elapsed();
+        time.obstacles += 1;
     }
 
-    pub(super) fn begin_round(&self) {
-        let now = self.time.elapsed();
-        let mut waited = self.waited();
-        (waited.began, waited.heard) = (now, now);
+    pub(super) fn go_on(&self) {
+        let mut time = self.time();
+        time.obstacles = time.obstacles.saturating_sub(1);
+        if time.obstacles == 0 {
+            time.since = Instant::now();
+            drop(time);
+            self.goes_on.notify_waiters();
+        }
     }
 
     /// Completes when it has been too long, with the limit that was reached.
     pub(super) async fn runs_out(&self) -> Duration {
         loop {
-            let now = self.time.elapsed();
-            let (silence, total) = {
-                let waited = self.waited();
-                let total = waited.before + now.saturating_sub(waited.began);
-                (now.saturating_sub(waited.heard), total)
-            };
-            let left = self.silence.saturating_sub(silence).min(self.most.saturating_sub(total));
-            if left.is_zero() && !self.time.stands_still() {
-                return if silence >= self.silence { self.silence } else { self.most };
+            let mut goes_on = pin!(self.goes_on.notified());
+            // From here on nothing happens unnoticed.
+            goes_on.as_mut().enable();
+            match self.left() {
+                Left::Unknown => goes_on.await,
+                Left::Some(duration) => sleep(duration).await,
+                Left::Nothing(limit) => return limit,
             }
-            self.time.pass(left).await;
         }
     }
 
-    fn waited(&self) -> MutexGuard<'_, Waited> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn left(&self) -> Left {
+        let time = self.time();
+        if time.obstacles > 0 {
+            return Left::Unknown;
+        }
+        let total = time.elapsed();
+        let silence = self.silence.saturating_sub(total.saturating_sub(time.heard));
+        let left = silence.min(self.most.saturating_sub(total));
+        match left {
+            Duration::ZERO if silence.is_zero() => Left::Nothing(self.silence),
+            Duration::ZERO => Left::Nothing(self.most),
+            left => Left::Some(left),
+        }
+    }
+
+    fn time(&self) -> MutexGuard<'_, Time> {
+        self.time.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is left of somebody's patience.
+enum Left {
+    Some(Duration),
+    /// The limit that is reached.
+    Nothing(Duration),
+    /// Time stands still.
+    Unknown,
+}
+
+impl Time {
+    fn elapsed(&self) -> Duration {
+        if self.obstacles > 0 { self.counted } else { self.counted + self.since.elapsed() }
     }
 }
 
@@ -167,23 +202,24 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn patience(silence: u32, most: u32) -> (Arc<TheirTime>, Patience) {
-        let time = Arc::new(TheirTime::new());
-        (Arc::clone(&time), Patience::new(time, silence * SECOND, most * SECOND))
+    fn call(silence: u32, most: u32) -> (Arc<UnderWay>, Waiting) {
+        let list = Arc::<UnderWay>::default();
+        let call = list.begin(silence * SECOND, most * SECOND);
+        (list, call)
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_sign_of_life_buys_another_silence_up_to_the_maximum() {
-        let (_, patience) = patience(10, 25);
+        let (_, call) = call(10, 25);
         let begun = Instant::now();
         let living = async {
             loop {
                 sleep(9 * SECOND).await;
-                patience.sign_of_life();
+                call.sign_of_life();
             }
         };
         tokio::select! {
-            limit = patience.runs_out() => assert_eq!(limit, 25 * SECOND),
+            limit = call.runs_out() => assert_eq!(limit, 25 * SECOND),
             () = living => {}
         }
         assert_eq!(begun.elapsed().as_secs(), 25);
@@ -191,25 +227,37 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn time_in_which_we_owe_an_answer_does_not_count() {
-        let (time, patience) = patience(10, 100);
+        let (list, call) = call(10, 100);
         let begun = Instant::now();
         advance(5 * SECOND).await;
-        let question = time.question();
-        assert!(timeout(1000 * SECOND, patience.runs_out()).await.is_err());
+        let (question, another) = (list.question(), list.question());
+        drop(another);
+        assert!(timeout(1000 * SECOND, call.runs_out()).await.is_err());
         drop(question);
-        assert_eq!(patience.runs_out().await, 10 * SECOND);
+        assert_eq!(call.runs_out().await, 10 * SECOND);
         assert_eq!(begun.elapsed().as_secs(), 1010);
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_call_that_is_made_to_answer_a_question_has_its_own_time() {
+        let list = Arc::<UnderWay>::default();
+        let question = list.question();
+        let call = list.begin(10 * SECOND, 10 * SECOND);
+        assert_eq!(call.runs_out().await, 10 * SECOND);
+        drop((call, question));
+        assert!(list.calls().waiting.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn what_lies_between_rounds_does_not_count() {
-        let (_, patience) = patience(10, 15);
+        let (_, call) = call(10, 15);
         advance(9 * SECOND).await;
-        patience.end_round();
+        call.stand_still();
         advance(500 * SECOND).await;
-        patience.begin_round();
+        call.go_on();
+        call.sign_of_life();
         let begun = Instant::now();
-        assert_eq!(patience.runs_out().await, 15 * SECOND);
+        assert_eq!(call.runs_out().await, 15 * SECOND);
         assert_eq!(begun.elapsed().as_secs(), 6);
     }
 }

@@ -8,6 +8,7 @@ use std::{
 use mcp_core::{Era, PeerError};
 use serde_json::{Map, Value, json};
 use tokio::{runtime::Handle, sync::oneshot, task::AbortHandle};
+use tokio_util::sync::CancellationToken;
 
 use super::{CallOptions, Client, ClientError, ClientEvent, Granted, events::Events};
 use crate::feed::{ListenError, Listener};
@@ -37,17 +38,20 @@ enum Way {
 
 /// The request that stays open; dropping it cancels it.
 #[derive(Debug)]
-pub(crate) struct Listening(AbortHandle);
+pub(crate) struct Listening {
+    task: AbortHandle,
+    over: CancellationToken,
+}
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
     }
 }
 
 impl Listening {
     pub(crate) fn is_open(&self) -> bool {
-        !self.0.is_finished()
+        !self.over.is_cancelled()
     }
 }
 
@@ -76,9 +80,20 @@ impl Subscription {
     ///
     /// # Errors
     ///
-    /// If events were missed because they were not read in time.
+    /// If events were missed because they were not read in time, or the server has ended the
+    /// subscription: who still wants news subscribes again.
     pub async fn recv(&mut self) -> Result<ClientEvent, ListenError> {
-        self.listener.recv().await
+        let over = async {
+            match &self.way {
+                Way::Asked { .. } => std::future::pending().await,
+                Way::Listening(listening) => listening.over.cancelled().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            event = self.listener.recv() => event,
+            () = over => Err(ListenError::Over),
+        }
     }
 }
 
@@ -159,7 +174,10 @@ impl Client {
         let (acknowledge, acknowledged) = oneshot::channel();
         let (end, ended) = oneshot::channel();
         let (client, limit) = (self.clone(), self.inner.builder.timeout);
+        let over = CancellationToken::new();
+        let ending = over.clone().drop_guard();
         let listening = tokio::spawn(async move {
+            let _ending = ending;
             let outcome = client.keep_open(method, &params, acknowledge).await;
             if let Err(error) = &outcome {
                 tracing::debug!(%error, "a subscription ended");
@@ -182,7 +200,7 @@ impl Client {
             let too_late = |_| Err(ClientError::call(method, PeerError::TimedOut(limit)));
             tokio::time::timeout(limit, opened).await.unwrap_or_else(too_late)
         };
-        (Listening(listening.abort_handle()), opened)
+        (Listening { task: listening.abort_handle(), over }, opened)
     }
 
     /// Makes a request that is answered when the subscription ends.

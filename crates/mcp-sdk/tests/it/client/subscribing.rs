@@ -1,5 +1,5 @@
 use mcp_sdk::{
-    Client, ClientError, ClientEvent, Server,
+    Client, ClientError, ClientEvent, ListenError, Server,
     core::{Mcp, Revision},
     transport::memory,
 };
@@ -51,6 +51,24 @@ async fn a_subscription_is_open_when_the_server_has_agreed_and_misses_nothing_af
     drop(subscription);
     let cancelled = script.expect("notifications/cancelled").await;
     assert_eq!(cancelled["params"]["requestId"], request["id"]);
+}
+
+#[tokio::test]
+async fn who_reads_hears_when_the_server_ends_the_subscription() {
+    let (client, script) = connected(builder(), Revision::LATEST, offered()).await;
+    let ending = async {
+        let request = script.expect("subscriptions/listen").await;
+        acknowledge(&script, &request, json!({ "toolsListChanged": true })).await;
+        script.tell("notifications/tools/list_changed", tagged(&request, json!({}))).await;
+        let result = tagged(&request, json!({ "resultType": "complete" }));
+        script.answer(&request, result).await;
+    };
+    let (subscription, ()) = tokio::join!(client.subscribe(&[]), ending);
+    let mut subscription = subscription.unwrap();
+    let told = within(subscription.recv()).await;
+    assert!(matches!(told, Ok(ClientEvent::ToolsChanged)), "{told:?}");
+    assert_eq!(within(subscription.recv()).await.unwrap_err(), ListenError::Over);
+    assert!(!subscription.is_open());
 }
 
 #[tokio::test]
