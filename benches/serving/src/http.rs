@@ -58,7 +58,8 @@ impl Connection {
                 connection.exchange(INITIALIZED)?;
             }
             Era::Stateless => {
-                connection.headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\n".to_owned();
+                "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\n"
+                    .clone_into(&mut connection.headers);
             }
         }
         Ok(connection)
@@ -102,9 +103,8 @@ impl Connection {
     }
 
     fn body(&mut self, head: &str) -> io::Result<Vec<u8>> {
-        let value = |name: &str| {
-            head.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim())
-        };
+        let value =
+            |name: &str| head.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
         if value("transfer-encoding:") == Some("chunked") {
             return self.chunks();
         }

@@ -7,16 +7,17 @@ use crate::sample::Summary;
 /// A table of one kind of load; ratios are to the first row.
 pub fn table(title: &str, rows: &[(&str, Summary)]) -> String {
     let mut out = format!(
-        "### {title}\n\n| server | requests/s | of the first | p50 | p99 |\n|---|---:|---:|---:|---:|\n"
+        "### {title}\n\n| server | requests/s | of the first | p50 | p99 | processor time per request |\n|---|---:|---:|---:|---:|---:|\n"
     );
     for (name, summary) in rows {
         let ratio = summary.per_second / rows[0].1.per_second;
         let _ = writeln!(
             out,
-            "| {name} | {:.0} | {ratio:.2} | {} | {} |",
+            "| {name} | {:.0} | {ratio:.2} | {} | {} | {:.1} µs |",
             summary.per_second,
             micros(summary.p50),
-            micros(summary.p99)
+            micros(summary.p99),
+            summary.work.as_secs_f64() * 1e6
         );
     }
     out.push('\n');

@@ -20,11 +20,13 @@ pub struct Summary {
     pub p50: Duration,
     /// All but one in a hundred were answered faster.
     pub p99: Duration,
+    /// What the server's processors worked for one request.
+    pub work: Duration,
 }
 
-/// Sums up rounds.
+/// Sums up rounds in which the server worked for `worked` in all.
 #[expect(clippy::cast_precision_loss, reason = "counts of requests")]
-pub fn summary(samples: &[Sample]) -> Summary {
+pub fn summary(samples: &[Sample], worked: Duration) -> Summary {
     let mut rates: Vec<f64> = samples
         .iter()
         .map(|sample| sample.latencies.len() as f64 / sample.took.as_secs_f64())
@@ -36,5 +38,6 @@ pub fn summary(samples: &[Sample]) -> Summary {
     let at = |percent: usize| {
         latencies.get(latencies.len() * percent / 100).copied().unwrap_or_default()
     };
-    Summary { per_second: rates[rates.len() / 2], p50: at(50), p99: at(99) }
+    let work = worked.div_f64(latencies.len() as f64);
+    Summary { per_second: rates[rates.len() / 2], p50: at(50), p99: at(99), work }
 }

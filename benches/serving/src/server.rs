@@ -4,6 +4,7 @@ use std::{
     io::{self, BufRead as _, BufReader},
     path::PathBuf,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    time::Duration,
 };
 
 /// A server that runs until it is dropped.
@@ -89,6 +90,27 @@ impl Server {
         kilobytes.map(|kilobytes| kilobytes * 1024).ok_or_else(|| io::Error::other("no VmRSS"))
     }
 }
+
+impl Server {
+    /// The time it has spent on the processors so far, in the kernel too.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not say.
+    pub fn processor_time(&self) -> io::Result<Duration> {
+        let status = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // The name before this may contain anything, blanks and brackets too.
+        let fields = status.rsplit_once(") ").map(|(_, fields)| fields).unwrap_or_default();
+        let ticks: Option<Vec<u64>> =
+            fields.split(' ').skip(11).take(2).map(|field| field.parse().ok()).collect();
+        let ticks = ticks.filter(|ticks| ticks.len() == 2);
+        let ticks = ticks.ok_or_else(|| io::Error::other("no processor time"))?;
+        Ok(TICK * u32::try_from(ticks.iter().sum::<u64>()).unwrap_or(u32::MAX))
+    }
+}
+
+/// The unit in which Linux counts the time of processes for everybody else.
+const TICK: Duration = Duration::from_millis(10);
 
 impl Drop for Server {
     fn drop(&mut self) {

@@ -15,7 +15,6 @@ use crate::{
 /// A session with a server over its standard streams.
 #[derive(Debug)]
 pub struct StdioLoad {
-    _server: Server,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     next: u64,
@@ -27,14 +26,14 @@ impl StdioLoad {
     /// # Errors
     ///
     /// If it does not answer.
-    pub fn start(contestant: &Contestant) -> io::Result<StdioLoad> {
+    pub fn start(contestant: &Contestant) -> io::Result<(Server, StdioLoad)> {
         let (server, input, output) = contestant.start_stdio()?;
         let output = BufReader::new(output);
-        let mut load = StdioLoad { _server: server, input, output, next: 1 };
+        let mut load = StdioLoad { input, output, next: 1 };
         load.input.write_all(format!("{INITIALIZE}\n").as_bytes())?;
         load.output.read_line(&mut String::new())?;
         load.input.write_all(format!("{INITIALIZED}\n").as_bytes())?;
-        Ok(load)
+        Ok((server, load))
     }
 
     /// Sends `count` calls, `window` of them at a time.

@@ -9,7 +9,7 @@ use mcp_sdk::{
     schemars::JsonSchema,
     transport::{
         http::server::{HttpSettings, ServeSettings, serve},
-        ws::WsListener,
+        ws::{WsListener, WsServerSettings},
     },
 };
 use serde::Deserialize;
@@ -44,7 +44,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             serve(listener, service, ServeSettings::default(), std::future::pending()).await;
         }
         "ws" => {
-            let listener = WsListener::bind("127.0.0.1:0", Default::default()).await?;
+            let listener = WsListener::bind("127.0.0.1:0", WsServerSettings::default()).await?;
             println!("{}", listener.local_addr());
             loop {
                 let transport = listener.accept().await?;

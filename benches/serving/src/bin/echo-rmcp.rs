@@ -2,7 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "whoever starts it must know the port")]
 
-use std::error::Error;
+use std::{error::Error, sync::Arc};
 
 use axum::serve::ListenerExt as _;
 use rmcp::{
@@ -56,7 +56,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         // Its fastest form: plain JSON where there is nothing but the answer.
         config.json_response = true;
         let service: StreamableHttpService<Echo, LocalSessionManager> =
-            StreamableHttpService::new(|| Ok(Echo::new()), Default::default(), config);
+            StreamableHttpService::new(|| Ok(Echo::new()), Arc::default(), config);
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         println!("{}", listener.local_addr()?);
         // Without this, small events wait for the client's delayed acknowledgements.

@@ -92,7 +92,7 @@ fn judge_request(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let Some(declared) = known.capabilities(receiver, event) else { return };
     if let Some((flag, rule)) = missing(event, declared) {
         let message = format!("the {receiver} did not declare `{}`", flag.path());
-        notes.note(undeclared(rule, message, declared).at(method_span(event)).help(
+        notes.note(undeclared(rule, message, declared).at(method_span(event)).code(-32601).help(
             "look at the peer's capabilities before using a feature, or declare it on the other side",
         ));
     } else if event.from == Side::Server

@@ -1,6 +1,10 @@
 use mcp_core::Json;
-use schemars::{JsonSchema, generate::SchemaSettings};
-use serde_json::{Map, Value, json};
+use schemars::{
+    JsonSchema, Schema,
+    generate::SchemaSettings,
+    transform::{RecursiveTransform, ReplaceBoolSchemas},
+};
+use serde_json::{Map, Value};
 
 /// The JSON Schema of the arguments of a tool: an object.
 pub(super) fn arguments_schema<T: JsonSchema>() -> Json {
@@ -18,52 +22,50 @@ fn written(schema: &Map<String, Value>) -> Json {
     Json::of(schema).unwrap_or_else(|_| Json::empty_object())
 }
 
-/// The JSON Schema of a type, with subschemas written out, and nothing that older revisions cannot
-/// read.
+/// The JSON Schema of a type, with subschemas written out, and nothing that clients of other
+/// languages or older revisions cannot read.
 fn schema_of<T: JsonSchema>() -> Map<String, Value> {
-    let mut settings = SchemaSettings::draft2020_12();
+    let mut objects = ReplaceBoolSchemas::default();
+    objects.skip_additional_properties = true;
+    let mut settings = SchemaSettings::draft2020_12()
+        .with_transform(objects)
+        .with_transform(RecursiveTransform(write_bounds));
     settings.inline_subschemas = true;
     settings.meta_schema = None;
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    widen(&mut schema);
+    let schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     // `true` says no more than an empty object.
     let Value::Object(mut schema) = schema else { return Map::new() };
     schema.remove("title");
     schema
 }
 
-/// `true` as the schema of a property says the same as `{}`, which every revision can read.
-fn widen(schema: &mut Value) {
-    let Some(schema) = schema.as_object_mut() else { return };
-    for name in ["properties", "$defs", "patternProperties"] {
-        if let Some(Value::Object(members)) = schema.get_mut(name) {
-            widen_members(members);
-        }
-    }
-    for name in ["items", "additionalProperties", "not", "if", "then", "else"] {
-        if let Some(member) = schema.get_mut(name) {
-            widen(member);
-        }
-    }
-    for name in ["anyOf", "oneOf", "allOf", "prefixItems"] {
-        if let Some(Value::Array(members)) = schema.get_mut(name) {
-            members.iter_mut().for_each(widen);
-        }
-    }
-}
-
-fn widen_members(members: &mut Map<String, Value>) {
-    for member in members.values_mut() {
-        if *member == Value::Bool(true) {
-            *member = json!({});
-        }
-        widen(member);
+/// Rust's types of numbers are no formats of JSON Schema: some validators complain about every one
+/// of them, and none knows what they stand for. What they mean is said in numbers instead, where a
+/// double can hold these.
+fn write_bounds(schema: &mut Schema) {
+    let Some(format) = schema.get("format").and_then(Value::as_str) else { return };
+    let bounds = match format {
+        "int8" => Some((i64::from(i8::MIN), i64::from(i8::MAX))),
+        "uint8" => Some((0, u8::MAX.into())),
+        "int16" => Some((i16::MIN.into(), i16::MAX.into())),
+        "uint16" => Some((0, u16::MAX.into())),
+        "int32" => Some((i32::MIN.into(), i32::MAX.into())),
+        "uint32" => Some((0, i64::from(u32::MAX))),
+        "int" | "int64" | "int128" | "uint" | "uint64" | "uint128" | "float" | "double" => None,
+        _ => return,
+    };
+    let schema = schema.ensure_object();
+    schema.remove("format");
+    if let Some((least, most)) = bounds {
+        schema.entry("minimum").or_insert_with(|| least.into());
+        schema.entry("maximum").or_insert_with(|| most.into());
     }
 }
 
 #[cfg(test)]
 mod tests {
     use schemars::JsonSchema;
+    use serde_json::json;
 
     use super::*;
 
@@ -84,6 +86,37 @@ mod tests {
         assert_eq!(schema["properties"]["count"]["description"], "How often.");
         assert!(schema["required"].as_array().unwrap().contains(&json!("count")));
         assert!(!schema["required"].as_array().unwrap().contains(&json!("name")));
+    }
+
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "only its schema matters")]
+    struct Numbers {
+        port: u16,
+        #[schemars(range(min = 1, max = 12))]
+        month: u32,
+        offsets: Vec<Option<i32>>,
+        size: usize,
+        ratio: f64,
+        #[schemars(email)]
+        contact: String,
+        #[schemars(extend("additionalProperties" = false))]
+        rest: std::collections::BTreeMap<String, i64>,
+    }
+
+    #[test]
+    fn types_of_numbers_are_written_as_bounds() {
+        let schema: Value = arguments_schema::<Numbers>().read().unwrap();
+        let of = |name: &str| schema["properties"][name].clone();
+        assert_eq!(of("port"), json!({"type": "integer", "minimum": 0, "maximum": 65535}));
+        assert_eq!(of("month"), json!({"type": "integer", "minimum": 1, "maximum": 12}));
+        assert_eq!(
+            of("offsets")["items"],
+            json!({"type": ["integer", "null"], "minimum": i32::MIN, "maximum": i32::MAX})
+        );
+        assert_eq!(of("size"), json!({"type": "integer", "minimum": 0}));
+        assert_eq!(of("ratio"), json!({"type": "number"}));
+        assert_eq!(of("contact")["format"], "email");
+        assert_eq!(of("rest")["additionalProperties"], false);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! What people do by mistake when they build a server.
 
 use mcp_sdk::{
-    BuildError, Client, NoArguments, Server,
+    BuildError, Client, NoArguments, Server, Validation,
     core::{InvalidArguments, Json, McpSettings, ReadResourceResult, Resource, Revision, Tool},
     transport::memory,
 };
 use serde_json::{Value, json};
+
+use crate::wire::{hear, send};
 
 fn schema(text: &'static str) -> Json {
     Json::parse(text).unwrap()
@@ -63,7 +65,7 @@ async fn models_read_what_is_wrong_with_their_arguments_if_the_server_wants_it()
         let (near, far) = memory::pair(16);
         tokio::spawn(async move { server.serve(far).await });
         let client = Client::builder("test-client", "1.0.0")
-            .validation(mcp_sdk::Validation::observe().on_finding(|_| {}))
+            .validation(Validation::observe().on_finding(|_| {}))
             .revision(revision)
             .connect(near)
             .await
@@ -71,5 +73,41 @@ async fn models_read_what_is_wrong_with_their_arguments_if_the_server_wants_it()
         client.all_tools().await.unwrap();
         let told = client.call_tool("add", json!({ "a": "x" })).await.unwrap();
         assert!(told.is_error && told.all_text().contains("/params/arguments/a"), "{told:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_does_not_offer_is_a_method_it_does_not_know() {
+    let asked = ["resources/list", "prompts/list", "completion/complete"];
+    for revision in Revision::ALL.into_iter().filter(|revision| *revision != Revision::LATEST) {
+        for validation in [Validation::off(), Validation::observe(), Validation::enforce()] {
+            let server = Server::builder("test", "1.0.0")
+                .validation(validation.on_finding(|_| {}))
+                .tool("a", "", async |_: NoArguments, _| Ok("x"))
+                .build()
+                .unwrap();
+            let (near, far) = memory::pair(16);
+            tokio::spawn(async move { server.serve(far).await });
+            let opening = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+                "protocolVersion": revision.as_str(), "capabilities": {},
+                "clientInfo": { "name": "test", "version": "1" } } });
+            send(&near, &opening).await;
+            hear(&near).await;
+            send(&near, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+            for (id, method) in asked.into_iter().enumerate() {
+                let params = match method {
+                    "completion/complete" => json!({
+                        "ref": { "type": "ref/prompt", "name": "p" },
+                        "argument": { "name": "a", "value": "" } }),
+                    _ => json!({}),
+                };
+                let id = id + 1;
+                let request =
+                    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+                send(&near, &request).await;
+                let answer = hear(&near).await;
+                assert_eq!(answer["error"]["code"], -32601, "{revision:?} {method} {answer}");
+            }
+        }
     }
 }
