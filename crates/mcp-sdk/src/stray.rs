@@ -8,8 +8,8 @@ use std::{
 use mcp_core::{Gate, Side, Verdict};
 use mcp_rules::{Finding, FindingSink};
 
-/// The rule that such text breaks.
-const RULE: &str = "stdout-non-json";
+/// The rules that such text breaks, on pipes and elsewhere.
+const RULES: [&str; 2] = ["stdout-non-json", "message-not-json"];
 /// How much of a line is quoted, in characters.
 const QUOTED: usize = 100;
 
@@ -58,7 +58,7 @@ impl Gate for StrayGate {
 /// Passes findings on, but of stray lines only the first, tenth, hundredth and so on.
 fn seldom(sink: FindingSink, stray: Arc<Mutex<Stray>>) -> FindingSink {
     Arc::new(move |finding| {
-        if finding.rule.name != RULE {
+        if !RULES.contains(&finding.rule.name) {
             return sink(finding);
         }
         let (lines, line) = {
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_stray_lines_is_told_once_for_each_power_of_ten() {
-        assert!(mcp_rules::rule(RULE).is_some());
+        assert!(mcp_rules::rule(RULES[0]).is_some());
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let heard = Arc::clone(&told);
         let validation = Validation::enforce()

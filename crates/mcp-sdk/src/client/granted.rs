@@ -62,7 +62,9 @@ impl Acknowledged {
             notifications: Granted,
         }
         let Params { meta, notifications } = params.read()?;
-        let id = meta.get(Meta::SUBSCRIPTION_ID).and_then(Value::as_i64);
+        // A number that came back as text is a mistake that validation tells; it is clear all the same.
+        let id = meta.get(Meta::SUBSCRIPTION_ID);
+        let id = id.and_then(|id| id.as_i64().or_else(|| id.as_str()?.parse().ok()));
         let id = id.ok_or_else(|| serde::de::Error::custom("it names no subscription"))?;
         Ok(Acknowledged { subscription: id, granted: notifications })
     }
