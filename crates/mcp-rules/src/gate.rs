@@ -31,6 +31,7 @@ pub struct SessionGate {
     strictness: Strictness,
     carrier: Carrier,
     guarded: Option<Side>,
+    has_contracts: bool,
     sink: Option<FindingSink>,
     tape: Tape,
     /// Messages seen. Findings count them as they would count the lines of a recording.
@@ -48,6 +49,7 @@ impl SessionGate {
             strictness,
             carrier,
             guarded: None,
+            has_contracts: false,
             sink: None,
             tape: Tape::new(),
             seen: 0,
@@ -59,6 +61,15 @@ impl SessionGate {
     #[must_use]
     pub fn guarding(mut self, side: Side) -> Self {
         self.guarded = Some(side);
+        self
+    }
+
+    /// What stands behind the gate holds calls to the contracts of their tools, whether the tools
+    /// were listed here or not, and reports what breaks them. The gate is silent then about
+    /// arguments that it lets pass.
+    #[must_use]
+    pub fn with_contracts(mut self) -> Self {
+        self.has_contracts = true;
         self
     }
 
@@ -109,21 +120,25 @@ impl Gate for SessionGate {
         if findings.is_empty() {
             return Verdict::PASS;
         }
-        if let Some(sink) = &self.sink {
-            for finding in &findings {
-                sink(finding);
-            }
-        }
-        match self.strictness {
+        let arrives = self.guarded.is_some_and(|side| side != from);
+        let verdict = match self.strictness {
             Strictness::Enforce => {
-                let arrives = self.guarded.is_some_and(|side| side != from);
                 let serious = |finding: &&Finding| {
                     is_serious(from, self.seen, finding) && !(arrives && is_borne(finding))
                 };
                 refuse(findings.iter().filter(serious), &kinds)
             }
             Strictness::Off | Strictness::Observe => Verdict::PASS,
+        };
+        if let Some(sink) = &self.sink {
+            let leaves = arrives && self.has_contracts;
+            let is_left = |finding: &&Finding| {
+                let passes = verdict.refusal(finding.index).is_none();
+                leaves && passes && finding.rule.name == NEVER_PASSES
+            };
+            findings.iter().filter(|finding| !is_left(finding)).for_each(|finding| sink(finding));
         }
+        verdict
     }
 
     fn skipped(&mut self, from: Side, length: u64) {

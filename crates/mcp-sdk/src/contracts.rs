@@ -1,14 +1,24 @@
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
-use mcp_core::{Contract, ContractRefused, Contracts, Json, Purpose};
+use mcp_core::{Contract, ContractRefused, Contracts, Json, Purpose, Revision, Side};
 use mcp_json::{Limits, Tape};
-use mcp_rules::{Finding, SchemaFault, Severity};
+use mcp_rules::{Engine, Finding, FindingSink, Meta, SchemaFault, Severity};
 use mcp_schema::{ToolSchema, ToolSchemas, Violation};
 
 /// Contracts from JSON Schemas, judged on the text itself.
 #[derive(Debug, Default)]
 pub(crate) struct SchemaContracts {
     schemas: ToolSchemas,
+    reporter: Option<Reporter>,
+}
+
+impl SchemaContracts {
+    /// Contracts that tell `sink` when a call breaks them, as loudly as the settings of `engine`
+    /// say.
+    pub(crate) fn reporting_to(engine: Arc<Engine>, sink: FindingSink) -> SchemaContracts {
+        let reporter = Some(Reporter { engine, sink });
+        SchemaContracts { schemas: ToolSchemas::default(), reporter }
+    }
 }
 
 impl Contracts for SchemaContracts {
@@ -25,7 +35,35 @@ impl Contracts for SchemaContracts {
             .schemas
             .compile(document.root())
             .map_err(|error| ContractRefused { reason: error.to_string() })?;
-        Ok(Arc::new(SchemaContract { schema: compiled, purpose }))
+        let reporter = self.reporter.clone();
+        Ok(Arc::new(SchemaContract { schema: compiled, purpose, reporter }))
+    }
+}
+
+/// Who hears of broken contracts.
+#[derive(Clone)]
+struct Reporter {
+    engine: Arc<Engine>,
+    sink: FindingSink,
+}
+
+impl Reporter {
+    /// The call is refused however little a rule matters to the user, who may not want to hear of
+    /// it then.
+    fn report(&self, finding: &Finding, revision: Revision) {
+        let level = self.engine.settings().level(finding.rule);
+        if let Some(severity) = level.severity(revision) {
+            let mut finding = finding.clone();
+            finding.severity = severity;
+            finding.revision = Some(revision);
+            (self.sink)(&finding);
+        }
+    }
+}
+
+impl fmt::Debug for Reporter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reporter")
     }
 }
 
@@ -33,43 +71,95 @@ impl Contracts for SchemaContracts {
 struct SchemaContract {
     schema: Arc<ToolSchema>,
     purpose: Purpose,
+    reporter: Option<Reporter>,
 }
 
 impl Contract for SchemaContract {
     fn breaches(&self, value: &Json) -> Vec<Json> {
+        self.findings(Some(value)).iter().map(written).collect()
+    }
+
+    fn enforce(&self, value: Option<&Json>, revision: Revision) -> Vec<Json> {
+        let findings = self.findings(value);
+        for finding in &findings {
+            if let Some(reporter) = &self.reporter {
+                reporter.report(finding, revision);
+            }
+        }
+        findings.iter().map(written).collect()
+    }
+}
+
+impl SchemaContract {
+    fn findings(&self, value: Option<&Json>) -> Vec<Finding> {
+        let Some(value) = value else { return vec![self.missing()] };
         let mut tape = Tape::new();
-        let Ok(document) = tape.parse(value.as_bytes(), Limits::default()) else {
-            // Whoever calls has parsed it; whatever this is, it keeps no contract.
-            return vec![Json::empty_object()];
+        let limits = Limits { max_bytes: usize::MAX, ..Limits::default() };
+        let document = match tape.parse(value.as_bytes(), limits) {
+            Ok(document) => document,
+            // Whatever this is, it keeps no contract.
+            Err(error) => return vec![self.finding(self.rule(), error.to_string())],
         };
         if self.schema.accepts(document.root()) {
             return Vec::new();
         }
         let violations = self.schema.violations(document.root());
-        violations.iter().map(|violation| self.finding(violation)).collect()
+        violations.iter().map(|violation| self.violated(violation)).collect()
     }
-}
 
-impl SchemaContract {
+    fn rule(&self) -> &'static str {
+        match self.purpose {
+            Purpose::Arguments => "tool-arguments-invalid",
+            Purpose::Output => "tool-structured-content-invalid",
+        }
+    }
+
     /// The violation as the rule catalogue reports it, seen from the whole message.
-    fn finding(&self, violation: &Violation) -> Json {
-        let (name, place, code) = match self.purpose {
-            Purpose::Arguments => ("tool-arguments-invalid", "/params/arguments", Some(-32602)),
-            Purpose::Output => {
-                ("tool-structured-content-invalid", "/result/structuredContent", None)
-            }
+    fn violated(&self, violation: &Violation) -> Finding {
+        let place = match self.purpose {
+            Purpose::Arguments => "/params/arguments",
+            Purpose::Output => "/result/structuredContent",
         };
-        let Some(rule) = mcp_rules::rule(name) else { return Json::empty_object() };
-        let mut finding = Finding::new(rule, Severity::Error, &violation.message);
-        finding.code = code;
+        let mut finding = self.finding(self.rule(), violation.message.clone());
         finding.schema = Some(SchemaFault {
             instance_path: format!("{place}{}", violation.instance_path),
             schema_path: violation.schema_path.clone(),
             keyword: violation.keyword.clone(),
             params: violation.params.clone(),
         });
-        Json::of(&finding).unwrap_or_else(|_| Json::empty_object())
+        finding
     }
+
+    fn missing(&self) -> Finding {
+        match self.purpose {
+            Purpose::Arguments => self.finding(self.rule(), "there are no arguments".to_owned()),
+            Purpose::Output => self.finding(
+                "tool-structured-content-missing",
+                "the tool has an `outputSchema` and gave no structured content".to_owned(),
+            ),
+        }
+    }
+
+    fn finding(&self, rule: &'static str, message: String) -> Finding {
+        let (side, code) = match self.purpose {
+            Purpose::Arguments => (Side::Client, Some(-32602)),
+            Purpose::Output => (Side::Server, None),
+        };
+        let mut finding = Finding::new(known(rule), Severity::Error, message);
+        finding.code = code;
+        finding.from = Some(side);
+        finding.at_fault = Some(side);
+        finding.method = Some("tools/call");
+        finding
+    }
+}
+
+fn known(rule: &'static str) -> &'static Meta {
+    mcp_rules::rule(rule).expect("the catalogue has the rules that contracts are judged by")
+}
+
+fn written(finding: &Finding) -> Json {
+    Json::of(finding).unwrap_or_else(|_| Json::empty_object())
 }
 
 #[cfg(test)]
@@ -90,5 +180,14 @@ mod tests {
             assert_eq!(found["layer"], "tool-schema");
             assert!(contract.breaches(&Json::parse(r#"{"n":1}"#).unwrap()).is_empty());
         }
+    }
+
+    #[test]
+    fn missing_output_breaks_a_rule_of_its_own() {
+        let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
+        let contract = SchemaContracts::default().compile(&schema, Purpose::Output).unwrap();
+        let found: serde_json::Value = contract.enforce(None, Revision::LATEST)[0].read().unwrap();
+        assert_eq!(found["rule"], "tool-structured-content-missing");
+        assert_eq!(found["atFault"], "server");
     }
 }

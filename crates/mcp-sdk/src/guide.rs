@@ -3,8 +3,12 @@
 #[cfg(doc)]
 use crate::{
     CallOptions, Client, ClientBuilder, ClientError, ClientEvent, Failure, Granted, Host,
-    HostError, ListenError, ServerBuilder, Settings, SignedSeal, Subscription, Validation,
+    HostError, ListenError, Server, ServerBuilder, Settings, SignedSeal, Subscription,
+    ToolFunction, Validation,
 };
+
+#[doc = include_str!("../docs/tools.md")]
+pub mod tools {}
 
 #[doc = include_str!("../docs/validation.md")]
 pub mod validation {}
@@ -17,3 +21,6 @@ pub mod clients {}
 
 #[doc = include_str!("../docs/errors.md")]
 pub mod errors {}
+
+#[doc = include_str!("../docs/http.md")]
+pub mod http {}

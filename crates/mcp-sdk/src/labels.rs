@@ -40,7 +40,8 @@ impl Marked {
     /// Reads the marks of a tool's input schema.
     pub(crate) fn of(input_schema: &Json) -> Result<Marked, BadMark> {
         let text = input_schema.as_bytes();
-        if !contains(text, MARK.as_bytes()) {
+        let may_have_marks = std::str::from_utf8(text).is_ok_and(|text| text.contains(MARK));
+        if !may_have_marks {
             return Ok(Marked::default());
         }
         let mut tape = Tape::new();
@@ -163,10 +164,6 @@ fn count(node: Node<'_>) -> usize {
 
 fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
 }
 
 #[cfg(test)]

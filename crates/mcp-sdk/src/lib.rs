@@ -39,6 +39,10 @@
 //! The schema of the arguments comes from their type, comments included. A function may give a
 //! `String`, [`Structured`] output with a schema of its own, or any [`ToolOutput`]; it fails with `?`.
 //!
+//! **Do not block.** All calls of a connection are served by one task. A function that computes for
+//! long, or waits without `await`, is a [blocking tool](ServerBuilder::blocking_tool) and gets a
+//! thread.
+//!
 //! **Try it.** An application that starts servers is told the path of the binary. By hand:
 //!
 //! ```sh
@@ -83,11 +87,13 @@
 //!
 //! # Further reading
 //!
-//! * [`guide::validation`]: what is checked where, and which error says so.
+//! * [`guide::tools`]: functions that block, that have state, that come and go.
+//! * [`guide::validation`]: what is checked where, which error says so, and what passes all the same.
 //! * [`guide::revisions`]: one tool for every revision. **Read it before you ask users something in a
 //!   tool**: code before the question runs again.
 //! * [`guide::clients`]: how long a client waits for what, and how it hears news.
 //! * [`guide::errors`]: what becomes of a [`Failure`].
+//! * [`guide::http`]: servers over HTTP, tried with `curl`, and how they end.
 //! * The folder `examples`: one small program for each question.
 //!
 //! # Features
@@ -126,8 +132,10 @@ pub use feed::{ListenError, Listener};
 pub use host::{
     BadServerName, Collision, Host, HostBuilder, HostError, HostEvent, Merged, MergedList,
 };
-pub use seal::SignedSeal;
-pub use server::{Failure, NoArguments, Server, ServerBuilder, Structured, ToolOutput};
+pub use seal::{ShortSecret, SignedSeal};
+pub use server::{
+    Failure, NoArguments, Server, ServerBuilder, Structured, ToolFunction, ToolOutput,
+};
 pub use validation::Validation;
 
 pub use mcp_core as core;

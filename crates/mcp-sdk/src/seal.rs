@@ -13,6 +13,18 @@ pub struct SignedSeal {
     lifetime: Duration,
 }
 
+/// A secret that can be guessed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a secret of {length} bytes is too short, it takes at least {SECRET}")]
+#[non_exhaustive]
+pub struct ShortSecret {
+    /// How long it is.
+    pub length: usize,
+}
+
+/// The shortest secret, in bytes: as long as the signatures made with it.
+const SECRET: usize = 32;
+
 /// How long a client may take for its answers unless told otherwise.
 const LIFETIME: Duration = Duration::from_secs(60 * 60);
 
@@ -22,14 +34,22 @@ const SIGNATURE: usize = 32;
 const EXPIRY: usize = 8;
 
 impl SignedSeal {
-    /// A seal with `secret` as its key, the same on every replica of a server.
-    pub fn with_secret(secret: &[u8]) -> SignedSeal {
-        SignedSeal { key: hmac::Key::new(hmac::HMAC_SHA256, secret), lifetime: LIFETIME }
+    /// A seal with `secret` as its key, the same on every replica of a server: at least 32 random
+    /// bytes that nobody else knows.
+    ///
+    /// # Errors
+    ///
+    /// If the secret is shorter. Whoever guesses it can make up state that this server trusts.
+    pub fn with_secret(secret: &[u8]) -> Result<SignedSeal, ShortSecret> {
+        if secret.len() < SECRET {
+            return Err(ShortSecret { length: secret.len() });
+        }
+        Ok(SignedSeal { key: hmac::Key::new(hmac::HMAC_SHA256, secret), lifetime: LIFETIME })
     }
 
     /// A seal that only this process can open.
     pub(crate) fn random() -> SignedSeal {
-        let mut secret = [0; 32];
+        let mut secret = [0; SECRET];
         // Without a source of randomness no secret can be kept, and nothing is accepted back.
         let filled = rand::SecureRandom::fill(&rand::SystemRandom::new(), &mut secret);
         let lifetime = if filled.is_ok() { LIFETIME } else { Duration::ZERO };
@@ -91,12 +111,18 @@ mod tests {
 
     #[test]
     fn what_was_changed_does_not() {
-        let seal = SignedSeal::with_secret(b"secret");
+        let seal = SignedSeal::with_secret(&[1; 32]).unwrap();
         let sealed = seal.seal(b"state");
         assert_eq!(seal.open(&format!("{sealed}x")), None);
         assert_eq!(seal.open(&sealed[1..]), None);
         assert_eq!(seal.open(""), None);
-        assert_eq!(SignedSeal::with_secret(b"other").open(&sealed), None);
+        assert_eq!(SignedSeal::with_secret(&[2; 32]).unwrap().open(&sealed), None);
+    }
+
+    #[test]
+    fn a_secret_that_can_be_guessed_is_refused() {
+        assert_eq!(SignedSeal::with_secret(b"secret").unwrap_err(), ShortSecret { length: 6 });
+        assert!(SignedSeal::with_secret(&[7; 31]).is_err());
     }
 
     #[test]

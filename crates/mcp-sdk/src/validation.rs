@@ -52,18 +52,37 @@ impl Validation {
 
     /// For conversations that are JSON-RPC and nothing else: what MCP asks for on top of it would
     /// refuse all of them.
-    pub(crate) fn for_json_rpc(mut self) -> Validation {
+    pub(crate) fn for_json_rpc(self) -> Validation {
+        self.changed(|settings| settings.profile = Profile::JsonRpc)
+    }
+
+    /// Messages of `bytes` at most, unless that goes without saying.
+    pub(crate) fn for_messages_of(self, bytes: usize) -> Validation {
+        if self.message_bytes() == bytes {
+            return self;
+        }
+        self.changed(|settings| settings.limits.message_bytes = bytes)
+    }
+
+    /// How long a message may be.
+    pub(crate) fn message_bytes(&self) -> usize {
+        let settings = self.engine.as_ref().map(|engine| engine.settings().limits);
+        settings.unwrap_or_default().message_bytes
+    }
+
+    fn changed(mut self, change: impl FnOnce(&mut Settings)) -> Validation {
         if let Some(engine) = &self.engine {
             let mut settings = engine.settings().clone();
-            settings.profile = Profile::JsonRpc;
+            change(&mut settings);
             self.engine = Some(Arc::new(Engine::new(Schemas::embedded(), settings)));
         }
         self
     }
 
-    /// Hands every finding to `sink`. By default they go to the log (`tracing`). Of lines that a
-    /// server prints where its messages belong, a client reports the first, tenth, hundredth and so
-    /// on, with the text: there may be thousands.
+    /// Hands every finding to `sink`, also about arguments and output that break the schemas of a
+    /// tool. By default they go to the log (`tracing`). Of lines that a server prints where its
+    /// messages belong, a client reports the first, tenth, hundredth and so on, with the text: there
+    /// may be thousands.
     #[must_use]
     pub fn on_finding(mut self, sink: impl Fn(&Finding) + Send + Sync + 'static) -> Validation {
         self.sink = Some(Arc::new(sink));
@@ -79,26 +98,34 @@ impl Validation {
         settled: Option<Revision>,
     ) -> Box<dyn Gate> {
         let Some(engine) = &self.engine else { return Box::new(OpenGate) };
-        let sink = self.sink.clone().unwrap_or_else(|| Arc::new(log));
         let gate = |sink| {
             let gate = SessionGate::new(Arc::clone(engine), self.strictness, carrier);
             let mut gate = gate.guarding(side).with_sink(sink);
+            if side == Side::Server {
+                gate = gate.with_contracts();
+            }
             if let Some(revision) = settled {
                 gate = gate.settled(revision);
             }
             Box::new(gate) as Box<dyn Gate>
         };
         match side {
-            Side::Client => Box::new(StrayGate::new(sink, gate)),
-            Side::Server => gate(sink),
+            Side::Client => Box::new(StrayGate::new(self.sink(), gate)),
+            Side::Server => gate(self.sink()),
         }
     }
 
     pub(crate) fn contracts(&self) -> Arc<dyn Contracts> {
-        match self.strictness {
-            Strictness::Off => Arc::new(Unchecked),
-            Strictness::Observe | Strictness::Enforce => Arc::new(SchemaContracts::default()),
+        match (&self.engine, self.strictness) {
+            (None, _) | (_, Strictness::Off) => Arc::new(Unchecked),
+            (Some(engine), Strictness::Observe | Strictness::Enforce) => {
+                Arc::new(SchemaContracts::reporting_to(Arc::clone(engine), self.sink()))
+            }
         }
+    }
+
+    fn sink(&self) -> FindingSink {
+        self.sink.clone().unwrap_or_else(|| Arc::new(log))
     }
 }
 

@@ -48,6 +48,8 @@ pub(crate) struct Caller {
     pub(crate) info: Option<Arc<Implementation>>,
     /// Below this level, log messages are not wanted; `None` if none are.
     pub(crate) log_level: Option<LogLevel>,
+    /// Who it is, if whoever let it in knows.
+    pub(crate) principal: Option<Arc<str>>,
 }
 
 impl Context {
@@ -82,6 +84,12 @@ impl Context {
     /// What the client calls itself, if it says so.
     pub fn client_info(&self) -> Option<&Implementation> {
         self.inner.caller.info.as_deref()
+    }
+
+    /// Who the client is, if the application has said how that is found out. What a client calls
+    /// itself proves nothing.
+    pub fn principal(&self) -> Option<&str> {
+        self.inner.caller.principal.as_deref()
     }
 
     /// The request's `_meta`.
@@ -142,7 +150,9 @@ impl Context {
         self.notify("notifications/progress", &params).await;
     }
 
-    /// Sends a log message to the client, if it wants messages of this level.
+    /// Sends a log message to the client, if it wants messages of this level. In the handshake era
+    /// these are `info` and above until the client says otherwise; from 2026-07-28 on none unless the
+    /// request names a level.
     pub async fn log(&self, level: LogLevel, logger: Option<&str>, data: impl Serialize) {
         if self.inner.caller.log_level.is_none_or(|wanted| level < wanted) {
             return;

@@ -1,10 +1,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
-use tokio::sync::broadcast;
 
 use super::{
-    Mcp, McpSettings, ServedTemplate, ServedTool, Shared, capabilities::Offer, result::Decoration,
+    Mcp, McpSettings, ServedPrompt, ServedResource, ServedTemplate, ServedTool, Shared,
+    capabilities::Offer, result::Decoration, updates::Updates,
 };
 use crate::{
     CompletionHandler, ContractRefused, Contracts, Implementation, Json, Prompt, PromptHandler,
@@ -52,8 +52,10 @@ pub enum BuildError {
     Uri { uri: String },
     #[error("{0} has no name")]
     Nameless(&'static str),
-    #[error("the server was built without tools; say so beforehand with `offers_tools`")]
-    NotOffered,
+    #[error(
+        "clients were told that there are no {what} here; declare them when the server is built"
+    )]
+    NotOffered { what: &'static str },
     #[error("two {what} are called `{name}`")]
     Twice { what: &'static str, name: String },
     #[error("a server has to speak at least one revision")]
@@ -216,7 +218,7 @@ impl McpBuilder {
                 completions: self.completions,
                 contracts: self.contracts,
                 seal: self.seal,
-                updates: broadcast::channel(UPDATES).0,
+                updates: Updates::default(),
             }),
         };
         for (tool, handler) in self.tools {
@@ -225,14 +227,11 @@ impl McpBuilder {
         }
         for (prompt, handler) in self.prompts {
             twice("prompts", &prompt.name, mcp.prompts().get(&prompt.name).is_some())?;
-            mcp.add_prompt(prompt, handler);
+            mcp.add_prompt(prompt, handler)?;
         }
         for (resource, handler) in self.resources {
-            if !is_absolute(&resource.uri) {
-                return Err(BuildError::Uri { uri: resource.uri });
-            }
             twice("resources", &resource.uri, mcp.resources().get(&resource.uri).is_some())?;
-            mcp.add_resource(resource, handler);
+            mcp.add_resource(resource, handler)?;
         }
         for (template, handler) in self.templates {
             let name = &template.uri_template;
@@ -242,9 +241,6 @@ impl McpBuilder {
         Ok(mcp)
     }
 }
-
-/// News of resources that a slow conversation may be behind before it misses some.
-const UPDATES: usize = 1024;
 
 fn twice(what: &'static str, name: &str, is_there: bool) -> Result<(), BuildError> {
     if is_there { Err(BuildError::Twice { what, name: name.to_owned() }) } else { Ok(()) }
@@ -301,6 +297,30 @@ impl ServedTool {
             definition,
             handler,
         })
+    }
+}
+
+impl ServedPrompt {
+    pub(super) fn new(
+        definition: Prompt,
+        handler: Arc<dyn PromptHandler>,
+    ) -> Result<ServedPrompt, BuildError> {
+        if definition.name.is_empty() {
+            return Err(BuildError::Nameless("a prompt"));
+        }
+        Ok(ServedPrompt { definition, handler })
+    }
+}
+
+impl ServedResource {
+    pub(super) fn new(
+        definition: Resource,
+        handler: Arc<dyn ResourceHandler>,
+    ) -> Result<ServedResource, BuildError> {
+        if !is_absolute(&definition.uri) {
+            return Err(BuildError::Uri { uri: definition.uri });
+        }
+        Ok(ServedResource { definition, handler })
     }
 }
 

@@ -1,6 +1,6 @@
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use tokio::sync::watch;
@@ -8,10 +8,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Dispatch, Mcp,
-    listen::check_subscriptions,
     params::{Params, missing},
     result::Keep,
     tools::arguments_of,
+    updates::Listener,
 };
 use crate::{
     BoxFuture, Call, Context, Era, Error, Handler, Json, LogLevel, Notification, Peer, Request,
@@ -25,19 +25,16 @@ pub struct Conversation {
     pub(super) mcp: Mcp,
     /// The only era that is spoken, if the transport leaves no choice.
     era: Option<Era>,
-    state: Mutex<State>,
+    /// Who the client is, if whoever let it in knows.
+    pub(super) principal: Option<Arc<str>>,
+    /// The client, as it introduced itself in the handshake.
+    caller: Mutex<Option<Caller>>,
+    /// What it wants to hear of, in the era in which that is remembered.
+    listener: OnceLock<Arc<Listener>>,
     /// Whether the client has finished the handshake.
     pub(super) ready: watch::Sender<bool>,
     /// Cancelled when the client has said its last word.
     ending: CancellationToken,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// The client, as it introduced itself in the handshake.
-    caller: Option<Caller>,
-    /// The resources whose changes it wants to hear about.
-    subscriptions: BTreeSet<String>,
 }
 
 impl Conversation {
@@ -45,10 +42,20 @@ impl Conversation {
         Conversation {
             mcp,
             era,
-            state: Mutex::default(),
+            principal: None,
+            caller: Mutex::default(),
+            listener: OnceLock::new(),
             ready: watch::channel(false).0,
             ending: CancellationToken::new(),
         }
+    }
+
+    /// Serves the client as `principal`: whom an authorization made out, say. What it is given to
+    /// bring back in later rounds of a call is of no use to others.
+    #[must_use]
+    pub fn with_principal(mut self, principal: Option<Arc<str>>) -> Conversation {
+        self.principal = principal;
+        self
     }
 
     /// Serves a request.
@@ -102,16 +109,15 @@ impl Conversation {
         match method {
             "ping" => Ok(Json::empty_object()),
             "logging/setLevel" if offer.logging => {
-                let level = read.level.ok_or_else(|| missing("level"))?;
-                self.set_log_level(level);
+                self.set_log_level(read.level()?);
                 Ok(Json::empty_object())
             }
             "resources/subscribe" if offer.resources && offer.subscriptions => {
-                self.subscribe(read.uri()?)?;
+                self.listener().subscribe(read.uri()?)?;
                 Ok(Json::empty_object())
             }
             "resources/unsubscribe" if offer.resources && offer.subscriptions => {
-                self.state().subscriptions.remove(read.uri()?);
+                self.listener().unsubscribe(read.uri()?);
                 Ok(Json::empty_object())
             }
             _ => {
@@ -143,7 +149,8 @@ impl Conversation {
             "server/discover" => self.mcp.discover(caller.revision),
             "subscriptions/listen" => self.mcp.listen(id, params, read, call, &self.ending).await,
             "tools/call" | "prompts/get" | "resources/read" => {
-                let inputs = Inputs::rounds(self.mcp.open_rounds(method, params, read)?);
+                let rounds = self.mcp.open_rounds(method, params, read, self.principal.as_deref());
+                let inputs = Inputs::rounds(rounds?);
                 let context = context(id, params, read, caller, call, inputs);
                 let outcome = self.process_common(method, params, read, context.clone()).await;
                 match outcome {
@@ -215,7 +222,7 @@ impl Conversation {
         let outcome = async {
             let tool = self.mcp.tool(method)?;
             let arguments = params.unwrap_or_else(Json::empty_object);
-            let caller = Caller::nobody(revision);
+            let caller = Caller { principal: self.principal.clone(), ..Caller::nobody(revision) };
             let context = Context::new(id.clone(), None, caller, None, call, Inputs::requests());
             let result = self.mcp.call_tool(&tool, arguments, context).await?;
             if result.is_error {
@@ -272,30 +279,24 @@ impl Conversation {
             capabilities: Arc::new(capabilities),
             info: meta.client_info.clone().map(Arc::new),
             log_level: meta.log_level.filter(|_| self.mcp.shared.offer.logging),
+            principal: self.principal.clone(),
         })
     }
 
     pub(super) fn introduce(&self, caller: Caller) {
-        self.state().caller = Some(caller);
+        *self.introduced() = Some(caller);
     }
 
     pub(super) fn caller(&self) -> Option<Caller> {
-        self.state().caller.clone()
+        self.introduced().clone()
     }
 
-    pub(super) fn is_subscribed(&self, uri: &str) -> bool {
-        self.state().subscriptions.contains(uri)
-    }
-
-    fn subscribe(&self, uri: &str) -> Result<(), Error> {
-        let mut state = self.state();
-        check_subscriptions(state.subscriptions.len() + 1, [uri])?;
-        state.subscriptions.insert(uri.to_owned());
-        Ok(())
+    pub(super) fn listener(&self) -> &Arc<Listener> {
+        self.listener.get_or_init(|| self.mcp.shared.updates.listen(BTreeSet::new()))
     }
 
     fn set_log_level(&self, level: LogLevel) {
-        if let Some(caller) = &mut self.state().caller {
+        if let Some(caller) = &mut *self.introduced() {
             caller.log_level = Some(level);
         }
     }
@@ -308,8 +309,8 @@ impl Conversation {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn introduced(&self) -> MutexGuard<'_, Option<Caller>> {
+        self.caller.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -354,7 +355,7 @@ impl Handler for Conversation {
     fn revision(&self) -> Option<Revision> {
         match self.era {
             Some(Era::Modern) => Some(Revision::LATEST),
-            _ => self.state().caller.as_ref().map(|caller| caller.revision),
+            _ => self.introduced().as_ref().map(|caller| caller.revision),
         }
     }
 

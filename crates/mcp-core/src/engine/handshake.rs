@@ -65,6 +65,7 @@ impl Conversation {
             capabilities: Arc::new(request.capabilities),
             info: request.client_info.map(Arc::new),
             log_level: self.mcp.shared.offer.logging.then_some(LogLevel::Info),
+            principal: self.principal.clone(),
         });
         let result = Initialized {
             protocol_version: revision,
@@ -96,6 +97,7 @@ impl Mcp {
 impl Caller {
     /// Somebody who says nothing about itself.
     pub(super) fn nobody(revision: Revision) -> Caller {
-        Caller { revision, capabilities: Arc::default(), info: None, log_level: None }
+        let capabilities = Arc::default();
+        Caller { revision, capabilities, info: None, log_level: None, principal: None }
     }
 }

@@ -50,7 +50,9 @@ impl Mcp {
         let uris = wanted.resource_subscriptions.iter().map(String::as_str);
         check_subscriptions(wanted.resource_subscriptions.len(), uris)?;
         let filter = self.honour(wanted);
-        let mut changes = Changes::of(self);
+        let wanted = &filter.resource_subscriptions;
+        let updates = (!wanted.is_empty()).then(|| self.shared.updates.listen(wanted.clone()));
+        let mut changes = Changes::of(self, updates);
         let subscription = id_value(id);
         let acknowledged = json!({ "notifications": filter });
         let mut news = Some(("notifications/subscriptions/acknowledged", acknowledged));
@@ -76,7 +78,7 @@ impl Mcp {
                 Some(News::Resources) if filter.resources_list_changed => {
                     news = Some(("notifications/resources/list_changed", json!({})));
                 }
-                Some(News::Updated(uri)) if covers(&filter.resource_subscriptions, &uri) => {
+                Some(News::Updated(uri)) => {
                     news = Some(("notifications/resources/updated", json!({ "uri": &*uri })));
                 }
                 Some(_) => {}
@@ -126,14 +128,6 @@ pub(super) fn check_subscriptions<'a>(
     Ok(())
 }
 
-/// Whether `uri`, or something that contains it, is among `subscribed`.
-fn covers(subscribed: &BTreeSet<String>, uri: &str) -> bool {
-    subscribed.iter().any(|parent| {
-        uri.strip_prefix(parent.as_str())
-            .is_some_and(|rest| rest.is_empty() || parent.ends_with('/') || rest.starts_with('/'))
-    })
-}
-
 fn tagged(method: &'static str, mut params: Value, subscription: &Value) -> Notification {
     params["_meta"] = json!({ (Meta::SUBSCRIPTION_ID): subscription });
     Notification { method: Cow::Borrowed(method), params: Json::of(&params).ok() }
@@ -157,15 +151,5 @@ mod tests {
         assert!(check_subscriptions(MOST, ["a:b"]).is_ok());
         assert!(check_subscriptions(MOST + 1, ["a:b"]).is_err());
         assert!(check_subscriptions(1, ["x".repeat(LONGEST + 1).as_str()]).is_err());
-    }
-
-    #[test]
-    fn a_subscription_covers_what_lies_within() {
-        let subscribed = BTreeSet::from(["a:b".to_owned(), "c:d/".to_owned()]);
-        for (uri, covered) in
-            [("a:b", true), ("a:b/c", true), ("a:bc", false), ("c:d/e", true), ("c:d", false)]
-        {
-            assert_eq!(covers(&subscribed, uri), covered, "{uri}");
-        }
     }
 }

@@ -15,10 +15,9 @@ mod rounds;
 mod served;
 mod settings;
 mod tools;
+mod updates;
 
 use std::sync::Arc;
-
-use tokio::sync::broadcast;
 
 pub use self::{
     builder::{BuildError, McpBuilder},
@@ -26,7 +25,7 @@ pub use self::{
     served::{ServedPrompt, ServedResource, ServedTemplate, ServedTool},
     settings::{Dispatch, InvalidArguments, McpSettings},
 };
-use self::{capabilities::Offer, result::Decoration};
+use self::{capabilities::Offer, result::Decoration, updates::Updates};
 use crate::{
     Call, CompletionHandler, Contracts, Era, Implementation, Prompt, PromptHandler, Request,
     Resource, ResourceHandler, ResourceTemplate, Response, Revision, Revisions, Seal, Tool,
@@ -67,8 +66,7 @@ struct Shared {
     contracts: Arc<dyn Contracts>,
     seal: Option<Arc<dyn Seal>>,
     decoration: Decoration,
-    /// URIs of resources that have changed.
-    updates: broadcast::Sender<Arc<str>>,
+    updates: Updates,
 }
 
 impl Mcp {
@@ -128,41 +126,61 @@ impl Mcp {
     ///
     /// If a schema cannot be used, or clients were told that there are no tools.
     pub fn add_tool(&self, tool: Tool, handler: Arc<dyn ToolHandler>) -> Result<(), BuildError> {
-        if !self.shared.offer.tools {
-            return Err(BuildError::NotOffered);
-        }
+        is_offered("tools", self.shared.offer.tools)?;
         self.shared.tools.insert(ServedTool::new(tool, handler, &*self.shared.contracts)?);
         Ok(())
     }
 
     /// Offers a prompt from now on, in place of an older one of that name.
-    pub fn add_prompt(&self, prompt: Prompt, handler: Arc<dyn PromptHandler>) {
-        self.shared.prompts.insert(ServedPrompt { definition: prompt, handler });
-    }
-
-    /// Offers a resource from now on, in place of an older one of that URI.
-    pub fn add_resource(&self, resource: Resource, handler: Arc<dyn ResourceHandler>) {
-        self.shared.resources.insert(ServedResource { definition: resource, handler });
-    }
-
-    /// Offers resources by a pattern from now on.
     ///
     /// # Errors
     ///
-    /// If the pattern is no URI template that can be matched.
+    /// If it has no name, or clients were told that there are no prompts.
+    pub fn add_prompt(
+        &self,
+        prompt: Prompt,
+        handler: Arc<dyn PromptHandler>,
+    ) -> Result<(), BuildError> {
+        is_offered("prompts", self.shared.offer.prompts)?;
+        self.shared.prompts.insert(ServedPrompt::new(prompt, handler)?);
+        Ok(())
+    }
+
+    /// Offers a resource from now on, in place of an older one of that URI.
+    ///
+    /// # Errors
+    ///
+    /// If its URI is none, or clients were told that there are no resources.
+    pub fn add_resource(
+        &self,
+        resource: Resource,
+        handler: Arc<dyn ResourceHandler>,
+    ) -> Result<(), BuildError> {
+        is_offered("resources", self.shared.offer.resources)?;
+        self.shared.resources.insert(ServedResource::new(resource, handler)?);
+        Ok(())
+    }
+
+    /// Offers resources by a pattern from now on, in place of an older one that is the same.
+    ///
+    /// # Errors
+    ///
+    /// If the pattern is no URI template that can be matched, or clients were told that there are
+    /// no resources.
     pub fn add_template(
         &self,
         template: ResourceTemplate,
         handler: Arc<dyn ResourceHandler>,
     ) -> Result<(), BuildError> {
+        is_offered("resources", self.shared.offer.resources)?;
         self.shared.templates.insert(ServedTemplate::new(template, handler)?);
         Ok(())
     }
 
-    /// Tells clients that subscribed to it that a resource has changed.
+    /// Tells clients that subscribed to it, or to something it lies within, that a resource has
+    /// changed. A client that is slow is told once of several changes.
     pub fn resource_updated(&self, uri: &str) {
-        // Nobody may be listening.
-        let _ = self.shared.updates.send(uri.into());
+        self.shared.updates.announce(uri);
     }
 
     fn decoration(&self) -> &Decoration {
@@ -174,4 +192,9 @@ impl Mcp {
         revisions.reverse();
         revisions
     }
+}
+
+/// Clients do not ask for what was not declared to them.
+fn is_offered(what: &'static str, offered: bool) -> Result<(), BuildError> {
+    if offered { Ok(()) } else { Err(BuildError::NotOffered { what }) }
 }

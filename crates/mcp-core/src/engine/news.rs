@@ -1,11 +1,11 @@
 //! What clients are told without asking.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, future::poll_fn, sync::Arc, task::Poll};
 
 use serde_json::json;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::watch;
 
-use super::{Conversation, Mcp};
+use super::{Conversation, Mcp, updates::Listener};
 use crate::{Json, Notification, Peer, PeerError};
 
 /// Something has changed.
@@ -25,41 +25,61 @@ pub(super) struct Changes {
     prompts: watch::Receiver<u64>,
     resources: watch::Receiver<u64>,
     templates: watch::Receiver<u64>,
-    updates: broadcast::Receiver<Arc<str>>,
+    updates: Option<Arc<Listener>>,
+    /// Told one after the other, without a pause.
+    in_a_row: u32,
 }
 
+/// News after which the rest of the conversation has its turn.
+const IN_A_ROW: u32 = 64;
+
 impl Changes {
-    pub(super) fn of(mcp: &Mcp) -> Changes {
+    /// Of all lists, and of the resources of which `updates` wants to hear.
+    pub(super) fn of(mcp: &Mcp, updates: Option<Arc<Listener>>) -> Changes {
         Changes {
             tools: mcp.tools().changes(),
             prompts: mcp.prompts().changes(),
             resources: mcp.resources().changes(),
             templates: mcp.templates().changes(),
-            updates: mcp.shared.updates.subscribe(),
+            updates,
+            in_a_row: 0,
         }
     }
 
     /// Waits for the next change; `None` when the server is gone.
     pub(super) async fn next(&mut self) -> Option<News> {
-        loop {
-            tokio::select! {
-                changed = self.tools.changed() => return changed.ok().map(|()| News::Tools),
-                changed = self.prompts.changed() => return changed.ok().map(|()| News::Prompts),
-                changed = self.resources.changed() => {
-                    return changed.ok().map(|()| News::Resources);
-                }
-                changed = self.templates.changed() => {
-                    return changed.ok().map(|()| News::Resources);
-                }
-                updated = self.updates.recv() => match updated {
-                    Ok(uri) => return Some(News::Updated(uri)),
-                    // Who is too slow for every single change misses some of them.
-                    Err(broadcast::error::RecvError::Lagged(_)) => {}
-                    Err(broadcast::error::RecvError::Closed) => return None,
-                },
+        // Where there is always something new, this would never wait for anything.
+        self.in_a_row = (self.in_a_row + 1) % IN_A_ROW;
+        if self.in_a_row == 0 {
+            pause().await;
+        }
+        let updated = async {
+            match &self.updates {
+                Some(updates) => updates.next().await,
+                None => std::future::pending().await,
             }
+        };
+        tokio::select! {
+            changed = self.tools.changed() => changed.ok().map(|()| News::Tools),
+            changed = self.prompts.changed() => changed.ok().map(|()| News::Prompts),
+            changed = self.resources.changed() => changed.ok().map(|()| News::Resources),
+            changed = self.templates.changed() => changed.ok().map(|()| News::Resources),
+            uri = updated => Some(News::Updated(uri)),
         }
     }
+}
+
+/// Lets whatever else runs in the same task have its turn.
+async fn pause() {
+    let mut has_paused = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut has_paused, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// Whether nobody hears us any more. News that only did not pass the gate, of a resource whose URI is
@@ -75,7 +95,7 @@ impl Conversation {
         if ready.wait_for(|ready| *ready).await.is_err() {
             return;
         }
-        let mut changes = Changes::of(&self.mcp);
+        let mut changes = Changes::of(&self.mcp, Some(Arc::clone(self.listener())));
         let offer = &self.mcp.shared.offer;
         let tells = |offered: bool| offer.list_changes && offered;
         while let Some(news) = changes.next().await {
@@ -87,7 +107,7 @@ impl Conversation {
                 News::Resources if tells(offer.resources) => {
                     ("notifications/resources/list_changed", None)
                 }
-                News::Updated(uri) if self.is_subscribed(uri) => {
+                News::Updated(uri) => {
                     ("notifications/resources/updated", Json::of(&json!({ "uri": &**uri })).ok())
                 }
                 _ => continue,
@@ -97,5 +117,26 @@ impl Conversation {
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+    use crate::Implementation;
+
+    #[test]
+    fn news_without_end_leave_room_for_others() {
+        let mcp = Mcp::builder(Implementation::new("test", "1")).build().unwrap();
+        let updates = mcp.shared.updates.listen(["a:b".to_owned()].into());
+        let mut changes = Changes::of(&mcp, Some(updates));
+        let mut pauses = 0;
+        for _ in 0..2 * IN_A_ROW {
+            mcp.resource_updated("a:b");
+            pauses += u32::from(changes.next().now_or_never().is_none());
+        }
+        assert_eq!(pauses, 2);
     }
 }

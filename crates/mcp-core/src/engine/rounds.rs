@@ -17,6 +17,9 @@ struct Carried {
     subject: String,
     /// The digest of its arguments.
     arguments: String,
+    /// The digest of who made it, where that is known: nobody goes on with the call of another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    principal: Option<String>,
     answers: BTreeMap<String, Json>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kept: Option<Json>,
@@ -38,15 +41,18 @@ impl Mcp {
         method: &str,
         params: Option<&Json>,
         read: &Params<'_>,
+        principal: Option<&str>,
     ) -> Result<Rounds, Error> {
         let mut rounds = Rounds::default();
-        if let Some(state) = &read.request_state {
+        if let Some(state) = read.request_state()? {
+            let subject = read.subject(method)?;
             let seal = self.shared.seal.as_deref();
             let carried = seal.and_then(|seal| {
                 open(seal, state).filter(|carried| {
                     carried.method == method
-                        && carried.subject == subject(read)
+                        && carried.subject == subject
                         && carried.arguments == arguments(seal, read)
+                        && carried.principal == principal.map(|name| digest(seal, name))
                 })
             });
             let carried = carried.ok_or_else(|| {
@@ -80,7 +86,7 @@ impl Mcp {
         if rounds.asked.is_empty() && rounds.kept.is_none() {
             return Err(Error::internal("input is required, but nothing was asked"));
         }
-        let request_state = self.seal_up(method, read, rounds.answers, rounds.kept)?;
+        let request_state = self.seal_up(method, read, context, rounds.answers, rounds.kept)?;
         let result = InputRequired { input_requests: rounds.asked, request_state };
         self.write_as("input_required", Revision::LATEST, &result, None, Keep::Not)
     }
@@ -90,6 +96,7 @@ impl Mcp {
         &self,
         method: &str,
         read: &Params<'_>,
+        context: &Context,
         answers: BTreeMap<String, Json>,
         kept: Option<Json>,
     ) -> Result<Option<String>, Error> {
@@ -101,14 +108,15 @@ impl Mcp {
         })?;
         let carried = Carried {
             method: method.to_owned(),
-            subject: subject(read).to_owned(),
+            subject: read.subject(method)?.to_owned(),
             arguments: arguments(&**seal, read),
+            principal: context.principal().map(|name| digest(&**seal, name)),
             answers,
             kept,
         };
-        let content = serde_json::to_vec(&carried)
+        let written = serde_json::to_vec(&carried)
             .map_err(|error| Error::internal(format!("state cannot be written: {error}")))?;
-        Ok(Some(seal.seal(&content)))
+        Ok(Some(seal.seal(&written)))
     }
 }
 
@@ -116,15 +124,14 @@ fn open(seal: &dyn Seal, state: &str) -> Option<Carried> {
     serde_json::from_slice(&seal.open(state)?).ok()
 }
 
-/// The tool, prompt or resource that is called.
-fn subject<'p>(read: &'p Params<'_>) -> &'p str {
-    read.name.as_deref().or(read.uri.as_deref()).unwrap_or_default()
-}
-
 /// The digest of the arguments of the call, however they are spaced. What was agreed to for some is
 /// not agreed to for others.
 fn arguments(seal: &dyn Seal, read: &Params<'_>) -> String {
     let arguments = read.arguments.and_then(|text| serde_json::from_str(text.get()).ok());
     let arguments: Value = arguments.unwrap_or_else(|| json!({}));
-    seal.digest(arguments.to_string().as_bytes())
+    digest(seal, &arguments.to_string())
+}
+
+fn digest(seal: &dyn Seal, text: &str) -> String {
+    seal.digest(text.as_bytes())
 }

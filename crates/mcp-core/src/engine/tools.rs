@@ -17,7 +17,8 @@ impl Mcp {
         arguments: Json,
         context: Context,
     ) -> Result<CallToolResult, Error> {
-        if let Some(refused) = self.refuse_arguments(tool, &arguments) {
+        let revision = context.revision();
+        if let Some(refused) = self.refuse_arguments(tool, &arguments, revision) {
             return refused;
         }
         let result = tool.handler.call(arguments, context).await;
@@ -25,7 +26,7 @@ impl Mcp {
             Err(Error::ToolError { message }) => return Ok(CallToolResult::error(message)),
             result => result?,
         };
-        check_output(tool, &result)?;
+        check_output(tool, &result, revision)?;
         if let (true, Some(structured)) = (result.content.is_empty(), &result.structured_content) {
             // Clients that do not know structured content read the same as text.
             result.content.push(Content::text(structured.to_string()));
@@ -37,8 +38,9 @@ impl Mcp {
         &self,
         tool: &ServedTool,
         arguments: &Json,
+        revision: Revision,
     ) -> Option<Result<CallToolResult, Error>> {
-        let findings = tool.input.breaches(arguments);
+        let findings = tool.input.enforce(Some(arguments), revision);
         if findings.is_empty() {
             return None;
         }
@@ -74,23 +76,23 @@ pub(super) fn arguments_of(params: &Json, arguments: Option<&RawValue>) -> Resul
 }
 
 /// A tool that breaks its own promise has failed; its output is held back.
-fn check_output(tool: &ServedTool, result: &CallToolResult) -> Result<(), Error> {
-    let Some(contract) = &tool.output else { return Ok(()) };
-    if result.is_error {
-        return Ok(());
-    }
+fn check_output(
+    tool: &ServedTool,
+    result: &CallToolResult,
+    revision: Revision,
+) -> Result<(), Error> {
+    let Some(contract) = tool.output.as_ref().filter(|_| !result.is_error) else { return Ok(()) };
+    let structured = result.structured_content.as_ref();
+    let findings = contract.enforce(structured, revision);
     let name = &tool.definition.name;
-    let (message, findings) = match &result.structured_content {
-        None => (format!("`{name}` promises structured output and gave none"), Vec::new()),
-        Some(structured) => {
-            let findings = contract.breaches(structured);
+    let message = match structured {
+        None => format!("`{name}` promises structured output and gave none"),
+        Some(_) if findings.is_empty() => return Ok(()),
+        Some(_) => {
             let what = sentences(&findings);
-            (format!("the output of `{name}` does not fit its output schema: {what}"), findings)
+            format!("the output of `{name}` does not fit its output schema: {what}")
         }
     };
-    if findings.is_empty() && result.structured_content.is_some() {
-        return Ok(());
-    }
     Err(Error::Refused(Refusal { index: None, reason: RefusalReason::Invalid, message, findings }))
 }
 

@@ -69,6 +69,20 @@ impl Tool {
         self.annotations = Some(annotations);
         self
     }
+
+    /// A picture that stands for it; there may be several.
+    #[must_use]
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.icons.push(icon);
+        self
+    }
+
+    /// Anything else.
+    #[must_use]
+    pub fn meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
 }
 
 /// Hints on what kind of tool it is. Nobody has to believe them.

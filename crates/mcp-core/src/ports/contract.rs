@@ -1,6 +1,6 @@
 use std::{fmt, sync::Arc};
 
-use crate::Json;
+use crate::{Json, Revision};
 
 /// Makes contracts out of the JSON Schemas that tools state.
 pub trait Contracts: fmt::Debug + Send + Sync {
@@ -31,6 +31,11 @@ pub trait Contract: fmt::Debug + Send + Sync {
     /// What is wrong with `value`: one finding each, written like the `findings` of an error. Empty
     /// if it keeps the contract.
     fn breaches(&self, value: &Json) -> Vec<Json>;
+
+    /// Holds a call that is served at `revision` to the contract: gives what
+    /// [`Contract::breaches`] gives, and tells whoever wants to hear of it, once for each call.
+    /// Without a `value` nothing was given back although it was promised.
+    fn enforce(&self, value: Option<&Json>, revision: Revision) -> Vec<Json>;
 }
 
 /// A schema from which no contract can be made.
@@ -55,6 +60,10 @@ impl Contracts for Unchecked {
 
 impl Contract for Unchecked {
     fn breaches(&self, _: &Json) -> Vec<Json> {
+        Vec::new()
+    }
+
+    fn enforce(&self, _: Option<&Json>, _: Revision) -> Vec<Json> {
         Vec::new()
     }
 }

@@ -9,7 +9,7 @@ use mcp_core::{
     Standing, Ticket, Transport, TransportError, Verdict,
 };
 
-use super::{JsonRpcPeer, JsonRpcProcessor, calls::Outcome, cancelled::INITIALIZE};
+use super::{JsonRpcPeer, JsonRpcProcessor, calls::Outcome, cancelled::INITIALIZE, in_work::Room};
 use crate::{
     ErrorDialect, JsonRpcError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, ToJsonRpc as _,
     error_map::{refusal_to_json_rpc, standing_of, standing_of_refusal},
@@ -73,8 +73,10 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
 
     /// Lets the request be handled. `None` if it was cancelled: then there is no answer.
     async fn answer(&self, request: JsonRpcRequest, ticket: Option<Ticket>) -> Option<Answer> {
-        let limit = self.link.settings.max_in_work;
-        let Some(place) = self.link.in_work.enter(request.id.clone(), ticket, limit) else {
+        let settings = &self.link.settings;
+        let room = Room { requests: settings.max_in_work, bytes: settings.max_in_work_bytes };
+        let bytes = request.params.as_ref().map_or(0, |params| params.as_bytes().len());
+        let Some(place) = self.link.in_work.enter(request.id.clone(), ticket, bytes, room) else {
             return Some(self.failed(request, Error::Busy));
         };
         let call = Call {

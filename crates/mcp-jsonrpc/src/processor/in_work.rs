@@ -19,12 +19,15 @@ pub(super) struct InWork(Mutex<State>);
 struct State {
     next: u64,
     requests: HashMap<u64, InWorkRequest>,
+    /// What is kept of all of them.
+    bytes: usize,
     by_id: HashMap<JsonRpcId, Vec<u64>>,
 }
 
 #[derive(Debug)]
 struct InWorkRequest {
     id: JsonRpcId,
+    bytes: usize,
     ticket: Option<Ticket>,
     cancellation: CancellationToken,
 }
@@ -37,23 +40,34 @@ pub(super) struct Place<'w> {
     pub(super) cancellation: CancellationToken,
 }
 
+/// What may be in work at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    pub(super) requests: usize,
+    pub(super) bytes: usize,
+}
+
 impl InWork {
-    /// Puts a request on the list, unless `limit` requests are there.
+    /// Puts a request of so many `bytes` on the list, if there is room.
     pub(super) fn enter(
         &self,
         id: JsonRpcId,
         ticket: Option<Ticket>,
-        limit: usize,
+        bytes: usize,
+        room: Room,
     ) -> Option<Place<'_>> {
         let mut state = self.state();
-        if state.requests.len() >= limit {
+        let all = state.bytes.saturating_add(bytes);
+        let is_alone = state.requests.is_empty();
+        if state.requests.len() >= room.requests || all > room.bytes && !is_alone {
             return None;
         }
+        state.bytes = all;
         let serial = state.next;
         state.next += 1;
         let cancellation = CancellationToken::new();
         state.by_id.entry(id.clone()).or_default().push(serial);
-        let request = InWorkRequest { id, ticket, cancellation: cancellation.clone() };
+        let request = InWorkRequest { id, bytes, ticket, cancellation: cancellation.clone() };
         state.requests.insert(serial, request);
         Some(Place { list: self, serial, cancellation })
     }
@@ -83,6 +97,7 @@ impl InWork {
     fn leave(&self, serial: u64) {
         let mut state = self.state();
         let Some(request) = state.requests.remove(&serial) else { return };
+        state.bytes = state.bytes.saturating_sub(request.bytes);
         if let Some(serials) = state.by_id.get_mut(&request.id) {
             serials.retain(|other| *other != serial);
             if serials.is_empty() {
@@ -108,12 +123,14 @@ impl Drop for Place<'_> {
 mod tests {
     use super::*;
 
+    const ROOM: Room = Room { requests: 9, bytes: 100 };
+
     #[test]
     fn two_requests_with_one_id_are_both_cancelled_and_both_leave() {
         let list = InWork::default();
         let id = JsonRpcId::Integer(1);
-        let first = list.enter(id.clone(), None, 3).unwrap();
-        let second = list.enter(id.clone(), Some(Ticket(2)), 3).unwrap();
+        let first = list.enter(id.clone(), None, 0, ROOM).unwrap();
+        let second = list.enter(id.clone(), Some(Ticket(2)), 0, ROOM).unwrap();
         let over = first.cancellation.clone();
         drop(first);
         assert!(over.is_cancelled(), "whoever still works for it hears that it is over");
@@ -128,15 +145,31 @@ mod tests {
     #[test]
     fn the_list_is_bounded() {
         let list = InWork::default();
-        let _first = list.enter(JsonRpcId::Null, None, 1).unwrap();
-        assert!(list.enter(JsonRpcId::Null, None, 1).is_none());
+        let room = Room { requests: 1, ..ROOM };
+        let _first = list.enter(JsonRpcId::Null, None, 0, room).unwrap();
+        assert!(list.enter(JsonRpcId::Null, None, 0, room).is_none());
+    }
+
+    #[test]
+    fn so_is_what_is_kept_of_the_requests() {
+        let list = InWork::default();
+        let enter = |bytes| list.enter(JsonRpcId::Null, None, bytes, ROOM);
+        let alone = enter(200).unwrap();
+        assert!(enter(1).is_none() && enter(usize::MAX).is_none());
+        drop(alone);
+        let half = enter(50).unwrap();
+        assert!(enter(51).is_none());
+        let _other_half = enter(50).unwrap();
+        assert!(enter(1).is_none());
+        drop(half);
+        assert!(enter(1).is_some());
     }
 
     #[test]
     fn a_client_that_hangs_up_cancels_its_exchange_only() {
         let list = InWork::default();
-        let first = list.enter(JsonRpcId::Integer(1), Some(Ticket(1)), 9).unwrap();
-        let second = list.enter(JsonRpcId::Integer(2), Some(Ticket(2)), 9).unwrap();
+        let first = list.enter(JsonRpcId::Integer(1), Some(Ticket(1)), 0, ROOM).unwrap();
+        let second = list.enter(JsonRpcId::Integer(2), Some(Ticket(2)), 0, ROOM).unwrap();
         list.cancel_ticket(Ticket(2));
         assert!(!first.cancellation.is_cancelled() && second.cancellation.is_cancelled());
     }

@@ -59,6 +59,9 @@ impl<T: Transport> Link<T> {
     }
 }
 
+/// Messages that are taken in one after the other before everything else has its turn.
+const IN_A_ROW: u32 = 64;
+
 /// Everything that goes on beside receiving.
 type Work<'p> = FuturesUnordered<BoxFuture<'p, ()>>;
 
@@ -102,15 +105,19 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let mut attending = driver.handler.attend(Arc::new(driver.peer()));
         let mut attends = true;
         let mut receiving = Box::pin(driver.link.transport.receive());
+        let mut in_a_row = 0;
         let outcome = loop {
             // A peer that sends without ever reading is not listened to any further.
-            let listens = work.len() < 2 * driver.link.settings.max_in_work;
+            let has_room = work.len() < 2 * driver.link.settings.max_in_work;
+            // One that sends without a pause must not keep us from what comes below.
+            let listens = has_room && in_a_row < IN_A_ROW;
             tokio::select! {
                 biased;
                 Some(()) = work.next(), if !work.is_empty() => {}
                 Some(id) = abandoned.recv() => start(&mut work, driver.tell_cancelled(id)),
                 arrival = &mut receiving, if listens => match arrival {
                     Ok(Some(arrival)) => {
+                        in_a_row += 1;
                         driver.take(arrival, &mut work);
                         receiving = Box::pin(driver.link.transport.receive());
                     }
@@ -119,6 +126,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 },
                 () = driver.link.closing.cancelled() => break Ok(()),
                 () = &mut attending, if attends => attends = false,
+                () = std::future::ready(()), if in_a_row >= IN_A_ROW => in_a_row = 0,
             }
         };
         driver.handler.ending();

@@ -13,6 +13,10 @@ pub struct ProcessorSettings {
     /// Requests of the other side that may be in work at once; beyond it they are answered with an
     /// error. Default 10,000.
     pub max_in_work: usize,
+    /// Bytes of params of requests that may be in work at once, since they are kept as long; beyond it
+    /// requests are answered with an error. One alone may be as long as messages may be. Default
+    /// 256 MiB.
+    pub max_in_work_bytes: usize,
     /// Requests of our own that may wait for their answer at once. Default 10,000.
     pub max_waiting: usize,
     /// How long an answer is waited for where the caller does not say. Default one minute.
@@ -30,6 +34,7 @@ impl ProcessorSettings {
         ProcessorSettings {
             dialect: ErrorDialect::default(),
             max_in_work: 10_000,
+            max_in_work_bytes: 256 << 20,
             max_waiting: 10_000,
             timeout: Duration::from_secs(60),
             grace: Duration::from_secs(5),
@@ -43,6 +48,7 @@ impl fmt::Debug for ProcessorSettings {
         f.debug_struct("ProcessorSettings")
             .field("dialect", &self.dialect)
             .field("max_in_work", &self.max_in_work)
+            .field("max_in_work_bytes", &self.max_in_work_bytes)
             .field("max_waiting", &self.max_waiting)
             .field("timeout", &self.timeout)
             .field("grace", &self.grace)

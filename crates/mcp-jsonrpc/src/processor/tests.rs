@@ -1,5 +1,8 @@
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -277,4 +280,77 @@ async fn the_transport_of_a_server_hears_which_revision_was_agreed_on() {
     far.say(None, r#"{"jsonrpc":"2.0","id":2,"method":"initialize"}"#);
     far.hear().await;
     assert_eq!(*far.established.lock().unwrap(), Some(Revision::V2025_06_18));
+}
+
+/// Messages without a pause, until the other side says something.
+#[derive(Debug, Default)]
+struct Flood {
+    sent: AtomicUsize,
+    heard: AtomicBool,
+}
+
+/// More than anybody has to take in before it may speak.
+const FLOOD: usize = 100_000;
+
+impl Transport for Flood {
+    fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>> {
+        let is_over =
+            self.heard.load(Ordering::Relaxed) || self.sent.fetch_add(1, Ordering::Relaxed) > FLOOD;
+        let bytes = Bytes::from_static(br#"{"jsonrpc":"2.0","method":"more"}"#);
+        let message = Inbound::Message { ticket: None, bytes };
+        Box::pin(std::future::ready(Ok((!is_over).then_some(message))))
+    }
+
+    fn send(&self, _: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
+        self.heard.store(true, Ordering::Relaxed);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// Has news as soon as it may tell them.
+#[derive(Debug)]
+struct Messenger;
+
+impl Handler for Messenger {
+    fn handle_request(&self, _: Request, _: Call) -> BoxFuture<'_, Response> {
+        Box::pin(std::future::pending())
+    }
+
+    fn handle_notification(&self, _: Notification, _: Arc<dyn Peer>) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    fn attend(&self, peer: Arc<dyn Peer>) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let news = Notification { method: "news".into(), params: None };
+            peer.notify(news).await.unwrap();
+        })
+    }
+}
+
+fn flooded() -> (Arc<Flood>, JsonRpcProcessor<Arc<Flood>>) {
+    let flood = Arc::new(Flood::default());
+    let transport = JsonRpcTransport::new(Arc::clone(&flood), Side::Server, Box::new(OpenGate));
+    let settings = ProcessorSettings::new(Arc::new(TestClock));
+    let processor = JsonRpcProcessor::new(transport, Arc::new(Messenger), settings);
+    (flood, processor)
+}
+
+#[tokio::test]
+async fn a_flood_holds_up_no_news() {
+    let (flood, processor) = flooded();
+    processor.run().await.unwrap();
+    assert!(flood.sent.load(Ordering::Relaxed) < FLOOD, "nothing was said meanwhile");
+}
+
+#[tokio::test]
+async fn a_flood_keeps_nobody_from_closing() {
+    let (flood, processor) = flooded();
+    processor.peer().close();
+    processor.run().await.unwrap();
+    assert!(flood.sent.load(Ordering::Relaxed) < FLOOD, "it went on");
 }

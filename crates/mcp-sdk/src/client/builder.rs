@@ -23,6 +23,7 @@ pub struct ClientBuilder {
     pub(super) revision: Option<Revision>,
     pub(super) max_rounds: usize,
     pub(super) max_questions: usize,
+    pub(super) max_message_bytes: Option<usize>,
 }
 
 impl ClientBuilder {
@@ -38,6 +39,7 @@ impl ClientBuilder {
             revision: None,
             max_rounds: 10,
             max_questions: 100,
+            max_message_bytes: None,
         }
     }
 
@@ -109,6 +111,19 @@ impl ClientBuilder {
         self
     }
 
+    /// Takes messages of at most so many bytes, whatever they travel over, and where messages are
+    /// validated sends none that are longer. Default 16 MiB. A transport that you make yourself has
+    /// a limit of its own.
+    #[must_use]
+    pub fn max_message_bytes(mut self, bytes: usize) -> Self {
+        self.max_message_bytes = Some(bytes);
+        self
+    }
+
+    pub(super) fn max_message(&self) -> usize {
+        self.max_message_bytes.unwrap_or_else(|| self.validation.message_bytes())
+    }
+
     /// Lets servers use a model through this client. The future may take its time, but must not
     /// block: it runs beside the messages of the conversation.
     #[must_use]
@@ -176,7 +191,8 @@ impl ClientBuilder {
         self,
         command: &mcp_transport::ChildCommand,
     ) -> Result<Client, ClientError> {
-        let settings = mcp_transport::ChildSettings::default();
+        let mut settings = mcp_transport::ChildSettings::default();
+        settings.lines.max_message = self.max_message();
         let child = mcp_transport::ChildTransport::spawn(command, &settings)
             .map_err(ClientError::Connect)?;
         self.connect(child).await
@@ -189,7 +205,10 @@ impl ClientBuilder {
     /// If the URL is none, or as for [`ClientBuilder::connect`].
     #[cfg(feature = "http")]
     pub async fn connect_http(self, url: &str) -> Result<Client, ClientError> {
-        let settings = mcp_transport::http::client::HttpSettings::default();
+        let settings = mcp_transport::http::client::HttpSettings {
+            max_message: self.max_message(),
+            ..mcp_transport::http::client::HttpSettings::default()
+        };
         let transport =
             mcp_transport::http::client::HttpTransport::new(url, settings).map_err(|error| {
                 let text = format!("{}: {error}", shown(url));
@@ -206,7 +225,8 @@ impl ClientBuilder {
     /// As for [`ClientBuilder::connect`].
     #[cfg(feature = "ws")]
     pub async fn connect_ws(self, url: &str) -> Result<Client, ClientError> {
-        let settings = mcp_transport::ws::WsClientSettings::default();
+        let mut settings = mcp_transport::ws::WsClientSettings::default();
+        settings.connection.max_message = self.max_message();
         let transport =
             mcp_transport::ws::connect(url, &settings).await.map_err(ClientError::Connect)?;
         connect(self, Arc::new(transport), Carrier::WebSocket).await

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock, RwLock, atomic::AtomicI64};
 
 use mcp_core::{Era, Side, Transport};
+use mcp_json::Limits;
 use mcp_jsonrpc::{JsonRpcPeer, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
 use mcp_rules::Carrier;
 use serde_json::Map;
@@ -38,8 +39,11 @@ pub(super) async fn connect(
     let mut settings = ProcessorSettings::new(Arc::new(TokioClock::new()));
     settings.timeout = builder.timeout;
     settings.max_in_work = builder.max_questions.max(1);
-    let gate = builder.validation.gate(Side::Client, carrier, None);
-    let transport = JsonRpcTransport::new(transport, Side::Client, gate);
+    let max_bytes = builder.max_message();
+    let validation = builder.validation.clone().for_messages_of(max_bytes);
+    let gate = validation.gate(Side::Client, carrier, None);
+    let limits = Limits { max_bytes, ..Limits::default() };
+    let transport = JsonRpcTransport::new(transport, Side::Client, gate).with_limits(limits);
     let processor = JsonRpcProcessor::new(transport, Arc::new(handler), settings);
     let peer = processor.peer();
     let ending = Ending(Arc::clone(&events));

@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    Failure, Server, ToolOutput,
-    functions::{CompletionFunction, PromptFunction, RawTool, ResourceFunction, typed_tool},
+    Failure, Server, ToolFunction, ToolOutput,
+    functions::{CompletionFunction, PromptFunction, RawTool, ResourceFunction},
 };
 use crate::{SignedSeal, Validation};
 
@@ -21,11 +21,21 @@ pub struct ServerBuilder {
     mcp: McpBuilder,
     validation: Validation,
     seal: Option<Arc<dyn Seal>>,
+    max_message_bytes: Option<usize>,
+    #[cfg(feature = "http")]
+    principals: Option<super::http::Principals>,
 }
 
 impl ServerBuilder {
     pub(super) fn new(info: Implementation) -> ServerBuilder {
-        ServerBuilder { mcp: Mcp::builder(info), validation: Validation::default(), seal: None }
+        ServerBuilder {
+            mcp: Mcp::builder(info),
+            validation: Validation::default(),
+            seal: None,
+            max_message_bytes: None,
+            #[cfg(feature = "http")]
+            principals: None,
+        }
     }
 
     /// Tells models how to use the server.
@@ -53,6 +63,15 @@ impl ServerBuilder {
         self
     }
 
+    /// Takes messages of at most so many bytes, whatever they travel over, and where messages are
+    /// validated sends none that are longer. Default 16 MiB. A transport that you make yourself has
+    /// a limit of its own.
+    #[must_use]
+    pub fn max_message_bytes(mut self, bytes: usize) -> Self {
+        self.max_message_bytes = Some(bytes);
+        self
+    }
+
     /// Protects the state of calls that take several rounds. By default with a random key, so
     /// that only this process can go on with them; give replicas of a server the same
     /// [`SignedSeal`].
@@ -62,8 +81,40 @@ impl ServerBuilder {
         self
     }
 
+    /// Finds out who a client is, from the head of an HTTP request that was let in: what a layer of
+    /// yours for authorization has put into its extensions, say. Tools read it from
+    /// [`Context::principal`], and the state of a call that takes several rounds is of no use to
+    /// anybody else.
+    ///
+    /// In the handshake era the request that opens a session decides for all that follow in it; a
+    /// layer that lets requests in has to see to it that nobody uses the session of another.
+    ///
+    /// ```
+    /// use mcp_sdk::Server;
+    ///
+    /// #[derive(Clone)]
+    /// struct User(String);
+    ///
+    /// let server = Server::builder("notes", "1.0.0")
+    ///     .principal(|request| request.extensions.get::<User>().map(|user| user.0.clone()))
+    ///     .build()?;
+    /// # Ok::<(), mcp_sdk::BuildError>(())
+    /// ```
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn principal(
+        mut self,
+        find: impl Fn(&http::request::Parts) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.principals = Some(super::http::Principals::new(find));
+        self
+    }
+
     /// Offers an async function as a tool. The schema of its arguments comes from their type, the
     /// schema of its output from [`Structured`](super::Structured) output.
+    ///
+    /// All calls of a connection are served by one task. A function that computes for long, or waits
+    /// without `await`, holds up the others: make it a [blocking tool](ServerBuilder::blocking_tool).
     ///
     /// ```
     /// use mcp_sdk::{Server, schemars::JsonSchema};
@@ -95,8 +146,47 @@ impl ServerBuilder {
         R: Future<Output = Result<O, Failure>> + Send + 'static,
         O: ToolOutput + 'static,
     {
-        let (tool, handler) = typed_tool(name, description, run);
-        self.tool_with(tool, handler)
+        self.tool_function(ToolFunction::new(name, description, run))
+    }
+
+    /// Offers a function that computes for long or waits without `await` as a tool. It runs on a
+    /// thread for such work, so that it holds up nobody else; see [`ToolFunction::blocking`].
+    ///
+    /// ```
+    /// use mcp_sdk::{Server, schemars::JsonSchema};
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Read {
+    ///     path: String,
+    /// }
+    ///
+    /// let server = Server::builder("files", "1.0.0")
+    ///     .blocking_tool("read", "Reads a file", |read: Read, _| {
+    ///         Ok(std::fs::read_to_string(read.path)?)
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), mcp_sdk::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn blocking_tool<A, F, O>(
+        self,
+        name: impl Into<String>,
+        description: impl Into<String>,
+        run: F,
+    ) -> Self
+    where
+        F: Fn(A, Context) -> Result<O, Failure> + Send + Sync + 'static,
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        O: ToolOutput + 'static,
+    {
+        self.tool_function(ToolFunction::blocking(name, description, run))
+    }
+
+    /// Offers a function as a tool, with title, annotations and whatever else it has.
+    #[must_use]
+    pub fn tool_function(self, function: ToolFunction) -> Self {
+        self.tool_with(function.tool, function.handler)
     }
 
     /// Offers an async function as a tool with a definition of its own making. The function gets
@@ -176,8 +266,17 @@ impl ServerBuilder {
     /// If something that was added cannot be served: a schema that is none, a name used twice.
     pub fn build(self) -> Result<Server, BuildError> {
         let seal = self.seal.unwrap_or_else(|| Arc::new(SignedSeal::random()));
-        let mcp = self.mcp.contracts(self.validation.contracts()).seal(seal).build()?;
-        Ok(Server::new(mcp, self.validation))
+        let mut validation = self.validation;
+        let max_message = self.max_message_bytes.unwrap_or_else(|| validation.message_bytes());
+        validation = validation.for_messages_of(max_message);
+        let mcp = self.mcp.contracts(validation.contracts()).seal(seal).build()?;
+        #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "nothing else to set"))]
+        let mut server = Server::new(mcp, validation, max_message);
+        #[cfg(feature = "http")]
+        {
+            server.principals = self.principals;
+        }
+        Ok(server)
     }
 
     fn with(mut self, change: impl FnOnce(McpBuilder) -> McpBuilder) -> Self {

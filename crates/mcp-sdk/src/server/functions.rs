@@ -1,15 +1,15 @@
 //! Functions that serve as tools, prompts, resources and completions.
 
-use std::{borrow::Cow, collections::BTreeMap, marker::PhantomData, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap};
 
 use mcp_core::{
     BoxFuture, CallToolResult, CompleteRequest, Completion, CompletionHandler, Context, Error,
-    GetPromptResult, Json, PromptHandler, ReadResourceResult, ResourceHandler, Tool, ToolHandler,
+    GetPromptResult, Json, PromptHandler, ReadResourceResult, ResourceHandler, ToolHandler,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
 
-use super::{Failure, ToolOutput, schema::arguments_schema};
+use super::{Failure, ToolOutput};
 
 /// The arguments of a tool that has none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -25,51 +25,6 @@ impl JsonSchema for NoArguments {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "object", "additionalProperties": false })
-    }
-}
-
-/// A function as a tool, with schemas from the types it takes and gives.
-pub(super) fn typed_tool<A, F, R, O>(
-    name: impl Into<String>,
-    description: impl Into<String>,
-    run: F,
-) -> (Tool, Arc<dyn ToolHandler>)
-where
-    F: Fn(A, Context) -> R + Send + Sync + 'static,
-    A: DeserializeOwned + JsonSchema + 'static,
-    R: Future<Output = Result<O, Failure>> + Send + 'static,
-    O: ToolOutput + 'static,
-{
-    let mut tool = Tool::new(name, arguments_schema::<A>()).description(description);
-    tool.output_schema = O::schema();
-    (tool, Arc::new(TypedTool { run, arguments: PhantomData }))
-}
-
-/// A function with typed arguments as a tool.
-struct TypedTool<F, A> {
-    run: F,
-    arguments: PhantomData<fn(A)>,
-}
-
-impl<F, A, R, O> ToolHandler for TypedTool<F, A>
-where
-    F: Fn(A, Context) -> R + Send + Sync,
-    A: DeserializeOwned,
-    R: Future<Output = Result<O, Failure>> + Send,
-    O: ToolOutput,
-{
-    fn call(
-        &self,
-        arguments: Json,
-        context: Context,
-    ) -> BoxFuture<'_, Result<CallToolResult, Error>> {
-        Box::pin(async move {
-            let arguments = arguments
-                .read()
-                .map_err(|error| Error::invalid_params(format!("arguments do not fit: {error}")))?;
-            let output = (self.run)(arguments, context).await.map_err(|failure| failure.0)?;
-            output.into_result()
-        })
     }
 }
 

@@ -1,12 +1,12 @@
 //! What the HTTP service must know of messages: which era they belong to, whether they want an
 //! answer, and whether what stands outside agrees with what is inside.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, request::Parts};
 use mcp_core::{BoxFuture, Era, Error, Meta, Response, Revision, Transport};
-use mcp_json::{Limits, Node, Tape};
+use mcp_json::{Node, Tape};
 use mcp_jsonrpc::{
     Envelope, ErrorDialect, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind, ToJsonRpc as _,
 };
@@ -16,15 +16,38 @@ use mcp_transport::http::{
     server::{Application, Glimpse, HttpFault, HttpService, HttpSettings, Refused},
 };
 
-use super::Server;
+use super::{Circumstances, Server};
 use crate::labels::Marked;
 
 impl Server {
     /// The server as a `tower` service for an HTTP server of yours: mount it beside other routes.
-    /// The revisions are those of the server, whatever `settings` say.
+    /// The revisions and the longest message are those of the server, whatever `settings` say.
     pub fn http_service(&self, mut settings: HttpSettings) -> HttpService {
         settings.revisions = self.mcp.revisions();
+        settings.max_body = self.max_message;
         HttpService::new(Arc::new(HttpApplication { server: self.clone() }), settings)
+    }
+}
+
+/// How it is found out who a client is.
+#[derive(Clone)]
+pub(super) struct Principals(Arc<Finder>);
+
+type Finder = dyn Fn(&Parts) -> Option<String> + Send + Sync;
+
+impl Principals {
+    pub(super) fn new(find: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
+        Principals(Arc::new(find))
+    }
+
+    fn of(&self, opening: &Parts) -> Option<Arc<str>> {
+        (self.0)(opening).map(Into::into)
+    }
+}
+
+impl fmt::Debug for Principals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Principals")
     }
 }
 
@@ -37,7 +60,7 @@ impl Application for HttpApplication {
     fn glimpse(&self, head: &Parts, body: &Bytes) -> Result<Glimpse, Refused> {
         let stated = self.stated(&head.headers);
         let mut tape = Tape::new();
-        let Ok(document) = tape.parse(body, Limits::default()) else {
+        let Ok(document) = tape.parse(body, self.server.limits()) else {
             // The conversation will say what is wrong with it.
             let stateless = stated.is_modern() || !head.headers.contains_key(headers::SESSION_ID);
             return Ok(Glimpse { wants_answer: true, stateless, ..Glimpse::default() });
@@ -67,8 +90,10 @@ impl Application for HttpApplication {
     fn converse(&self, transport: Arc<dyn Transport>, opening: &Parts) -> BoxFuture<'static, ()> {
         let server = self.server.clone();
         let era = self.stated(&opening.headers).is_modern().then_some(Era::Modern);
+        let principal = server.principals.as_ref().and_then(|principals| principals.of(opening));
+        let circumstances = Circumstances { carrier: Carrier::HttpBody, era, principal };
         Box::pin(async move {
-            if let Err(error) = server.hold(transport, Carrier::HttpBody, era).await {
+            if let Err(error) = server.hold(transport, circumstances).await {
                 tracing::debug!(%error, "a conversation broke off");
             }
         })

@@ -4,7 +4,7 @@ use mcp_core::{Transport, TransportError};
 use mcp_rules::Carrier;
 use tokio::task::JoinSet;
 
-use super::Server;
+use super::{Circumstances, Server};
 
 /// The path at which a server over HTTP is found.
 #[cfg(feature = "http")]
@@ -21,7 +21,9 @@ impl Server {
         // A task of its own lets the workers of the runtime pass messages on to each other; the main
         // future of a program is not run by any of them. The set ends the task when it is dropped.
         let mut task = JoinSet::new();
-        task.spawn(async move { server.hold(transport, Carrier::Stdio, None).await });
+        task.spawn(
+            async move { server.hold(transport, Circumstances::over(Carrier::Stdio)).await },
+        );
         match task.join_next().await {
             Some(Ok(outcome)) => outcome,
             Some(Err(failed)) => match failed.try_into_panic() {
@@ -41,12 +43,15 @@ impl Server {
     /// If the streams failed.
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> Result<(), TransportError> {
-        self.serve(mcp_transport::stdio(&mcp_transport::LineSettings::default())).await
+        let mut settings = mcp_transport::LineSettings::default();
+        settings.max_message = self.max_message;
+        self.serve(mcp_transport::stdio(&settings)).await
     }
 
     /// Serves clients over Streamable HTTP at `http://127.0.0.1:<port>/mcp` until `shutdown`
-    /// completes, then lets running requests finish. Only this machine can reach it; see
-    /// [`Server::serve_http_on`] for everything else.
+    /// completes, then lets running requests finish, for ten seconds at most. Only this machine can
+    /// reach it; see [`Server::serve_http_on`] for everything else, and the
+    /// [guide](crate::guide::http) for a second Ctrl-C.
     ///
     /// ```no_run
     /// # async fn example(server: mcp_sdk::Server) -> Result<(), Box<dyn std::error::Error>> {
@@ -72,7 +77,8 @@ impl Server {
     }
 
     /// Serves clients over Streamable HTTP at the path `/mcp` of `listener` until `shutdown`
-    /// completes, then lets running requests finish.
+    /// completes, then lets running requests finish, for ten seconds at most
+    /// ([`ServeSettings::grace`](mcp_transport::http::server::ServeSettings::grace)).
     ///
     /// A server that others shall reach has to be told its own name, or requests are refused:
     ///
@@ -91,11 +97,10 @@ impl Server {
     pub async fn serve_http_on(
         &self,
         listener: tokio::net::TcpListener,
-        mut settings: mcp_transport::http::server::HttpSettings,
+        settings: mcp_transport::http::server::HttpSettings,
         shutdown: impl Future<Output = ()>,
     ) {
         use mcp_transport::http::server::{Mounted, ServeSettings, serve};
-        settings.revisions = self.mcp().revisions();
         let service = self.http_service(settings);
         let stop = service.clone().drain_after(shutdown);
         serve(listener, Mounted::new(PATH, service.clone()), ServeSettings::default(), stop).await;
@@ -116,7 +121,8 @@ impl Server {
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), TransportError> {
         let address = (std::net::Ipv4Addr::LOCALHOST, port);
-        let settings = mcp_transport::ws::WsServerSettings::default();
+        let mut settings = mcp_transport::ws::WsServerSettings::default();
+        settings.connection.max_message = self.max_message;
         let listener = mcp_transport::WsListener::bind(address, settings).await?;
         self.serve_ws_on(listener, shutdown).await;
         Ok(())
@@ -142,8 +148,8 @@ impl Server {
                     let Ok(transport) = accepted else { break };
                     let (server, stop) = (self.clone(), stop.clone());
                     conversations.spawn(async move {
-                        let held = server.hold_until(stop, transport, Carrier::WebSocket, None);
-                        if let Err(error) = held.await {
+                        let circumstances = Circumstances::over(Carrier::WebSocket);
+                        if let Err(error) = server.hold_until(stop, transport, circumstances).await {
                             tracing::debug!(%error, "a conversation broke off");
                         }
                     });

@@ -6,24 +6,24 @@ mod functions;
 #[cfg(feature = "http")]
 pub(crate) mod http;
 mod listen;
+mod offers;
 mod output;
 mod schema;
+mod tool_function;
 
 use std::sync::Arc;
 
-use mcp_core::{
-    BuildError, Context, Era, Implementation, Mcp, Revision, Side, Transport, TransportError,
-};
+use mcp_core::{Era, Implementation, Mcp, Revision, Side, Transport, TransportError};
+use mcp_json::Limits;
 use mcp_jsonrpc::{ErrorDialect, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
 use mcp_rules::Carrier;
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 
 pub use self::{
     builder::ServerBuilder,
     failure::Failure,
     functions::NoArguments,
     output::{Structured, ToolOutput},
+    tool_function::ToolFunction,
 };
 use crate::{Validation, clock::TokioClock};
 
@@ -34,6 +34,10 @@ pub struct Server {
     mcp: Mcp,
     validation: Validation,
     settings: ProcessorSettings,
+    /// Bytes of the longest message.
+    max_message: usize,
+    #[cfg(feature = "http")]
+    principals: Option<http::Principals>,
 }
 
 impl Server {
@@ -47,14 +51,21 @@ impl Server {
         ServerBuilder::new(info)
     }
 
-    fn new(mcp: Mcp, validation: Validation) -> Server {
+    fn new(mcp: Mcp, validation: Validation, max_message: usize) -> Server {
         let mut settings = ProcessorSettings::new(Arc::new(TokioClock::new()));
         let mut validation = validation;
         if mcp.settings().dispatch == mcp_core::Dispatch::Bare {
             settings.dialect = ErrorDialect::Bare;
             validation = validation.for_json_rpc();
         }
-        Server { mcp, validation, settings }
+        Server {
+            mcp,
+            validation,
+            settings,
+            max_message,
+            #[cfg(feature = "http")]
+            principals: None,
+        }
     }
 
     /// Takes other limits and times for its conversations.
@@ -64,36 +75,14 @@ impl Server {
         self
     }
 
-    /// The engine, to add or remove what is offered while the server runs.
+    /// The engine: what is offered, by name, and how it is served.
     pub fn mcp(&self) -> &Mcp {
         &self.mcp
     }
 
-    /// Offers a tool from now on, as [`ServerBuilder::tool`] does, in place of an older one of that
-    /// name. Clients that want to know are told, if the server has declared tools at all.
-    ///
-    /// # Errors
-    ///
-    /// If a schema cannot be used.
-    pub fn add_tool<A, F, R, O>(
-        &self,
-        name: impl Into<String>,
-        description: impl Into<String>,
-        run: F,
-    ) -> Result<(), BuildError>
-    where
-        F: Fn(A, Context) -> R + Send + Sync + 'static,
-        A: DeserializeOwned + JsonSchema + 'static,
-        R: Future<Output = Result<O, Failure>> + Send + 'static,
-        O: ToolOutput + 'static,
-    {
-        let (tool, handler) = functions::typed_tool(name, description, run);
-        self.mcp.add_tool(tool, handler)
-    }
-
-    /// No longer offers a tool; false if it never did.
-    pub fn remove_tool(&self, name: &str) -> bool {
-        self.mcp.tools().remove(name).is_some()
+    /// What is read of a message.
+    fn limits(&self) -> Limits {
+        Limits { max_bytes: self.max_message, ..Limits::default() }
     }
 
     /// Holds a conversation until the client leaves, or `stop`; what is in work is finished.
@@ -102,10 +91,9 @@ impl Server {
         &self,
         stop: tokio_util::sync::CancellationToken,
         transport: impl Transport + 'static,
-        carrier: Carrier,
-        era: Option<Era>,
+        circumstances: Circumstances,
     ) -> Result<(), TransportError> {
-        let processor = self.processor(transport, carrier, era);
+        let processor = self.processor(transport, circumstances);
         let peer = processor.peer();
         let mut held = std::pin::pin!(processor.run());
         tokio::select! {
@@ -119,22 +107,38 @@ impl Server {
     pub(crate) async fn hold(
         &self,
         transport: impl Transport + 'static,
-        carrier: Carrier,
-        era: Option<Era>,
+        circumstances: Circumstances,
     ) -> Result<(), TransportError> {
-        self.processor(transport, carrier, era).run().await
+        self.processor(transport, circumstances).run().await
     }
 
     fn processor<T: Transport + 'static>(
         &self,
         transport: T,
-        carrier: Carrier,
-        era: Option<Era>,
+        circumstances: Circumstances,
     ) -> JsonRpcProcessor<T> {
+        let Circumstances { carrier, era, principal } = circumstances;
         let settled = (era == Some(Era::Modern)).then_some(Revision::LATEST);
         let gate = self.validation.gate(Side::Server, carrier, settled);
-        let transport = JsonRpcTransport::new(transport, Side::Server, gate);
-        let conversation = Arc::new(self.mcp.conversation(era));
-        JsonRpcProcessor::new(transport, conversation, self.settings.clone())
+        let transport =
+            JsonRpcTransport::new(transport, Side::Server, gate).with_limits(self.limits());
+        let conversation = self.mcp.conversation(era).with_principal(principal);
+        JsonRpcProcessor::new(transport, Arc::new(conversation), self.settings.clone())
+    }
+}
+
+/// What is known of a conversation before it begins.
+#[derive(Debug)]
+pub(crate) struct Circumstances {
+    carrier: Carrier,
+    /// The only era that is spoken, if there is no choice.
+    era: Option<Era>,
+    /// Who the client is.
+    principal: Option<Arc<str>>,
+}
+
+impl Circumstances {
+    fn over(carrier: Carrier) -> Circumstances {
+        Circumstances { carrier, era: None, principal: None }
     }
 }

@@ -34,7 +34,7 @@ fn what_no_client_could_use_is_not_built() {
 fn a_tool_that_clients_would_not_see_is_not_added() {
     let server = Server::builder("test", "1.0.0").build().unwrap();
     let added = server.add_tool("late", "", async |_: NoArguments, _| Ok("x"));
-    assert!(matches!(added, Err(BuildError::NotOffered)), "{added:?}");
+    assert!(matches!(added, Err(BuildError::NotOffered { .. })), "{added:?}");
 }
 
 #[test]

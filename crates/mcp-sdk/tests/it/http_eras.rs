@@ -1,7 +1,7 @@
 //! What decides over HTTP which era a request belongs to.
 
 use mcp_sdk::{
-    NoArguments, Server,
+    NoArguments, Server, Validation,
     core::{Revision, Revisions},
     transport::http::server::{HttpSettings, ServeSettings, serve},
 };
@@ -12,8 +12,13 @@ use tokio::{
 
 /// Where a server that speaks `revisions` listens.
 async fn start(revisions: Revisions) -> String {
+    start_with(revisions, Validation::enforce()).await
+}
+
+async fn start_with(revisions: Revisions, validation: Validation) -> String {
     let server = Server::builder("test", "1.0.0")
         .revisions(revisions)
+        .validation(validation)
         .tool("nothing", "Does nothing", async |_: NoArguments, _| Ok(()))
         .build()
         .unwrap();
@@ -78,6 +83,19 @@ async fn a_handshake_stays_one_whatever_its_meta_says() {
     let response = post(&address, &[], &INITIALIZE.replace(r#""params":{"#, meta)).await;
     assert!(response.starts_with("HTTP/1.1 200"), "{response}");
     assert!(response.contains("mcp-session-id: "), "{response}");
+}
+
+#[tokio::test]
+async fn a_handshake_that_fails_leaves_no_session() {
+    for validation in [Validation::off(), Validation::observe(), Validation::enforce()] {
+        let address = start_with(Revisions::ALL, validation).await;
+        for part in [r#""protocolVersion":"2025-11-25","#, r#","version":"1""#] {
+            let response = post(&address, &[], &INITIALIZE.replace(part, "")).await;
+            assert!(response.starts_with("HTTP/1.1 200"), "{response}");
+            assert!(response.contains("-32602"), "{response}");
+            assert!(!response.contains("mcp-session-id"), "{response}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -99,3 +99,36 @@ async fn a_port_that_is_taken_is_told() {
     assert!(server.serve_http(port, std::future::pending()).await.is_err());
     assert!(server.serve_ws(port, std::future::pending()).await.is_err());
 }
+
+/// A subscription has no end of its own; a server that goes says that it is over, and how.
+#[tokio::test]
+async fn a_shutdown_answers_subscriptions() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    let (stop, stopped) = oneshot::channel();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let server = server(tokio::sync::mpsc::channel(1).0);
+    let serving = tokio::spawn(async move {
+        let stop = async { drop(stopped.await) };
+        server.serve_http_on(listener, HttpSettings::default(), stop).await;
+    });
+    let params = json!({ "notifications": { "toolsListChanged": true } });
+    let request = crate::wire::http_request(&address, "subscriptions/listen", &[], params);
+    let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let (mut heard, mut buffer) = (String::new(), [0; 4096]);
+    while !heard.contains("notifications/subscriptions/acknowledged") {
+        let count = stream.read(&mut buffer).await.unwrap();
+        assert_ne!(count, 0, "{heard}");
+        heard.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
+    }
+    stop.send(()).unwrap();
+    let rest = stream.read_to_string(&mut heard);
+    tokio::time::timeout(Duration::from_secs(30), rest).await.unwrap().unwrap();
+    let last = heard.lines().rev().find_map(|line| line.strip_prefix("data: ")).unwrap();
+    let answer: serde_json::Value = serde_json::from_str(last).unwrap();
+    assert_eq!(answer["id"], 1, "{answer}");
+    assert_eq!(answer["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1, "{answer}");
+    serving.await.unwrap();
+}

@@ -4,6 +4,7 @@
 
 mod careless;
 mod client;
+mod contracts;
 mod everyday;
 mod failures;
 mod host;
@@ -11,10 +12,14 @@ mod host;
 mod hostile;
 #[cfg(feature = "http")]
 mod http_eras;
+#[cfg(feature = "http")]
+mod limits;
 mod listen;
 mod negotiation;
+mod offers;
 mod outputs;
 mod refusals;
 mod rounds;
 mod subscriptions;
+mod tool_functions;
 mod wire;

@@ -47,3 +47,39 @@ async fn state_is_of_no_use_to_a_call_with_other_arguments() {
     let done = ask(&near, "tools/call", call).await;
     assert_eq!(done["result"]["content"][0]["text"], "a is gone", "{done}");
 }
+
+/// Two users of one server: what the one was given to bring back is of no use to the other.
+#[cfg(feature = "http")]
+#[tokio::test]
+async fn state_is_of_no_use_to_somebody_else() {
+    use mcp_sdk::transport::http::server::{HttpSettings, ServeSettings, serve};
+
+    let server = Server::builder("test", "1.0.0")
+        .principal(|head| Some(head.headers.get("x-user")?.to_str().ok()?.to_owned()))
+        .tool("delete", "Deletes", async |delete: Delete, context| {
+            context.elicit("sure", &ElicitRequest::form("Sure?", ElicitForm::new())).await?;
+            context.elicit("really", &ElicitRequest::form("Really?", ElicitForm::new())).await?;
+            Ok(format!("{} of {} is gone", delete.what, context.principal().unwrap_or("nobody")))
+        })
+        .build()
+        .unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let service = server.http_service(HttpSettings::default());
+    tokio::spawn(serve(listener, service, ServeSettings::default(), std::future::pending()));
+
+    let call = async |user: &str, more: Value| {
+        let mut params = json!({ "name": "delete", "arguments": { "what": "a" } });
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        crate::wire::post(&address, "tools/call", &[("x-user", user)], params).await
+    };
+    let yes = json!({ "action": "accept", "content": {} });
+    let asked = call("ada", json!({ "inputResponses": { "sure": yes } })).await;
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    let state = asked["result"]["requestState"].clone();
+    let more = json!({ "requestState": state, "inputResponses": { "really": yes } });
+    let refused = call("bob", more.clone()).await;
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    let done = call("ada", more).await;
+    assert_eq!(done["result"]["content"][0]["text"], "a of ada is gone", "{done}");
+}

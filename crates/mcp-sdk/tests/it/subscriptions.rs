@@ -45,3 +45,23 @@ async fn news_that_may_not_be_sent_hold_back_no_others() {
     assert_eq!(news["method"], "notifications/resources/updated", "{news}");
     assert_eq!(news["params"]["uri"], "test://one", "{news}");
 }
+
+#[tokio::test]
+async fn who_reads_slowly_misses_no_resource_that_changed() {
+    let (near, far) = memory::pair(16);
+    let server = server();
+    let serving = server.clone();
+    tokio::spawn(async move { serving.serve(far).await });
+    let first = listen(&near, json!({ "resourceSubscriptions": ["test://all"] })).await;
+    assert_eq!(first["method"], "notifications/subscriptions/acknowledged", "{first}");
+    let mut missing = std::collections::BTreeSet::new();
+    for number in 0..5000 {
+        let uri = format!("test://all/{number}");
+        server.resource_updated(&uri);
+        missing.insert(uri);
+    }
+    while !missing.is_empty() {
+        let news = hear(&near).await;
+        assert!(missing.remove(news["params"]["uri"].as_str().unwrap()), "{news}");
+    }
+}

@@ -17,10 +17,12 @@ pub trait Application: fmt::Debug + Send + Sync + 'static {
 
     /// Holds a conversation to its end. `opening` is the head of the HTTP request that opened it.
     ///
-    /// A session goes on until the future completes or the session ends, which
+    /// A session is only opened if [`Transport::established`] was called before the answer to the
+    /// request that opens it. It goes on until the future completes or the session ends, which
     /// [`Transport::receive`] shows as `None`. In a stateless exchange the first message is ready
     /// at once; after the answer `receive` gives `None`, and [`mcp_core::Inbound::Over`] if the
-    /// client hangs up before it.
+    /// client hangs up before it. Where the request is [long-lived](Glimpse::long_lived), `None` also
+    /// comes when the service is drained: then it is time to answer.
     fn converse(&self, transport: Arc<dyn Transport>, opening: &Parts) -> BoxFuture<'static, ()>;
 
     /// The body that tells a client why the service itself refuses it, as `application/json`.

@@ -10,6 +10,7 @@ use mcp_core::{
     BoxFuture, Inbound, Outbound, OutboundRole, Standing, Ticket, Transport, TransportError,
 };
 use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     HttpSettings,
@@ -27,6 +28,8 @@ pub(super) struct Exchange {
     settings: Arc<HttpSettings>,
     accepts: Accepts,
     wants_answer: bool,
+    /// Cancelled when a request that has no end in sight shall be answered.
+    ending: Option<CancellationToken>,
     state: Mutex<State>,
     /// Wakes the one who receives.
     news: Notify,
@@ -71,6 +74,7 @@ impl Exchange {
         message: Bytes,
         accepts: Accepts,
         wants_answer: bool,
+        ending: Option<CancellationToken>,
         settings: Arc<HttpSettings>,
     ) -> Arc<Exchange> {
         let phase = if wants_answer { Phase::Silent(None) } else { Phase::Over };
@@ -79,6 +83,7 @@ impl Exchange {
             settings,
             accepts,
             wants_answer,
+            ending,
             state: Mutex::new(state),
             news: Notify::new(),
             this: this.clone(),
@@ -141,7 +146,14 @@ impl Exchange {
                     return None;
                 }
             }
-            self.news.notified().await;
+            match &self.ending {
+                None => self.news.notified().await,
+                Some(ending) => tokio::select! {
+                    biased;
+                    () = self.news.notified() => {}
+                    () = ending.cancelled() => return None,
+                },
+            }
         }
     }
 
@@ -206,7 +218,7 @@ impl Exchange {
     }
 
     /// Ends the response where it stands.
-    fn finish(&self) {
+    pub(super) fn finish(&self) {
         let mut state = self.lock();
         let waker = match &mut state.phase {
             Phase::Silent(waker) => waker.take(),

@@ -54,6 +54,35 @@ impl Default for ServeSettings {
 /// What hyper allows unless told otherwise.
 const DEFAULT_HEADERS: usize = 100;
 
+/// What can be served: every `tower` service that answers HTTP requests and never fails.
+pub trait Servable:
+    Service<
+        Request<Incoming>,
+        Response = Response<<Self as Servable>::Body>,
+        Error = Infallible,
+        Future: Send + 'static,
+    > + Clone
+    + Send
+    + 'static
+{
+    /// The body of its responses.
+    type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+        + Send
+        + 'static;
+}
+
+impl<S, B> Servable for S
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send + 'static,
+    B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
+{
+    type Body = B;
+}
+
 /// Serves connections until `shutdown` completes; then lets running requests finish.
 ///
 /// The service may be an [`HttpService`](super::HttpService) or a router around it. Streams without
@@ -67,20 +96,12 @@ const DEFAULT_HEADERS: usize = 100;
 /// service.close();
 /// # }
 /// ```
-pub async fn serve<S, B>(
+pub async fn serve<S: Servable>(
     listener: TcpListener,
     service: S,
     settings: ServeSettings,
     shutdown: impl Future<Output = ()>,
-) where
-    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
-        + Clone
-        + Send
-        + 'static,
-    S::Future: Send + 'static,
-    B: Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
+) {
     let welcome = |stream, service, settings: Arc<ServeSettings>, watcher| async move {
         serve_connection(stream, service, &settings, watcher).await;
     };
@@ -89,21 +110,13 @@ pub async fn serve<S, B>(
 
 /// Like [`serve`], over TLS.
 #[cfg(feature = "tls")]
-pub async fn serve_tls<S, B>(
+pub async fn serve_tls<S: Servable>(
     listener: TcpListener,
     tls: Arc<rustls::ServerConfig>,
     service: S,
     settings: ServeSettings,
     shutdown: impl Future<Output = ()>,
-) where
-    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
-        + Clone
-        + Send
-        + 'static,
-    S::Future: Send + 'static,
-    B: Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
+) {
     let acceptor = tokio_rustls::TlsAcceptor::from(tls);
     let welcome = move |stream, service, settings: Arc<ServeSettings>, watcher| {
         let handshake = acceptor.accept(stream);
@@ -175,16 +188,13 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     }
 }
 
-async fn serve_connection<IO, S, B>(io: IO, service: S, settings: &ServeSettings, watcher: Watcher)
-where
+async fn serve_connection<IO, S: Servable>(
+    io: IO,
+    service: S,
+    settings: &ServeSettings,
+    watcher: Watcher,
+) where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
-        + Clone
-        + Send
-        + 'static,
-    S::Future: Send + 'static,
-    B: Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let io = TokioIo::new(Impatient::new(io, settings.write_timeout));
     let mut builder = http1::Builder::new();

@@ -25,7 +25,7 @@ pub use self::listener::serve_tls;
 pub use self::{
     application::{Application, Glimpse, Refused},
     fault::HttpFault,
-    listener::{ServeSettings, serve},
+    listener::{Servable, ServeSettings, serve},
     mounted::Mounted,
     reply::ResponseBody,
     service::HttpService,

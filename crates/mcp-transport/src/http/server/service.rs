@@ -7,7 +7,7 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use http_body::Body;
-use mcp_core::{BoxFuture, Era, Revision, Revisions, Standing};
+use mcp_core::{BoxFuture, Era, Revision, Revisions};
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
@@ -148,7 +148,7 @@ impl Inner {
                     return Ok(reply::empty(StatusCode::ACCEPTED));
                 }
                 Ok(match ask(&session, message, accepts, glimpse).await? {
-                    FirstWord::Answer(_, body) => reply::json(StatusCode::OK, body),
+                    FirstWord::Answer(body) => reply::json(StatusCode::OK, body),
                     FirstWord::Events(stream) => reply::events(stream),
                 })
             }
@@ -174,10 +174,12 @@ impl Inner {
         self.sessions.host(session.clone(), conversation);
         let mut opening = Opening { sessions: &self.sessions, session: &session, known: false };
         let mut response = match ask(&session, message, accepts, glimpse).await? {
-            FirstWord::Answer(Standing::Served, body) => reply::json(StatusCode::OK, body),
-            FirstWord::Answer(_, body) => return Ok(reply::json(StatusCode::OK, body)),
+            FirstWord::Answer(body) => reply::json(StatusCode::OK, body),
             FirstWord::Events(stream) => reply::events(stream),
         };
+        if session.is_refused() {
+            return Ok(response);
+        }
         let id = HeaderValue::from_str(session.id()).expect("hexadecimal digits are visible");
         response.headers_mut().insert(SESSION_ID, id);
         opening.known = true;

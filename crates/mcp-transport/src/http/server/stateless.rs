@@ -19,7 +19,7 @@ use super::{
     reply,
 };
 
-/// Serves a request. `ending` is cancelled when streams without an end in sight have to stop.
+/// Serves a request. `ending` is cancelled when what has no end in sight shall be brought to one.
 pub(super) async fn serve(
     application: &dyn Application,
     settings: &Arc<HttpSettings>,
@@ -27,7 +27,8 @@ pub(super) async fn serve(
     parts: &Parts,
     (message, accepts, glimpse): (Bytes, Accepts, Glimpse),
 ) -> Result<Response<ResponseBody>, HttpFault> {
-    let exchange = Exchange::new(message, accepts, glimpse.wants_answer, settings.clone());
+    let ending = glimpse.long_lived.then(|| ending.clone());
+    let exchange = Exchange::new(message, accepts, glimpse.wants_answer, ending, settings.clone());
     let conversation = application.converse(exchange.clone(), parts);
     let mut held = Held { exchange, conversation: Some(conversation) };
     if !glimpse.wants_answer {
@@ -40,9 +41,6 @@ pub(super) async fn serve(
         FirstWord::Answer(standing, body) => {
             held.poll_once().await;
             reply::json(status(standing), body)
-        }
-        FirstWord::Events(stream) if glimpse.long_lived => {
-            reply::events(stream.until(ending.clone()))
         }
         FirstWord::Events(stream) => reply::events(stream),
     })
@@ -100,7 +98,12 @@ impl Drop for Held {
         if !std::thread::panicking()
             && let Ok(runtime) = Handle::try_current()
         {
-            runtime.spawn(conversation);
+            let exchange = self.exchange.clone();
+            runtime.spawn(async move {
+                conversation.await;
+                // Nobody is left who could say more.
+                exchange.finish();
+            });
         }
     }
 }

@@ -51,7 +51,7 @@ async fn a_server_that_stops_ends_open_streams_and_finishes_what_runs() {
     server.stop.cancel();
     assert_eq!(soon(listening.event()).await, None);
     assert_eq!(soon(news.event()).await, None);
-    until(|| server.toy.has_noted("over")).await;
+    until(|| server.toy.has_noted("end")).await;
     assert!(!running.is_finished() && !server.task.is_finished());
     server.toy.gate.add_permits(2);
     assert_eq!(soon(running).await.unwrap(), "on");

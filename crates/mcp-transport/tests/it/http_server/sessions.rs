@@ -30,11 +30,17 @@ async fn initialize_opens_a_session_with_an_id_nobody_can_guess() {
 #[tokio::test]
 async fn a_session_that_was_not_opened_properly_is_none() {
     let server = Server::start().await;
-    let reply = Ask::post("init badly").to(&server).await;
-    assert_eq!(reply.status, StatusCode::OK);
-    assert_eq!(reply.header("mcp-session-id"), None);
-    assert_eq!(reply.text().await, "no");
-    assert_eq!(server.service.sessions(), 0);
+    for word in ["init badly", "init in vain"] {
+        let reply = Ask::post(word).to(&server).await;
+        assert_eq!(reply.status, StatusCode::OK);
+        assert_eq!(reply.header("mcp-session-id"), None);
+        assert_eq!(reply.text().await, "no");
+        assert_eq!(server.service.sessions(), 0);
+        let reply = Ask::post(word).with("accept", "text/event-stream").to(&server).await;
+        assert_eq!(reply.header("mcp-session-id"), None);
+        assert!(soon(reply.text()).await.contains("data: no"));
+        assert_eq!(server.service.sessions(), 0);
+    }
 }
 
 #[tokio::test]

@@ -103,10 +103,9 @@ async fn obey(transport: Arc<dyn Transport>, ticket: Ticket, text: String, gate:
             standing = Standing::BadRequest;
             "no".to_owned()
         }
+        "init" if rest == "in vain" => "no".to_owned(),
         "init" => {
-            if let Ok(revision) = rest.parse::<Revision>() {
-                transport.established(revision);
-            }
+            transport.established(rest.parse().unwrap_or(Revision::LATEST_LEGACY));
             "welcome".to_owned()
         }
         "stream" => {

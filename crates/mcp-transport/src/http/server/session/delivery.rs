@@ -102,10 +102,8 @@ impl Session {
     ) -> Option<FirstWord> {
         let exchange = state.exchanges.remove(&number)?;
         let Phase::Silent(waiting) = exchange.phase else { return None };
-        if let OutboundRole::Answer(standing) = outbound.role
-            && exchange.accepts.json
-        {
-            return waiting.send(FirstWord::Answer(standing, outbound.bytes.clone())).err();
+        if is_answer(outbound) && exchange.accepts.json {
+            return waiting.send(FirstWord::Answer(outbound.bytes.clone())).err();
         }
         let stream = answer_stream(number);
         let mut backlog = VecDeque::with_capacity(2);

@@ -131,6 +131,12 @@ impl Session {
         self.listening.notify_waiters();
     }
 
+    /// Whether the request that should open the session was answered and nothing agreed on.
+    pub(super) fn is_refused(&self) -> bool {
+        let state = self.lock();
+        state.revision.is_none() && state.exchanges.is_empty()
+    }
+
     pub(super) fn has_ended(&self) -> bool {
         self.ended.is_cancelled()
     }

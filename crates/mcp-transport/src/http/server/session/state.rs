@@ -1,7 +1,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use bytes::Bytes;
-use mcp_core::{Revision, Standing};
+use mcp_core::Revision;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Replay, Unsent};
@@ -16,7 +16,7 @@ use crate::http::server::{
 #[derive(Debug)]
 pub(crate) enum FirstWord {
     /// The answer, and nothing before it.
-    Answer(Standing, Bytes),
+    Answer(Bytes),
     /// Events.
     Events(EventStream),
 }

@@ -1,0 +1,205 @@
+//! Which resources have changed, and who wants to hear of it.
+
+use std::{
+    collections::{BTreeSet, HashSet, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use tokio::sync::Notify;
+
+use super::listen::check_subscriptions;
+use crate::Error;
+
+/// Everybody who listens.
+#[derive(Debug, Default)]
+pub(super) struct Updates(Mutex<Vec<Weak<Listener>>>);
+
+impl Updates {
+    /// Somebody who wants to hear of `subscribed` from now on.
+    pub(super) fn listen(&self, subscribed: BTreeSet<String>) -> Arc<Listener> {
+        let state = State { subscribed, ..State::default() };
+        let listener = Arc::new(Listener { state: Mutex::new(state), news: Notify::new() });
+        let mut listeners = lock(&self.0);
+        if listeners.len() == listeners.capacity() {
+            listeners.retain(|listener| listener.strong_count() > 0);
+        }
+        listeners.push(Arc::downgrade(&listener));
+        listener
+    }
+
+    pub(super) fn announce(&self, uri: &str) {
+        let uri: Arc<str> = uri.into();
+        lock(&self.0).retain(|listener| {
+            let listener = listener.upgrade();
+            listener.inspect(|listener| listener.hear(&uri)).is_some()
+        });
+    }
+}
+
+/// One who wants to hear of some resources, with what it was not told yet.
+///
+/// However slow it is, it misses nothing: a resource that changes twice before it is told of is told
+/// of once.
+#[derive(Debug)]
+pub(super) struct Listener {
+    state: Mutex<State>,
+    news: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    subscribed: BTreeSet<String>,
+    /// In the order in which they changed, each once.
+    untold: VecDeque<Arc<str>>,
+    is_untold: HashSet<Arc<str>>,
+}
+
+/// Resources that may wait to be told of one by one. A subscription covers what lies within, which
+/// may be any number; beyond this, what contains them is told of instead.
+const UNTOLD: usize = 10_000;
+
+impl Listener {
+    pub(super) fn subscribe(&self, uri: &str) -> Result<(), Error> {
+        let mut state = lock(&self.state);
+        if state.subscribed.contains(uri) {
+            return Ok(());
+        }
+        check_subscriptions(state.subscribed.len() + 1, [uri])?;
+        state.subscribed.insert(uri.to_owned());
+        Ok(())
+    }
+
+    /// What changed before is not told any more.
+    pub(super) fn unsubscribe(&self, uri: &str) {
+        let mut state = lock(&self.state);
+        state.subscribed.remove(uri);
+        let State { subscribed, untold, is_untold } = &mut *state;
+        untold.retain(|changed| covering(subscribed, changed).is_some());
+        is_untold.retain(|changed| covering(subscribed, changed).is_some());
+    }
+
+    /// Waits for the next resource that has changed.
+    pub(super) async fn next(&self) -> Arc<str> {
+        loop {
+            if let Some(uri) = lock(&self.state).take() {
+                return uri;
+            }
+            self.news.notified().await;
+        }
+    }
+
+    fn hear(&self, uri: &Arc<str>) {
+        if lock(&self.state).put(uri) {
+            self.news.notify_one();
+        }
+    }
+}
+
+impl State {
+    /// Notes a change, if anybody wants to know; whether there is something new to tell.
+    fn put(&mut self, uri: &Arc<str>) -> bool {
+        let Some(subscribed) = covering(&self.subscribed, uri) else { return false };
+        let uri = if self.untold.len() < UNTOLD { Arc::clone(uri) } else { subscribed.into() };
+        let is_new = self.is_untold.insert(Arc::clone(&uri));
+        if is_new {
+            self.untold.push_back(uri);
+        }
+        is_new
+    }
+
+    fn take(&mut self) -> Option<Arc<str>> {
+        let uri = self.untold.pop_front()?;
+        self.is_untold.remove(&uri);
+        Some(uri)
+    }
+}
+
+/// The subscription that covers `uri`: its own, or that of something it lies within.
+fn covering<'s>(subscribed: &'s BTreeSet<String>, uri: &str) -> Option<&'s str> {
+    let slashes = uri.char_indices().rev().filter(|(_, c)| *c == '/');
+    let parents = slashes.flat_map(|(place, _)| [uri.get(..=place), uri.get(..place)]).flatten();
+    let mut ends = std::iter::once(uri).chain(parents);
+    ends.find_map(|part| subscribed.get(part)).map(String::as_str)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    fn set(uris: &[&str]) -> BTreeSet<String> {
+        uris.iter().map(|uri| (*uri).to_owned()).collect()
+    }
+
+    fn told(listener: &Listener) -> Vec<String> {
+        let next = || listener.next().now_or_never().map(|uri| uri.to_string());
+        std::iter::from_fn(next).collect()
+    }
+
+    #[test]
+    fn a_subscription_covers_what_lies_within() {
+        let subscribed = set(&["a:b", "c:d/"]);
+        for (uri, covered) in
+            [("a:b", true), ("a:b/c", true), ("a:bc", false), ("c:d/e", true), ("c:d", false)]
+        {
+            assert_eq!(covering(&subscribed, uri).is_some(), covered, "{uri}");
+        }
+    }
+
+    #[test]
+    fn who_is_slow_hears_of_every_resource_once_in_order() {
+        let updates = Updates::default();
+        let listener = updates.listen(set(&["a:"]));
+        for round in 0..3 {
+            for number in 0..5000 {
+                updates.announce(&format!("a:/{number}"));
+                updates.announce(&format!("b:/{number}"));
+            }
+            assert_eq!(told(&listener).len(), 5000, "{round}");
+        }
+        updates.announce("a:/2");
+        updates.announce("a:/1");
+        updates.announce("a:/2");
+        assert_eq!(told(&listener), ["a:/2", "a:/1"]);
+    }
+
+    #[test]
+    fn what_is_too_much_is_told_of_as_a_whole() {
+        let updates = Updates::default();
+        let listener = updates.listen(set(&["a:b", "c:d"]));
+        for number in 0..2 * UNTOLD {
+            updates.announce(&format!("a:b/{number}"));
+        }
+        updates.announce("c:d");
+        let told = told(&listener);
+        assert_eq!(told.len(), UNTOLD + 2);
+        assert_eq!(told[UNTOLD..], ["a:b", "c:d"]);
+    }
+
+    #[test]
+    fn what_is_not_wanted_any_more_is_not_told() {
+        let updates = Updates::default();
+        let listener = updates.listen(set(&["a:b", "c:d"]));
+        updates.announce("a:b");
+        updates.announce("c:d");
+        listener.unsubscribe("a:b");
+        assert_eq!(told(&listener), ["c:d"]);
+    }
+
+    #[test]
+    fn who_has_gone_is_forgotten() {
+        let updates = Updates::default();
+        for _ in 0..100 {
+            drop(updates.listen(set(&["a:b"])));
+        }
+        assert!(lock(&updates.0).capacity() < 10);
+        let _stays = updates.listen(set(&["a:b"]));
+        updates.announce("a:b");
+        assert_eq!(lock(&updates.0).len(), 1);
+    }
+}

@@ -1,0 +1,111 @@
+//! What comes and goes while the server runs. Clients that want to know are told.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use mcp_core::{
+    BuildError, Context, GetPromptResult, Prompt, ReadResourceResult, Resource, ResourceTemplate,
+};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use super::{
+    Failure, Server, ToolFunction, ToolOutput,
+    functions::{PromptFunction, ResourceFunction},
+};
+
+impl Server {
+    /// Offers a tool from now on, as [`ServerBuilder::tool`](super::ServerBuilder::tool) does, in
+    /// place of an older one of that name.
+    ///
+    /// # Errors
+    ///
+    /// If a schema cannot be used, or the server was built without tools: see
+    /// [`ServerBuilder::offers_everything`](super::ServerBuilder::offers_everything).
+    pub fn add_tool<A, F, R, O>(
+        &self,
+        name: impl Into<String>,
+        description: impl Into<String>,
+        run: F,
+    ) -> Result<(), BuildError>
+    where
+        F: Fn(A, Context) -> R + Send + Sync + 'static,
+        A: DeserializeOwned + JsonSchema + 'static,
+        R: Future<Output = Result<O, Failure>> + Send + 'static,
+        O: ToolOutput + 'static,
+    {
+        self.add_tool_function(ToolFunction::new(name, description, run))
+    }
+
+    /// As [`Server::add_tool`], with title, annotations and whatever else the function has.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Server::add_tool`].
+    pub fn add_tool_function(&self, function: ToolFunction) -> Result<(), BuildError> {
+        self.mcp.add_tool(function.tool, function.handler)
+    }
+
+    /// Offers a prompt from now on, in place of an older one of that name.
+    ///
+    /// # Errors
+    ///
+    /// If it has no name, or the server was built without prompts.
+    pub fn add_prompt<F, R>(&self, prompt: Prompt, get: F) -> Result<(), BuildError>
+    where
+        F: Fn(BTreeMap<String, String>, Context) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<GetPromptResult, Failure>> + Send + 'static,
+    {
+        self.mcp.add_prompt(prompt, Arc::new(PromptFunction(get)))
+    }
+
+    /// Offers a resource from now on, in place of an older one of that URI.
+    ///
+    /// # Errors
+    ///
+    /// If its URI is none, or the server was built without resources.
+    pub fn add_resource<F, R>(&self, resource: Resource, read: F) -> Result<(), BuildError>
+    where
+        F: Fn(String, BTreeMap<String, String>, Context) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<ReadResourceResult, Failure>> + Send + 'static,
+    {
+        self.mcp.add_resource(resource, Arc::new(ResourceFunction(read)))
+    }
+
+    /// Offers resources by a pattern from now on, in place of an older one that is the same.
+    ///
+    /// # Errors
+    ///
+    /// If the pattern cannot be matched, or the server was built without resources.
+    pub fn add_template<F, R>(&self, template: ResourceTemplate, read: F) -> Result<(), BuildError>
+    where
+        F: Fn(String, BTreeMap<String, String>, Context) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<ReadResourceResult, Failure>> + Send + 'static,
+    {
+        self.mcp.add_template(template, Arc::new(ResourceFunction(read)))
+    }
+
+    /// No longer offers a tool; false if it does not. Calls in work are finished.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        self.mcp.tools().remove(name).is_some()
+    }
+
+    /// No longer offers a prompt; false if it does not.
+    pub fn remove_prompt(&self, name: &str) -> bool {
+        self.mcp.prompts().remove(name).is_some()
+    }
+
+    /// No longer offers a resource; false if it does not.
+    pub fn remove_resource(&self, uri: &str) -> bool {
+        self.mcp.resources().remove(uri).is_some()
+    }
+
+    /// No longer offers resources by this pattern; false if it does not.
+    pub fn remove_template(&self, uri_template: &str) -> bool {
+        self.mcp.templates().remove(uri_template).is_some()
+    }
+
+    /// Tells clients that have subscribed to a resource that it has changed.
+    pub fn resource_updated(&self, uri: &str) {
+        self.mcp.resource_updated(uri);
+    }
+}

@@ -1,0 +1,64 @@
+//! What comes and goes while a server runs.
+
+use mcp_sdk::{
+    BuildError, Client, ClientEvent, NoArguments, Server, ToolFunction,
+    core::{GetPromptResult, Prompt, ReadResourceResult, Resource, ResourceTemplate, Revision},
+    transport::memory,
+};
+
+#[tokio::test]
+async fn clients_hear_of_what_comes_and_goes() {
+    let server = Server::builder("test", "1.0.0").offers_everything().build().unwrap();
+    let (near, far) = memory::pair(16);
+    let serving = server.clone();
+    tokio::spawn(async move { serving.serve(far).await });
+    let client = Client::builder("test", "1.0.0")
+        .revision(Revision::V2025_11_25)
+        .connect(near)
+        .await
+        .unwrap();
+    // Whoever has an answer has finished the handshake before it asked.
+    client.ping().await.unwrap();
+    let mut events = client.events();
+
+    let read = async |_, _, _| Ok(ReadResourceResult::new(Vec::new()));
+    let get = async |_, _| Ok(GetPromptResult::new(Vec::new()));
+    server.add_prompt(Prompt::new("late"), get).unwrap();
+    assert!(matches!(events.recv().await.unwrap(), ClientEvent::PromptsChanged));
+    assert_eq!(client.list_prompts(None).await.unwrap().prompts.len(), 1);
+    assert!(server.remove_prompt("late") && !server.remove_prompt("late"));
+    assert!(matches!(events.recv().await.unwrap(), ClientEvent::PromptsChanged));
+    assert!(client.list_prompts(None).await.unwrap().prompts.is_empty());
+
+    server.add_resource(Resource::new("test://late", "late"), read).unwrap();
+    assert!(matches!(events.recv().await.unwrap(), ClientEvent::ResourcesChanged));
+    assert!(client.read_resource("test://late").await.is_ok());
+    assert!(server.remove_resource("test://late"));
+    assert!(matches!(events.recv().await.unwrap(), ClientEvent::ResourcesChanged));
+    assert!(client.read_resource("test://late").await.is_err());
+
+    server.add_template(ResourceTemplate::new("test://{name}", "late"), read).unwrap();
+    assert!(matches!(events.recv().await.unwrap(), ClientEvent::ResourcesChanged));
+    assert!(client.read_resource("test://late").await.is_ok());
+    assert!(server.remove_template("test://{name}"));
+
+    let tool = ToolFunction::blocking("late", "Comes late", |_: NoArguments, _| Ok("late"));
+    server.add_tool_function(tool).unwrap();
+    assert_eq!(client.all_tools().await.unwrap().len(), 1);
+}
+
+#[test]
+fn what_clients_do_not_know_of_or_cannot_use_is_not_added() {
+    let read = async |_, _, _| Ok(ReadResourceResult::new(Vec::new()));
+    let get = async |_, _| Ok(GetPromptResult::new(Vec::new()));
+    let server = Server::builder("test", "1.0.0").build().unwrap();
+    let prompt = server.add_prompt(Prompt::new("late"), get);
+    assert!(matches!(prompt, Err(BuildError::NotOffered { what: "prompts" })), "{prompt:?}");
+    let resource = server.add_resource(Resource::new("test://late", "late"), read);
+    assert!(matches!(resource, Err(BuildError::NotOffered { what: "resources" })), "{resource:?}");
+    let server = Server::builder("test", "1.0.0").offers_everything().build().unwrap();
+    let resource = server.add_resource(Resource::new("no uri", "late"), read);
+    assert!(matches!(resource, Err(BuildError::Uri { .. })), "{resource:?}");
+    let nameless = server.add_prompt(Prompt::new(""), get);
+    assert!(matches!(nameless, Err(BuildError::Nameless(_))), "{nameless:?}");
+}
