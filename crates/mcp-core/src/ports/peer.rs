@@ -49,8 +49,9 @@ pub enum PeerError {
     /// It answered with something that is no proper answer.
     #[error("the answer breaks the protocol: {message}")]
     InvalidAnswer { message: String, findings: Vec<Json> },
-    /// Our own message was not fit to be sent.
-    #[error("not sent, it breaks the protocol: {message}")]
+    /// Our own message was not fit to be sent: it breaks the protocol, as the findings tell, or is too
+    /// long, or too many wait already.
+    #[error("not sent: {message}")]
     NotSent { message: String, findings: Vec<Json> },
     #[error("no answer within {0:?}")]
     TimedOut(Duration),

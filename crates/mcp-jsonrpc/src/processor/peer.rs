@@ -2,7 +2,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use mcp_core::{
     Ask, BoxFuture, Json, Labels, Notification, OutboundRole, Peer, PeerError, Refusal, Side,
-    Ticket, Transport,
+    Ticket, Transport, TransportError,
 };
 
 use super::{Link, cancelled};
@@ -101,7 +101,10 @@ impl<T: Transport> Peer for JsonRpcPeer<T> {
 fn not_sent(error: SendError) -> PeerError {
     match error {
         SendError::Refused(Refusal { message, findings, .. }) => {
-            PeerError::NotSent { message, findings }
+            PeerError::NotSent { message: format!("it breaks the protocol: {message}"), findings }
+        }
+        SendError::Transport(error @ TransportError::TooLong { .. }) => {
+            PeerError::NotSent { message: error.to_string(), findings: Vec::new() }
         }
         SendError::Transport(error) => PeerError::Transport(error),
     }

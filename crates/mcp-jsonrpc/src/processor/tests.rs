@@ -188,6 +188,16 @@ async fn who_waits_for_an_answer_that_is_too_long_is_told() {
 }
 
 #[tokio::test]
+async fn who_asks_something_that_is_too_long_is_told() {
+    let far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
+    let params = Json::of(&["x".repeat(LIMIT)]).unwrap();
+    let refused = far.peer.request(Ask::new("ask", Some(params))).await.unwrap_err();
+    assert!(matches!(refused, PeerError::NotSent { .. }), "{refused}");
+    assert!(refused.to_string().contains("exceeds the limit of 1000"), "{refused}");
+    assert_eq!(far.end().await, Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn a_request_that_was_not_sent_is_not_cancelled() {
     let far = Far::new(Side::Client, Revision::LATEST, Box::new(Shut(Side::Client)));
     let refused = far.peer.request(Ask::new("ask", None)).await;
