@@ -2,8 +2,9 @@
 
 #[cfg(doc)]
 use crate::{
-    Client, ClientBuilder, ClientError, Failure, Host, HostError, Server, ServerBuilder, Settings,
-    SignedSeal, ToolFunction, Validation,
+    CallOptions, Client, ClientBuilder, ClientError, ClientEvent, Failure, Granted, Host,
+    HostError, ListenError, Server, ServerBuilder, Settings, SignedSeal, Subscription,
+    ToolFunction, Validation,
 };
 
 #[doc = include_str!("../docs/tools.md")]
@@ -14,6 +15,9 @@ pub mod validation {}
 
 #[doc = include_str!("../docs/revisions.md")]
 pub mod revisions {}
+
+#[doc = include_str!("../docs/clients.md")]
+pub mod clients {}
 
 #[doc = include_str!("../docs/errors.md")]
 pub mod errors {}

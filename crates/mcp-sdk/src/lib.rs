@@ -91,6 +91,7 @@
 //! * [`guide::validation`]: what is checked where, which error says so, and what passes all the same.
 //! * [`guide::revisions`]: one tool for every revision. **Read it before you ask users something in a
 //!   tool**: code before the question runs again.
+//! * [`guide::clients`]: how long a client waits for what, and how it hears news.
 //! * [`guide::errors`]: what becomes of a [`Failure`].
 //! * [`guide::http`]: servers over HTTP, tried with `curl`, and how they end.
 //! * The folder `examples`: one small program for each question.
@@ -115,14 +116,19 @@
 mod client;
 mod clock;
 mod contracts;
+mod feed;
 pub mod guide;
 mod host;
 mod labels;
 mod seal;
 mod server;
+mod stray;
 mod validation;
 
-pub use client::{CallOptions, Client, ClientBuilder, ClientError, ClientEvent, Subscription};
+pub use client::{
+    CallOptions, Client, ClientBuilder, ClientError, ClientEvent, Granted, Subscription,
+};
+pub use feed::{ListenError, Listener};
 pub use host::{
     BadServerName, Collision, Host, HostBuilder, HostError, HostEvent, Merged, MergedList,
 };

@@ -4,7 +4,7 @@ use mcp_core::{Carriage, Contracts, Gate, OpenGate, Revision, Side, Unchecked};
 use mcp_rules::{Engine, Finding, FindingSink, Profile, SessionGate, Settings, Strictness};
 use mcp_schema::Schemas;
 
-use crate::contracts::SchemaContracts;
+use crate::{contracts::SchemaContracts, stray::StrayGate};
 
 /// How the messages of a conversation are validated: one setting for cost and strictness.
 ///
@@ -78,7 +78,9 @@ impl Validation {
     }
 
     /// Hands every finding to `sink`, also about arguments and output that break the schemas of a
-    /// tool. By default they go to the log (`tracing`).
+    /// tool. By default they go to the log (`tracing`). Of lines that a server prints where its
+    /// messages belong, a client reports the first, tenth, hundredth and so on, with the text: there
+    /// may be thousands.
     #[must_use]
     pub fn on_finding(mut self, sink: impl Fn(&Finding) + Send + Sync + 'static) -> Validation {
         self.sink = Some(Arc::new(sink));
@@ -94,15 +96,21 @@ impl Validation {
         settled: Option<Revision>,
     ) -> Box<dyn Gate> {
         let Some(engine) = &self.engine else { return Box::new(OpenGate) };
-        let gate = SessionGate::new(Arc::clone(engine), self.strictness, carriage.into());
-        let mut gate = gate.guarding(side).with_sink(self.sink());
-        if side == Side::Server {
-            gate = gate.with_contracts();
+        let gate = |sink| {
+            let gate = SessionGate::new(Arc::clone(engine), self.strictness, carriage.into());
+            let mut gate = gate.guarding(side).with_sink(sink);
+            if side == Side::Server {
+                gate = gate.with_contracts();
+            }
+            if let Some(revision) = settled {
+                gate = gate.settled(revision);
+            }
+            Box::new(gate) as Box<dyn Gate>
+        };
+        match side {
+            Side::Client => Box::new(StrayGate::new(self.sink(), gate)),
+            Side::Server => gate(self.sink()),
         }
-        if let Some(revision) = settled {
-            gate = gate.settled(revision);
-        }
-        Box::new(gate)
     }
 
     pub(crate) fn contracts(&self) -> Arc<dyn Contracts> {

@@ -1,6 +1,6 @@
 use std::{borrow::Cow, fmt, time::Duration};
 
-use super::{BoxFuture, Labels};
+use super::{BoxFuture, Labels, TransportError};
 use crate::{Error, Json, Notification};
 
 /// The other side of a conversation, as something that can be spoken to.
@@ -24,7 +24,8 @@ pub struct Ask {
     pub method: Cow<'static, str>,
     /// With which params.
     pub params: Option<Json>,
-    /// How long to wait for the answer; `None` is as long as the conversation's settings say.
+    /// How long to wait for the answer; `None` is as long as the conversation's settings say, and
+    /// [`Duration::MAX`] as long as the conversation lasts.
     pub timeout: Option<Duration>,
     /// What the transport may show on the outside.
     pub labels: Option<Box<Labels>>,
@@ -48,11 +49,20 @@ pub enum PeerError {
     /// It answered with something that is no proper answer.
     #[error("the answer breaks the protocol: {message}")]
     InvalidAnswer { message: String, findings: Vec<Json> },
-    /// Our own message was not fit to be sent.
-    #[error("not sent, it breaks the protocol: {message}")]
+    /// Our own message was not fit to be sent: it breaks the protocol, as the findings tell, or is too
+    /// long, or too many wait already.
+    #[error("not sent: {message}")]
     NotSent { message: String, findings: Vec<Json> },
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
+    /// This message did not get through, or what became of it cannot be heard. The conversation may
+    /// go on.
+    #[error("{0}")]
+    Transport(TransportError),
+    /// The other side let the request go without answering it. The conversation goes on.
+    #[error("the request was ended without an answer")]
+    Unanswered,
+    /// Nothing can be asked or told any more.
     #[error("the conversation is over: {0}")]
     Gone(String),
     /// The two sides did not agree that it may be asked at all.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::{FutureExt as _, future::join_all};
 use mcp_core::{
     Call, Error, Json, OutboundRole, PeerError, Refusal, RefusalReason, Response, Revision,
-    Standing, Ticket, Transport, Verdict,
+    Standing, Ticket, Transport, TransportError, Verdict,
 };
 
 use super::{JsonRpcPeer, JsonRpcProcessor, calls::Outcome, cancelled::INITIALIZE, in_work::Room};
@@ -138,6 +138,12 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let role = OutboundRole::Answer(standing);
         match self.link.transport.send(response.to_bytes(), role, ticket, None).await {
             Ok(()) => {}
+            // Whoever asked must not wait for it.
+            Err(SendError::Transport(error @ TransportError::TooLong { .. })) => {
+                tracing::error!(%error, "an answer is not sent");
+                let Answer { response, standing } = unsendable(response.id, &error);
+                self.send_unjudged(response.to_bytes(), standing, ticket).await;
+            }
             Err(SendError::Transport(error)) => tracing::debug!(%error, "an answer was not sent"),
             // What is wrong about an error is no reason to say nothing.
             Err(SendError::Refused(_)) if response.outcome.is_err() => {
@@ -161,12 +167,17 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
 
 /// What is said instead of an answer that does not pass the gate.
 fn fallback(id: Option<JsonRpcId>, refusal: &Refusal) -> Answer {
-    let refusal = Refusal {
-        index: None,
-        reason: RefusalReason::Invalid,
-        message: format!("the answer breaks the protocol and was held back: {}", refusal.message),
-        findings: refusal.findings.clone(),
-    };
+    let message = format!("the answer breaks the protocol and was held back: {}", refusal.message);
+    instead(id, message, refusal.findings.clone())
+}
+
+/// What is said instead of an answer that the transport does not take.
+fn unsendable(id: Option<JsonRpcId>, error: &TransportError) -> Answer {
+    instead(id, format!("the answer cannot be sent: {error}"), Vec::new())
+}
+
+fn instead(id: Option<JsonRpcId>, message: String, findings: Vec<Json>) -> Answer {
+    let refusal = Refusal { index: None, reason: RefusalReason::Invalid, message, findings };
     let outcome = Err(refusal_to_json_rpc(&refusal));
     Answer { response: JsonRpcResponse { id, outcome }, standing: Standing::Served }
 }

@@ -156,7 +156,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             }
             Arrival::Batch { ticket, entries } => self.take_batch(entries, ticket, work),
             Arrival::Unreadable { ticket, refusal } => {
-                tracing::debug!(reason = refusal.message, "something that is not JSON came in");
+                tracing::trace!(reason = refusal.message, "something that is not JSON came in");
                 // A server may print anything by mistake; it does not wait for an answer to it. But
                 // where it came in the exchange of a request, it was meant as the answer.
                 if self.link.transport.side() == Side::Server {
@@ -219,10 +219,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let JsonRpcId::Integer(id) = id else { return false };
         let is_stateless =
             self.handler.revision().is_some_and(|spoken| spoken.era() == Era::Modern);
-        let ended = || Err(PeerError::Gone("the server has ended the request".to_owned()));
         let is_ours = is_stateless
             && self.link.transport.side() == Side::Client
-            && self.link.calls.settle(*id, ended());
+            && self.link.calls.settle(*id, Err(PeerError::Unanswered));
         if is_ours {
             self.answered(ticket);
         }
@@ -343,11 +342,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     fn exchange_over(&self, ticket: Ticket, error: Option<TransportError>) {
         match self.own_request(Some(ticket)) {
             Some(id) => {
-                let reason = error.map_or_else(
-                    || "the exchange ended without an answer".to_owned(),
-                    |error| error.to_string(),
-                );
-                self.link.calls.settle(id, Err(PeerError::Gone(reason)));
+                let failed = error.map_or(PeerError::Unanswered, PeerError::Transport);
+                self.link.calls.settle(id, Err(failed));
             }
             None => self.link.in_work.cancel_ticket(ticket),
         }

@@ -1,8 +1,8 @@
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use mcp_core::{
     Ask, BoxFuture, Json, Labels, Notification, OutboundRole, Peer, PeerError, Refusal, Side,
-    Ticket, Transport,
+    Ticket, Transport, TransportError,
 };
 
 use super::{Link, cancelled};
@@ -26,14 +26,31 @@ impl<T: Transport> JsonRpcPeer<T> {
         self.link.transport.inner().established(revision);
     }
 
-    async fn ask(&self, ask: Ask) -> Result<Json, PeerError> {
+    /// As [`Peer::request`]; `note` is told the id of the request before it is sent, for what will
+    /// come that names it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Peer::request`].
+    pub async fn request_noting(
+        &self,
+        ask: Ask,
+        note: impl FnOnce(i64) + Send,
+    ) -> Result<Json, PeerError> {
         let link = &self.link;
         let (id, answer) = link.calls.open()?;
+        note(id);
         // A client's request opens an exchange of its own; a server's belongs to what it serves.
         let ticket = link.own_ticket(id).or(self.ticket);
         let may_cancel = !cancelled::OPENINGS.contains(&&*ask.method);
         let _waiting = Waiting { link, id, ticket, may_cancel };
         let timeout = ask.timeout.unwrap_or(link.settings.timeout);
+        let too_late = async {
+            match timeout {
+                Duration::MAX => std::future::pending().await,
+                timeout => link.settings.clock.sleep(timeout).await,
+            }
+        };
         let request = JsonRpcRequest {
             id: JsonRpcId::Integer(id),
             method: ask.method.into_owned(),
@@ -52,7 +69,7 @@ impl<T: Transport> JsonRpcPeer<T> {
         tokio::select! {
             biased;
             outcome = asked => outcome,
-            () = link.settings.clock.sleep(timeout) => Err(PeerError::TimedOut(timeout)),
+            () = too_late => Err(PeerError::TimedOut(timeout)),
         }
     }
 }
@@ -71,7 +88,7 @@ impl<T: Transport> Peer for JsonRpcPeer<T> {
     }
 
     fn request(&self, ask: Ask) -> BoxFuture<'_, Result<Json, PeerError>> {
-        Box::pin(self.ask(ask))
+        Box::pin(self.request_noting(ask, |_| {}))
     }
 
     fn release_stream(&self) {
@@ -84,9 +101,12 @@ impl<T: Transport> Peer for JsonRpcPeer<T> {
 fn not_sent(error: SendError) -> PeerError {
     match error {
         SendError::Refused(Refusal { message, findings, .. }) => {
-            PeerError::NotSent { message, findings }
+            PeerError::NotSent { message: format!("it breaks the protocol: {message}"), findings }
         }
-        SendError::Transport(error) => PeerError::Gone(error.to_string()),
+        SendError::Transport(error @ TransportError::TooLong { .. }) => {
+            PeerError::NotSent { message: error.to_string(), findings: Vec::new() }
+        }
+        SendError::Transport(error) => PeerError::Transport(error),
     }
 }
 

@@ -17,6 +17,9 @@ use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use super::{JsonRpcPeer, JsonRpcProcessor, ProcessorSettings};
 use crate::JsonRpcTransport;
 
+/// The longest message that is sent, in bytes.
+const LIMIT: usize = 1000;
+
 /// A transport whose other side is the test.
 #[derive(Debug)]
 struct Wire {
@@ -32,8 +35,13 @@ impl Transport for Wire {
     }
 
     fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
+        let (length, limit) = (outbound.bytes.len() as u64, LIMIT as u64);
         let text = String::from_utf8_lossy(&outbound.bytes).into_owned();
-        let sent = self.outgoing.send(text).map_err(|_| TransportError::Closed);
+        let sent = if length > limit {
+            Err(TransportError::TooLong { length, limit })
+        } else {
+            self.outgoing.send(text).map_err(|_| TransportError::Closed)
+        };
         Box::pin(std::future::ready(sent))
     }
 
@@ -63,7 +71,7 @@ impl Clock for TestClock {
     }
 }
 
-/// Answers `wait` never, everything else with `{}`; a notification `panic` makes it panic.
+/// Answers `wait` never, `long` with much text, everything else with `{}`; a notification `panic` makes it panic.
 #[derive(Debug)]
 struct Toy(Option<Revision>);
 
@@ -73,7 +81,10 @@ impl Handler for Toy {
             if request.method == "wait" {
                 std::future::pending::<()>().await;
             }
-            let outcome = Ok(Json::empty_object());
+            let outcome = Ok(match &*request.method {
+                "long" => Json::of(&"x".repeat(LIMIT)).unwrap(),
+                _ => Json::empty_object(),
+            });
             Response { id: request.id, revision: Revision::LATEST_LEGACY, outcome }
         })
     }
@@ -168,6 +179,25 @@ impl Far {
 }
 
 #[tokio::test]
+async fn who_waits_for_an_answer_that_is_too_long_is_told() {
+    let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
+    far.say(None, r#"{"jsonrpc":"2.0","id":1,"method":"long"}"#);
+    let answer = far.hear().await;
+    assert!(answer.contains(r#""id":1,"error":{"code":-32603,"#), "{answer}");
+    assert!(answer.contains("exceeds the limit of 1000"), "{answer}");
+}
+
+#[tokio::test]
+async fn who_asks_something_that_is_too_long_is_told() {
+    let far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
+    let params = Json::of(&["x".repeat(LIMIT)]).unwrap();
+    let refused = far.peer.request(Ask::new("ask", Some(params))).await.unwrap_err();
+    assert!(matches!(refused, PeerError::NotSent { .. }), "{refused}");
+    assert!(refused.to_string().contains("exceeds the limit of 1000"), "{refused}");
+    assert_eq!(far.end().await, Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn a_request_that_was_not_sent_is_not_cancelled() {
     let far = Far::new(Side::Client, Revision::LATEST, Box::new(Shut(Side::Client)));
     let refused = far.peer.request(Ask::new("ask", None)).await;
@@ -231,7 +261,7 @@ async fn a_stateless_server_can_end_a_request_of_the_client() {
     let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
     let asked = far.ask().await;
     far.say(None, CANCEL);
-    assert!(matches!(asked.await.unwrap(), Err(PeerError::Gone(_))));
+    assert!(matches!(asked.await.unwrap(), Err(PeerError::Unanswered)));
 }
 
 #[tokio::test]

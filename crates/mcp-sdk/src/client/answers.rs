@@ -5,13 +5,15 @@ use std::{fmt, panic::AssertUnwindSafe, sync::Arc};
 use futures_util::FutureExt as _;
 use mcp_core::{
     BoxFuture, Call, ClientCapabilities, CreateMessageRequest, CreateMessageResult, ElicitRequest,
-    ElicitResult, Error, Handler, Json, ListRootsResult, Notification, Peer, Request, Response,
-    Revision, Root,
+    ElicitResult, Era, Error, Handler, Json, ListRootsResult, Notification, Peer, Request,
+    Response, Revision,
 };
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
-use super::{ClientError, events::Events};
+use super::{
+    ClientError, events::Events, granted::tells_changes, patience::UnderWay, roots::Roots,
+};
 use crate::Failure;
 
 type Sampler = dyn Fn(CreateMessageRequest) -> BoxFuture<'static, Result<CreateMessageResult, Failure>>
@@ -25,13 +27,16 @@ type Asker =
 pub(super) struct Answers {
     pub(super) sampler: Option<Arc<Sampler>>,
     pub(super) asker: Option<Arc<Asker>>,
-    pub(super) roots: Option<Arc<[Root]>>,
+    pub(super) roots: Option<Arc<Roots>>,
+    /// Whether servers are promised to hear when the roots change.
+    pub(super) roots_may_change: bool,
     /// What is declared besides.
     pub(super) declared: ClientCapabilities,
 }
 
 impl Answers {
-    pub(super) fn capabilities(&self) -> ClientCapabilities {
+    /// What is declared. The stateless era has no news of a client, so nothing is promised there.
+    pub(super) fn capabilities(&self, era: Era) -> ClientCapabilities {
         let mut capabilities = self.declared.clone();
         if self.sampler.is_some() {
             capabilities = capabilities.with_sampling();
@@ -42,7 +47,25 @@ impl Answers {
         if self.roots.is_some() {
             capabilities = capabilities.with_roots();
         }
+        if self.roots_may_change
+            && era == Era::Legacy
+            && let Some(Value::Object(roots)) = &mut capabilities.roots
+        {
+            roots.insert("listChanged".to_owned(), true.into());
+        }
         capabilities
+    }
+
+    /// The roots, if servers were promised to hear when they change.
+    pub(super) fn changing_roots(&self) -> Option<&Roots> {
+        let declared = self.declared.roots.as_ref().is_some_and(tells_changes);
+        self.roots.as_deref().filter(|_| self.roots_may_change || declared)
+    }
+
+    /// The same with roots of its own.
+    pub(super) fn detached(&self) -> Answers {
+        let roots = self.roots.as_ref().map(|roots| Arc::new(Roots::new(roots.get().to_vec())));
+        Answers { roots, ..self.clone() }
     }
 
     /// Answers one question of a server, whichever way it came.
@@ -56,7 +79,7 @@ impl Answers {
                 let result = asker(read(params)?).await.map_err(|failure| failure.0)?;
                 write(&result)
             }
-            ("roots/list", _, _, Some(roots)) => write(&ListRootsResult::new(roots.to_vec())),
+            ("roots/list", _, _, Some(roots)) => write(&ListRootsResult::new(roots.get().to_vec())),
             ("ping", ..) => Ok(Json::empty_object()),
             _ => Err(Error::MethodNotFound { method: method.to_owned() }),
         }
@@ -70,8 +93,7 @@ impl Answers {
             #[serde(borrow)]
             params: Option<&'a RawValue>,
         }
-        let unreadable =
-            |source| ClientError::Unreadable { method: "input request".into(), source };
+        let unreadable = |cause| ClientError::Unreadable { method: "input request".into(), cause };
         let read: Entry<'_> = entry.read().map_err(unreadable)?;
         let params = match read.params {
             Some(params) => Some(Json::parse(params.get().to_owned()).map_err(unreadable)?),
@@ -105,12 +127,14 @@ fn write<T: Serialize>(result: &T) -> Result<Json, Error> {
 pub(super) struct ClientHandler {
     pub(super) answers: Answers,
     pub(super) events: Arc<Events>,
+    pub(super) calls: Arc<UnderWay>,
     pub(super) revision: Arc<std::sync::OnceLock<Revision>>,
 }
 
 impl Handler for ClientHandler {
     fn handle_request(&self, request: Request, _: Call) -> BoxFuture<'_, Response> {
         Box::pin(async move {
+            let _owed = self.calls.question();
             let outcome = self.answers.answer(&request.method, request.params.as_ref()).await;
             let revision = self.revision().unwrap_or(Revision::LATEST_LEGACY);
             Response { id: request.id, revision, outcome }
@@ -133,6 +157,6 @@ impl Handler for ClientHandler {
 
 impl fmt::Debug for Answers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answers").field("capabilities", &self.capabilities()).finish()
+        f.debug_struct("Answers").field("capabilities", &self.capabilities(Era::Legacy)).finish()
     }
 }

@@ -6,7 +6,7 @@ use mcp_core::{
     Implementation, Revision, Root, Transport,
 };
 
-use super::{Client, ClientError, answers::Answers, connect::connect};
+use super::{Client, ClientError, answers::Answers, connect::connect, roots::Roots};
 use crate::{Failure, Validation};
 
 /// Prepares a client.
@@ -16,9 +16,12 @@ pub struct ClientBuilder {
     pub(super) answers: Answers,
     pub(super) validation: Validation,
     pub(super) timeout: Duration,
+    pub(super) max_timeout: Duration,
+    pub(super) connect_timeout: Option<Duration>,
     pub(super) probe_timeout: Duration,
     pub(super) revision: Option<Revision>,
     pub(super) max_rounds: usize,
+    pub(super) max_questions: usize,
     pub(super) max_message_bytes: Option<usize>,
 }
 
@@ -29,9 +32,12 @@ impl ClientBuilder {
             answers: Answers::default(),
             validation: Validation::default(),
             timeout: Duration::from_secs(60),
+            max_timeout: Duration::from_secs(60 * 60),
+            connect_timeout: None,
             probe_timeout: Duration::from_secs(15),
             revision: None,
             max_rounds: 10,
+            max_questions: 100,
             max_message_bytes: None,
         }
     }
@@ -44,15 +50,37 @@ impl ClientBuilder {
     }
 
     /// Waits at most this long for an answer. Default one minute.
+    ///
+    /// Where a call [follows its progress](crate::CallOptions::on_progress), every report begins the
+    /// wait anew, up to [`ClientBuilder::max_timeout`]. Time in which this side has to answer a
+    /// question of the server (the user is being asked, a model is thinking) does not count.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Waits at most this long for an answer to the question which revisions the server speaks;
-    /// old servers may leave it unanswered. Default fifteen
-    /// seconds: some are started by a package manager first.
+    /// Waits at most this long for an answer, however much progress there is. Default one hour, and
+    /// never less than the time-out itself.
+    #[must_use]
+    pub fn max_timeout(mut self, timeout: Duration) -> Self {
+        self.max_timeout = timeout;
+        self
+    }
+
+    /// Gives up connecting when the two sides have not agreed on a revision after this long,
+    /// altogether. Default: as long as the [time-out](ClientBuilder::timeout) of a call.
+    #[must_use]
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = Some(timeout);
+        self
+    }
+
+    /// Begins the handshake of older revisions when the question which revisions the server speaks
+    /// is unanswered after this long: old servers may never answer it. A late answer still counts,
+    /// until the handshake is answered. Default fifteen seconds, since some servers are started by
+    /// a package manager first, and never more than half of the
+    /// [time to connect](ClientBuilder::connect_timeout).
     #[must_use]
     pub fn probe_timeout(mut self, timeout: Duration) -> Self {
         self.probe_timeout = timeout;
@@ -74,6 +102,14 @@ impl ClientBuilder {
         self
     }
 
+    /// Answers at most this many questions of a server at the same time; it is told to wait with
+    /// further ones. At least one; default one hundred.
+    #[must_use]
+    pub fn max_questions(mut self, questions: usize) -> Self {
+        self.max_questions = questions;
+        self
+    }
+
     /// Takes messages of at most so many bytes, whatever they travel over, and where messages are
     /// validated sends none that are longer. Default 16 MiB. A transport that you make yourself has
     /// a limit of its own.
@@ -87,7 +123,8 @@ impl ClientBuilder {
         self.max_message_bytes.unwrap_or_else(|| self.validation.message_bytes())
     }
 
-    /// Lets servers use a model through this client.
+    /// Lets servers use a model through this client. The future may take its time, but must not
+    /// block: it runs beside the messages of the conversation.
     #[must_use]
     pub fn on_sampling<F, R>(mut self, sample: F) -> Self
     where
@@ -98,7 +135,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Lets servers ask the user something.
+    /// Lets servers ask the user something. The future may take its time, but must not block: it
+    /// runs beside the messages of the conversation.
     #[must_use]
     pub fn on_elicitation<F, R>(mut self, ask: F) -> Self
     where
@@ -109,10 +147,20 @@ impl ClientBuilder {
         self
     }
 
-    /// Tells servers where they may work.
+    /// Tells servers where they may work. That stays so unless the roots
+    /// [may change](ClientBuilder::roots_may_change).
     #[must_use]
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
-        self.answers.roots = Some(roots.into_iter().collect());
+        self.answers.roots = Some(Arc::new(Roots::new(roots)));
+        self
+    }
+
+    /// Promises servers that they hear when the roots change, which [`Client::set_roots`] does. There
+    /// are none in the beginning unless [others](ClientBuilder::roots) are given.
+    #[must_use]
+    pub fn roots_may_change(mut self) -> Self {
+        self.answers.roots.get_or_insert_with(|| Arc::new(Roots::new([])));
+        self.answers.roots_may_change = true;
         self
     }
 
@@ -162,9 +210,10 @@ impl ClientBuilder {
         };
         let transport =
             mcp_transport::http::client::HttpTransport::new(url, settings).map_err(|error| {
-                ClientError::Connect(mcp_core::TransportError::Connect(error.to_string()))
+                let text = format!("{}: {error}", shown(url));
+                ClientError::Connect(mcp_core::TransportError::Connect(text))
             })?;
-        self.connect(transport).await
+        self.connect(transport).await.map_err(|error| error.at(url))
     }
 
     /// Connects to a server over WebSocket.
@@ -179,5 +228,15 @@ impl ClientBuilder {
         let transport =
             mcp_transport::ws::connect(url, &settings).await.map_err(ClientError::Connect)?;
         self.connect(transport).await
+    }
+}
+
+/// A URL without what may be secret: credentials, and what follows the path.
+#[cfg(feature = "http")]
+pub(super) fn shown(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+        _ => url.to_owned(),
     }
 }

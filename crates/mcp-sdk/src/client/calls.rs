@@ -1,23 +1,29 @@
 //! How a call is made in either era.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     fmt,
     sync::{Arc, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
-use mcp_core::{Ask, Era, Json, Labels, Meta, Peer as _, Progress, ProgressToken};
+use mcp_core::{Ask, Era, Json, Labels, Meta, Peer as _, PeerError, Progress, ProgressToken};
 use mcp_json::{Limits, Tape};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned, ser::SerializeMap as _};
 use serde_json::{Map, Value, json};
 
-use super::{Client, ClientError, connect::modern_meta, events::Events};
+use super::{
+    Client, ClientError,
+    events::Events,
+    patience::{Patience, Waiting},
+};
 
 /// How one call is made.
 #[derive(Clone, Default)]
 pub struct CallOptions {
     timeout: Option<Duration>,
+    max_timeout: Option<Duration>,
     progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     meta: Option<Meta>,
 }
@@ -28,14 +34,24 @@ impl CallOptions {
         CallOptions::default()
     }
 
-    /// Waits at most this long for the answer.
+    /// Waits at most this long for the answer, or for the next report of
+    /// [progress](CallOptions::on_progress). Time in which this side has to answer a question of the
+    /// server does not count.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Wants to know how far the work is.
+    /// Waits at most this long for the answer, however much progress there is.
+    #[must_use]
+    pub fn max_timeout(mut self, timeout: Duration) -> Self {
+        self.max_timeout = Some(timeout);
+        self
+    }
+
+    /// Wants to know how far the work is. A report begins the wait for the answer anew. `sink` is
+    /// called between messages of the conversation and must not block.
     #[must_use]
     pub fn on_progress(mut self, sink: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(sink));
@@ -77,16 +93,24 @@ impl Client {
         params: Map<String, Value>,
         options: &CallOptions,
     ) -> Result<Json, ClientError> {
-        let followed = self.follow_progress(options);
-        let token = followed.as_ref().map(|followed| followed.token.clone());
+        let waiting = self.begin_waiting(options);
+        let followed = self.follow_progress(options, &waiting);
+        let token = followed.as_ref().map(|followed| &followed.token);
         let mut params = params;
         for _ in 0..=self.inner.builder.max_rounds {
-            let result = self.ask(method, &params, token.as_ref(), options).await?;
+            let ask = self.prepare(method, &params, token, options)?;
+            let result = self.ask(ask, &waiting).await.map_err(|cause| {
+                let name = subject(method, &params).map(str::to_owned);
+                ClientError::Call { method: method.to_owned(), name, cause }
+            })?;
             if self.revision().era() == Era::Legacy {
                 return Ok(result);
             }
             let Some(rounds) = asks_for_input(&result) else { return Ok(result) };
+            waiting.stand_still();
             self.answer(rounds, &mut params).await?;
+            waiting.go_on();
+            waiting.sign_of_life();
         }
         let rounds = self.inner.builder.max_rounds;
         Err(ClientError::TooManyRounds { method: method.to_owned(), rounds })
@@ -103,44 +127,42 @@ impl Client {
             _ => Map::new(),
         };
         let result = self.request(method, params, options).await?;
-        result
-            .read()
-            .map_err(|source| ClientError::Unreadable { method: method.to_owned(), source })
+        result.read().map_err(|cause| ClientError::Unreadable { method: method.to_owned(), cause })
     }
 
-    async fn ask(
+    async fn ask(&self, ask: Ask, patience: &Patience) -> Result<Json, PeerError> {
+        tokio::select! {
+            biased;
+            answer = self.inner.peer.request(ask) => answer,
+            // The request is dropped and thereby cancelled.
+            limit = patience.runs_out() => Err(PeerError::TimedOut(limit)),
+        }
+    }
+
+    /// The request as it is sent.
+    pub(super) fn prepare(
         &self,
         method: &str,
         params: &Map<String, Value>,
         token: Option<&ProgressToken>,
         options: &CallOptions,
-    ) -> Result<Json, ClientError> {
-        let mut params = params.clone();
-        let meta = self.meta(token, options);
-        match params.get_mut("_meta") {
-            Some(Value::Object(own)) => own.extend(meta),
-            _ if meta.is_empty() => {}
-            _ => drop(params.insert("_meta".to_owned(), meta.into())),
-        }
-        let labels = self.labels(method, &params);
-        let written =
-            if params.is_empty() {
-                None
-            } else {
-                let written = Json::of(&params);
-                Some(written.map_err(|source| ClientError::Unwritable {
-                    method: method.to_owned(),
-                    source,
-                })?)
-            };
-        let ask = Ask {
+    ) -> Result<Ask, ClientError> {
+        let own = params.get("_meta").and_then(Value::as_object);
+        let meta = self.meta(own, token, options);
+        let written = Params { params, meta: &meta };
+        let written = if params.is_empty() && meta.is_empty() {
+            None
+        } else {
+            let unwritable = |cause| ClientError::Unwritable { method: method.to_owned(), cause };
+            Some(Json::of(&written).map_err(unwritable)?)
+        };
+        Ok(Ask {
             method: method.to_owned().into(),
             params: written,
-            timeout: options.timeout,
-            labels: Some(Box::new(labels)),
-        };
-        let answer = self.inner.peer.request(ask).await;
-        answer.map_err(|source| ClientError::Call { method: method.to_owned(), source })
+            // How long is waited is decided where progress and questions are known.
+            timeout: Some(Duration::MAX),
+            labels: Some(Box::new(self.labels(method, params))),
+        })
     }
 
     /// Answers the questions and prepares the next round.
@@ -152,9 +174,9 @@ impl Client {
         let mut responses = Map::new();
         for (key, entry) in &rounds.input_requests {
             let answer = self.inner.builder.answers.answer_entry(entry).await?;
-            let answer = answer.read().map_err(|source| ClientError::Unreadable {
+            let answer = answer.read().map_err(|cause| ClientError::Unreadable {
                 method: "input response".to_owned(),
-                source,
+                cause,
             })?;
             responses.insert(key.clone(), answer);
         }
@@ -166,22 +188,33 @@ impl Client {
         Ok(())
     }
 
-    fn meta(&self, token: Option<&ProgressToken>, options: &CallOptions) -> Map<String, Value> {
-        let mut meta = Map::new();
-        if self.revision().era() == Era::Modern
-            && let Value::Object(modern) = modern_meta(&self.inner.builder, self.revision())
-        {
-            meta.extend(modern);
-            let level = *self.inner.log_level.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(level) = level {
-                meta.insert(Meta::LOG_LEVEL.to_owned(), json!(level));
+    /// What goes into `_meta`: what every request says, beside what the caller has put there (`own`).
+    fn meta<'m>(
+        &'m self,
+        own: Option<&'m Map<String, Value>>,
+        token: Option<&ProgressToken>,
+        options: &CallOptions,
+    ) -> Cow<'m, Map<String, Value>> {
+        let common = &self.inner.meta;
+        let mut meta = match own {
+            None => Cow::Borrowed(common),
+            Some(own) if common.is_empty() => Cow::Borrowed(own),
+            Some(own) => {
+                let mut both = own.clone();
+                both.extend(common.clone());
+                Cow::Owned(both)
             }
+        };
+        let level = *self.inner.log_level.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(level) = level.filter(|_| self.revision().era() == Era::Modern) {
+            meta.to_mut().insert(Meta::LOG_LEVEL.to_owned(), json!(level));
         }
         if let Some(token) = token {
-            meta.insert(Meta::PROGRESS_TOKEN.to_owned(), json!(token));
+            meta.to_mut().insert(Meta::PROGRESS_TOKEN.to_owned(), json!(token));
         }
-        if let Some(own) = &options.meta {
-            meta.extend(own.iter().map(|(key, value)| (key.to_owned(), value.clone())));
+        if let Some(given) = &options.meta {
+            let given = given.iter().map(|(key, value)| (key.to_owned(), value.clone()));
+            meta.to_mut().extend(given);
         }
         meta
     }
@@ -191,14 +224,11 @@ impl Client {
         let mut labels = Labels { revision: Some(self.revision()), ..Labels::default() };
         if self.revision().era() == Era::Modern {
             labels.method = Some(method.to_owned());
-            let subject = match method {
-                "tools/call" | "prompts/get" => params.get("name"),
-                "resources/read" => params.get("uri"),
-                _ => None,
-            };
-            labels.name = subject.and_then(Value::as_str).map(str::to_owned);
-            if let (Some(name), Some(arguments)) = (&labels.name, params.get("arguments")) {
-                labels.arguments = self.shown_arguments(name, arguments);
+            labels.name = subject(method, params).map(str::to_owned);
+            if let ("tools/call", Some(tool), Some(arguments)) =
+                (method, &labels.name, params.get("arguments"))
+            {
+                labels.arguments = self.shown_arguments(tool, arguments);
             }
         }
         labels
@@ -219,13 +249,55 @@ impl Client {
             .collect()
     }
 
-    fn follow_progress(&self, options: &CallOptions) -> Option<Followed> {
+    fn begin_waiting(&self, options: &CallOptions) -> Waiting {
+        let builder = &self.inner.builder;
+        let silence = options.timeout.unwrap_or(builder.timeout);
+        let most = options.max_timeout.unwrap_or(builder.max_timeout);
+        self.inner.calls.begin(silence, most)
+    }
+
+    fn follow_progress(&self, options: &CallOptions, waiting: &Waiting) -> Option<Followed> {
         let sink = options.progress.clone()?;
+        let patience = waiting.patience();
         let token = self.inner.next_token.fetch_add(1, Ordering::Relaxed);
         let token = ProgressToken::from(token);
         let events = Arc::clone(&self.inner.events);
-        events.follow_progress(token.clone(), sink);
+        let followed = move |progress| {
+            patience.sign_of_life();
+            sink(progress);
+        };
+        events.follow_progress(token.clone(), Arc::new(followed));
         Some(Followed { token, events })
+    }
+}
+
+/// The tool, prompt or resource that a request is about.
+fn subject<'p>(method: &str, params: &'p Map<String, Value>) -> Option<&'p str> {
+    let subject = match method {
+        "tools/call" | "prompts/get" => params.get("name"),
+        "resources/read" => params.get("uri"),
+        _ => None,
+    };
+    subject.and_then(Value::as_str)
+}
+
+/// The params of a request with the `_meta` that it gets.
+struct Params<'p> {
+    params: &'p Map<String, Value>,
+    meta: &'p Map<String, Value>,
+}
+
+impl Serialize for Params<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        let keeps = |key: &str| key != "_meta" || self.meta.is_empty();
+        for (key, value) in self.params.iter().filter(|(key, _)| keeps(key)) {
+            object.serialize_entry(key, value)?;
+        }
+        if !self.meta.is_empty() {
+            object.serialize_entry("_meta", self.meta)?;
+        }
+        object.end()
     }
 }
 
@@ -251,6 +323,7 @@ impl fmt::Debug for CallOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallOptions")
             .field("timeout", &self.timeout)
+            .field("max_timeout", &self.max_timeout)
             .field("follows_progress", &self.progress.is_some())
             .field("meta", &self.meta)
             .finish()

@@ -1,26 +1,41 @@
-use mcp_core::{PeerError, TransportError};
+use mcp_core::{PeerError, Revision, TransportError};
 
 /// Why a call did not bring what was asked for.
+///
+/// What an error displays is complete; it has no [`source`](std::error::Error::source) that would
+/// say the same again. The causes are in the fields.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum ClientError {
-    /// The server answered with an error, with nothing, or not at all.
-    #[error("`{method}`: {source}")]
-    Call { method: String, source: PeerError },
+    /// The server answered with an error, with nothing, or not at all. `name` is the tool, prompt or
+    /// resource that it was about.
+    #[error("{}: {cause}", called(method, name.as_deref()))]
+    Call { method: String, name: Option<String>, cause: PeerError },
     /// The answer passed validation (or there was none) and still cannot be read.
-    #[error("the answer to `{method}` cannot be read")]
-    Unreadable { method: String, source: serde_json::Error },
-    #[error("the params of `{method}` cannot be written")]
-    Unwritable { method: String, source: serde_json::Error },
-    #[error("could not connect")]
-    Connect(#[source] TransportError),
+    #[error("the answer to `{method}` cannot be read: {cause}")]
+    Unreadable { method: String, cause: serde_json::Error },
+    #[error("the params of `{method}` cannot be written: {cause}")]
+    Unwritable { method: String, cause: serde_json::Error },
+    #[error("{0}")]
+    Connect(TransportError),
+    /// The server is there, but does not speak the protocol at this place.
+    #[error(
+        "there is nothing at {url} (HTTP status 404); MCP servers are often found at the path `/mcp`"
+    )]
+    NoEndpoint { url: String },
     /// The two sides have no revision in common.
-    #[error("the server speaks {theirs}, which this client does not")]
-    NoCommonRevision { theirs: String },
+    #[error("the server speaks {theirs}, and this client {}", spoken(*asked))]
+    NoCommonRevision { theirs: String, asked: Option<Revision> },
     /// The revision in use has no such thing.
     #[error("{what} does not exist in revision {revision}")]
-    NotInRevision { what: &'static str, revision: mcp_core::Revision },
+    NotInRevision { what: &'static str, revision: Revision },
+    /// The server tells nothing about any of the resources it was asked about.
+    #[error("the server does not tell when these change: {}", uris.join(", "))]
+    NotGranted { uris: Vec<String> },
+    /// Servers were not promised to hear when the roots change, so they would never ask again.
+    #[error("the roots are fixed; `ClientBuilder::roots_may_change` says otherwise")]
+    RootsFixed,
     /// The server keeps asking for input.
     #[error("`{method}` was not finished after {rounds} rounds of input")]
     TooManyRounds { method: String, rounds: usize },
@@ -36,11 +51,41 @@ pub enum ClientError {
 }
 
 impl ClientError {
+    pub(super) fn call(method: &str, cause: PeerError) -> ClientError {
+        ClientError::Call { method: method.to_owned(), name: None, cause }
+    }
+
+    /// The same, if it came of a URL: what is wrong may be the URL itself.
+    #[cfg(feature = "http")]
+    pub(super) fn at(self, url: &str) -> ClientError {
+        use mcp_core::TransportError::Status;
+        match self {
+            ClientError::Call {
+                cause: PeerError::Transport(Status { status: 404, .. }), ..
+            } => ClientError::NoEndpoint { url: super::builder::shown(url) },
+            other => other,
+        }
+    }
+
     /// The code of the error with which the server answered, if it did.
     pub fn code(&self) -> Option<i64> {
         match self {
-            ClientError::Call { source: PeerError::Answered { code, .. }, .. } => Some(*code),
+            ClientError::Call { cause: PeerError::Answered { code, .. }, .. } => Some(*code),
             _ => None,
         }
+    }
+}
+
+fn called(method: &str, name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!("`{method}` of `{name}`"),
+        None => format!("`{method}`"),
+    }
+}
+
+fn spoken(asked: Option<Revision>) -> String {
+    match asked {
+        Some(revision) => format!("was told to speak {revision}"),
+        None => format!("{} to {}", Revision::V2024_11_05, Revision::LATEST),
     }
 }

@@ -1,12 +1,17 @@
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use mcp_core::{LogMessage, Notification, Progress, ProgressToken};
+use bytes::Bytes;
+use mcp_core::{Json, LogMessage, Notification, Progress, ProgressToken};
 use serde::Deserialize;
-use tokio::sync::broadcast;
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::{Granted, granted::Acknowledged};
+use crate::feed::{Feed, Listener, Weighed};
 
 /// Something the server told without being asked.
 #[derive(Debug, Clone)]
@@ -23,7 +28,8 @@ pub enum ClientEvent {
         /// Which one.
         uri: String,
     },
-    /// A message for the log.
+    /// A message for the log. One of more than a mebibyte is not taken apart and comes as
+    /// [`ClientEvent::Other`].
     Log(LogMessage),
     /// The conversation is over: nothing more comes, and calls fail. Connections without an end
     /// of their own, as over HTTP, never tell this.
@@ -32,44 +38,55 @@ pub enum ClientEvent {
     Other(Notification),
 }
 
+/// Taken apart, a message takes many times the memory of its text.
+const LONGEST_LOG: usize = 1 << 20;
+
 /// Where what the server tells goes.
 pub(super) struct Events {
-    sender: broadcast::Sender<ClientEvent>,
+    feed: Feed<ClientEvent>,
     progress: Mutex<HashMap<ProgressToken, ProgressSink>>,
+    /// Who waits for the acknowledgement of a subscription, by its request.
+    subscribing: Mutex<HashMap<i64, oneshot::Sender<Granted>>>,
 }
 
 pub(super) type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
 
-/// Events that a slow listener may be behind before it misses some.
-const BACKLOG: usize = 1024;
-
 impl Events {
     pub(super) fn new() -> Events {
-        Events { sender: broadcast::channel(BACKLOG).0, progress: Mutex::default() }
+        Events { feed: Feed::new(), progress: Mutex::default(), subscribing: Mutex::default() }
     }
 
-    pub(super) fn subscribe(&self) -> broadcast::Receiver<ClientEvent> {
-        self.sender.subscribe()
+    pub(super) fn listen(&self) -> Listener<ClientEvent> {
+        self.feed.listen()
     }
 
     pub(super) fn follow_progress(&self, token: ProgressToken, sink: ProgressSink) {
-        self.sinks().insert(token, sink);
+        lock(&self.progress).insert(token, sink);
     }
 
     pub(super) fn forget_progress(&self, token: &ProgressToken) {
-        self.sinks().remove(token);
+        lock(&self.progress).remove(token);
+    }
+
+    /// Hands the acknowledgement of subscription `id` to `waiting`.
+    pub(super) fn await_acknowledgement(&self, id: i64, waiting: oneshot::Sender<Granted>) {
+        lock(&self.subscribing).insert(id, waiting);
+    }
+
+    pub(super) fn forget_acknowledgement(&self, id: i64) {
+        lock(&self.subscribing).remove(&id);
     }
 
     pub(super) fn take(&self, notification: Notification) {
-        if notification.method == "notifications/progress" {
-            return self.take_progress(&notification);
+        match &*notification.method {
+            "notifications/progress" => self.take_progress(&notification),
+            "notifications/subscriptions/acknowledged" => self.take_acknowledgement(&notification),
+            _ => self.feed.tell(event_of(notification)),
         }
-        // Nobody may be listening.
-        let _ = self.sender.send(event_of(notification));
     }
 
     pub(super) fn closed(&self) {
-        let _ = self.sender.send(ClientEvent::Closed);
+        self.feed.tell(ClientEvent::Closed);
     }
 
     fn take_progress(&self, notification: &Notification) {
@@ -83,15 +100,28 @@ impl Events {
             return;
         };
         // It may do anything, such as end another call, so the lock must be free.
-        let sink = self.sinks().get(&token.progress_token).cloned();
+        let sink = lock(&self.progress).get(&token.progress_token).cloned();
         if let Some(sink) = sink {
             sink(progress);
         }
     }
 
-    fn sinks(&self) -> std::sync::MutexGuard<'_, HashMap<ProgressToken, ProgressSink>> {
-        self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn take_acknowledgement(&self, notification: &Notification) {
+        let read = notification.params.as_ref().and_then(|params| Acknowledged::read(params).ok());
+        let waiting = read.and_then(|Acknowledged { subscription, granted }| {
+            Some((lock(&self.subscribing).remove(&subscription)?, granted))
+        });
+        let Some((waiting, granted)) = waiting else {
+            tracing::debug!("a subscription was acknowledged that nobody waits for");
+            return;
+        };
+        // Whoever does not wait any more has dropped the subscription.
+        let _ = waiting.send(granted);
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn event_of(notification: Notification) -> ClientEvent {
@@ -107,15 +137,61 @@ fn event_of(notification: Notification) -> ClientEvent {
         "notifications/resources/updated" => {
             match params.and_then(|params| params.read::<Updated>().ok()) {
                 Some(Updated { uri }) => ClientEvent::ResourceUpdated { uri },
-                None => ClientEvent::Other(notification),
+                None => other(notification),
             }
         }
-        "notifications/message" => match params.and_then(|params| params.read().ok()) {
-            Some(message) => ClientEvent::Log(message),
-            None => ClientEvent::Other(notification),
-        },
-        _ => ClientEvent::Other(notification),
+        "notifications/message" => {
+            let params = params.filter(|params| params.as_bytes().len() <= LONGEST_LOG);
+            match params.and_then(|params| params.read().ok()) {
+                Some(message) => ClientEvent::Log(message),
+                None => other(notification),
+            }
+        }
+        _ => other(notification),
     }
+}
+
+/// As it is, but with memory of its own: what was received together with it must not be kept as
+/// long as it is.
+fn other(mut notification: Notification) -> ClientEvent {
+    let own = |params: Json| Json::parse(Bytes::copy_from_slice(params.as_bytes())).ok();
+    notification.params = notification.params.and_then(own);
+    ClientEvent::Other(notification)
+}
+
+impl Weighed for ClientEvent {
+    fn weight(&self) -> usize {
+        match self {
+            ClientEvent::ResourceUpdated { uri } => uri.len(),
+            ClientEvent::Log(message) => {
+                message.logger.as_ref().map_or(0, String::len) + weight_of(&message.data)
+            }
+            ClientEvent::Other(Notification { method, params }) => {
+                method.len() + params.as_ref().map_or(0, |params| params.as_bytes().len())
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// What a value takes once it is taken apart, about: members of objects live in nodes of a tree.
+fn weight_of(value: &Value) -> usize {
+    const OBJECT: usize = 600;
+    let mut weight = 0;
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        weight += size_of::<Value>();
+        match value {
+            Value::String(text) => weight += text.len(),
+            Value::Array(elements) => open.extend(elements),
+            Value::Object(members) => {
+                weight += OBJECT + members.keys().map(|key| 64 + key.len()).sum::<usize>();
+                open.extend(members.values());
+            }
+            _ => {}
+        }
+    }
+    weight
 }
 
 impl fmt::Debug for Events {
@@ -126,9 +202,12 @@ impl fmt::Debug for Events {
 
 #[cfg(test)]
 mod tests {
-    use mcp_core::Json;
-
     use super::*;
+
+    fn told(method: &'static str, params: &str) -> Notification {
+        let params = Some(Json::parse(params.to_owned()).unwrap());
+        Notification { method: method.into(), params }
+    }
 
     #[test]
     fn a_progress_sink_may_end_its_own_call() {
@@ -136,9 +215,19 @@ mod tests {
         let ended = Arc::clone(&events);
         let sink = move |_| ended.forget_progress(&7.into());
         events.follow_progress(7.into(), Arc::new(sink));
-        let params = Json::parse(r#"{"progressToken":7,"progress":1}"#).unwrap();
-        let method = "notifications/progress".into();
-        events.take(Notification { method, params: Some(params) });
-        assert!(events.sinks().is_empty());
+        events.take(told("notifications/progress", r#"{"progressToken":7,"progress":1}"#));
+        assert!(lock(&events.progress).is_empty());
+    }
+
+    #[test]
+    fn a_message_for_the_log_weighs_what_it_takes_in_memory() {
+        let many = format!(r#"{{"level":"info","data":[{}{{}}]}}"#, "{\"\":0},".repeat(1000));
+        let event = event_of(told("notifications/message", &many));
+        assert!(matches!(event, ClientEvent::Log(_)));
+        assert!(event.weight() > 50 * many.len(), "{}", event.weight());
+        let long = format!(r#"{{"level":"info","data":"{}"}}"#, "x".repeat(LONGEST_LOG));
+        let event = event_of(told("notifications/message", &long));
+        assert!(matches!(event, ClientEvent::Other(_)));
+        assert!(event.weight() > LONGEST_LOG);
     }
 }

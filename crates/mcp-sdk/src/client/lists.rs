@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashSet,
+    hash::{BuildHasher as _, RandomState},
     sync::{Arc, PoisonError},
 };
 
@@ -144,19 +145,24 @@ impl Client {
     where
         P::Entry: Send,
     {
-        let start = Some((None::<String>, HashSet::<String>::new()));
-        stream::try_unfold(start, move |state| async move {
-            let Some((cursor, mut seen)) = state else { return Ok(None) };
-            if seen.len() >= MOST_PAGES {
-                let (method, pages) = (method.to_owned(), MOST_PAGES);
-                return Err(ClientError::TooManyPages { method, pages });
+        // Digests of the cursors: those themselves may be of any size.
+        let hasher = RandomState::new();
+        let start = Some((None::<String>, HashSet::<u64>::new()));
+        stream::try_unfold(start, move |state| {
+            let hasher = hasher.clone();
+            async move {
+                let Some((cursor, mut seen)) = state else { return Ok(None) };
+                if seen.len() >= MOST_PAGES {
+                    let (method, pages) = (method.to_owned(), MOST_PAGES);
+                    return Err(ClientError::TooManyPages { method, pages });
+                }
+                let page: P = self.page(method, cursor.as_deref()).await?;
+                let (entries, next) = page.split();
+                let next = next.filter(|next| seen.insert(hasher.hash_one(next)));
+                let state = next.map(|next| (Some(next), seen));
+                let entries = stream::iter(entries.into_iter().map(Ok));
+                Ok::<_, ClientError>(Some((entries, state)))
             }
-            let page: P = self.page(method, cursor.as_deref()).await?;
-            let (entries, next) = page.split();
-            let next = next.filter(|next| seen.insert(next.clone()));
-            let state = next.map(|next| (Some(next), seen));
-            let entries = stream::iter(entries.into_iter().map(Ok));
-            Ok::<_, ClientError>(Some((entries, state)))
         })
         .try_flatten()
     }

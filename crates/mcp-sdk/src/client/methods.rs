@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::PoisonError};
 
 use mcp_core::{
     CallToolResult, CompleteRequest, Completion, DiscoverResult, Era, GetPromptResult, Json,
-    LogLevel, Notification, Peer as _, ReadResourceResult,
+    LogLevel, Notification, Peer as _, ReadResourceResult, Root,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ impl Client {
     ) -> Result<CallToolResult, ClientError> {
         let method = "tools/call";
         let arguments = serde_json::to_value(arguments)
-            .map_err(|source| ClientError::Unwritable { method: method.into(), source })?;
+            .map_err(|cause| ClientError::Unwritable { method: method.into(), cause })?;
         let mut params = json!({ "name": name });
         if !arguments.is_null() {
             params["arguments"] = arguments;
@@ -84,7 +84,7 @@ impl Client {
         }
         let method = "completion/complete";
         let params = serde_json::to_value(request)
-            .map_err(|source| ClientError::Unwritable { method: method.into(), source })?;
+            .map_err(|cause| ClientError::Unwritable { method: method.into(), cause })?;
         let result: Complete = self.typed(method, params, &CallOptions::default()).await?;
         Ok(result.completion)
     }
@@ -126,14 +126,25 @@ impl Client {
         self.typed::<Value>("logging/setLevel", params, &CallOptions::default()).await.map(drop)
     }
 
-    /// Tells the server that the roots are not what they were.
+    /// Names other roots from now on, and tells the server so in revisions where it is told; in the
+    /// others it asks when it needs to know.
     ///
     /// # Errors
     ///
-    /// If it could not be told, or the revision has no such news.
-    pub async fn roots_changed(&self) -> Result<(), ClientError> {
-        self.only(Era::Legacy, "`notifications/roots/list_changed`")?;
-        self.notify("notifications/roots/list_changed", None).await
+    /// If the client was not built with [`ClientBuilder::roots_may_change`], or the server could not
+    /// be told. In the latter case it hears the new roots when it asks next.
+    ///
+    /// [`ClientBuilder::roots_may_change`]: crate::ClientBuilder::roots_may_change
+    pub async fn set_roots(
+        &self,
+        roots: impl IntoIterator<Item = Root>,
+    ) -> Result<(), ClientError> {
+        let changing = self.inner.builder.answers.changing_roots();
+        changing.ok_or(ClientError::RootsFixed)?.set(roots);
+        match self.revision().era() {
+            Era::Legacy => self.notify("notifications/roots/list_changed", None).await,
+            Era::Modern => Ok(()),
+        }
     }
 
     /// Tells the server anything.
@@ -144,7 +155,7 @@ impl Client {
     pub async fn notify(&self, method: &str, params: Option<Json>) -> Result<(), ClientError> {
         let notification = Notification { method: method.to_owned().into(), params };
         let told = self.inner.peer.notify(notification).await;
-        told.map_err(|source| ClientError::Call { method: method.to_owned(), source })
+        told.map_err(|source| ClientError::call(method, source))
     }
 
     pub(super) fn only(&self, era: Era, what: &'static str) -> Result<(), ClientError> {

@@ -6,13 +6,17 @@ mod calls;
 mod connect;
 mod error;
 mod events;
+mod granted;
 mod lists;
 mod methods;
+mod opening;
+mod patience;
+mod roots;
 mod subscription;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, RwLock, atomic::AtomicI64},
+    sync::{Arc, RwLock, atomic::AtomicI64},
 };
 
 use mcp_core::{
@@ -20,17 +24,22 @@ use mcp_core::{
     ServerCapabilities,
 };
 use mcp_jsonrpc::JsonRpcPeer;
-use tokio::{sync::broadcast, task::JoinHandle};
+use serde_json::{Map, Value};
+use tokio::task::JoinHandle;
 
 pub use self::{
     builder::ClientBuilder, calls::CallOptions, error::ClientError, events::ClientEvent,
-    subscription::Subscription,
+    granted::Granted, subscription::Subscription,
 };
-use self::{connect::Wire, events::Events};
-use crate::labels::Marked;
+use self::{connect::Wire, events::Events, patience::UnderWay, subscription::Interests};
+pub(crate) use self::{granted::tells_changes, subscription::Listening};
+use crate::{feed::Listener, labels::Marked};
 
 /// A connection to one server. Cheap to clone; the connection ends with [`Client::close`] or with
-/// the last clone.
+/// the last clone, once there are no [subscriptions](Client::subscribe) either.
+///
+/// The [guide to clients](crate::guide::clients) tells how long is waited for what, and how news are
+/// heard.
 #[derive(Debug, Clone)]
 pub struct Client {
     inner: Arc<Inner>,
@@ -42,14 +51,18 @@ struct Inner {
     peer: JsonRpcPeer<Wire>,
     revision: Revision,
     carriage: Carriage,
+    /// What every request says about its sender, in revisions where each does.
+    meta: Map<String, Value>,
     server: ServerFacts,
     events: Arc<Events>,
+    calls: Arc<UnderWay>,
+    interests: Interests,
     next_token: AtomicI64,
     /// From this level on the server should log, in revisions where requests say so.
     log_level: RwLock<Option<LogLevel>>,
     /// Arguments that have to be shown outside, by tool.
     marked: RwLock<HashMap<String, Arc<Marked>>>,
-    running: Mutex<Option<JoinHandle<()>>>,
+    running: tokio::sync::Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What a server says about itself.
@@ -96,42 +109,21 @@ impl Client {
         self.inner.builder.validation.contracts()
     }
 
-    /// What the server tells from now on without being asked.
-    pub fn events(&self) -> broadcast::Receiver<ClientEvent> {
-        self.inner.events.subscribe()
+    /// What the server tells from now on without being asked. A listener that does not keep up
+    /// misses the oldest events: beyond 1024 of them, or about 16 MiB.
+    pub fn events(&self) -> Listener<ClientEvent> {
+        self.inner.events.listen()
     }
 
     /// Ends the connection in good order and waits until it is over.
     pub async fn close(&self) {
         self.inner.peer.close();
-        let running = self.inner.running.lock().map_or(None, |mut running| running.take());
-        if let Some(running) = running {
+        let mut running = self.inner.running.lock().await;
+        // Whoever else closes waits for the same, even if this future is dropped meanwhile.
+        if let Some(driver) = running.as_mut() {
             // It ends by itself; if it panicked, it has ended too.
-            let _ = running.await;
-        }
-    }
-}
-
-impl Inner {
-    fn new(
-        builder: ClientBuilder,
-        peer: JsonRpcPeer<Wire>,
-        (revision, carriage): (Revision, Carriage),
-        server: ServerFacts,
-        events: Arc<Events>,
-        running: JoinHandle<()>,
-    ) -> Inner {
-        Inner {
-            builder,
-            peer,
-            revision,
-            carriage,
-            server,
-            events,
-            next_token: AtomicI64::new(1),
-            log_level: RwLock::new(None),
-            marked: RwLock::default(),
-            running: Mutex::new(Some(running)),
+            let _ = driver.await;
+            *running = None;
         }
     }
 }

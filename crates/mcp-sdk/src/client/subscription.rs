@@ -1,95 +1,308 @@
 //! News about lists and resources, which each era delivers in its own way.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    sync::{Mutex, PoisonError},
+};
 
-use mcp_core::Era;
-use serde_json::{Value, json};
-use tokio::task::AbortHandle;
+use mcp_core::{Era, PeerError};
+use serde_json::{Map, Value, json};
+use tokio::{runtime::Handle, sync::oneshot, task::AbortHandle};
+use tokio_util::sync::CancellationToken;
 
-use super::{CallOptions, Client, ClientError};
+use super::{CallOptions, Client, ClientError, ClientEvent, Granted, events::Events};
+use crate::feed::{ListenError, Listener};
 
-/// News that come as [events](Client::events) as long as this lives.
+/// News that come as long as this lives: here, and as [events](Client::events) of the client.
+///
+/// It keeps the connection open. Dropping the last one for a resource tells the server, in the
+/// background, that nobody wants to hear about it any more.
 #[derive(Debug)]
 #[must_use = "dropping it ends the subscription"]
 pub struct Subscription {
-    /// The request that stays open, in revisions where one does.
-    listening: Option<Arc<Listening>>,
+    granted: Granted,
+    missing: BTreeSet<String>,
+    /// What has been told from before the server agreed, so that nothing is lost in between.
+    listener: Listener<ClientEvent>,
+    way: Way,
 }
 
+/// What has to be undone in the end.
 #[derive(Debug)]
-struct Listening(AbortHandle);
+enum Way {
+    /// The server was asked about each resource.
+    Asked { _interests: Vec<Interest> },
+    /// One request stays open.
+    Listening(Listening),
+}
+
+/// The request that stays open; dropping it cancels it.
+#[derive(Debug)]
+pub(crate) struct Listening {
+    task: AbortHandle,
+    over: CancellationToken,
+}
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
+    }
+}
+
+impl Listening {
+    pub(crate) fn is_open(&self) -> bool {
+        !self.over.is_cancelled()
     }
 }
 
 impl Subscription {
+    /// What the server has agreed to tell. Changes of all lists are asked for; it agrees to those
+    /// that it offers.
+    pub fn granted(&self) -> &Granted {
+        &self.granted
+    }
+
+    /// The resources that were asked for and that the server will tell nothing about.
+    pub fn missing(&self) -> &BTreeSet<String> {
+        &self.missing
+    }
+
     /// Whether the server still delivers. Always true where it does so without a request.
     pub fn is_open(&self) -> bool {
-        self.listening.as_ref().is_none_or(|listening| !listening.0.is_finished())
+        match &self.way {
+            Way::Asked { .. } => true,
+            Way::Listening(listening) => listening.is_open(),
+        }
+    }
+
+    /// The next thing that the server tells, whatever it is about, from the moment on in which it has
+    /// agreed. [`Client::events`] hears the same, but only from when it is called.
+    ///
+    /// # Errors
+    ///
+    /// If events were missed because they were not read in time, or the server has ended the
+    /// subscription: who still wants news subscribes again.
+    pub async fn recv(&mut self) -> Result<ClientEvent, ListenError> {
+        let over = async {
+            match &self.way {
+                Way::Asked { .. } => std::future::pending().await,
+                Way::Listening(listening) => listening.over.cancelled().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            event = self.listener.recv() => event,
+            () = over => Err(ListenError::Over),
+        }
     }
 }
 
 impl Client {
-    /// Wants to hear when lists change, and when these resources do.
+    /// Wants to hear when lists change, and when these resources do. Completes when the server has
+    /// agreed; [`Subscription::granted`] is what it has agreed to.
     ///
     /// # Errors
     ///
-    /// If the server does not want to tell.
+    /// If the server refuses, does not answer in time, or will not tell anything about any of these
+    /// resources.
     pub async fn subscribe(&self, uris: &[&str]) -> Result<Subscription, ClientError> {
-        match self.revision().era() {
+        let listener = self.events();
+        let (granted, way) = match self.revision().era() {
             Era::Legacy => {
+                let mut interests = Vec::new();
                 for uri in uris {
-                    self.subscription("resources/subscribe", uri).await?;
+                    interests.push(self.take_interest(uri).await?);
                 }
-                Ok(Subscription { listening: None })
+                let granted = Granted::declared(self.server_capabilities(), uris);
+                (granted, Way::Asked { _interests: interests })
             }
-            Era::Modern => Ok(self.listen(uris)),
+            Era::Modern => {
+                let (listening, opened) = self.listen(uris);
+                (opened.await?, Way::Listening(listening))
+            }
+        };
+        let missing: BTreeSet<String> = uris
+            .iter()
+            .filter(|&&uri| !granted.uris.contains(uri))
+            .map(|&uri| uri.to_owned())
+            .collect();
+        if !uris.is_empty() && granted.uris.is_empty() {
+            return Err(ClientError::NotGranted { uris: missing.into_iter().collect() });
         }
+        Ok(Subscription { granted, missing, listener, way })
     }
 
-    /// No longer wants to hear about a resource, in revisions where that is told.
+    /// No longer wants to hear about a resource, in revisions where that is told, whatever
+    /// subscriptions there are.
     ///
     /// # Errors
     ///
     /// If the call failed, or the revision ends subscriptions by dropping them.
     pub async fn unsubscribe(&self, uri: &str) -> Result<(), ClientError> {
         self.only(Era::Legacy, "`resources/unsubscribe`")?;
-        self.subscription("resources/unsubscribe", uri).await
+        let mut told = self.inner.interests.told.lock().await;
+        told.remove(uri);
+        self.about_resource("resources/unsubscribe", uri).await
     }
 
     /// Wants to hear when lists change; `None` in revisions where that goes without saying.
-    pub(crate) fn listen_for_lists(&self) -> Option<Subscription> {
+    pub(crate) fn listen_for_lists(
+        &self,
+    ) -> Option<(Listening, impl Future<Output = Result<Granted, ClientError>> + use<>)> {
         (self.revision().era() == Era::Modern).then(|| self.listen(&[]))
     }
 
-    async fn subscription(&self, method: &str, uri: &str) -> Result<(), ClientError> {
+    async fn about_resource(&self, method: &str, uri: &str) -> Result<(), ClientError> {
         let params = json!({ "uri": uri });
         self.typed::<Value>(method, params, &CallOptions::default()).await.map(drop)
     }
 
-    fn listen(&self, uris: &[&str]) -> Subscription {
-        let params = json!({ "notifications": {
+    /// Opens the request on which news come. The future completes with what the server grants.
+    fn listen(
+        &self,
+        uris: &[&str],
+    ) -> (Listening, impl Future<Output = Result<Granted, ClientError>> + use<>) {
+        let method = "subscriptions/listen";
+        let mut params = Map::new();
+        let wanted = json!({
             "toolsListChanged": true,
             "promptsListChanged": true,
             "resourcesListChanged": true,
             "resourceSubscriptions": uris,
-        }});
-        let client = self.clone();
+        });
+        params.insert("notifications".to_owned(), wanted);
+        let (acknowledge, acknowledged) = oneshot::channel();
+        let (end, ended) = oneshot::channel();
+        let (client, limit) = (self.clone(), self.inner.builder.timeout);
+        let over = CancellationToken::new();
+        let ending = over.clone().drop_guard();
         let listening = tokio::spawn(async move {
-            // It stays open as long as somebody wants it.
-            let options = CallOptions::new().timeout(FOR_EVER);
-            if let Err(error) =
-                client.typed::<Value>("subscriptions/listen", params, &options).await
-            {
+            let _ending = ending;
+            let outcome = client.keep_open(method, &params, acknowledge).await;
+            if let Err(error) = &outcome {
                 tracing::debug!(%error, "a subscription ended");
             }
+            // Only who still waits for the beginning wants to know about the end.
+            let _ = end.send(outcome);
         });
-        Subscription { listening: Some(Arc::new(Listening(listening.abort_handle()))) }
+        let opened = async move {
+            let opened = async {
+                // Either the server agrees, or the request is over before it has.
+                if let Ok(granted) = acknowledged.await {
+                    return Ok(granted);
+                }
+                let unanswered = || Err(ClientError::call(method, PeerError::Unanswered));
+                match ended.await {
+                    Ok(Err(error)) => Err(error),
+                    Ok(Ok(())) | Err(_) => unanswered(),
+                }
+            };
+            let too_late = |_| Err(ClientError::call(method, PeerError::TimedOut(limit)));
+            tokio::time::timeout(limit, opened).await.unwrap_or_else(too_late)
+        };
+        (Listening { task: listening.abort_handle(), over }, opened)
+    }
+
+    /// Makes a request that is answered when the subscription ends.
+    async fn keep_open(
+        &self,
+        method: &str,
+        params: &Map<String, Value>,
+        acknowledge: oneshot::Sender<Granted>,
+    ) -> Result<(), ClientError> {
+        let mut ask = self.prepare(method, params, None, &CallOptions::default())?;
+        ask.timeout = Some(std::time::Duration::MAX);
+        let mut awaited = Awaited { events: &self.inner.events, id: None };
+        let answer = self.inner.peer.request_noting(ask, |id| {
+            awaited.id = Some(id);
+            self.inner.events.await_acknowledgement(id, acknowledge);
+        });
+        let outcome = answer.await;
+        drop(awaited);
+        outcome.map(drop).map_err(|cause| ClientError::call(method, cause))
+    }
+
+    /// Asks for news about a resource, unless they come already.
+    async fn take_interest(&self, uri: &str) -> Result<Interest, ClientError> {
+        let interests = &self.inner.interests;
+        let interest = Interest { client: self.clone(), uri: uri.to_owned() };
+        *interests.counts().entry(uri.to_owned()).or_default() += 1;
+        let mut told = interests.told.lock().await;
+        if !told.contains(uri) {
+            self.about_resource("resources/subscribe", uri).await?;
+            told.insert(uri.to_owned());
+        }
+        Ok(interest)
+    }
+
+    /// Tells the server that nobody is interested any more, if that is still so.
+    async fn lose_interest(&self, uri: &str) {
+        let interests = &self.inner.interests;
+        let mut told = interests.told.lock().await;
+        let is_wanted = interests.counts().contains_key(uri);
+        if !is_wanted && told.remove(uri) {
+            let outcome = self.about_resource("resources/unsubscribe", uri).await;
+            if let Err(error) = outcome {
+                tracing::debug!(%error, uri, "a subscription was not taken back");
+            }
+        }
     }
 }
 
-/// Longer than anybody waits.
-const FOR_EVER: std::time::Duration = std::time::Duration::from_secs(60 * 60 * 24 * 365);
+/// Forgets who waits for an acknowledgement when the request is over.
+struct Awaited<'e> {
+    events: &'e Events,
+    id: Option<i64>,
+}
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            self.events.forget_acknowledgement(id);
+        }
+    }
+}
+
+/// What subscriptions of the handshake era have in common: the server counts one for each resource,
+/// however many there are here.
+#[derive(Debug, Default)]
+pub(super) struct Interests {
+    /// How many want to hear about each resource.
+    counts: Mutex<HashMap<String, usize>>,
+    /// What the server has been told. Held while it is told, so that it hears things in order.
+    told: tokio::sync::Mutex<HashSet<String>>,
+}
+
+impl Interests {
+    fn counts(&self) -> std::sync::MutexGuard<'_, HashMap<String, usize>> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One who wants to hear about a resource.
+#[derive(Debug)]
+struct Interest {
+    client: Client,
+    uri: String,
+}
+
+impl Drop for Interest {
+    fn drop(&mut self) {
+        let is_last = {
+            let mut counts = self.client.inner.interests.counts();
+            let count = counts.get_mut(&self.uri).map_or(0, |count| {
+                *count -= 1;
+                *count
+            });
+            count == 0 && counts.remove(&self.uri).is_some()
+        };
+        if !is_last {
+            return;
+        }
+        // Without a runtime the conversation has ended too.
+        if let Ok(runtime) = Handle::try_current() {
+            let (client, uri) = (self.client.clone(), std::mem::take(&mut self.uri));
+            runtime.spawn(async move { client.lose_interest(&uri).await });
+        }
+    }
+}

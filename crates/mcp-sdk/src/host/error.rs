@@ -5,7 +5,8 @@ use serde::Deserialize;
 
 use crate::ClientError;
 
-/// Why a host could not do what it was asked to.
+/// Why a host could not do what it was asked to. As with [`ClientError`], what is displayed is
+/// complete, and nothing is said again by a [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
@@ -17,8 +18,8 @@ pub enum HostError {
     #[error("several servers have the {what} `{name}`; it is called {}", listed(names))]
     Ambiguous { what: &'static str, name: String, names: Vec<String> },
     /// The server that has it did not do it, or is not there any more.
-    #[error("server `{server}`: {source}")]
-    Server { server: String, source: ClientError },
+    #[error("server `{server}`: {cause}")]
+    Server { server: String, cause: Box<ClientError> },
     /// A list did not come in time.
     #[error("server `{server}` did not list its {what}s within {after:?}")]
     ListTimedOut { server: String, what: &'static str, after: Duration },
@@ -27,8 +28,8 @@ pub enum HostError {
     /// The call was not made: its arguments break the schema that the server has listed.
     #[error("the arguments of tool `{tool}` of server `{server}` do not fit: {}", first(findings))]
     InvalidArguments { server: String, tool: String, findings: Vec<Json> },
-    #[error("the arguments of `{name}` cannot be written as JSON")]
-    Unwritable { name: String, source: serde_json::Error },
+    #[error("the arguments of `{name}` cannot be written as JSON: {cause}")]
+    Unwritable { name: String, cause: serde_json::Error },
 }
 
 impl HostError {
@@ -46,7 +47,7 @@ impl HostError {
     /// The code of the error with which the server answered, if it did.
     pub fn code(&self) -> Option<i64> {
         match self {
-            HostError::Server { source, .. } => source.code(),
+            HostError::Server { cause, .. } => cause.code(),
             _ => None,
         }
     }

@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
-use tokio::sync::broadcast;
-
 use super::member::Shelves;
-use crate::ClientEvent;
+use crate::{
+    ClientEvent,
+    feed::{Feed, ListenError, Listener, Weighed},
+};
 
 /// Something one of the servers told without being asked.
 #[derive(Debug, Clone)]
@@ -15,23 +16,28 @@ pub struct HostEvent {
     pub event: ClientEvent,
 }
 
+impl Weighed for HostEvent {
+    fn weight(&self) -> usize {
+        self.event.weight()
+    }
+}
+
 /// Passes on what a server tells, and takes note of what it means for the lists.
 pub(super) async fn forward(
     server: Arc<str>,
-    mut from: broadcast::Receiver<ClientEvent>,
+    mut from: Listener<ClientEvent>,
     shelves: Arc<Shelves>,
-    to: broadcast::Sender<HostEvent>,
+    to: Arc<Feed<HostEvent>>,
 ) {
     loop {
         match from.recv().await {
             Ok(event) => {
                 take_note(&event, &shelves);
-                // Nobody may be listening.
-                let _ = to.send(HostEvent { server: Arc::clone(&server), event });
+                to.tell(HostEvent { server: Arc::clone(&server), event });
             }
             // What was missed may have been that something has changed.
-            Err(broadcast::error::RecvError::Lagged(_)) => shelves.outdate(),
-            Err(broadcast::error::RecvError::Closed) => return,
+            Err(ListenError::Missed(_)) => shelves.outdate(),
+            Err(ListenError::Over) => return,
         }
     }
 }

@@ -1,12 +1,12 @@
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream::BoxStream};
 use mcp_core::{Era, Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool};
 use serde_json::Value;
-use tokio::{sync::broadcast, task::AbortHandle};
+use tokio::task::AbortHandle;
 
 use super::{
     HostError, HostEvent,
@@ -14,7 +14,11 @@ use super::{
     shelf::Shelf,
     tables::{Cache, Tables},
 };
-use crate::{Client, ClientError, Subscription};
+use crate::{
+    Client, ClientError, Granted,
+    client::{Listening, tells_changes},
+    feed::Feed,
+};
 
 /// One server of a host.
 #[derive(Debug)]
@@ -26,7 +30,15 @@ pub(super) struct Member {
     pub(super) shelves: Arc<Shelves>,
     forwarding: AbortHandle,
     /// Keeps news coming, in revisions where they have to be asked for.
-    subscription: Mutex<Option<Subscription>>,
+    news: Mutex<Option<News>>,
+}
+
+/// The request on which a server tells that lists have changed.
+#[derive(Debug)]
+struct News {
+    listening: Listening,
+    /// What the server has agreed to tell, once it has.
+    granted: Arc<OnceLock<Granted>>,
 }
 
 /// What the server has listed.
@@ -57,6 +69,7 @@ pub(super) trait Listed: Clone + Send + Sync + Sized + 'static {
     fn shelf(shelves: &Shelves) -> &Shelf<Self>;
     fn cache(tables: &Tables) -> &Cache<Self>;
     fn declared(capabilities: &ServerCapabilities) -> Option<&Value>;
+    fn is_granted(granted: &Granted) -> bool;
     fn entries(client: &Client) -> BoxStream<'_, Result<Self, ClientError>>;
     /// The name by which its server knows it.
     fn own_name(&self) -> &str;
@@ -78,6 +91,10 @@ macro_rules! listed {
 
             fn declared(capabilities: &ServerCapabilities) -> Option<&Value> {
                 capabilities.$capability.as_ref()
+            }
+
+            fn is_granted(granted: &Granted) -> bool {
+                granted.$capability
             }
 
             fn entries(client: &Client) -> BoxStream<'_, Result<Self, ClientError>> {
@@ -103,7 +120,7 @@ impl Member {
         serial: u64,
         name: &str,
         client: Client,
-        news: &broadcast::Sender<HostEvent>,
+        events: &Arc<Feed<HostEvent>>,
     ) -> Arc<Member> {
         let name: Arc<str> = name.into();
         let shelves = Arc::<Shelves>::default();
@@ -111,7 +128,7 @@ impl Member {
             Arc::clone(&name),
             client.events(),
             Arc::clone(&shelves),
-            news.clone(),
+            Arc::clone(events),
         ));
         let member = Member {
             serial,
@@ -119,7 +136,7 @@ impl Member {
             client,
             shelves,
             forwarding: forwarding.abort_handle(),
-            subscription: Mutex::default(),
+            news: Mutex::default(),
         };
         member.keep_listening();
         Arc::new(member)
@@ -128,7 +145,7 @@ impl Member {
     /// Lets go of the server; calls that are under way go on.
     pub(super) fn retire(&self) {
         self.forwarding.abort();
-        self.subscription().take();
+        self.news().take();
     }
 
     /// Whether the list can be used without asking again: the server would have said that it has
@@ -177,8 +194,8 @@ impl Member {
         Ok(())
     }
 
-    pub(super) fn failed(&self, source: ClientError) -> HostError {
-        HostError::Server { server: self.name.to_string(), source }
+    pub(super) fn failed(&self, cause: ClientError) -> HostError {
+        HostError::Server { server: self.name.to_string(), cause: Box::new(cause) }
     }
 
     /// A server that has said what it offers, and left this out, must not be asked for it.
@@ -189,9 +206,14 @@ impl Member {
 
     fn would_tell<T: Listed>(&self) -> bool {
         let declared = self.client.server_capabilities().and_then(T::declared);
-        let is_heard = self.client.revision().era() == Era::Legacy
-            || self.subscription().as_ref().is_some_and(Subscription::is_open);
-        declared.is_some_and(tells_changes) && is_heard
+        declared.is_some_and(tells_changes)
+            && (self.client.revision().era() == Era::Legacy || self.is_heard::<T>())
+    }
+
+    fn is_heard<T: Listed>(&self) -> bool {
+        self.news().as_ref().is_some_and(|news| {
+            news.listening.is_open() && news.granted.get().is_some_and(T::is_granted)
+        })
     }
 
     /// Asks for news where they have to be asked for, unless they come already.
@@ -201,19 +223,26 @@ impl Member {
         if !declared.into_iter().flatten().any(tells_changes) {
             return;
         }
-        let mut subscription = self.subscription();
-        if !subscription.as_ref().is_some_and(Subscription::is_open) {
-            *subscription = self.client.listen_for_lists();
+        let mut news = self.news();
+        if news.as_ref().is_some_and(|news| news.listening.is_open()) {
+            return;
         }
+        let Some((listening, opened)) = self.client.listen_for_lists() else { return };
+        let granted = Arc::<OnceLock<Granted>>::default();
+        let (shelves, known) = (Arc::clone(&self.shelves), Arc::clone(&granted));
+        tokio::spawn(async move {
+            if let Ok(granted) = opened.await {
+                // What was listed before may have changed before the server began to tell.
+                shelves.outdate();
+                let _ = known.set(granted);
+            }
+        });
+        *news = Some(News { listening, granted });
     }
 
-    fn subscription(&self) -> std::sync::MutexGuard<'_, Option<Subscription>> {
-        self.subscription.lock().unwrap_or_else(PoisonError::into_inner)
+    fn news(&self) -> std::sync::MutexGuard<'_, Option<News>> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn tells_changes(declared: &Value) -> bool {
-    declared.get("listChanged") == Some(&Value::Bool(true))
 }
 
 impl Drop for Member {

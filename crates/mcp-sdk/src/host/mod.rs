@@ -18,8 +18,6 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::broadcast;
-
 pub use self::{
     error::HostError,
     events::HostEvent,
@@ -27,7 +25,10 @@ pub use self::{
     names::BadServerName,
 };
 use self::{member::Member, names::check_server_name, tables::Tables};
-use crate::Client;
+use crate::{
+    Client,
+    feed::{Feed, Listener},
+};
 
 /// Several servers, reached through one [`Client`] each, as if they were one. Cheap to clone; all
 /// clones are the same host.
@@ -77,7 +78,7 @@ struct Inner {
     settings: HostSettings,
     members: RwLock<Vec<Arc<Member>>>,
     tables: Tables,
-    news: broadcast::Sender<HostEvent>,
+    news: Arc<Feed<HostEvent>>,
     next_serial: AtomicU64,
 }
 
@@ -86,9 +87,6 @@ struct HostSettings {
     list_timeout: Duration,
     max_entries: usize,
 }
-
-/// Events that a slow listener may be behind before it misses some.
-const BACKLOG: usize = 1024;
 
 impl Host {
     /// Begins a host.
@@ -144,9 +142,10 @@ impl Host {
         members.iter().find(|member| &*member.name == server).map(|member| member.client.clone())
     }
 
-    /// What any of the servers tells from now on without being asked.
-    pub fn events(&self) -> broadcast::Receiver<HostEvent> {
-        self.inner.news.subscribe()
+    /// What any of the servers tells from now on without being asked. A listener that does not keep
+    /// up misses the oldest events, as at a [client](Client::events).
+    pub fn events(&self) -> Listener<HostEvent> {
+        self.inner.news.listen()
     }
 
     /// Ends all connections in good order.
@@ -204,18 +203,20 @@ impl HostBuilder {
     ///
     /// # Errors
     ///
-    /// If a server cannot have its name.
+    /// If a server cannot have its name, or another one has it.
     pub fn build(self) -> Result<Host, BadServerName> {
         let inner = Inner {
             settings: self.settings,
             members: RwLock::default(),
             tables: Tables::default(),
-            news: broadcast::channel(BACKLOG).0,
+            news: Arc::new(Feed::new()),
             next_serial: AtomicU64::new(0),
         };
         let host = Host { inner: Arc::new(inner) };
         for (name, client) in self.servers {
-            host.add(&name, client)?;
+            if host.add(&name, client)?.is_some() {
+                return Err(BadServerName::Taken(name));
+            }
         }
         Ok(host)
     }

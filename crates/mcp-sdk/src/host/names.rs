@@ -18,16 +18,22 @@ const SEPARATOR: &str = "__";
 
 /// A name that a server cannot have at a host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` cannot be the name of a server: one has 1 to 64 letters, digits, `_`, `.` and `-`, no \
-     `__` inside and no `_` at the end"
-)]
-pub struct BadServerName(String);
+#[expect(missing_docs, reason = "the messages say it")]
+#[non_exhaustive]
+pub enum BadServerName {
+    #[error(
+        "`{0}` cannot be the name of a server: one has 1 to 64 letters, digits, `_`, `.` and `-`, no \
+         `__` inside and no `_` at the end"
+    )]
+    Unfit(String),
+    #[error("two servers are called `{0}`")]
+    Taken(String),
+}
 
 /// Without these rules two pairs of server and tool could have the same long name.
 pub(super) fn check_server_name(name: &str) -> Result<(), BadServerName> {
     let is_good = fits(name, LONGEST_SERVER) && !name.contains(SEPARATOR) && !name.ends_with('_');
-    if is_good { Ok(()) } else { Err(BadServerName(name.chars().take(80).collect())) }
+    if is_good { Ok(()) } else { Err(BadServerName::Unfit(name.chars().take(80).collect())) }
 }
 
 /// The name with which a tool can always be called, whatever others are called.

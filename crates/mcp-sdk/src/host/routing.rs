@@ -46,7 +46,7 @@ impl Host {
         let arguments = match serde_json::to_value(arguments) {
             Ok(Value::Null) => json!({}),
             Ok(arguments) => arguments,
-            Err(source) => return Err(HostError::Unwritable { name: name.to_owned(), source }),
+            Err(cause) => return Err(HostError::Unwritable { name: name.to_owned(), cause }),
         };
         let tool = self.find::<Tool>(name).await?;
         check_arguments(&tool, &arguments)?;
@@ -154,7 +154,7 @@ impl Host {
 /// tool it is. The client's gate would refuse them too, but knows no names of servers.
 fn check_arguments(tool: &Entry<Tool>, arguments: &Value) -> Result<(), HostError> {
     let written = Json::of(arguments)
-        .map_err(|source| HostError::Unwritable { name: tool.name.clone(), source })?;
+        .map_err(|cause| HostError::Unwritable { name: tool.name.clone(), cause })?;
     let findings = tool.breaches(&written);
     if findings.is_empty() {
         return Ok(());

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod careless;
+mod client;
 mod contracts;
 mod everyday;
 mod failures;

@@ -18,12 +18,14 @@ use crate::lines::LineTransport;
 /// in the background, when the transport is dropped. The child never stays behind as a zombie.
 ///
 /// A server that exits by itself is heard out first; then `receive` gives
-/// [`TransportError::Lost`] with its exit status. After `close` the end is a good one.
+/// [`TransportError::Lost`] with its exit status, and so does `send`. After `close` the end is a good
+/// one. What is longer than a message may be in the other direction is not sent either.
 #[derive(Debug)]
 pub struct ChildTransport {
     lines: LineTransport<ChildStdout, ChildStdin>,
     process: Process,
     id: Option<u32>,
+    max_message: usize,
 }
 
 impl ChildTransport {
@@ -43,7 +45,7 @@ impl ChildTransport {
         let id = child.id();
         let lines = LineTransport::new(stdout, stdin, &settings.lines);
         let process = Process::watch(child, settings, lines.ending());
-        Ok(ChildTransport { lines, process, id })
+        Ok(ChildTransport { lines, process, id, max_message: settings.lines.max_message })
     }
 
     /// The process id it was started with.
@@ -67,12 +69,21 @@ impl ChildTransport {
     async fn next(&self) -> Result<Option<Inbound>, TransportError> {
         match poll_fn(|context| self.lines.poll_receive(context)).await {
             Ok(None) if !self.process.is_stopping() => Err(self.process.explain_end().await),
+            Err(error) => Err(self.process.explain(error).await),
             other => other,
         }
     }
 
     async fn hand_over(&self, outbound: Outbound) -> Result<(), TransportError> {
-        self.lines.send(outbound).await.map_err(|error| self.process.explain(error))
+        let length = outbound.bytes.len();
+        if length > self.max_message {
+            let (length, limit) = (length as u64, self.max_message as u64);
+            return Err(TransportError::TooLong { length, limit });
+        }
+        match self.lines.send(outbound).await {
+            Err(error) => Err(self.process.explain(error).await),
+            Ok(()) => Ok(()),
+        }
     }
 }
 

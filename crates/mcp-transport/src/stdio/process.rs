@@ -85,10 +85,15 @@ impl Process {
         }
     }
 
-    /// The same for a message that could not be sent.
-    pub(super) fn explain(&self, error: TransportError) -> TransportError {
-        let fate = self.fate.borrow();
-        if fate.is_over() && matches!(error, TransportError::Lost(_)) { lost(&fate) } else { error }
+    /// The same for a pipe that broke. It may be noticed before the exit is, so that is waited for.
+    pub(super) async fn explain(&self, error: TransportError) -> TransportError {
+        if !matches!(error, TransportError::Lost(_)) || self.is_stopping() {
+            return error;
+        }
+        match timeout(LAST_WORDS, self.wait()).await {
+            Ok(fate) => lost(&fate),
+            Err(_) => error,
+        }
     }
 }
 

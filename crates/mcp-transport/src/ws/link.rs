@@ -106,6 +106,10 @@ impl Link {
     }
 
     pub(super) async fn send(&self, bytes: Bytes) -> Result<(), TransportError> {
+        if bytes.len() > self.max_message {
+            let (length, limit) = (bytes.len() as u64, self.max_message as u64);
+            return Err(TransportError::TooLong { length, limit });
+        }
         let text = Utf8Bytes::try_from(bytes)
             .map_err(|_| TransportError::Framing("a message to be sent is not UTF-8".into()))?;
         let room = (text.len() + OVERHEAD).min(self.capacity);

@@ -46,7 +46,8 @@ pub const SUBPROTOCOL: &str = "mcp";
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WsSettings {
-    /// The longest message taken in, in bytes; a longer one ends the conversation. 16 MiB.
+    /// The longest message, in bytes. A longer one that comes in ends the conversation, so none is
+    /// sent either. 16 MiB.
     pub max_message: usize,
     /// How many bytes may wait to be written before senders wait too. One larger message is let
     /// through when nothing else waits. 1 MiB.

@@ -205,3 +205,26 @@ async fn what_cannot_be_started_is_named_with_what_to_check() {
     let nowhere = refused(ChildCommand::new("cat").current_dir("/no/such/directory"));
     assert!(nowhere.contains("/no/such/directory"), "{nowhere}");
 }
+
+/// Who sends may find the pipe broken before the system tells that the server has exited.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_status_of_a_server_that_dies_at_once_is_never_lost() {
+    for _ in 0..300 {
+        let child = spawn(&shell("exit 3"));
+        let lost = TransportError::Lost("the server exited with status 3".into());
+        assert_eq!(send_until_error(&child, "{}").await, lost);
+        assert_eq!(next(&child).await, Err(lost));
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_long_is_not_sent() {
+    let mut settings = settings();
+    settings.lines.max_message = 10;
+    let child = ChildTransport::spawn(&ChildCommand::new("cat"), &settings).unwrap();
+    let refused = child.send(message("[1,2,3,4,5]")).await;
+    assert_eq!(refused, Err(TransportError::TooLong { length: 11, limit: 10 }));
+    child.send(message("[1,2,3,4]")).await.unwrap();
+    assert_eq!(next(&child).await, Ok(Some("[1,2,3,4]".into())));
+    within_a_minute(child.close()).await;
+}

@@ -219,11 +219,22 @@ async fn the_reason_of_a_close_is_passed_on() {
 }
 
 #[tokio::test]
+async fn a_message_that_is_too_long_is_not_sent_and_ends_nothing() {
+    let (client, server) = pair().await;
+    let limit = 16 << 20;
+    let refused = client.send(message("x".repeat(limit + 1))).await;
+    let (length, limit) = (limit as u64 + 1, limit as u64);
+    assert_eq!(refused, Err(TransportError::TooLong { length, limit }));
+    client.send(message("{}")).await.unwrap();
+    assert_eq!(next(&server).await, Ok(Some("{}".into())));
+}
+
+#[tokio::test]
 async fn a_client_that_never_reads_is_stuck() {
     let mut settings = settings();
     settings.connection.stall_limit = Duration::from_millis(200);
     let (server, client) = with_raw_client(&settings).await;
-    let error = send_until_error(&server, &"x".repeat(500_000)).await;
+    let error = send_until_error(&server, &"x".repeat(100_000)).await;
     assert!(matches!(error, TransportError::Stuck { .. }), "{error:?}");
     assert!(matches!(next(&server).await, Err(TransportError::Stuck { .. })));
     within_a_minute(server.close()).await;

@@ -186,7 +186,7 @@ async fn a_call_without_an_answer_times_out_and_is_taken_back() {
         let options = CallOptions::new().timeout(Duration::from_millis(20));
         let error = within(client.call_tool_with("never", json!({}), &options)).await.unwrap_err();
         let timed_out = |error: &ClientError| {
-            matches!(error, ClientError::Call { source: PeerError::TimedOut(_), .. })
+            matches!(error, ClientError::Call { cause: PeerError::TimedOut(_), .. })
         };
         assert!(timed_out(&error), "{error}");
         reaches(&seen.dropped, 1).await;

@@ -28,8 +28,9 @@ enum Session {
 }
 
 impl Conversation {
-    pub(super) fn establish(&self, revision: Revision) {
-        self.state().revision = Some(revision);
+    /// Whether that is news.
+    pub(super) fn establish(&self, revision: Revision) -> bool {
+        self.state().revision.replace(revision) != Some(revision)
     }
 
     pub(super) fn revision(&self) -> Option<Revision> {

@@ -74,7 +74,7 @@ impl Endpoint {
         self.connections.request(request).await.map_err(|error| {
             let text = chain(&error);
             if error.is_connect() {
-                TransportError::Connect(text)
+                TransportError::Connect(format!("{}: {text}", self.shown()))
             } else {
                 TransportError::Lost(text)
             }

@@ -207,6 +207,11 @@ impl Transport for HttpTransport {
                 return Err(TransportError::Closed);
             }
             self.shared.conversation.check()?;
+            let (length, limit) = (outbound.bytes.len(), self.shared.settings.max_message);
+            if length > limit {
+                let (length, limit) = (length as u64, limit as u64);
+                return Err(TransportError::TooLong { length, limit });
+            }
             match outbound.role {
                 OutboundRole::Request => self.open(outbound).await?,
                 // What a client tells about a request is that nobody waits for its answer. Where an
@@ -238,9 +243,11 @@ impl Transport for HttpTransport {
     }
 
     fn established(&self, revision: Revision) {
-        self.shared.conversation.establish(revision);
+        let is_new = self.shared.conversation.establish(revision);
         let listens = self.shared.settings.listen && revision.era() == Era::Legacy;
-        self.listen_next.store(listens, Ordering::Release);
+        if is_new {
+            self.listen_next.store(listens, Ordering::Release);
+        }
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -14,7 +14,8 @@ pub struct HttpSettings {
     pub accept_timeout: Duration,
     /// How long [`close`](mcp_core::Transport::close) waits for the server to end the session.
     pub close_timeout: Duration,
-    /// The longest message, in bytes. A longer event is skipped, a longer body is not read.
+    /// The longest message, in bytes. A longer event is skipped, a longer body is not read, and
+    /// nothing longer is sent.
     pub max_message: usize,
     /// The longest head of a response, in bytes; at least 8 KiB.
     pub max_head: usize,

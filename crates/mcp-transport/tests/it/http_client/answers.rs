@@ -260,3 +260,14 @@ async fn a_modern_404_says_nothing_about_sessions() {
     }
     assert!(server.requests().iter().all(|request| request.header("mcp-session-id").is_none()));
 }
+
+#[tokio::test]
+async fn a_message_that_is_too_long_is_not_sent() {
+    let server = Server::start(|_, peer| Box::pin(async move { peer.json("{}").await })).await;
+    let client = client_with(&server, |settings| settings.max_message = 10);
+    let refused = client.send(request(1, "[1,2,3,4,5]")).await;
+    assert_eq!(refused, Err(TransportError::TooLong { length: 11, limit: 10 }));
+    assert_eq!(server.requests().len(), 0);
+    client.send(request(2, "[1,2,3,4]")).await.unwrap();
+    assert_eq!(next(&client).await, "2: {}");
+}

@@ -1,0 +1,260 @@
+//! How a client and a server find the revision they both speak.
+//!
+//! A client that is told no revision asks `server/discover`. A server that does not understand it
+//! is of the handshake era, and so, probably, is one that leaves it unanswered for a while; the
+//! handshake begins then, but a late answer still counts: a server that was slow to start answers
+//! both questions, and the newer era wins.
+
+use std::{pin::pin, time::Duration};
+
+use mcp_core::{
+    Ask, DiscoverResult, Era, InitializeResult, Json, Labels, Meta, Notification, Peer as _,
+    PeerError, Revision, TransportError,
+};
+use mcp_jsonrpc::JsonRpcPeer;
+use serde_json::{Map, Value, json};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{ClientBuilder, ClientError, ServerFacts, connect::Wire};
+
+const DISCOVER: &str = "server/discover";
+const INITIALIZE: &str = "initialize";
+
+/// What errors of a modern server look like.
+const MODERN_ERRORS: [i64; 3] = [-32020, -32021, -32022];
+const UNSUPPORTED_REVISION: i64 = -32022;
+
+type Opened = (Revision, ServerFacts);
+
+pub(super) async fn open(
+    builder: &ClientBuilder,
+    peer: &JsonRpcPeer<Wire>,
+) -> Result<Opened, ClientError> {
+    let limit = builder.connect_timeout.unwrap_or(builder.timeout);
+    let opener = Opener { builder, peer, limit, deadline: Instant::now().checked_add(limit) };
+    let found = match builder.revision {
+        Some(revision) if revision.era() == Era::Legacy => opener.shake_hands(revision).await,
+        Some(revision) => opener.insist_on(revision).await,
+        None => opener.find_out().await,
+    };
+    if let Ok((revision, _)) = &found
+        && revision.era() == Era::Modern
+    {
+        // A handshake has told the transport already, in the middle of it.
+        peer.established(*revision);
+    }
+    found
+}
+
+struct Opener<'b> {
+    builder: &'b ClientBuilder,
+    peer: &'b JsonRpcPeer<Wire>,
+    limit: Duration,
+    /// When all must be done; `None` is never.
+    deadline: Option<Instant>,
+}
+
+/// What the question "which revisions do you speak" has shown.
+enum Probe {
+    Modern(Revision, Box<ServerFacts>),
+    /// It speaks the handshake; `offer` is what to ask for.
+    Legacy {
+        offer: Revision,
+        theirs: String,
+    },
+    /// It did not understand, so it probably speaks the handshake.
+    Puzzled(PeerError),
+}
+
+impl Opener<'_> {
+    /// Takes the newest revision that both speak.
+    async fn find_out(&self) -> Result<Opened, ClientError> {
+        let mut probing = pin!(self.discover(Revision::LATEST));
+        let patience = self.builder.probe_timeout.min(self.limit / 2);
+        tokio::select! {
+            biased;
+            probe = &mut probing => return match probe? {
+                Probe::Modern(revision, server) => Ok((revision, *server)),
+                Probe::Legacy { offer, .. } => self.shake_hands(offer).await,
+                Probe::Puzzled(_) => self.shake_hands(Revision::LATEST_LEGACY).await,
+            },
+            () = sleep(patience) => {}
+        }
+        let mut shaking = pin!(self.initialize(Revision::LATEST_LEGACY));
+        // Both questions are open now. One that is refused leaves the decision to the other.
+        tokio::select! {
+            biased;
+            probe = &mut probing => match probe? {
+                Probe::Modern(revision, server) => Ok((revision, *server)),
+                Probe::Legacy { .. } | Probe::Puzzled(_) => {
+                    self.complete(shaking.await?).await
+                }
+            },
+            shaken = &mut shaking => match shaken {
+                Ok(found) => self.complete(found).await,
+                Err(refused) => match probing.await? {
+                    Probe::Modern(revision, server) => Ok((revision, *server)),
+                    Probe::Legacy { .. } | Probe::Puzzled(_) => Err(refused),
+                },
+            },
+        }
+    }
+
+    /// Takes this revision of the stateless era or none.
+    async fn insist_on(&self, asked: Revision) -> Result<Opened, ClientError> {
+        let cause = match self.discover(asked).await? {
+            Probe::Modern(revision, server) => return Ok((revision, *server)),
+            Probe::Legacy { theirs, .. } => {
+                return Err(ClientError::NoCommonRevision { theirs, asked: Some(asked) });
+            }
+            Probe::Puzzled(cause @ PeerError::TimedOut(_)) => {
+                return Err(ClientError::call(DISCOVER, cause));
+            }
+            Probe::Puzzled(cause) => cause,
+        };
+        // The handshake is of no use but to say what the server speaks instead.
+        match self.initialize(Revision::LATEST_LEGACY).await {
+            Ok(found) => {
+                let theirs = found.protocol_version;
+                Err(ClientError::NoCommonRevision { theirs, asked: Some(asked) })
+            }
+            Err(_) => Err(ClientError::call(DISCOVER, cause)),
+        }
+    }
+
+    async fn discover(&self, revision: Revision) -> Result<Probe, ClientError> {
+        let params = json!({ "_meta": modern_meta(self.builder, revision) });
+        let labels = Labels {
+            revision: Some(revision),
+            method: Some(DISCOVER.to_owned()),
+            ..Labels::default()
+        };
+        match self.ask(DISCOVER, &params, Some(labels)).await? {
+            Ok(result) => {
+                let found: DiscoverResult = read(DISCOVER, &result)?;
+                self.choose(&found.supported_versions.clone(), Some(found))
+            }
+            Err(PeerError::Answered { code: UNSUPPORTED_REVISION, data, .. }) => {
+                self.choose(&supported(data.as_ref()), None)
+            }
+            Err(cause @ PeerError::Answered { code, .. }) if MODERN_ERRORS.contains(&code) => {
+                Err(ClientError::call(DISCOVER, cause))
+            }
+            Err(cause) if is_nobody_there(&cause) => Err(ClientError::call(DISCOVER, cause)),
+            Err(cause) => Ok(Probe::Puzzled(cause)),
+        }
+    }
+
+    /// The newest revision both sides speak.
+    fn choose(
+        &self,
+        theirs: &[String],
+        found: Option<DiscoverResult>,
+    ) -> Result<Probe, ClientError> {
+        let spoken = |era: Era| {
+            let known = theirs.iter().filter_map(|version| version.parse::<Revision>().ok());
+            known.filter(|revision| revision.era() == era).max()
+        };
+        let listed = match theirs {
+            [] => "no revision that it names".to_owned(),
+            theirs => theirs.join(", "),
+        };
+        match (spoken(Era::Modern), found) {
+            (Some(revision), Some(found)) => {
+                Ok(Probe::Modern(revision, Box::new(ServerFacts::discovered(found))))
+            }
+            // It named the revision; what it offers is found out when it is used.
+            (Some(revision), None) => Ok(Probe::Modern(revision, Box::default())),
+            (None, _) => match spoken(Era::Legacy) {
+                Some(offer) => Ok(Probe::Legacy { offer, theirs: listed }),
+                None => Err(self.nothing_in_common(listed)),
+            },
+        }
+    }
+
+    async fn shake_hands(&self, offer: Revision) -> Result<Opened, ClientError> {
+        let found = self.initialize(offer).await?;
+        self.complete(found).await
+    }
+
+    /// The first half of the handshake.
+    async fn initialize(&self, offer: Revision) -> Result<InitializeResult, ClientError> {
+        let params = json!({
+            "protocolVersion": offer,
+            "capabilities": self.builder.answers.capabilities(Era::Legacy),
+            "clientInfo": self.builder.info,
+        });
+        let answer = self.ask(INITIALIZE, &params, None).await?;
+        read(INITIALIZE, &answer.map_err(|cause| ClientError::call(INITIALIZE, cause))?)
+    }
+
+    /// The second half.
+    async fn complete(&self, found: InitializeResult) -> Result<Opened, ClientError> {
+        let theirs = &found.protocol_version;
+        let known = theirs.parse().ok().filter(|revision: &Revision| revision.era() == Era::Legacy);
+        let revision = known.ok_or_else(|| self.nothing_in_common(theirs.clone()))?;
+        self.peer.established(revision);
+        let method = "notifications/initialized";
+        let told = self.peer.notify(Notification { method: method.into(), params: None });
+        let told = match timeout(self.remaining(), told).await {
+            Ok(told) => told,
+            Err(_) => Err(PeerError::TimedOut(self.limit)),
+        };
+        told.map_err(|cause| ClientError::call(method, cause))?;
+        Ok((revision, ServerFacts::initialized(found)))
+    }
+
+    async fn ask(
+        &self,
+        method: &'static str,
+        params: &Value,
+        labels: Option<Labels>,
+    ) -> Result<Result<Json, PeerError>, ClientError> {
+        let params = Json::of(params)
+            .map_err(|cause| ClientError::Unwritable { method: method.to_owned(), cause })?;
+        let mut ask = Ask::new(method, Some(params));
+        ask.timeout = Some(self.remaining());
+        ask.labels = labels.map(Box::new);
+        Ok(self.peer.request(ask).await)
+    }
+
+    fn remaining(&self) -> Duration {
+        let now = Instant::now();
+        self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now))
+    }
+
+    fn nothing_in_common(&self, theirs: String) -> ClientError {
+        ClientError::NoCommonRevision { theirs, asked: self.builder.revision }
+    }
+}
+
+/// Whether asking in another way is of no use. A refused exchange, on the other hand, is an answer.
+fn is_nobody_there(error: &PeerError) -> bool {
+    use TransportError::{Closed, Connect};
+    matches!(error, PeerError::Gone(_) | PeerError::Transport(Connect(_) | Closed))
+}
+
+fn supported(data: Option<&Json>) -> Vec<String> {
+    #[derive(serde::Deserialize)]
+    struct Supported {
+        supported: Vec<String>,
+    }
+    data.and_then(|data| data.read::<Supported>().ok()).map_or_else(Vec::new, |data| data.supported)
+}
+
+fn read<T: serde::de::DeserializeOwned>(method: &str, answer: &Json) -> Result<T, ClientError> {
+    answer.read().map_err(|cause| ClientError::Unreadable { method: method.to_owned(), cause })
+}
+
+/// What every request of a stateless revision says about its sender.
+pub(super) fn modern_meta(builder: &ClientBuilder, revision: Revision) -> Map<String, Value> {
+    let capabilities = builder.answers.capabilities(Era::Modern);
+    [
+        (Meta::PROTOCOL_VERSION, json!(revision)),
+        (Meta::CLIENT_CAPABILITIES, json!(capabilities)),
+        (Meta::CLIENT_INFO, json!(builder.info)),
+    ]
+    .into_iter()
+    .map(|(key, value)| (key.to_owned(), value))
+    .collect()
+}

@@ -1,0 +1,142 @@
+//! Text that a server prints where its messages belong: quoted once, and then counted.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use mcp_core::{Gate, Side, Verdict};
+use mcp_rules::{Finding, FindingSink};
+
+/// The rules that such text breaks, on pipes and elsewhere.
+const RULES: [&str; 2] = ["stdout-non-json", "message-not-json"];
+/// How much of a line is quoted, in characters.
+const QUOTED: usize = 100;
+
+/// What has been printed so far.
+#[derive(Debug, Default)]
+struct Stray {
+    lines: u64,
+    /// The beginning of the line that is being judged, unless it may be a message.
+    line: Option<String>,
+}
+
+/// A gate in front of a client that shows the lines to [`seldom`].
+pub(crate) struct StrayGate {
+    gate: Box<dyn Gate>,
+    stray: Arc<Mutex<Stray>>,
+}
+
+impl StrayGate {
+    /// `make` gives the gate that hands its findings to the sink it gets.
+    pub(crate) fn new(
+        sink: FindingSink,
+        make: impl FnOnce(FindingSink) -> Box<dyn Gate>,
+    ) -> StrayGate {
+        let stray = Arc::<Mutex<Stray>>::default();
+        let gate = make(seldom(sink, Arc::clone(&stray)));
+        StrayGate { gate, stray }
+    }
+}
+
+impl Gate for StrayGate {
+    fn judge(&mut self, from: Side, message: &[u8]) -> Verdict {
+        if from == Side::Client || matches!(message.trim_ascii_start(), [b'{' | b'[', ..]) {
+            return self.gate.judge(from, message);
+        }
+        lock(&self.stray).line = Some(excerpt(message));
+        let verdict = self.gate.judge(from, message);
+        lock(&self.stray).line = None;
+        verdict
+    }
+
+    fn skipped(&mut self, from: Side, length: u64) {
+        self.gate.skipped(from, length);
+    }
+}
+
+/// Passes findings on, but of stray lines only the first, tenth, hundredth and so on.
+fn seldom(sink: FindingSink, stray: Arc<Mutex<Stray>>) -> FindingSink {
+    Arc::new(move |finding| {
+        if !RULES.contains(&finding.rule.name) {
+            return sink(finding);
+        }
+        let (lines, line) = {
+            let mut stray = lock(&stray);
+            stray.lines += 1;
+            (stray.lines, stray.line.take())
+        };
+        if !is_power_of_ten(lines) {
+            return;
+        }
+        let mut finding: Finding = finding.clone();
+        if let Some(line) = line {
+            finding.message = format!("{}: {line:?}", finding.message);
+        }
+        if lines > 1 {
+            finding.message = format!("{} (and {} lines before it)", finding.message, lines - 1);
+        }
+        sink(&finding);
+    })
+}
+
+fn is_power_of_ten(mut number: u64) -> bool {
+    while number >= 10 && number.is_multiple_of(10) {
+        number /= 10;
+    }
+    number == 1
+}
+
+fn excerpt(line: &[u8]) -> String {
+    // A character has four bytes at most.
+    let start = line.get(..4 * QUOTED).unwrap_or(line);
+    let text = String::from_utf8_lossy(start);
+    let text = text.trim();
+    let mut quoted: String = text.chars().take(QUOTED).collect();
+    if quoted.len() < text.len() {
+        quoted.push('…');
+    }
+    quoted
+}
+
+fn lock(stray: &Mutex<Stray>) -> MutexGuard<'_, Stray> {
+    stray.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for StrayGate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StrayGate").field("gate", &self.gate).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_core::Carriage;
+
+    use super::*;
+    use crate::Validation;
+
+    #[test]
+    fn a_flood_of_stray_lines_is_told_once_for_each_power_of_ten() {
+        assert!(RULES.iter().all(|rule| mcp_rules::rule(rule).is_some()));
+        let told: Arc<Mutex<Vec<String>>> = Arc::default();
+        let heard = Arc::clone(&told);
+        let validation = Validation::enforce()
+            .on_finding(move |finding| heard.lock().unwrap().push(finding.message.clone()));
+        let mut gate = validation.gate(Side::Client, Carriage::Lines, None);
+        for number in 1..=2000 {
+            let verdict = gate.judge(Side::Server, format!("line {number}").as_bytes());
+            assert_eq!(verdict.refusals.len(), 1);
+        }
+        let told = told.lock().unwrap();
+        assert_eq!(told.len(), 4, "{told:#?}");
+        assert!(told[0].ends_with(r#": "line 1""#), "{told:#?}");
+        assert!(told[3].ends_with(r#": "line 1000" (and 999 lines before it)"#), "{told:#?}");
+    }
+
+    #[test]
+    fn long_lines_are_cut() {
+        assert_eq!(excerpt(b" short \n"), "short");
+        assert_eq!(excerpt("ä".repeat(500).as_bytes()).chars().count(), QUOTED + 1);
+    }
+}
