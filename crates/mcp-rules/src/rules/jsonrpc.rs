@@ -291,7 +291,8 @@ fn report_unusable_id(envelope: &Envelope<'_>, context: &Context, findings: &mut
         }
         None => {
             // From 2025-11-25 on an error to something unreadable has no id.
-            let excused = context.revision >= Revision::V2025_11_25 && context.unreadable_before;
+            let may_lack = context.revision >= Revision::V2025_11_25 || !context.settled;
+            let excused = may_lack && context.unreadable_before;
             if !excused && !context.http_error_body {
                 let message = "an error must carry the `id` of its request";
                 findings.report(invalid_request(&ERROR_MISSING_ID, message, whole));

@@ -166,13 +166,17 @@ pub(crate) struct Declared {
     client: Option<Box<Capabilities>>,
     server: Option<Box<Capabilities>>,
     discovered: Option<Box<Capabilities>>,
+    /// What the client declared before a second handshake, which is not decided yet.
+    #[serde(default)]
+    before: Option<Box<Capabilities>>,
 }
 
 impl Declared {
-    /// What a side declared in the handshake.
+    /// What a side declared in the handshake. While a second one goes on, nobody knows by which of
+    /// them the server goes.
     pub(crate) fn in_handshake(&self, side: Side) -> Option<&Capabilities> {
         match side {
-            Side::Client => self.client.as_deref(),
+            Side::Client => self.client.as_deref().filter(|_| self.before.is_none()),
             Side::Server => self.server.as_deref(),
         }
     }
@@ -182,11 +186,22 @@ impl Declared {
         self.discovered.as_deref()
     }
 
-    pub(super) fn note_handshake(&mut self, side: Side, declared: Option<Capabilities>) {
-        let declared = declared.map(Box::new);
-        match side {
-            Side::Client => self.client = declared,
-            Side::Server => self.server = declared,
+    /// The client begins a handshake.
+    pub(super) fn request(&mut self, declared: Option<Capabilities>) {
+        self.before = self.before.take().or(self.client.take());
+        self.client = declared.map(Box::new);
+    }
+
+    /// The server accepts it.
+    pub(super) fn settle(&mut self, declared: Option<Capabilities>) {
+        self.before = None;
+        self.server = declared.map(Box::new);
+    }
+
+    /// The server refuses it: what was declared before still holds.
+    pub(super) fn give_up(&mut self) {
+        if let Some(before) = self.before.take() {
+            self.client = Some(before);
         }
     }
 

@@ -93,6 +93,12 @@ impl Lifecycle {
         self.one_sided = true;
     }
 
+    /// From now on it is as if the beginning had been missed.
+    pub(super) fn lose_track(&mut self) {
+        let one_sided = self.one_sided;
+        *self = Lifecycle { start: Start::Missed, one_sided, ..Lifecycle::default() };
+    }
+
     pub(crate) fn phase(&self) -> Phase {
         self.phase
     }
@@ -223,6 +229,10 @@ impl Lifecycle {
 
     fn judge_server_request(&self, event: &Event<'_>, notes: &mut Notes) {
         if event.name == "ping" || !matches!(self.phase, Phase::Initializing | Phase::Answered) {
+            return;
+        }
+        // A client that was ready does not cease to be while it asks for another handshake.
+        if self.phase == Phase::Initializing && self.before == Phase::Ready {
             return;
         }
         let initialize = self.initialize.as_ref().and_then(|(_, at)| at.line);

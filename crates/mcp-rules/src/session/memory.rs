@@ -133,7 +133,7 @@ impl Memory {
         if event.name == "initialize" && event.from == Side::Client {
             let capabilities = event.params().and_then(|params| params.get("capabilities"));
             let capabilities = capabilities.map(|node| self.note_capabilities(node, event));
-            self.declared.note_handshake(Side::Client, capabilities);
+            self.declared.request(capabilities);
             self.versions.request(event.revision);
             let version = event.params().and_then(|params| params.get("protocolVersion"));
             asked.requested_version = version.and_then(Node::as_str).map(|text| (*text).into());
@@ -160,6 +160,7 @@ impl Memory {
                 cancelled: None,
                 lost: false,
                 repeated: false,
+                ambiguous: false,
                 sender: sender(event),
                 declared: declared.map(Box::new),
                 asked,
@@ -182,6 +183,21 @@ impl Memory {
         }
     }
 
+    /// An answer has come that may be for any of several messages: nothing follows from it. If one
+    /// of them was the handshake, nobody knows any more how far that is.
+    pub(super) fn note_ambiguous(
+        &mut self,
+        asker: Side,
+        id: RequestId,
+        request: Box<Request>,
+        at: Moment,
+    ) {
+        if asker == Side::Client && self.lifecycle.is_initialize(&id) {
+            self.lifecycle.lose_track();
+        }
+        self.requests.keep(asker, id, request, at);
+    }
+
     /// Takes in an answer, after it was judged.
     pub(super) fn take_in_answer(&mut self, event: &Event<'_>, limits: &Limits) {
         if event.is_from_modern_server() {
@@ -192,9 +208,12 @@ impl Memory {
                 self.versions.settle(result);
                 let capabilities = result.get("capabilities");
                 let capabilities = capabilities.map(|node| self.note_capabilities(node, event));
-                self.declared.note_handshake(Side::Server, capabilities);
+                self.declared.settle(capabilities);
             }
-            ("initialize", None) => self.versions.give_up(),
+            ("initialize", None) => {
+                self.versions.give_up();
+                self.declared.give_up();
+            }
             ("server/discover", Some(result)) => {
                 if let Some(node) = result.get("capabilities") {
                     let capabilities = self.note_capabilities(node, event);

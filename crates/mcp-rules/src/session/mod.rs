@@ -184,6 +184,8 @@ impl Session {
             return known;
         }
         self.memory.note_batch(from, at);
+        // Who does not take it for one may say so without naming a request.
+        self.memory.note_unreadable(from);
         let asked_for_another = !known && !self.memory.versions.is_unknown();
         whole.undecided = asked_for_another;
         !asked_for_another
@@ -305,6 +307,13 @@ impl Session {
             None => (from.map(Side::other), None),
         };
         context.from = from.or(asker.map(Side::other));
+        let request = match (asker, &id, request) {
+            (Some(asker), Some(id), Some(request)) if request.ambiguous => {
+                self.memory.note_ambiguous(asker, id.clone(), request, at);
+                return context;
+            }
+            (_, _, request) => request,
+        };
         if let Some(request) = &request {
             (context.revision, context.settled) = (request.revision, request.settled);
             context.answers = Some(Answered {
@@ -355,8 +364,10 @@ impl Session {
             context.lacks_server_info = lacks_server_info(envelope);
             self.server_info_missed = context.lacks_server_info;
         }
-        if let (Some(id), Some(request)) = (id, request) {
-            self.memory.requests.keep(asker, id, request, at);
+        match (id, request) {
+            (Some(id), Some(request)) => self.memory.requests.keep(asker, id, request, at),
+            (Some(id), None) => self.memory.requests.answer_void(asker, &id),
+            (None, _) => {}
         }
         self.apply(&mut context.notes, &engine.settings().limits);
         context

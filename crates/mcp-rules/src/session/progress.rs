@@ -136,17 +136,32 @@ impl Progress {
 }
 
 impl Tokens {
-    /// Whether another request of `asker`, or what became of it, still uses the token. A request
-    /// with the same id is another matter.
-    fn is_in_use(&self, token: &RequestId, id: &RequestId, asker: Side, known: &Known<'_>) -> bool {
+    /// Whether another request of `asker` that `counts`, or what became of it, has the token. A
+    /// request with the same id is another matter.
+    fn is_shared(
+        &self,
+        token: &RequestId,
+        id: &RequestId,
+        asker: Side,
+        known: &Known<'_>,
+        counts: impl Fn(&Request) -> bool,
+    ) -> bool {
         let Some(earlier) = self.by_token.get(token) else { return false };
+        let uses_it = |open: &Request| {
+            let carries_it = open.asked.progress.as_ref().is_some_and(|it| it.token == *token);
+            carries_it && counts(open)
+        };
         match earlier.life {
-            Life::Request => known.requests.open(asker, &earlier.request).is_some_and(|open| {
-                let carries_it = open.asked.progress.as_ref().is_some_and(|it| it.token == *token);
-                carries_it && open.cancelled.is_none() && earlier.request != *id
-            }),
+            Life::Request => {
+                let open = known.requests.open(asker, &earlier.request);
+                earlier.request != *id && open.is_some_and(uses_it)
+            }
             Life::Task => true,
-            Life::Over(_) | Life::Unsure => false,
+            Life::Over(_) => false,
+            // Only the last of those that share it is remembered.
+            Life::Unsure => {
+                known.requests.iter_open(asker).any(|(other, open)| other != id && uses_it(open))
+            }
         }
     }
 
@@ -160,12 +175,15 @@ impl Tokens {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        let in_use = self.is_in_use(token, id, event.from, known);
+        let is_live = |request: &Request| request.cancelled.is_none();
+        let in_use = self.is_shared(token, id, event.from, known, is_live);
         if in_use && let Some(earlier) = self.by_token.get(token) {
             notes.note(earlier.reused(token).at(node.span()));
         }
-        // Of two requests with one token nobody can tell which one is reported on.
-        let life = if in_use { Life::Unsure } else { Life::Request };
+        // Of two requests with one token nobody can tell which one is reported on, and reports on a
+        // cancelled one may be on their way.
+        let is_unsure = in_use || self.is_shared(token, id, event.from, known, |_| true);
+        let life = if is_unsure { Life::Unsure } else { Life::Request };
         let begun = Token { request: id.clone(), at: event.at, life, last: None };
         self.by_token.insert(token.clone(), begun, known.limits.remembered);
     }

@@ -27,6 +27,9 @@ pub(crate) struct Request {
     pub(crate) lost: bool,
     /// Whether it was delivered more than once, and may be answered as often.
     pub(crate) repeated: bool,
+    /// Whether another message had the same id: nobody knows which of them an answer is for.
+    #[serde(default)]
+    pub(crate) ambiguous: bool,
     /// Stands for the name of the client, where requests of several may mix (2026-07-28).
     pub(crate) sender: Option<u64>,
     /// What the client declared in the request itself (2026-07-28).

@@ -127,8 +127,9 @@ impl Requests {
             asker.used.insert(&id, limits.remembered);
         }
         asker.past.remove(&id);
-        // Two requests of one id may well get two answers.
-        request.repeated |= asker.open.contains(&id);
+        // Two messages of one id may well get two answers.
+        request.ambiguous |= asker.open.contains(&id) || asker.void.contains(&id);
+        request.repeated |= request.ambiguous;
         if let Some((id, _)) = asker.open.insert(id, request, limits.pending) {
             asker.evicted.insert(&id, limits.remembered);
         }
@@ -191,7 +192,19 @@ impl Requests {
         asker.used.remove(id);
     }
 
+    /// An answer has come for which no request was open: the message that counted for nothing has
+    /// its answer.
+    pub(super) fn answer_void(&mut self, asker: Side, id: &RequestId) {
+        self.of_mut(asker).void.remove(id);
+    }
+
+    /// Notes a message that counts for nothing, but may be answered as if it were a request.
     pub(super) fn note_void(&mut self, asker: Side, id: &RequestId, limits: &Limits) {
-        self.of_mut(asker).void.insert(id, limits.remembered);
+        self.repeat(asker, id);
+        let asker = self.of_mut(asker);
+        if let Some(request) = asker.open.get_mut(id) {
+            request.ambiguous = true;
+        }
+        asker.void.insert(id, limits.remembered);
     }
 }

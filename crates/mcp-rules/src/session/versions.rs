@@ -38,7 +38,11 @@ impl Versions {
         }
         match (self.negotiated, self.requested, self.modern) {
             (Some(Negotiated::Published(negotiated)), _, _) => (negotiated, true),
-            (None, Some(requested), _) => (requested, false),
+            (None, Some(requested), _) => match self.previous {
+                // Until a second handshake is accepted, the first one holds.
+                Some(Negotiated::Published(previous)) => (previous, false),
+                _ => (requested, false),
+            },
             (None, None, Some(modern)) => (modern, true),
             (Some(Negotiated::Foreign), _, _) | (None, None, None) => {
                 (Revision::LATEST_LEGACY, false)
@@ -87,6 +91,12 @@ impl Versions {
             let modern = mcp_schema::method(Revision::LATEST, name).is_some();
             return (if modern { Revision::LATEST } else { revision }, false);
         }
+        // Both eras on one connection: what only the other one has belongs to that.
+        if let Some(other) = self.modern.filter(|_| mcp_schema::method(revision, name).is_none())
+            && mcp_schema::method(other, name).is_some()
+        {
+            return (other, true);
+        }
         (revision, settled)
     }
 
@@ -103,6 +113,7 @@ impl Versions {
 
     /// The `initialize` result names the revision that governs everything after it.
     pub(super) fn settle(&mut self, result: Node<'_>) {
+        self.previous = None;
         let version = result.get("protocolVersion");
         self.negotiated = Some(match (legacy(version), version) {
             (Some(revision), _) => Negotiated::Published(revision),

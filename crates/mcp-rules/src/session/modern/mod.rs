@@ -81,8 +81,11 @@ impl Asked {
         let meta = event.meta();
         let version = meta.and_then(|meta| meta.get(META_VERSION));
         let capabilities = meta.and_then(|meta| meta.get(META_CAPABILITIES));
-        let lacks_metadata =
-            !version.is_some_and(Node::is_string) || !capabilities.is_some_and(Node::is_object);
+        // Where there is no object, nothing can be looked for in it, and another code fits as well.
+        let is_readable = event.envelope.params.is_none_or(Node::is_object);
+        let lacks_metadata = is_readable
+            && (!version.is_some_and(Node::is_string)
+                || !capabilities.is_some_and(Node::is_object));
         let usual = version.is_some_and(|version| version.str_eq(event.revision.as_str()));
         if usual && !lacks_metadata {
             return None;
