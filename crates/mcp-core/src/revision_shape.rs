@@ -6,8 +6,11 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde_json::json;
 
-use crate::{CallToolResult, Content, Era, GetPromptResult, Json, Revision, Tool};
+use crate::{
+    CallToolResult, ClientCapabilities, Content, Era, GetPromptResult, Json, Revision, Tool,
+};
 
 /// A tool as the handshake era can read it, if that differs: its output is an object, or nothing is
 /// said about it. Results leave other output out in the same way.
@@ -43,6 +46,26 @@ pub(crate) fn prompt_result(revision: Revision, mut result: GetPromptResult) -> 
     result
 }
 
+/// What a client can do for servers, as far as `revision` has words for it: whatever else it
+/// declares, it cannot be asked for.
+pub(crate) fn client_capabilities(
+    revision: Revision,
+    mut declared: ClientCapabilities,
+) -> ClientCapabilities {
+    if revision < Revision::V2025_06_18 {
+        declared.elicitation = None;
+    }
+    if revision < Revision::V2025_11_25 {
+        // Pages, and tools for the model, came with the parts of these; before, there were none.
+        for capability in [&mut declared.elicitation, &mut declared.sampling].into_iter().flatten()
+        {
+            *capability = json!({});
+        }
+        declared.tasks = None;
+    }
+    declared
+}
+
 fn reshape(revision: Revision, content: &mut Content) {
     let words = match content {
         Content::Audio(audio) if revision < Revision::V2025_03_26 => {
@@ -72,6 +95,22 @@ mod tests {
             assert!(!promises(schema).unwrap(), "{schema}");
         }
         assert_eq!(handshake_tool(&Tool::new("t", Json::empty_object())), None);
+    }
+
+    #[test]
+    fn a_client_cannot_be_asked_for_what_its_revision_does_not_have() {
+        let declared = ClientCapabilities::new().with_url_elicitation().with_sampling_tools();
+        let lacks = |revision, required: ClientCapabilities| {
+            client_capabilities(revision, declared.clone()).missing(&required).is_some()
+        };
+        let forms = || ClientCapabilities::new().with_elicitation();
+        let pages = || ClientCapabilities::new().with_url_elicitation();
+        let models = || ClientCapabilities::new().with_sampling();
+        let tools = || ClientCapabilities::new().with_sampling_tools();
+        assert!(lacks(Revision::V2025_03_26, forms()) && !lacks(Revision::V2025_06_18, forms()));
+        assert!(lacks(Revision::V2025_06_18, pages()) && !lacks(Revision::V2025_11_25, pages()));
+        assert!(!lacks(Revision::V2024_11_05, models()));
+        assert!(lacks(Revision::V2025_06_18, tools()) && !lacks(Revision::V2025_11_25, tools()));
     }
 
     #[test]

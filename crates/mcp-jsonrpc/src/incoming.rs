@@ -25,6 +25,8 @@ pub struct InvalidMessage {
     pub id: Option<JsonRpcId>,
     /// It names a method and has no outcome: whatever it was meant to be, it is no answer.
     pub names_method: bool,
+    /// It names a method and has no id: nobody waits for an answer.
+    pub is_notification: bool,
     /// At least one.
     pub faults: Vec<EnvelopeFault>,
 }
@@ -59,6 +61,7 @@ impl Incoming {
             return Ok(Incoming::Single(Err(InvalidMessage {
                 id: None,
                 names_method: false,
+                is_notification: false,
                 faults: vec![EnvelopeFault { kind: FaultKind::BatchEmpty, span: root.span() }],
             })));
         }
@@ -80,6 +83,8 @@ fn read(node: Node<'_>, input: &Bytes) -> Result<JsonRpcMessage, InvalidMessage>
             envelope.kind(),
             Some(MessageKind::Request | MessageKind::Notification)
         ),
+        is_notification: envelope.kind() == Some(MessageKind::Notification)
+            && envelope.method.is_some_and(Node::is_string),
         faults,
     };
     match envelope.kind() {

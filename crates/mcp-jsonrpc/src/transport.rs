@@ -65,6 +65,8 @@ pub(crate) struct RefusedMessage {
     pub(crate) id: Option<JsonRpcId>,
     /// Whether it may have been meant as an answer.
     pub(crate) may_answer: bool,
+    /// Whether somebody may wait for an answer to it.
+    pub(crate) may_ask: bool,
     pub(crate) refusal: Refusal,
 }
 
@@ -212,12 +214,15 @@ fn enter(
                 JsonRpcMessage::Notification(_) => None,
             };
             let may_answer = matches!(message, JsonRpcMessage::Response(_));
-            Err(Box::new(RefusedMessage { message: Some(message), id, may_answer, refusal }))
+            let may_ask = matches!(message, JsonRpcMessage::Request(_));
+            let message = Some(message);
+            Err(Box::new(RefusedMessage { message, id, may_answer, may_ask, refusal }))
         }
         (Err(invalid), refusal) => Err(Box::new(RefusedMessage {
             message: None,
             id: invalid.id,
             may_answer: !invalid.names_method,
+            may_ask: !invalid.is_notification,
             refusal: refusal.unwrap_or_else(|| Refusal {
                 index,
                 reason: RefusalReason::NotAMessage,

@@ -256,7 +256,7 @@ fn takes_object(schema: &Json) -> bool {
 }
 
 /// A scheme, a colon, and no blanks: what every client can at least take apart.
-fn is_absolute(uri: &str) -> bool {
+pub(super) fn is_absolute(uri: &str) -> bool {
     let Some((scheme, rest)) = uri.split_once(':') else { return false };
     let starts_well = scheme.starts_with(|first: char| first.is_ascii_alphabetic());
     let is_scheme = scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));

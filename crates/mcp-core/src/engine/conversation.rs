@@ -1,6 +1,9 @@
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use tokio::sync::watch;
@@ -33,6 +36,9 @@ pub struct Conversation {
     listener: OnceLock<Arc<Listener>>,
     /// Whether the client has finished the handshake.
     pub(super) ready: watch::Sender<bool>,
+    /// Whether a request of a stateless revision was served: then one that says nothing about itself
+    /// is more likely one of these than one before a handshake.
+    is_stateless: AtomicBool,
     /// Cancelled when the client has said its last word.
     ending: CancellationToken,
 }
@@ -46,6 +52,7 @@ impl Conversation {
             caller: Mutex::default(),
             listener: OnceLock::new(),
             ready: watch::channel(false).0,
+            is_stateless: AtomicBool::new(false),
             ending: CancellationToken::new(),
         }
     }
@@ -145,6 +152,7 @@ impl Conversation {
             }
             caller => caller?,
         };
+        self.is_stateless.store(true, Ordering::Relaxed);
         match method {
             "server/discover" => self.mcp.discover(caller.revision),
             "subscriptions/listen" => self.mcp.listen(id, params, read, call, &self.ending).await,
@@ -246,10 +254,16 @@ impl Conversation {
         }
         self.era.map_or_else(
             || {
-                let states_version =
-                    read.meta.as_ref().is_some_and(|meta| meta.protocol_version.is_some());
+                let states_itself = read.meta.as_ref().is_some_and(|meta| {
+                    meta.protocol_version.is_some()
+                        || meta.client_capabilities.is_some()
+                        || meta.client_info.is_some()
+                });
+                let is_new = matches!(method, "server/discover" | "subscriptions/listen");
                 let speaks_legacy = self.mcp.revisions().iter().any(|r| r.era() == Era::Legacy);
-                states_version || method == "server/discover" || !speaks_legacy
+                let goes_on =
+                    || self.is_stateless.load(Ordering::Relaxed) && self.caller().is_none();
+                states_itself || is_new || !speaks_legacy || goes_on()
             },
             |era| era == Era::Modern,
         )

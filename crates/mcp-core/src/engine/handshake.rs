@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{Conversation, Mcp, result::Keep};
 use crate::{
     ClientCapabilities, Era, Error, Implementation, Json, LogLevel, Revision, context::Caller,
+    revision_shape,
 };
 
 #[derive(Deserialize)]
@@ -60,9 +61,10 @@ impl Conversation {
             let message = "the conversation is initialized already".to_owned();
             return (revision, Err(Error::Coded { code: -32600, message, data: None }));
         }
+        let capabilities = revision_shape::client_capabilities(revision, request.capabilities);
         self.introduce(Caller {
             revision,
-            capabilities: Arc::new(request.capabilities),
+            capabilities: Arc::new(capabilities),
             info: request.client_info.map(Arc::new),
             log_level: self.mcp.shared.offer.logging.then_some(LogLevel::Info),
             principal: self.principal.clone(),

@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Mcp,
+    builder::is_absolute,
     news::{Changes, News, is_gone},
     params::{Params, missing},
     result::Keep,
@@ -90,8 +91,9 @@ impl Mcp {
         self.write(Revision::LATEST, &json!({}), Some(meta), Keep::Not)
     }
 
-    /// What of `wanted` this server can tell.
-    fn honour(&self, wanted: Filter) -> Filter {
+    /// What of `wanted` this server can tell. What is no URI names no resource.
+    fn honour(&self, mut wanted: Filter) -> Filter {
+        wanted.resource_subscriptions.retain(|uri| is_absolute(uri));
         let offer = &self.shared.offer;
         let lists = offer.list_changes;
         Filter {

@@ -74,6 +74,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     /// Lets the request be handled. `None` if it was cancelled: then there is no answer.
     async fn answer(&self, request: JsonRpcRequest, ticket: Option<Ticket>) -> Option<Answer> {
         let settings = &self.link.settings;
+        if !self.knows(&request.id) {
+            return Some(self.refusal(None, &no_id()));
+        }
         let room = Room { requests: settings.max_in_work, bytes: settings.max_in_work_bytes };
         let bytes = request.params.as_ref().map_or(0, |params| params.as_bytes().len());
         let Some(place) = self.link.in_work.enter(request.id.clone(), ticket, bytes, room) else {
@@ -126,11 +129,16 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     fn refusal(&self, id: Option<JsonRpcId>, refusal: &Refusal) -> Answer {
         let says_null = self.link.settings.dialect == ErrorDialect::Bare
             || self.handler.revision().is_some_and(|spoken| spoken < Revision::V2025_11_25);
-        let id = id.or(says_null.then_some(JsonRpcId::Null));
+        let id = id.filter(|id| self.knows(id)).or(says_null.then_some(JsonRpcId::Null));
         Answer {
             response: JsonRpcResponse { id, outcome: Err(refusal_to_json_rpc(refusal)) },
             standing: standing_of_refusal(refusal.reason),
         }
+    }
+
+    /// Base JSON-RPC puts up with null and fractions, MCP does not.
+    fn knows(&self, id: &JsonRpcId) -> bool {
+        self.link.settings.dialect == ErrorDialect::Bare || id.to_request_id().is_some()
     }
 
     async fn send(&self, answer: Answer, ticket: Option<Ticket>) {
@@ -190,6 +198,15 @@ fn mended(responses: Vec<JsonRpcResponse>, verdict: &Verdict) -> Vec<JsonRpcResp
         _ => response,
     };
     responses.into_iter().enumerate().map(mend).collect()
+}
+
+fn no_id() -> Refusal {
+    Refusal {
+        index: None,
+        reason: RefusalReason::NotAMessage,
+        message: "the `id` of a request must be a string or an integer".to_owned(),
+        findings: Vec::new(),
+    }
 }
 
 pub(super) fn no_batches() -> Refusal {

@@ -254,7 +254,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         ticket: Option<Ticket>,
         work: &mut Work<'p>,
     ) {
-        let RefusedMessage { message, id, may_answer, refusal } = refused;
+        let RefusedMessage { message, id, may_answer, may_ask, refusal } = refused;
+        // An exchange of its own wants to be told even about a notification.
+        let wants_answer = may_ask || ticket.is_some();
         let is_server = self.link.transport.side() == Side::Server;
         match message {
             Some(JsonRpcMessage::Request(_)) => start(work, self.refuse(id, refusal, ticket)),
@@ -269,7 +271,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                     _ => self.own_request(ticket),
                 };
                 let meant = self.settle_invalid(own, &refusal, ticket);
-                if !meant && message.is_none() && is_server {
+                if !meant && message.is_none() && is_server && wants_answer {
                     start(work, self.refuse(id, refusal, ticket));
                 }
             }
@@ -296,7 +298,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 Ok(JsonRpcMessage::Request(request)) => requests.push(Ok(request)),
                 Ok(message) => self.take_message(message, ticket, work),
                 Err(refused) => match refused.message {
-                    Some(JsonRpcMessage::Request(_)) | None => requests.push(Err(refused)),
+                    Some(JsonRpcMessage::Request(_)) => requests.push(Err(refused)),
+                    None if refused.may_ask => requests.push(Err(refused)),
+                    None => tracing::warn!(reason = refused.refusal.message, "dropped"),
                     Some(_) => self.take_refused(*refused, ticket, work),
                 },
             }

@@ -24,4 +24,5 @@ mod refusals;
 mod rounds;
 mod subscriptions;
 mod tool_functions;
+mod unruly;
 mod wire;

@@ -1,0 +1,200 @@
+//! Whatever a client says, a server stays within the protocol and answers every request once.
+
+mod script;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use mcp_json::Tape;
+use mcp_rules::{Engine, Findings, Settings};
+use mcp_schema::Schemas;
+use mcp_sdk::{
+    NoArguments, Server, Structured, Validation,
+    core::{
+        Completion, Content, CreateMessageRequest, ElicitForm, ElicitRequest, GetPromptResult,
+        Inbound, LogLevel, Outbound, OutboundRole, Progress, Prompt, PromptArgument, PromptMessage,
+        ReadResourceResult, Resource, ResourceContents, ResourceTemplate, SamplingMessage, Side,
+        Transport as _,
+    },
+    schemars::JsonSchema,
+    transport::memory::{self, MemoryTransport},
+};
+use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use script::{Opening, Step};
+
+#[derive(Deserialize, JsonSchema)]
+struct Sum {
+    numbers: Vec<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Total {
+    total: f64,
+}
+
+fn server(validation: Validation) -> Server {
+    Server::builder("test", "1.0.0")
+        .validation(validation.on_finding(|_| {}))
+        .tool("sum", "Adds numbers", async |sum: Sum, _| {
+            Ok(Structured(Total { total: sum.numbers.iter().sum() }))
+        })
+        .tool("work", "Takes its time", async |_: NoArguments, context| {
+            for step in 1..=3 {
+                context.progress(Progress::new(f64::from(step)).total(3.0)).await;
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            context.log(LogLevel::Warning, None, "nearly done").await;
+            Ok("worked")
+        })
+        .tool("ask", "Asks the user", async |_: NoArguments, context| {
+            let form = ElicitForm::new().required("name", ElicitForm::string());
+            let said = context.elicit("who", &ElicitRequest::form("Who are you?", form)).await?;
+            let request = CreateMessageRequest::new(vec![SamplingMessage::user("Greet!")], 10);
+            let greeting = context.sample("greeting", &request).await?;
+            let roots = context.roots("roots").await?;
+            Ok(format!("{:?} {} {}", said.content, greeting.content.all_text(), roots.len()))
+        })
+        .tool("fail", "Fails", async |_: NoArguments, _| {
+            Err::<String, _>(std::io::Error::other("no luck").into())
+        })
+        .prompt(
+            Prompt::new("greet").argument(PromptArgument::required("name")),
+            async |arguments: BTreeMap<String, String>, _| {
+                let text = Content::text(format!("Hello {}", arguments["name"]));
+                Ok(GetPromptResult::new(vec![PromptMessage::user(text)]))
+            },
+        )
+        .completions(async |_, _| Ok(Completion::new(vec!["Ada".to_owned()])))
+        .resource(Resource::new("test://one", "one"), async |uri: String, _, _| {
+            Ok(ReadResourceResult::new(vec![ResourceContents::text(uri, "one")]))
+        })
+        .template(
+            ResourceTemplate::new("test://item/{id}", "items"),
+            async |uri: String, variables: BTreeMap<String, String>, _| {
+                Ok(ReadResourceResult::new(vec![ResourceContents::text(uri, &variables["id"])]))
+            },
+        )
+        .build()
+        .unwrap()
+}
+
+/// Everything that was said, in the order in which the client saw it.
+type Record = Vec<(Side, Vec<u8>)>;
+
+async fn say(near: &MemoryTransport, message: &Value, record: &mut Record) {
+    let bytes = message.to_string().into_bytes();
+    record.push((Side::Client, bytes.clone()));
+    let role = OutboundRole::Request;
+    let sent = Outbound { bytes: bytes.into(), role, ticket: None, labels: None };
+    near.send(sent).await.unwrap();
+}
+
+/// Listens until nothing more comes, and answers what the server asks as `step` says.
+async fn listen(near: &MemoryTransport, step: &Step, record: &mut Record) {
+    // Time stands still while anybody has something to do.
+    while let Ok(heard) = tokio::time::timeout(Duration::from_millis(50), near.receive()).await {
+        let Some(Inbound::Message { bytes, .. }) = heard.unwrap() else {
+            panic!("the server has ended the conversation");
+        };
+        let message: Value = serde_json::from_slice(&bytes).unwrap();
+        record.push((Side::Server, bytes.to_vec()));
+        for answer in step.answers(&message) {
+            say(near, &answer, record).await;
+        }
+    }
+}
+
+async fn converse(opening: Opening, steps: &[Step], validation: Validation) -> Record {
+    let (near, far) = memory::pair(64);
+    let server = server(validation);
+    let serving = tokio::spawn(async move { server.serve(far).await });
+    let mut record = Record::new();
+    let calm = Step::default();
+    for message in opening.messages() {
+        say(&near, &message, &mut record).await;
+        listen(&near, &calm, &mut record).await;
+    }
+    for (position, step) in steps.iter().enumerate() {
+        say(&near, &step.message(opening, position), &mut record).await;
+        if !step.hurries() {
+            listen(&near, step, &mut record).await;
+        }
+    }
+    listen(&near, &calm, &mut record).await;
+    near.close().await;
+    serving.await.unwrap().unwrap();
+    record
+}
+
+/// What an observer cannot decide: answers and cancellations may cross, MCP and JSON-RPC contradict
+/// each other about errors without an id, and who has neither shaken hands nor said anything about
+/// itself leaves open which era it speaks.
+const UNDECIDED: [&str; 4] = [
+    "cancel-completed-request",
+    "error-code-legacy-range",
+    "error-id-null",
+    "response-after-cancel",
+];
+/// What a server that lets everything pass makes of metadata of a wrong shape.
+const LENIENT: &str = "request-meta-not-rejected";
+
+/// What can be held against the server.
+fn faults(record: &Record, excused: &[&str]) -> Vec<String> {
+    let engine = Engine::new(Schemas::embedded(), Settings::default());
+    let mut session = engine.session(None);
+    session.begin();
+    let mut findings = Findings::new(engine.settings());
+    let mut tape = Tape::new();
+    for (from, bytes) in record {
+        let document = tape.parse(bytes, engine.settings().limits.json()).unwrap();
+        let followed = engine.follow(&mut session, Some(*from), document.root());
+        engine.judge(document.root(), &followed, &mut findings);
+    }
+    let by_server = |finding: &&mcp_sdk::Finding| {
+        finding.at_fault == Some(Side::Server) && !excused.contains(&finding.rule.name)
+    };
+    let shown = |finding: &mcp_sdk::Finding| format!("{}: {}", finding.rule.name, finding.message);
+    findings.as_slice().iter().filter(by_server).map(shown).collect()
+}
+
+fn told(record: &Record) -> String {
+    let line = |(side, bytes): &(Side, Vec<u8>)| {
+        format!("{}: {}\n", side.as_str(), String::from_utf8_lossy(bytes))
+    };
+    record.iter().map(line).collect()
+}
+
+fn holds(
+    opening: Opening,
+    steps: &[Step],
+    validation: Validation,
+    excused: &[&str],
+) -> Result<(), TestCaseError> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let record = runtime.unwrap().block_on(converse(opening, steps, validation));
+    let faults = faults(&record, excused);
+    prop_assert!(faults.is_empty(), "{}\n{}", faults.join("\n"), told(&record));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+
+    #[test]
+    fn an_enforcing_server_is_never_at_fault(
+        opening in Opening::any(), steps in prop::collection::vec(Step::any(), 1..10)
+    ) {
+        holds(opening, &steps, Validation::enforce(), &UNDECIDED)?;
+    }
+
+    #[test]
+    fn an_observing_server_is_never_at_fault(
+        opening in Opening::any(), steps in prop::collection::vec(Step::any(), 1..10)
+    ) {
+        let excused = [&UNDECIDED[..], &[LENIENT]].concat();
+        holds(opening, &steps, Validation::observe(), &excused)?;
+    }
+}
