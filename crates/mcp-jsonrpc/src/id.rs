@@ -43,6 +43,17 @@ impl JsonRpcId {
             JsonRpcId::String(text) => Some(RequestId::from(&**text)),
         }
     }
+
+    /// Whether MCP has such ids: strings, and integers however they are spelled.
+    pub(crate) fn is_known_to_mcp(&self) -> bool {
+        match self {
+            JsonRpcId::Null => false,
+            JsonRpcId::Integer(_) | JsonRpcId::String(_) => true,
+            JsonRpcId::Number(spelling) => {
+                spelling.parse::<f64>().is_ok_and(|value| value.fract() == 0.0)
+            }
+        }
+    }
 }
 
 /// Beyond this a float no longer tells neighbouring integers apart.

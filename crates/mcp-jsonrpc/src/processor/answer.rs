@@ -138,7 +138,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
 
     /// Base JSON-RPC puts up with null and fractions, MCP does not.
     fn knows(&self, id: &JsonRpcId) -> bool {
-        self.link.settings.dialect == ErrorDialect::Bare || id.to_request_id().is_some()
+        self.link.settings.dialect == ErrorDialect::Bare || id.is_known_to_mcp()
     }
 
     async fn send(&self, answer: Answer, ticket: Option<Ticket>) {
