@@ -163,8 +163,8 @@ async fn converse(revision: Option<Revision>, slips: Vec<Slip>, wishes: Vec<u8>)
         is_connected.store(true, Ordering::Relaxed);
         for pair in wishes.chunks(2) {
             let uses = pair.iter().map(|wish| make_use(&client, *wish));
-            let used = futures_util::future::join_all(uses);
-            tokio::time::timeout(patience, used).await.expect("every call ends");
+            let all = futures_util::future::join_all(uses);
+            tokio::time::timeout(patience, all).await.expect("every call ends");
         }
         tokio::time::timeout(patience, client.close()).await.expect("closing ends");
         drop(client);
