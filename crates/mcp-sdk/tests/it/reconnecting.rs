@@ -14,10 +14,7 @@ fn server(answer: &'static str) -> Server {
         .unwrap()
 }
 
-async fn start(
-    listener: TcpListener,
-    answer: &'static str,
-) -> (oneshot::Sender<()>, JoinHandle<()>) {
+fn start(listener: TcpListener, answer: &'static str) -> (oneshot::Sender<()>, JoinHandle<()>) {
     let (stop, stopped) = oneshot::channel();
     let shutdown = async { drop(stopped.await) };
     let serving = tokio::spawn(async move {
@@ -31,7 +28,7 @@ async fn a_client_finds_a_restarted_server_again() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (stop, serving) = start(listener, "the first").await;
+        let (stop, serving) = start(listener, "the first");
         let url = format!("http://{address}/mcp");
         let builder = Client::builder("test", "1.0.0").revision(revision);
         let mut client = builder.connect_http(&url).await.unwrap();
@@ -39,7 +36,7 @@ async fn a_client_finds_a_restarted_server_again() {
         stop.send(()).unwrap();
         serving.await.unwrap();
 
-        let (stop, serving) = start(TcpListener::bind(address).await.unwrap(), "the second").await;
+        let (stop, serving) = start(TcpListener::bind(address).await.unwrap(), "the second");
         let answer = match client.call_tool("who", ()).await {
             Err(error) => {
                 assert_eq!(revision, Revision::V2025_11_25, "nothing was forgotten: {error}");
