@@ -95,6 +95,8 @@ fn code_of(error: &Error, revision: Revision, dialect: ErrorDialect) -> i64 {
         Error::Refused(refusal) => code_of_refusal(refusal.reason),
         Error::Internal { .. } => ErrorCode::InternalError.code(),
         Error::Coded { code, .. } => *code,
+        // 2026-07-28 leaves the range of that number to older servers.
+        _ if modern && dialect == ErrorDialect::Mcp => ErrorCode::InternalError.code(),
         _ => SERVER_ERROR,
     }
 }
@@ -179,7 +181,7 @@ mod tests {
         let data = r#"{"elicitations":[],"error_type":"url_elicitation_required"}"#;
         check(&error, Revision::V2025_06_18, ErrorDialect::Mcp, -32000, data);
         check(&error, Revision::V2025_11_25, ErrorDialect::Mcp, -32042, data);
-        check(&error, Revision::V2026_07_28, ErrorDialect::Mcp, -32000, data);
+        check(&error, Revision::V2026_07_28, ErrorDialect::Mcp, -32603, data);
     }
 
     #[test]

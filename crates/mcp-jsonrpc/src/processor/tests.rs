@@ -155,7 +155,8 @@ impl Far {
     }
 
     async fn hear(&mut self) -> String {
-        self.outgoing.recv().await.unwrap()
+        let heard = tokio::time::timeout(Duration::from_secs(30), self.outgoing.recv());
+        heard.await.expect("something is said").unwrap()
     }
 
     /// Asks something of our own and waits until it is sent.
@@ -180,7 +181,7 @@ impl Far {
 
 #[tokio::test]
 async fn who_waits_for_an_answer_that_is_too_long_is_told() {
-    let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
+    let mut far = Far::new(Side::Server, Revision::LATEST, Box::new(OpenGate));
     far.say(None, r#"{"jsonrpc":"2.0","id":1,"method":"long"}"#);
     let answer = far.hear().await;
     assert!(answer.contains(r#""id":1,"error":{"code":-32603,"#), "{answer}");

@@ -16,7 +16,7 @@ async fn requests_beyond_the_limit_are_told_so_and_the_others_go_on() {
     rig.say(&request(2, "second"));
     let refused = rig.ask(&request(3, "second")).await;
     assert_eq!(refused["id"], 3);
-    assert_eq!(refused["error"]["code"], -32000);
+    assert_eq!(refused["error"]["code"], -32603);
     assert_eq!(refused["error"]["data"]["error_type"], "busy");
     assert_eq!(rig.next().await["result"], json!({}));
     assert_eq!(rig.next().await["result"], json!({}));
