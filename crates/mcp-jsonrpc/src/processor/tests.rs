@@ -71,7 +71,8 @@ impl Clock for TestClock {
     }
 }
 
-/// Answers `wait` never, `long` with much text, everything else with `{}`; a notification `panic` makes it panic.
+/// Answers `wait` never, `long` with too much text and `half` with half as much, everything else
+/// with `{}`; a notification `panic` makes it panic.
 #[derive(Debug)]
 struct Toy(Option<Revision>);
 
@@ -83,6 +84,7 @@ impl Handler for Toy {
             }
             let outcome = Ok(match &*request.method {
                 "long" => Json::of(&"x".repeat(LIMIT)).unwrap(),
+                "half" => Json::of(&"x".repeat(LIMIT / 2)).unwrap(),
                 _ => Json::empty_object(),
             });
             Response { id: request.id, revision: Revision::LATEST_LEGACY, outcome }
@@ -185,6 +187,18 @@ async fn who_waits_for_an_answer_that_is_too_long_is_told() {
     let answer = far.hear().await;
     assert!(answer.contains(r#""id":1,"error":{"code":-32603,"#), "{answer}");
     assert!(answer.contains("exceeds the limit of 1000"), "{answer}");
+}
+
+#[tokio::test]
+async fn who_waits_for_a_batch_of_answers_that_is_too_long_is_told_about_each() {
+    let mut far = Far::new(Side::Server, Revision::V2025_03_26, Box::new(OpenGate));
+    let half = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"half"}}"#);
+    far.say(Some(1), &format!("[{},{}]", half(1), half(2)));
+    let answer = far.hear().await;
+    for id in [1, 2] {
+        let told = format!(r#""id":{id},"error":{{"code":-32603,"#);
+        assert!(answer.contains(&told), "{answer}");
+    }
 }
 
 #[tokio::test]
