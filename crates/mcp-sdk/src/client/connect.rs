@@ -84,7 +84,7 @@ struct Ending(Arc<Events>);
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        self.0.closed();
+        self.0.close();
     }
 }
 

@@ -109,8 +109,8 @@ impl Client {
         self.inner.builder.validation.contracts()
     }
 
-    /// What the server tells from now on without being asked. A listener that does not keep up
-    /// misses the oldest events: beyond 1024 of them, or about 16 MiB.
+    /// What the server tells from now on without being asked, until the conversation is over. A
+    /// listener that does not keep up misses the oldest events: beyond 1024 of them, or about 16 MiB.
     pub fn events(&self) -> Listener<ClientEvent> {
         self.inner.events.listen()
     }

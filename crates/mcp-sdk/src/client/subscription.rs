@@ -31,7 +31,7 @@ pub struct Subscription {
 #[derive(Debug)]
 enum Way {
     /// The server was asked about each resource.
-    Asked { _interests: Vec<Interest> },
+    Asked { client: Client, _interests: Vec<Interest> },
     /// One request stays open.
     Listening(Listening),
 }
@@ -67,10 +67,11 @@ impl Subscription {
         &self.missing
     }
 
-    /// Whether the server still delivers. Always true where it does so without a request.
+    /// Whether the server still delivers. Where it does so without a request, it does as long as the
+    /// conversation lasts.
     pub fn is_open(&self) -> bool {
         match &self.way {
-            Way::Asked { .. } => true,
+            Way::Asked { client, .. } => !client.inner.events.is_closed(),
             Way::Listening(listening) => listening.is_open(),
         }
     }
@@ -81,7 +82,7 @@ impl Subscription {
     /// # Errors
     ///
     /// If events were missed because they were not read in time, or the server has ended the
-    /// subscription: who still wants news subscribes again.
+    /// subscription (who still wants news subscribes again) or the conversation.
     pub async fn recv(&mut self) -> Result<ClientEvent, ListenError> {
         let over = async {
             match &self.way {
@@ -114,7 +115,7 @@ impl Client {
                     interests.push(self.take_interest(uri).await?);
                 }
                 let granted = Granted::declared(self.server_capabilities(), uris);
-                (granted, Way::Asked { _interests: interests })
+                (granted, Way::Asked { client: self.clone(), _interests: interests })
             }
             Era::Modern => {
                 let (listening, opened) = self.listen(uris);

@@ -146,6 +146,31 @@ async fn what_was_subscribed_to_before_a_refusal_is_taken_back() {
     assert_eq!(subscribed.unwrap_err().code(), Some(-32002));
 }
 
+#[tokio::test]
+async fn who_reads_hears_when_the_server_is_gone() {
+    for revision in [Revision::LATEST, Revision::LATEST_LEGACY] {
+        let (client, script) = connected(builder(), revision, offered()).await;
+        let mut all = client.events();
+        let agreeing = async {
+            if revision == Revision::LATEST {
+                let request = script.expect("subscriptions/listen").await;
+                acknowledge(&script, &request, json!({ "toolsListChanged": true })).await;
+            }
+        };
+        let (subscription, ()) = tokio::join!(client.subscribe(&[]), agreeing);
+        let mut subscription = subscription.unwrap();
+        drop(script);
+        let heard = within(async { while subscription.recv().await.is_ok() {} });
+        heard.await;
+        assert!(!subscription.is_open(), "{revision}");
+        let told = within(all.recv()).await;
+        assert!(matches!(told, Ok(ClientEvent::Closed)), "{revision}: {told:?}");
+        assert_eq!(within(all.recv()).await.unwrap_err(), ListenError::Over, "{revision}");
+        let late = within(client.events().recv()).await;
+        assert_eq!(late.unwrap_err(), ListenError::Over, "{revision}");
+    }
+}
+
 /// The whole way, with a server of this crate.
 async fn check_news(client: Client, mcp: &Mcp) {
     let revision = client.revision();
