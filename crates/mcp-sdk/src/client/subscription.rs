@@ -1,7 +1,7 @@
 //! News about lists and resources, which each era delivers in its own way.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashMap},
     sync::{Mutex, PoisonError},
 };
 
@@ -229,9 +229,15 @@ impl Client {
         let interest = Interest { client: self.clone(), uri: uri.to_owned() };
         *interests.counts().entry(uri.to_owned()).or_default() += 1;
         let mut told = interests.told.lock().await;
-        if !told.contains(uri) {
-            self.about_resource("resources/subscribe", uri).await?;
-            told.insert(uri.to_owned());
+        if told.get(uri) != Some(&Told::Agreed) {
+            // Whatever becomes of the request, the server may have taken it.
+            told.insert(uri.to_owned(), Told::Asked);
+            let asked = self.about_resource("resources/subscribe", uri).await;
+            if asked.as_ref().is_err_and(|error| error.code().is_some()) {
+                told.remove(uri);
+            }
+            asked?;
+            told.insert(uri.to_owned(), Told::Agreed);
         }
         Ok(interest)
     }
@@ -241,7 +247,7 @@ impl Client {
         let interests = &self.inner.interests;
         let mut told = interests.told.lock().await;
         let is_wanted = interests.counts().contains_key(uri);
-        if !is_wanted && told.remove(uri) {
+        if !is_wanted && told.remove(uri).is_some() {
             let outcome = self.about_resource("resources/unsubscribe", uri).await;
             if let Err(error) = outcome {
                 tracing::debug!(%error, uri, "a subscription was not taken back");
@@ -271,7 +277,16 @@ pub(super) struct Interests {
     /// How many want to hear about each resource.
     counts: Mutex<HashMap<String, usize>>,
     /// What the server has been told. Held while it is told, so that it hears things in order.
-    told: tokio::sync::Mutex<HashSet<String>>,
+    told: tokio::sync::Mutex<HashMap<String, Told>>,
+}
+
+/// What is known of a resource about which the server was asked for news.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// It has not answered, or nobody waited for its answer. News may come all the same.
+    Asked,
+    /// It will tell.
+    Agreed,
 }
 
 impl Interests {

@@ -146,6 +146,29 @@ async fn what_was_subscribed_to_before_a_refusal_is_taken_back() {
     assert_eq!(subscribed.unwrap_err().code(), Some(-32002));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_subscription_that_nobody_waited_for_is_taken_back() {
+    let (client, script) = connected(builder(), Revision::LATEST_LEGACY, offered()).await;
+    let too_slow = async {
+        let request = script.expect("resources/subscribe").await;
+        let cancelled = script.expect("notifications/cancelled").await;
+        assert_eq!(cancelled["params"]["requestId"], request["id"]);
+        // It may have come too late.
+        let request = script.expect("resources/unsubscribe").await;
+        assert_eq!(request["params"]["uri"], "test://one");
+        script.answer(&request, json!({})).await;
+    };
+    let (subscribed, ()) = tokio::join!(client.subscribe(&["test://one"]), too_slow);
+    subscribed.unwrap_err();
+    // The server is asked again, whatever it has made of the first time.
+    let agreeing = async {
+        let request = script.expect("resources/subscribe").await;
+        script.answer(&request, json!({})).await;
+    };
+    let (subscribed, ()) = tokio::join!(client.subscribe(&["test://one"]), agreeing);
+    assert!(subscribed.unwrap().is_open());
+}
+
 #[tokio::test]
 async fn who_reads_hears_when_the_server_is_gone() {
     for revision in [Revision::LATEST, Revision::LATEST_LEGACY] {
