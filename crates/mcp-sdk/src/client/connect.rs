@@ -11,9 +11,9 @@ use super::{
     Client, ClientBuilder, ClientError, Inner,
     answers::ClientHandler,
     events::Events,
+    interests::Interests,
     opening::{modern_meta, open},
     patience::UnderWay,
-    subscription::Interests,
 };
 use crate::clock::TokioClock;
 

@@ -7,6 +7,7 @@ mod connect;
 mod error;
 mod events;
 mod granted;
+mod interests;
 mod lists;
 mod methods;
 mod opening;
@@ -31,7 +32,7 @@ pub use self::{
     builder::ClientBuilder, calls::CallOptions, error::ClientError, events::ClientEvent,
     granted::Granted, subscription::Subscription,
 };
-use self::{connect::Wire, events::Events, patience::UnderWay, subscription::Interests};
+use self::{connect::Wire, events::Events, interests::Interests, patience::UnderWay};
 pub(crate) use self::{granted::tells_changes, subscription::Listening};
 use crate::{feed::Listener, labels::Marked};
 

@@ -170,6 +170,22 @@ async fn a_subscription_that_nobody_waited_for_is_taken_back() {
 }
 
 #[tokio::test]
+async fn no_resource_waits_for_what_the_server_makes_of_another() {
+    let (client, script) = connected(builder(), Revision::LATEST_LEGACY, offered()).await;
+    let uris = ["test://one", "test://two"];
+    let subscribing =
+        async { tokio::join!(client.subscribe(&uris[..1]), client.subscribe(&uris[1..])) };
+    let agreeing = async {
+        let first = script.expect("resources/subscribe").await;
+        let second = script.expect("resources/subscribe").await;
+        script.answer(&second, json!({})).await;
+        script.answer(&first, json!({})).await;
+    };
+    let ((one, two), ()) = within(async { tokio::join!(subscribing, agreeing) }).await;
+    assert!(one.unwrap().is_open() && two.unwrap().is_open());
+}
+
+#[tokio::test]
 async fn who_reads_hears_when_the_server_is_gone() {
     for revision in [Revision::LATEST, Revision::LATEST_LEGACY] {
         let (client, script) = connected(builder(), revision, offered()).await;
