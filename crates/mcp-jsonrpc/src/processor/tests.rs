@@ -258,6 +258,35 @@ async fn a_refused_answer_ends_its_exchange() {
 }
 
 #[tokio::test]
+async fn what_was_meant_as_an_answer_in_a_batch_fails_its_call_and_is_not_answered() {
+    for side in [Side::Client, Side::Server] {
+        let mut far = Far::new(side, Revision::V2025_03_26, Box::new(OpenGate));
+        let asked = far.ask().await;
+        let both = r#"[{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}]"#;
+        far.say(None, both);
+        let failed = tokio::time::timeout(Duration::from_secs(30), asked).await.unwrap().unwrap();
+        assert!(matches!(failed, Err(PeerError::InvalidAnswer { .. })), "{failed:?}");
+        assert_eq!(far.end().await, Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn an_exchange_never_waits_for_what_was_meant_as_an_answer() {
+    let mut far = Far::new(Side::Server, Revision::V2025_03_26, Box::new(OpenGate));
+    let asked = far.ask().await;
+    far.say(Some(7), r#"{"jsonrpc":"2.0","id":1,"metod":"ping"}"#);
+    let said = tokio::time::timeout(Duration::from_secs(30), far.hear()).await.unwrap();
+    assert!(said.contains(r#""id":1,"error":{"code":-32600,"#), "{said}");
+    asked.await.unwrap().unwrap_err();
+    let asked = far.ask().await;
+    far.say(Some(8), r#"[{"jsonrpc":"2.0","id":2,"metod":"ping"}]"#);
+    asked.await.unwrap().unwrap_err();
+    let settled = Arc::clone(&far.settled);
+    assert_eq!(far.end().await, Vec::<String>::new());
+    assert_eq!(*settled.lock().unwrap(), [Ticket(8)]);
+}
+
+#[tokio::test]
 async fn a_batch_of_cancelled_requests_ends_its_exchange() {
     let far = Far::new(Side::Server, Revision::V2025_03_26, Box::new(OpenGate));
     far.say(Some(7), r#"[{"jsonrpc":"2.0","id":1,"method":"wait"}]"#);
