@@ -88,10 +88,15 @@ impl ClientCapabilities {
     }
 }
 
-/// `elicitation: {}` has always meant forms.
+/// `elicitation: {}` has always meant forms. So does what says nothing about pages either.
 fn spelled_out(elicitation: &Value) -> Value {
-    let is_plain = elicitation.as_object().is_some_and(serde_json::Map::is_empty);
-    if is_plain { json!({ "form": {} }) } else { elicitation.clone() }
+    let mut elicitation = elicitation.clone();
+    if let Some(members) = elicitation.as_object_mut()
+        && !members.contains_key("url")
+    {
+        members.entry("form").or_insert_with(|| json!({}));
+    }
+    elicitation
 }
 
 /// Adds a part to a capability; one that is no object, which anybody may have put there, becomes one.

@@ -184,6 +184,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         work: &mut Work<'p>,
     ) {
         match message {
+            JsonRpcMessage::Request(request) if self.may_not_answer() => {
+                tracing::warn!(method = request.method, "a stateless server has no requests");
+            }
             JsonRpcMessage::Request(request) => start(work, self.serve(request, ticket)),
             JsonRpcMessage::Notification(notification) => {
                 self.take_notification(&notification, ticket, work);
@@ -213,15 +216,18 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         });
     }
 
+    /// Whether we are a client without a session: whatever a server asks of it, it has nothing to say.
+    fn may_not_answer(&self) -> bool {
+        self.link.transport.side() == Side::Client
+            && self.handler.revision().is_some_and(|spoken| spoken.era() == Era::Modern)
+    }
+
     /// Whether the other side will not answer a request of ours any more: so a stateless server, which
     /// has no requests of its own to cancel, ends a subscription.
     fn is_ended(&self, id: &JsonRpcId, ticket: Option<Ticket>) -> bool {
         let JsonRpcId::Integer(id) = id else { return false };
-        let is_stateless =
-            self.handler.revision().is_some_and(|spoken| spoken.era() == Era::Modern);
-        let is_ours = is_stateless
-            && self.link.transport.side() == Side::Client
-            && self.link.calls.settle(*id, Err(PeerError::Unanswered));
+        let is_ours =
+            self.may_not_answer() && self.link.calls.settle(*id, Err(PeerError::Unanswered));
         if is_ours {
             self.answered(ticket);
         }
@@ -257,6 +263,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let RefusedMessage { message, id, may_answer, may_ask, refusal } = refused;
         let is_server = self.link.transport.side() == Side::Server;
         match message {
+            Some(JsonRpcMessage::Request(request)) if self.may_not_answer() => {
+                tracing::warn!(method = request.method, reason = refusal.message, "dropped");
+            }
             Some(JsonRpcMessage::Request(_)) => start(work, self.refuse(id, refusal, ticket)),
             Some(JsonRpcMessage::Notification(notification)) => {
                 tracing::warn!(method = notification.method, reason = refusal.message, "dropped");

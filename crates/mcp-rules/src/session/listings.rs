@@ -124,8 +124,10 @@ impl<T: Listed> Listing<T> {
             }
             Some(cursor) => self.next == Some(cursor),
         };
+        let mut all_named = true;
         for node in result.get(T::MEMBER).into_iter().flat_map(Node::elements) {
             let Some(name) = node.get(T::NAME).and_then(Node::as_str) else {
+                all_named = false;
                 continue;
             };
             let entry = T::of(node, event, before.remove(&*name).flatten(), &mut self.room);
@@ -139,7 +141,8 @@ impl<T: Listed> Listing<T> {
         }
         let next = result.get("nextCursor");
         self.next = next.and_then(Node::str_bytes).map(|cursor| digest(&cursor));
-        // A page out of order may have moved what others say.
+        // A page out of order may have moved what others say, and what has no name may be anything.
+        let in_order = in_order && all_named;
         let ended = next.is_none() && result.get(T::MEMBER).is_some_and(Node::is_array);
         self.state = match (in_order, ended) {
             (true, true) => ListingState::Complete,

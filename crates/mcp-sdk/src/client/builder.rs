@@ -6,7 +6,7 @@ use mcp_core::{
     Implementation, Revision, Root, Transport,
 };
 
-use super::{Client, ClientError, answers::Answers, connect::connect, roots::Roots};
+use super::{Client, ClientError, answers::Answers, connect::connect, roots::Roots, way::Way};
 use crate::{Failure, Validation};
 
 /// Prepares a client.
@@ -23,6 +23,7 @@ pub struct ClientBuilder {
     pub(super) max_rounds: usize,
     pub(super) max_questions: usize,
     pub(super) max_message_bytes: Option<usize>,
+    pub(super) way: Way,
 }
 
 impl ClientBuilder {
@@ -39,6 +40,7 @@ impl ClientBuilder {
             max_rounds: 10,
             max_questions: 100,
             max_message_bytes: None,
+            way: Way::default(),
         }
     }
 
@@ -176,7 +178,11 @@ impl ClientBuilder {
     /// # Errors
     ///
     /// If the server cannot be reached or no revision can be agreed on.
-    pub async fn connect(self, transport: impl Transport + 'static) -> Result<Client, ClientError> {
+    pub async fn connect(
+        mut self,
+        transport: impl Transport + 'static,
+    ) -> Result<Client, ClientError> {
+        self.way = Way::Given;
         connect(self, Arc::new(transport)).await
     }
 
@@ -187,14 +193,15 @@ impl ClientBuilder {
     /// If the program cannot be started, or as for [`ClientBuilder::connect`].
     #[cfg(feature = "stdio")]
     pub async fn connect_child(
-        self,
+        mut self,
         command: &mcp_transport::ChildCommand,
     ) -> Result<Client, ClientError> {
+        self.way = Way::Child(Box::new(command.clone()));
         let mut settings = mcp_transport::ChildSettings::default();
         settings.lines.max_message = self.max_message();
         let child = mcp_transport::ChildTransport::spawn(command, &settings)
             .map_err(ClientError::Connect)?;
-        self.connect(child).await
+        connect(self, Arc::new(child)).await
     }
 
     /// Connects to a server over Streamable HTTP.
@@ -203,7 +210,8 @@ impl ClientBuilder {
     ///
     /// If the URL is none, or as for [`ClientBuilder::connect`].
     #[cfg(feature = "http")]
-    pub async fn connect_http(self, url: &str) -> Result<Client, ClientError> {
+    pub async fn connect_http(mut self, url: &str) -> Result<Client, ClientError> {
+        self.way = Way::Http(url.to_owned());
         let settings = mcp_transport::http::client::HttpSettings {
             max_message: self.max_message(),
             ..mcp_transport::http::client::HttpSettings::default()
@@ -213,7 +221,7 @@ impl ClientBuilder {
                 let text = format!("{}: {error}", shown(url));
                 ClientError::Connect(mcp_core::TransportError::Connect(text))
             })?;
-        self.connect(transport).await.map_err(|error| error.at(url))
+        connect(self, Arc::new(transport)).await.map_err(|error| error.at(url))
     }
 
     /// Connects to a server over WebSocket.
@@ -222,12 +230,13 @@ impl ClientBuilder {
     ///
     /// As for [`ClientBuilder::connect`].
     #[cfg(feature = "ws")]
-    pub async fn connect_ws(self, url: &str) -> Result<Client, ClientError> {
+    pub async fn connect_ws(mut self, url: &str) -> Result<Client, ClientError> {
+        self.way = Way::WebSocket(url.to_owned());
         let mut settings = mcp_transport::ws::WsClientSettings::default();
         settings.connection.max_message = self.max_message();
         let transport =
             mcp_transport::ws::connect(url, &settings).await.map_err(ClientError::Connect)?;
-        self.connect(transport).await
+        connect(self, Arc::new(transport)).await
     }
 }
 

@@ -45,6 +45,9 @@ pub enum ClientError {
     /// The server's list does not end.
     #[error("`{method}` goes on after {pages} pages")]
     TooManyPages { method: String, pages: usize },
+    /// Nobody here knows how the transport was made.
+    #[error("a client over a transport of your own cannot connect again by itself")]
+    NoWay,
     /// The server wants something from the client that it never offered.
     #[error("the server asks for `{asked}`, which this client does not offer")]
     CannotAnswer { asked: String },
@@ -65,6 +68,19 @@ impl ClientError {
             } => ClientError::NoEndpoint { url: super::builder::shown(url) },
             other => other,
         }
+    }
+
+    /// Whether this client is of no use any more: the conversation is over, or the server no longer
+    /// knows the session. [`Client::reconnect`](crate::Client::reconnect) begins anew.
+    pub fn is_disconnected(&self) -> bool {
+        use mcp_core::TransportError::{Closed, SessionExpired};
+        matches!(
+            self,
+            ClientError::Call {
+                cause: PeerError::Gone(_) | PeerError::Transport(Closed | SessionExpired),
+                ..
+            }
+        )
     }
 
     /// The code of the error with which the server answered, if it did.

@@ -14,6 +14,7 @@ mod opening;
 mod patience;
 mod roots;
 mod subscription;
+mod way;
 
 use std::{
     collections::HashMap,

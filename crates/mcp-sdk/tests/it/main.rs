@@ -20,6 +20,8 @@ mod listen;
 mod negotiation;
 mod offers;
 mod outputs;
+#[cfg(feature = "http")]
+mod reconnecting;
 mod refusals;
 mod rounds;
 mod subscriptions;

@@ -39,11 +39,17 @@ impl Opening {
 pub(super) struct Step {
     method: usize,
     id: u8,
-    slip: u8,
-    place: u8,
-    value: u8,
+    slip: Slip,
     answer: u8,
     hurry: bool,
+}
+
+/// What goes wrong with a message, if anything.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Slip {
+    pub(super) kind: u8,
+    place: u8,
+    value: u8,
 }
 
 /// Methods and what they take.
@@ -111,16 +117,15 @@ fn odd_values() -> Vec<Value> {
 impl Step {
     pub(super) fn any() -> impl Strategy<Value = Step> {
         let method = 0..methods().len();
-        let rest = (any::<u8>(), any::<u8>(), any::<u8>(), any::<u8>(), any::<u8>(), 0..4_u8);
-        (method, rest).prop_map(|(method, (id, slip, place, value, answer, hurry))| Step {
-            method,
-            id,
-            slip,
-            place,
-            value,
-            answer,
-            hurry: hurry == 3,
-        })
+        (method, any::<u8>(), Slip::any(), any::<u8>(), 0..4_u8).prop_map(
+            |(method, id, slip, answer, hurry)| Step {
+                method,
+                id,
+                slip,
+                answer,
+                hurry: hurry == 3,
+            },
+        )
     }
 
     /// Whether the next message follows at once.
@@ -151,35 +156,11 @@ impl Step {
                 _ => json!(["no id"]),
             };
         }
-        self.let_slip(&mut message);
-        if self.slip == 255 {
+        self.slip.spoil(&mut message);
+        if self.slip.kind == 255 {
             return json!([message]);
         }
         message
-    }
-
-    /// Spoils something in one of two messages.
-    fn let_slip(&self, message: &mut Value) {
-        let odd = odd_values();
-        let odd = odd[usize::from(self.value) % odd.len()].clone();
-        match self.slip {
-            0..120 => {}
-            120..180 => {
-                if let Some(place) = nth_place(&mut message["params"], self.place) {
-                    *place = odd;
-                }
-            }
-            180..210 => remove_nth(&mut message["params"], self.place),
-            210..225 => message["params"] = odd,
-            225..235 => remove_nth(message, self.place),
-            235..245 => {
-                if let Some(place) = nth_place(message, self.place) {
-                    *place = odd;
-                }
-            }
-            245..250 => message["result"] = odd,
-            _ => message["surplus"] = odd,
-        }
     }
 
     /// What is said to something that the server said.
@@ -194,8 +175,7 @@ impl Step {
             "roots/list" => json!({ "roots": [{ "uri": "file:///home" }] }),
             _ => json!({}),
         };
-        let odd = odd_values();
-        let odd = odd[usize::from(self.value) % odd.len()].clone();
+        let odd = self.slip.odd_value();
         let right = json!({ "jsonrpc": "2.0", "id": id, "result": result });
         match self.answer {
             0..128 => vec![right],
@@ -210,6 +190,54 @@ impl Step {
             215..230 => vec![json!({ "jsonrpc": "2.0", "id": "another", "result": {} }), right],
             _ => Vec::new(),
         }
+    }
+}
+
+impl Slip {
+    pub(super) fn any() -> impl Strategy<Value = Slip> {
+        (any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(kind, place, value)| Slip {
+            kind,
+            place,
+            value,
+        })
+    }
+
+    /// A value that hardly fits anywhere.
+    pub(super) fn odd_value(self) -> Value {
+        let odd = odd_values();
+        odd[usize::from(self.value) % odd.len()].clone()
+    }
+
+    /// Spoils something in one of two messages.
+    fn spoil(self, message: &mut Value) {
+        let odd = self.odd_value();
+        match self.kind {
+            0..120 => {}
+            120..180 => self.distort(&mut message["params"]),
+            180..210 => self.impair(&mut message["params"]),
+            210..225 => message["params"] = odd,
+            225..235 => self.impair(message),
+            235..245 => self.distort(message),
+            245..250 => message["result"] = odd,
+            _ => message["surplus"] = odd,
+        }
+    }
+
+    /// Puts an odd value somewhere into `part`.
+    pub(super) fn distort(self, part: &mut Value) {
+        if let Some(place) = nth_place(part, self.place) {
+            *place = self.odd_value();
+        }
+    }
+
+    /// Takes something out of `part`.
+    pub(super) fn impair(self, part: &mut Value) {
+        remove_nth(part, self.place);
+    }
+
+    /// One of `several`.
+    pub(super) fn choice<T: Clone>(self, several: &[T]) -> T {
+        several[usize::from(self.place) % several.len()].clone()
     }
 }
 

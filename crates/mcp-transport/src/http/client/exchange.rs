@@ -99,12 +99,12 @@ impl Course<'_> {
     }
 
     async fn refused(&self, refusal: Refusal, in_session: bool) {
-        let expired = in_session && refusal.status == StatusCode::NOT_FOUND;
-        if expired {
+        // However the body puts it, the status says all there is to say.
+        if in_session && refusal.status == StatusCode::NOT_FOUND {
             self.shared.conversation.expire();
+            return self.over(Some(TransportError::SessionExpired)).await;
         }
         let (message, error) = refusal.read(self.shared.settings.max_message).await;
-        let error = if expired { TransportError::SessionExpired } else { error };
         self.shared.inbox.last(self.ticket, message, Some(error)).await;
     }
 
