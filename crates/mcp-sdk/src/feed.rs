@@ -84,7 +84,7 @@ impl<T: Weighed> Feed<T> {
     pub(crate) fn tell(&self, event: T) {
         {
             let mut state = self.0.state();
-            if state.listeners.is_empty() {
+            if state.listeners.is_empty() || state.is_over {
                 return;
             }
             let weight = event.weight().saturating_add(OVERHEAD);
@@ -98,12 +98,21 @@ impl<T: Weighed> Feed<T> {
         }
         self.0.arrived.notify_waiters();
     }
+
+    /// Tells a last event, after which nothing more comes.
+    pub(crate) fn end_with(&self, event: T) {
+        self.tell(event);
+        self.0.end();
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.state().is_over
+    }
 }
 
 impl<T> Drop for Feed<T> {
     fn drop(&mut self) {
-        self.0.state().is_over = true;
-        self.0.arrived.notify_waiters();
+        self.0.end();
     }
 }
 
@@ -144,6 +153,11 @@ impl<T> Drop for Listener<T> {
 }
 
 impl<T> Shared<T> {
+    fn end(&self) {
+        self.state().is_over = true;
+        self.arrived.notify_waiters();
+    }
+
     fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -264,5 +278,18 @@ mod tests {
         tokio::task::yield_now().await;
         drop(feed);
         assert_eq!(waiting.await.unwrap(), (Ok(Heavy(1)), Err(ListenError::Over)));
+    }
+
+    #[test]
+    fn nothing_comes_after_the_last_event() {
+        let feed = Feed::new();
+        let mut listener = feed.listen();
+        assert!(!feed.is_over());
+        feed.end_with(Heavy(1));
+        feed.tell(Heavy(2));
+        assert_eq!(listener.try_recv(), Ok(Some(Heavy(1))));
+        assert_eq!(listener.try_recv(), Err(ListenError::Over));
+        assert_eq!(feed.listen().try_recv(), Err(ListenError::Over), "who comes too late");
+        assert!(feed.is_over());
     }
 }

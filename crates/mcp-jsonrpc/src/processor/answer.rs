@@ -41,7 +41,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             Ok(request) => self.answer(request, ticket).await,
             Err(refused) => Some(self.refusal(refused.id, &refused.refusal)),
         }));
-        let responses: Vec<_> =
+        let mut responses: Vec<_> =
             answers.await.into_iter().flatten().map(|answer| answer.response).collect();
         if responses.is_empty() {
             return self.settle(ticket);
@@ -50,9 +50,21 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let verdict = self.link.transport.judge_own(&bytes);
         if !verdict.refusals.is_empty() {
             tracing::error!(refusals = verdict.refusals.len(), "answers break the protocol");
-            bytes = write_batch(&mended(responses, &verdict));
+            responses = mended(responses, &verdict);
+            bytes = write_batch(&responses);
         }
-        self.send_unjudged(bytes, Standing::Served, ticket).await;
+        let role = OutboundRole::Answer(Standing::Served);
+        match self.link.transport.send_unjudged(bytes, role, ticket, None).await {
+            Ok(()) => {}
+            // However short each of them is: whoever asked must not wait for them.
+            Err(SendError::Transport(error @ TransportError::TooLong { .. })) => {
+                tracing::error!(%error, "the answers to a batch are not sent");
+                let instead = |answer: JsonRpcResponse| unsendable(answer.id, &error).response;
+                let responses: Vec<_> = responses.into_iter().map(instead).collect();
+                self.send_unjudged(write_batch(&responses), Standing::Served, ticket).await;
+            }
+            Err(error) => tracing::debug!(%error, "the answers to a batch were not sent"),
+        }
     }
 
     /// Tells the other side that its message was not accepted.

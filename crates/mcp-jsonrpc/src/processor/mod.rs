@@ -261,8 +261,6 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         work: &mut Work<'p>,
     ) {
         let RefusedMessage { message, id, may_answer, may_ask, refusal } = refused;
-        // An exchange of its own wants to be told even about a notification.
-        let wants_answer = may_ask || ticket.is_some();
         let is_server = self.link.transport.side() == Side::Server;
         match message {
             Some(JsonRpcMessage::Request(request)) if self.may_not_answer() => {
@@ -280,7 +278,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                     _ => self.own_request(ticket),
                 };
                 let meant = self.settle_invalid(own, &refusal, ticket);
-                if !meant && message.is_none() && is_server && wants_answer {
+                // An exchange of its own waits for something, whatever its message was meant as.
+                let is_waited_for = ticket.is_some() || may_ask && !meant;
+                if message.is_none() && is_server && is_waited_for {
                     start(work, self.refuse(id, refusal, ticket));
                 }
             }
@@ -297,10 +297,22 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         waited
     }
 
+    /// Whether an entry of a batch that is no message has the id of a request of ours, and so was
+    /// meant as its answer. Nobody waits for it any longer then.
+    fn was_our_answer(&self, refused: &RefusedMessage, ticket: Option<Ticket>) -> bool {
+        match refused.id {
+            Some(JsonRpcId::Integer(id)) if refused.may_answer => {
+                self.settle_invalid(Some(id), &refused.refusal, ticket)
+            }
+            _ => false,
+        }
+    }
+
     fn take_batch<'p>(&'p self, entries: Vec<Entry>, ticket: Option<Ticket>, work: &mut Work<'p>) {
         if !self.takes_batches() {
             return self.refuse_batch(&entries, ticket, work);
         }
+        let is_server = self.link.transport.side() == Side::Server;
         let mut requests = Vec::new();
         for entry in entries {
             match entry {
@@ -308,14 +320,17 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 Ok(message) => self.take_message(message, ticket, work),
                 Err(refused) => match refused.message {
                     Some(JsonRpcMessage::Request(_)) => requests.push(Err(refused)),
-                    None if refused.may_ask => requests.push(Err(refused)),
-                    None => tracing::warn!(reason = refused.refusal.message, "dropped"),
                     Some(_) => self.take_refused(*refused, ticket, work),
+                    None if self.was_our_answer(&refused, ticket) => {}
+                    None if is_server && refused.may_ask => requests.push(Err(refused)),
+                    None => tracing::warn!(reason = refused.refusal.message, "dropped"),
                 },
             }
         }
         if !requests.is_empty() {
             start(work, self.serve_batch(requests, ticket));
+        } else if is_server {
+            self.settle(ticket);
         }
     }
 

@@ -71,7 +71,8 @@ impl Clock for TestClock {
     }
 }
 
-/// Answers `wait` never, `long` with much text, everything else with `{}`; a notification `panic` makes it panic.
+/// Answers `wait` never, `long` with too much text and `half` with half as much, everything else
+/// with `{}`; a notification `panic` makes it panic.
 #[derive(Debug)]
 struct Toy(Option<Revision>);
 
@@ -83,6 +84,7 @@ impl Handler for Toy {
             }
             let outcome = Ok(match &*request.method {
                 "long" => Json::of(&"x".repeat(LIMIT)).unwrap(),
+                "half" => Json::of(&"x".repeat(LIMIT / 2)).unwrap(),
                 _ => Json::empty_object(),
             });
             Response { id: request.id, revision: Revision::LATEST_LEGACY, outcome }
@@ -189,6 +191,18 @@ async fn who_waits_for_an_answer_that_is_too_long_is_told() {
 }
 
 #[tokio::test]
+async fn who_waits_for_a_batch_of_answers_that_is_too_long_is_told_about_each() {
+    let mut far = Far::new(Side::Server, Revision::V2025_03_26, Box::new(OpenGate));
+    let half = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"half"}}"#);
+    far.say(Some(1), &format!("[{},{}]", half(1), half(2)));
+    let answer = far.hear().await;
+    for id in [1, 2] {
+        let told = format!(r#""id":{id},"error":{{"code":-32603,"#);
+        assert!(answer.contains(&told), "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn who_asks_something_that_is_too_long_is_told() {
     let far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
     let params = Json::of(&["x".repeat(LIMIT)]).unwrap();
@@ -242,6 +256,35 @@ async fn a_refused_answer_ends_its_exchange() {
     far.say(Some(1), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     assert!(matches!(asked.await.unwrap(), Err(PeerError::InvalidAnswer { .. })));
     assert_eq!(*far.settled.lock().unwrap(), [Ticket(1)]);
+}
+
+#[tokio::test]
+async fn what_was_meant_as_an_answer_in_a_batch_fails_its_call_and_is_not_answered() {
+    for side in [Side::Client, Side::Server] {
+        let mut far = Far::new(side, Revision::V2025_03_26, Box::new(OpenGate));
+        let asked = far.ask().await;
+        let both = r#"[{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}]"#;
+        far.say(None, both);
+        let failed = tokio::time::timeout(Duration::from_secs(30), asked).await.unwrap().unwrap();
+        assert!(matches!(failed, Err(PeerError::InvalidAnswer { .. })), "{failed:?}");
+        assert_eq!(far.end().await, Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn an_exchange_never_waits_for_what_was_meant_as_an_answer() {
+    let mut far = Far::new(Side::Server, Revision::V2025_03_26, Box::new(OpenGate));
+    let asked = far.ask().await;
+    far.say(Some(7), r#"{"jsonrpc":"2.0","id":1,"metod":"ping"}"#);
+    let said = tokio::time::timeout(Duration::from_secs(30), far.hear()).await.unwrap();
+    assert!(said.contains(r#""id":1,"error":{"code":-32600,"#), "{said}");
+    asked.await.unwrap().unwrap_err();
+    let asked = far.ask().await;
+    far.say(Some(8), r#"[{"jsonrpc":"2.0","id":2,"metod":"ping"}]"#);
+    asked.await.unwrap().unwrap_err();
+    let settled = Arc::clone(&far.settled);
+    assert_eq!(far.end().await, Vec::<String>::new());
+    assert_eq!(*settled.lock().unwrap(), [Ticket(8)]);
 }
 
 #[tokio::test]

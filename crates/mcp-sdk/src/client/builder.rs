@@ -244,8 +244,39 @@ impl ClientBuilder {
 #[cfg(feature = "http")]
 pub(super) fn shown(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
-    match (url.split_once("://"), url.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
-        _ => url.to_owned(),
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let path = rest.find('/').unwrap_or(rest.len());
+    let (authority, path) = match rest.split_at(path) {
+        // A password that should have been escaped goes on after its slash.
+        (start, _) if !has_plain_port(start) => (rest, ""),
+        parts => parts,
+    };
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{scheme}://{host}{path}")
+}
+
+#[cfg(feature = "http")]
+fn has_plain_port(authority: &str) -> bool {
+    let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
+    authority.contains('@') || authority.ends_with(']') || port.bytes().all(|c| c.is_ascii_digit())
+}
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_may_be_secret_is_left_out() {
+        for (url, seen) in [
+            ("https://host:1/mcp", "https://host:1/mcp"),
+            ("https://user:secret@host/mcp?key=secret", "https://host/mcp"),
+            ("https://a@b@host#secret", "https://host"),
+            ("https://user:sec/ret@host/mcp", "https://host/mcp"),
+            ("https://[::1]/@scope", "https://[::1]/@scope"),
+            ("https://host/@scope/mcp", "https://host/@scope/mcp"),
+            ("host", "host"),
+        ] {
+            assert_eq!(shown(url), seen);
+        }
     }
 }

@@ -11,9 +11,9 @@ use super::{
     Client, ClientBuilder, ClientError, Inner,
     answers::ClientHandler,
     events::Events,
+    interests::Interests,
     opening::{modern_meta, open},
     patience::UnderWay,
-    subscription::Interests,
 };
 use crate::clock::TokioClock;
 
@@ -84,7 +84,7 @@ struct Ending(Arc<Events>);
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        self.0.closed();
+        self.0.close();
     }
 }
 

@@ -31,8 +31,8 @@ pub enum ClientEvent {
     /// A message for the log. One of more than a mebibyte is not taken apart and comes as
     /// [`ClientEvent::Other`].
     Log(LogMessage),
-    /// The conversation is over: nothing more comes, and calls fail. Connections without an end
-    /// of their own, as over HTTP, never tell this.
+    /// The conversation is over: nothing more comes, and calls fail. A server that is reached over
+    /// HTTP can be gone without this: only [`Client::close`](crate::Client::close) tells it there.
     Closed,
     /// Anything else.
     Other(Notification),
@@ -85,8 +85,12 @@ impl Events {
         }
     }
 
-    pub(super) fn closed(&self) {
-        self.feed.tell(ClientEvent::Closed);
+    pub(super) fn close(&self) {
+        self.feed.end_with(ClientEvent::Closed);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.feed.is_over()
     }
 
     fn take_progress(&self, notification: &Notification) {

@@ -7,6 +7,7 @@ mod connect;
 mod error;
 mod events;
 mod granted;
+mod interests;
 mod lists;
 mod methods;
 mod opening;
@@ -32,7 +33,7 @@ pub use self::{
     builder::ClientBuilder, calls::CallOptions, error::ClientError, events::ClientEvent,
     granted::Granted, subscription::Subscription,
 };
-use self::{connect::Wire, events::Events, patience::UnderWay, subscription::Interests};
+use self::{connect::Wire, events::Events, interests::Interests, patience::UnderWay};
 pub(crate) use self::{granted::tells_changes, subscription::Listening};
 use crate::{feed::Listener, labels::Marked};
 
@@ -110,8 +111,8 @@ impl Client {
         self.inner.builder.validation.contracts()
     }
 
-    /// What the server tells from now on without being asked. A listener that does not keep up
-    /// misses the oldest events: beyond 1024 of them, or about 16 MiB.
+    /// What the server tells from now on without being asked, until the conversation is over. A
+    /// listener that does not keep up misses the oldest events: beyond 1024 of them, or about 16 MiB.
     pub fn events(&self) -> Listener<ClientEvent> {
         self.inner.events.listen()
     }

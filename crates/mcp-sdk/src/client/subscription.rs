@@ -1,16 +1,15 @@
 //! News about lists and resources, which each era delivers in its own way.
 
-use std::{
-    collections::{BTreeSet, HashMap, HashSet},
-    sync::{Mutex, PoisonError},
-};
+use std::collections::BTreeSet;
 
 use mcp_core::{Era, PeerError};
 use serde_json::{Map, Value, json};
-use tokio::{runtime::Handle, sync::oneshot, task::AbortHandle};
+use tokio::{sync::oneshot, task::AbortHandle};
 use tokio_util::sync::CancellationToken;
 
-use super::{CallOptions, Client, ClientError, ClientEvent, Granted, events::Events};
+use super::{
+    CallOptions, Client, ClientError, ClientEvent, Granted, events::Events, interests::Interest,
+};
 use crate::feed::{ListenError, Listener};
 
 /// News that come as long as this lives: here, and as [events](Client::events) of the client.
@@ -31,7 +30,7 @@ pub struct Subscription {
 #[derive(Debug)]
 enum Way {
     /// The server was asked about each resource.
-    Asked { _interests: Vec<Interest> },
+    Asked { client: Client, _interests: Vec<Interest> },
     /// One request stays open.
     Listening(Listening),
 }
@@ -67,10 +66,11 @@ impl Subscription {
         &self.missing
     }
 
-    /// Whether the server still delivers. Always true where it does so without a request.
+    /// Whether the server still delivers. Where it does so without a request, it does as long as the
+    /// conversation lasts.
     pub fn is_open(&self) -> bool {
         match &self.way {
-            Way::Asked { .. } => true,
+            Way::Asked { client, .. } => !client.inner.events.is_closed(),
             Way::Listening(listening) => listening.is_open(),
         }
     }
@@ -81,7 +81,7 @@ impl Subscription {
     /// # Errors
     ///
     /// If events were missed because they were not read in time, or the server has ended the
-    /// subscription: who still wants news subscribes again.
+    /// subscription (who still wants news subscribes again) or the conversation.
     pub async fn recv(&mut self) -> Result<ClientEvent, ListenError> {
         let over = async {
             match &self.way {
@@ -114,7 +114,7 @@ impl Client {
                     interests.push(self.take_interest(uri).await?);
                 }
                 let granted = Granted::declared(self.server_capabilities(), uris);
-                (granted, Way::Asked { _interests: interests })
+                (granted, Way::Asked { client: self.clone(), _interests: interests })
             }
             Era::Modern => {
                 let (listening, opened) = self.listen(uris);
@@ -132,29 +132,11 @@ impl Client {
         Ok(Subscription { granted, missing, listener, way })
     }
 
-    /// No longer wants to hear about a resource, in revisions where that is told, whatever
-    /// subscriptions there are.
-    ///
-    /// # Errors
-    ///
-    /// If the call failed, or the revision ends subscriptions by dropping them.
-    pub async fn unsubscribe(&self, uri: &str) -> Result<(), ClientError> {
-        self.only(Era::Legacy, "`resources/unsubscribe`")?;
-        let mut told = self.inner.interests.told.lock().await;
-        told.remove(uri);
-        self.about_resource("resources/unsubscribe", uri).await
-    }
-
     /// Wants to hear when lists change; `None` in revisions where that goes without saying.
     pub(crate) fn listen_for_lists(
         &self,
     ) -> Option<(Listening, impl Future<Output = Result<Granted, ClientError>> + use<>)> {
         (self.revision().era() == Era::Modern).then(|| self.listen(&[]))
-    }
-
-    async fn about_resource(&self, method: &str, uri: &str) -> Result<(), ClientError> {
-        let params = json!({ "uri": uri });
-        self.typed::<Value>(method, params, &CallOptions::default()).await.map(drop)
     }
 
     /// Opens the request on which news come. The future completes with what the server grants.
@@ -221,32 +203,6 @@ impl Client {
         drop(awaited);
         outcome.map(drop).map_err(|cause| ClientError::call(method, cause))
     }
-
-    /// Asks for news about a resource, unless they come already.
-    async fn take_interest(&self, uri: &str) -> Result<Interest, ClientError> {
-        let interests = &self.inner.interests;
-        let interest = Interest { client: self.clone(), uri: uri.to_owned() };
-        *interests.counts().entry(uri.to_owned()).or_default() += 1;
-        let mut told = interests.told.lock().await;
-        if !told.contains(uri) {
-            self.about_resource("resources/subscribe", uri).await?;
-            told.insert(uri.to_owned());
-        }
-        Ok(interest)
-    }
-
-    /// Tells the server that nobody is interested any more, if that is still so.
-    async fn lose_interest(&self, uri: &str) {
-        let interests = &self.inner.interests;
-        let mut told = interests.told.lock().await;
-        let is_wanted = interests.counts().contains_key(uri);
-        if !is_wanted && told.remove(uri) {
-            let outcome = self.about_resource("resources/unsubscribe", uri).await;
-            if let Err(error) = outcome {
-                tracing::debug!(%error, uri, "a subscription was not taken back");
-            }
-        }
-    }
 }
 
 /// Forgets who waits for an acknowledgement when the request is over.
@@ -259,50 +215,6 @@ impl Drop for Awaited<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id {
             self.events.forget_acknowledgement(id);
-        }
-    }
-}
-
-/// What subscriptions of the handshake era have in common: the server counts one for each resource,
-/// however many there are here.
-#[derive(Debug, Default)]
-pub(super) struct Interests {
-    /// How many want to hear about each resource.
-    counts: Mutex<HashMap<String, usize>>,
-    /// What the server has been told. Held while it is told, so that it hears things in order.
-    told: tokio::sync::Mutex<HashSet<String>>,
-}
-
-impl Interests {
-    fn counts(&self) -> std::sync::MutexGuard<'_, HashMap<String, usize>> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// One who wants to hear about a resource.
-#[derive(Debug)]
-struct Interest {
-    client: Client,
-    uri: String,
-}
-
-impl Drop for Interest {
-    fn drop(&mut self) {
-        let is_last = {
-            let mut counts = self.client.inner.interests.counts();
-            let count = counts.get_mut(&self.uri).map_or(0, |count| {
-                *count -= 1;
-                *count
-            });
-            count == 0 && counts.remove(&self.uri).is_some()
-        };
-        if !is_last {
-            return;
-        }
-        // Without a runtime the conversation has ended too.
-        if let Ok(runtime) = Handle::try_current() {
-            let (client, uri) = (self.client.clone(), std::mem::take(&mut self.uri));
-            runtime.spawn(async move { client.lose_interest(&uri).await });
         }
     }
 }

@@ -1,7 +1,9 @@
+use std::fmt;
+
 use super::{Client, ClientError};
 
 /// How a client came to its server, to go there again.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(super) enum Way {
     /// Over a transport that somebody else made.
     #[default]
@@ -35,5 +37,31 @@ impl Client {
             #[cfg(feature = "ws")]
             Way::WebSocket(url) => builder.connect_ws(&url).await,
         }
+    }
+}
+
+/// A URL may hold secrets, which nobody expects where a client is written to a log.
+impl fmt::Debug for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Way::Given => "Given",
+            #[cfg(feature = "stdio")]
+            Way::Child(_) => "Child",
+            #[cfg(feature = "http")]
+            Way::Http(_) => "Http",
+            #[cfg(feature = "ws")]
+            Way::WebSocket(_) => "WebSocket",
+        })
+    }
+}
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_not_written_to_logs() {
+        let way = Way::Http("https://host/mcp?key=secret".to_owned());
+        assert!(!format!("{way:?}").contains("secret"));
     }
 }

@@ -146,6 +146,70 @@ async fn what_was_subscribed_to_before_a_refusal_is_taken_back() {
     assert_eq!(subscribed.unwrap_err().code(), Some(-32002));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_subscription_that_nobody_waited_for_is_taken_back() {
+    let (client, script) = connected(builder(), Revision::LATEST_LEGACY, offered()).await;
+    let too_slow = async {
+        let request = script.expect("resources/subscribe").await;
+        let cancelled = script.expect("notifications/cancelled").await;
+        assert_eq!(cancelled["params"]["requestId"], request["id"]);
+        // It may have come too late.
+        let request = script.expect("resources/unsubscribe").await;
+        assert_eq!(request["params"]["uri"], "test://one");
+        script.answer(&request, json!({})).await;
+    };
+    let (subscribed, ()) = tokio::join!(client.subscribe(&["test://one"]), too_slow);
+    subscribed.unwrap_err();
+    // The server is asked again, whatever it has made of the first time.
+    let agreeing = async {
+        let request = script.expect("resources/subscribe").await;
+        script.answer(&request, json!({})).await;
+    };
+    let (subscribed, ()) = tokio::join!(client.subscribe(&["test://one"]), agreeing);
+    assert!(subscribed.unwrap().is_open());
+}
+
+#[tokio::test]
+async fn no_resource_waits_for_what_the_server_makes_of_another() {
+    let (client, script) = connected(builder(), Revision::LATEST_LEGACY, offered()).await;
+    let uris = ["test://one", "test://two"];
+    let subscribing =
+        async { tokio::join!(client.subscribe(&uris[..1]), client.subscribe(&uris[1..])) };
+    let agreeing = async {
+        let first = script.expect("resources/subscribe").await;
+        let second = script.expect("resources/subscribe").await;
+        script.answer(&second, json!({})).await;
+        script.answer(&first, json!({})).await;
+    };
+    let ((one, two), ()) = within(async { tokio::join!(subscribing, agreeing) }).await;
+    assert!(one.unwrap().is_open() && two.unwrap().is_open());
+}
+
+#[tokio::test]
+async fn who_reads_hears_when_the_server_is_gone() {
+    for revision in [Revision::LATEST, Revision::LATEST_LEGACY] {
+        let (client, script) = connected(builder(), revision, offered()).await;
+        let mut all = client.events();
+        let agreeing = async {
+            if revision == Revision::LATEST {
+                let request = script.expect("subscriptions/listen").await;
+                acknowledge(&script, &request, json!({ "toolsListChanged": true })).await;
+            }
+        };
+        let (subscription, ()) = tokio::join!(client.subscribe(&[]), agreeing);
+        let mut subscription = subscription.unwrap();
+        drop(script);
+        let heard = within(async { while subscription.recv().await.is_ok() {} });
+        heard.await;
+        assert!(!subscription.is_open(), "{revision}");
+        let told = within(all.recv()).await;
+        assert!(matches!(told, Ok(ClientEvent::Closed)), "{revision}: {told:?}");
+        assert_eq!(within(all.recv()).await.unwrap_err(), ListenError::Over, "{revision}");
+        let late = within(client.events().recv()).await;
+        assert_eq!(late.unwrap_err(), ListenError::Over, "{revision}");
+    }
+}
+
 /// The whole way, with a server of this crate.
 async fn check_news(client: Client, mcp: &Mcp) {
     let revision = client.revision();

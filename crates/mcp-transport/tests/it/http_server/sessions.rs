@@ -204,6 +204,18 @@ async fn an_idle_session_expires() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_session_may_last_for_ever() {
+    let mut settings = HttpSettings::default();
+    settings.session_claim = Duration::MAX;
+    settings.session_idle = Duration::MAX;
+    let service = HttpService::new(Arc::new(Toy::default()), settings);
+    let id = open_directly(&service, "2025-11-25").await;
+    tokio::time::sleep(Duration::from_secs(365 * 24 * 60 * 60)).await;
+    let reply = Ask::post("echo hi").session(&id).directly(&service).await;
+    assert_eq!(reply.status, StatusCode::OK);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_session_to_which_nobody_comes_back_makes_room_soon() {
     let mut settings = HttpSettings::default();
     settings.max_sessions = 2;

@@ -168,13 +168,14 @@ impl Session {
         loop {
             let claimed = self.claimed.load(Ordering::Relaxed);
             let patience = if claimed { session_idle } else { session_claim.min(session_idle) };
-            let heard = self.born + Duration::from_millis(self.heard.load(Ordering::Relaxed));
-            let now = Instant::now();
-            let due = if self.is_attended() { now + patience } else { heard + patience };
-            if due <= now {
+            let heard = Duration::from_millis(self.heard.load(Ordering::Relaxed));
+            let silence = self.born.elapsed().saturating_sub(heard);
+            let silence = if self.is_attended() { Duration::ZERO } else { silence };
+            let left = patience.saturating_sub(silence);
+            if left.is_zero() {
                 return;
             }
-            tokio::time::sleep_until(due).await;
+            tokio::time::sleep(left).await;
         }
     }
 
