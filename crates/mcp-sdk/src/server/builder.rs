@@ -86,8 +86,8 @@ impl ServerBuilder {
     /// [`Context::principal`], and the state of a call that takes several rounds is of no use to
     /// anybody else.
     ///
-    /// In the handshake era the request that opens a session decides for all that follow in it; a
-    /// layer that lets requests in has to see to it that nobody uses the session of another.
+    /// In the handshake era the request that opens a session decides whose it is. Requests of
+    /// somebody else, or of nobody, that name the session do not find it (404).
     ///
     /// ```
     /// use mcp_sdk::Server;
