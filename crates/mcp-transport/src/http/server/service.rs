@@ -54,6 +54,8 @@ enum Rejection {
 impl HttpService {
     /// A service for one application.
     pub fn new(application: Arc<dyn Application>, settings: HttpSettings) -> HttpService {
+        settings.hosts.warn_as_hosts();
+        settings.origins.warn_as_origins();
         let settings = Arc::new(settings);
         let sessions = Sessions::new(settings.clone());
         let draining = CancellationToken::new();
