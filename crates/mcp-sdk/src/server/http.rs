@@ -8,7 +8,8 @@ use http::{HeaderMap, HeaderName, StatusCode, request::Parts};
 use mcp_core::{BoxFuture, Era, Error, Meta, Response, Revision, Transport};
 use mcp_json::{Node, Tape};
 use mcp_jsonrpc::{
-    Envelope, ErrorDialect, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind, ToJsonRpc as _,
+    Envelope, ErrorCode, ErrorDialect, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind,
+    ToJsonRpc as _,
 };
 use mcp_transport::http::{
     headers,
@@ -103,7 +104,11 @@ impl Application for HttpApplication {
     }
 
     fn explain(&self, fault: &HttpFault) -> Bytes {
-        let error = JsonRpcError { code: -32000, message: fault.to_string(), data: None };
+        let code = match fault {
+            HttpFault::BodyEmpty => ErrorCode::ParseError.code(),
+            _ => -32000,
+        };
+        let error = JsonRpcError { code, message: fault.to_string(), data: None };
         JsonRpcResponse { id: None, outcome: Err(error) }.to_bytes()
     }
 }

@@ -140,6 +140,9 @@ impl Inner {
             return Err(HttpFault::NotAcceptable("application/json and text/event-stream").into());
         }
         let message = self.bodies.read(body, &self.settings).await?;
+        if message.trim_ascii().is_empty() {
+            return Err(HttpFault::BodyEmpty.into());
+        }
         let glimpse = self.application.glimpse(parts, &message).map_err(Rejection::Refused)?;
         if glimpse.stateless {
             let said = (message, accepts, glimpse);
