@@ -53,7 +53,7 @@ pub enum BuildError {
     #[error("{0} has no name")]
     Nameless(&'static str),
     #[error(
-        "clients were told that there are no {what} here; declare them when the server is built"
+        "clients were told that there are no {what} here; call `offers_{what}` when the server is built"
     )]
     NotOffered { what: &'static str },
     #[error("two {what} are called `{name}`")]

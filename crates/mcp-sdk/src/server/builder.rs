@@ -247,10 +247,29 @@ impl ServerBuilder {
         self.with(|mcp| mcp.completions(Arc::new(CompletionFunction(complete))))
     }
 
+    /// Declares tools although there may be none yet: they come with [`Server::add_tool`].
+    #[must_use]
+    pub fn offers_tools(self) -> Self {
+        self.with(McpBuilder::offers_tools)
+    }
+
+    /// Declares prompts although there may be none yet: they come with [`Server::add_prompt`].
+    #[must_use]
+    pub fn offers_prompts(self) -> Self {
+        self.with(McpBuilder::offers_prompts)
+    }
+
+    /// Declares resources although there may be none yet: they come with [`Server::add_resource`]
+    /// and [`Server::add_template`].
+    #[must_use]
+    pub fn offers_resources(self) -> Self {
+        self.with(McpBuilder::offers_resources)
+    }
+
     /// Declares tools, prompts and resources although there may be none yet.
     #[must_use]
     pub fn offers_everything(self) -> Self {
-        self.with(|mcp| mcp.offers_tools().offers_prompts().offers_resources())
+        self.offers_tools().offers_prompts().offers_resources()
     }
 
     /// Declares an extension of the protocol and its settings.
