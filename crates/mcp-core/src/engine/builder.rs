@@ -193,6 +193,9 @@ impl McpBuilder {
         if self.revisions == Revisions::NONE {
             return Err(BuildError::NoRevision);
         }
+        if self.info.name.is_empty() {
+            return Err(BuildError::Nameless("the server"));
+        }
         let offer = Offer {
             tools: self.offers[0] || !self.tools.is_empty(),
             prompts: self.offers[1] || !self.prompts.is_empty(),

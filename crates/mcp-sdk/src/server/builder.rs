@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::{
     Failure, Server, ToolFunction, ToolOutput,
     functions::{CompletionFunction, PromptFunction, RawTool, ResourceFunction},
+    tool_name,
 };
 use crate::{SignedSeal, Validation};
 
@@ -282,13 +283,17 @@ impl ServerBuilder {
     ///
     /// # Errors
     ///
-    /// If something that was added cannot be served: a schema that is none, a name used twice.
+    /// If something that was added cannot be served: a schema that is none, a name used twice. Or if
+    /// the server itself has no name.
     pub fn build(self) -> Result<Server, BuildError> {
         let seal = self.seal.unwrap_or_else(|| Arc::new(SignedSeal::random()));
         let mut validation = self.validation;
         let max_message = self.max_message_bytes.unwrap_or_else(|| validation.message_bytes());
         validation = validation.for_messages_of(max_message);
         let mcp = self.mcp.contracts(validation.contracts()).seal(seal).build()?;
+        for tool in mcp.tools().list() {
+            tool_name::warn_of(&tool.definition.name);
+        }
         #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "nothing else to set"))]
         let mut server = Server::new(mcp, validation, max_message);
         #[cfg(feature = "http")]

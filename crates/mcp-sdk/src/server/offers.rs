@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use super::{
     Failure, Server, ToolFunction, ToolOutput,
     functions::{PromptFunction, ResourceFunction},
+    tool_name,
 };
 
 impl Server {
@@ -42,6 +43,7 @@ impl Server {
     ///
     /// As for [`Server::add_tool`].
     pub fn add_tool_function(&self, function: ToolFunction) -> Result<(), BuildError> {
+        tool_name::warn_of(&function.tool.name);
         self.mcp.add_tool(function.tool, function.handler)
     }
 
