@@ -11,7 +11,7 @@
 //! mcp-sdk = { git = "…" }   # or a path to crates/mcp-sdk
 //! schemars = "1"            # the derive macro names the crate
 //! serde = { version = "1", features = ["derive"] }
-//! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
+//! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }   # and "signal" for ctrl_c
 //! ```
 //!
 //! ```no_run
@@ -43,11 +43,17 @@
 //! long, or waits without `await`, is a [blocking tool](ServerBuilder::blocking_tool) and gets a
 //! thread.
 //!
-//! **Try it.** An application that starts servers is told the path of the binary. By hand:
+//! **Try it.** An application that starts servers is told the path of the binary. By hand, in a
+//! browser:
 //!
 //! ```sh
-//! cargo build && npx @modelcontextprotocol/inspector target/debug/greeter   # in a browser
-//! cargo run -p example-client -- --call greet '{"name":"Ada"}' target/debug/greeter
+//! cargo build && npx @modelcontextprotocol/inspector target/debug/greeter
+//! ```
+//!
+//! Or with the example client, from the root of the repository that has this crate:
+//!
+//! ```sh
+//! cargo run -p example-client -- --call greet '{"name":"Ada"}' path/to/greeter/target/debug/greeter
 //! ```
 //!
 //! **Judge it.** Record what it writes and let `plumb` tell what is wrong with it, if anything:
@@ -93,7 +99,8 @@
 //!   tool**: code before the question runs again.
 //! * [`guide::clients`]: how long a client waits for what, and how it hears news.
 //! * [`guide::errors`]: what becomes of a [`Failure`].
-//! * [`guide::http`]: servers over HTTP, tried with `curl`, and how they end.
+//! * [`guide::http`]: servers over HTTP, beside other routes, behind authorization, tried with
+//!   `curl`, and how they end.
 //! * The folder `examples`: one small program for each question.
 //!
 //! # Features

@@ -30,21 +30,47 @@ impl Allowed {
     }
 
     /// These and one more: a host (`example.com` with any port, or `example.com:8080`), or an
-    /// origin (`https://example.com`).
+    /// origin (`https://example.com`), which has a scheme, a host, and a port if it is not the usual
+    /// one. There are no patterns.
+    ///
+    /// A slash at the end does not matter. What can never match, such as `*` or an origin without a
+    /// scheme, is named in the log (as a warning) by the server that is given it.
     #[must_use]
     pub fn and(mut self, name: impl Into<String>) -> Allowed {
-        self.names.push(name.into());
+        let name = name.into();
+        self.names.push(name.strip_suffix('/').unwrap_or(&name).to_owned());
         self
+    }
+
+    /// Says in the log which of the names can never be the host of a request.
+    pub(crate) fn warn_as_hosts(&self) {
+        self.warn("host", why_no_host);
+    }
+
+    /// Says in the log which of the names can never be the origin of a request.
+    pub(crate) fn warn_as_origins(&self) {
+        self.warn("origin", why_no_origin);
+    }
+
+    fn warn(&self, what: &str, why: impl Fn(&str) -> Option<&'static str>) {
+        for name in &self.names {
+            if let Some(why) = why(name) {
+                tracing::warn!(name, "an allowed {what} can never match: {why}");
+            }
+        }
     }
 
     fn has_host(&self, authority: &str) -> bool {
         let host = without_port(authority);
         self.anything
             || self.loopback && is_loopback(host)
-            || self
-                .names
-                .iter()
-                .any(|name| name.eq_ignore_ascii_case(host) || name.eq_ignore_ascii_case(authority))
+            || self.names.iter().any(|name| {
+                name.eq_ignore_ascii_case(host)
+                    || name.eq_ignore_ascii_case(authority)
+                    // Clients leave out the port that goes without saying.
+                    || host.len() == authority.len()
+                        && without_usual_port(name, &[":80", ":443"]).eq_ignore_ascii_case(host)
+            })
     }
 
     pub(crate) fn has_origin(&self, origin: &str) -> bool {
@@ -52,8 +78,67 @@ impl Allowed {
             ["http://", "https://"].iter().find_map(|scheme| origin.strip_prefix(scheme));
         self.anything
             || self.loopback && authority.is_some_and(|host| is_loopback(without_port(host)))
-            || self.names.iter().any(|name| name.eq_ignore_ascii_case(origin))
+            || self
+                .names
+                .iter()
+                .any(|name| usual_origin(name).eq_ignore_ascii_case(usual_origin(origin)))
     }
+}
+
+/// Why a name is no host that a request could have.
+fn why_no_host(name: &str) -> Option<&'static str> {
+    if name.contains("://") {
+        return Some("it is an origin; a host has no scheme");
+    }
+    why_no_authority(name)
+}
+
+/// Why a name is no origin that a request could have.
+fn why_no_origin(name: &str) -> Option<&'static str> {
+    match name.split_once("://") {
+        Some(("" | "*", _)) => Some("there are no patterns, and a scheme is needed"),
+        Some((_, authority)) => why_no_authority(authority),
+        // Pages without an origin of their own: files, frames that are locked up.
+        None if name == "null" => None,
+        None if name == "*" => why_no_authority(name),
+        None => Some("an origin begins with its scheme: `https://example.com`"),
+    }
+}
+
+fn why_no_authority(name: &str) -> Option<&'static str> {
+    let is_bracketed = name.starts_with('[');
+    match name {
+        "" => Some("it is empty"),
+        "*" => Some("there are no patterns; `Allowed::anything` allows everything"),
+        _ if name.contains('*') => Some("there are no patterns"),
+        _ if name.contains(['/', '?', '#']) => Some("it has a path"),
+        _ if name.contains('@') => Some("it has a user"),
+        _ if !name.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            Some("it has blanks, or letters that are sent in another form (punycode)")
+        }
+        _ if !is_bracketed && name.matches(':').count() > 1 => {
+            Some("an IPv6 address has brackets: `[::1]`")
+        }
+        _ => None,
+    }
+}
+
+/// An origin as browsers send it: without the port that goes without saying.
+fn usual_origin(origin: &str) -> &str {
+    let has_scheme = |scheme: &str| {
+        origin.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    if has_scheme("http://") {
+        without_usual_port(origin, &[":80"])
+    } else if has_scheme("https://") {
+        without_usual_port(origin, &[":443"])
+    } else {
+        origin
+    }
+}
+
+fn without_usual_port<'a>(name: &'a str, ports: &[&str]) -> &'a str {
+    ports.iter().find_map(|port| name.strip_suffix(port)).unwrap_or(name)
 }
 
 /// Why a request does not come from where it may.
@@ -170,6 +255,57 @@ mod tests {
         let origins = Allowed::nothing().and("https://example.com");
         assert!(origins.has_origin("https://example.com"));
         assert!(!origins.has_origin("http://example.com"));
+    }
+
+    #[test]
+    fn slashes_at_the_end_and_usual_ports_do_not_matter() {
+        for name in ["https://example.com/", "https://example.com:443", "HTTPS://Example.com:443/"]
+        {
+            let origins = Allowed::nothing().and(name);
+            assert!(origins.has_origin("https://example.com"), "{name}");
+            assert!(origins.has_origin("https://example.com:443"), "{name}");
+            assert!(!origins.has_origin("https://example.com:80"), "{name}");
+            assert!(!origins.has_origin("http://example.com"), "{name}");
+        }
+        assert!(Allowed::nothing().and("http://a.example").has_origin("http://a.example:80"));
+        for name in ["example.com:443", "example.com:80", "example.com/"] {
+            assert!(Allowed::nothing().and(name).has_host("example.com"), "{name}");
+        }
+        assert!(!Allowed::nothing().and("example.com:443").has_host("example.com:80"));
+        assert!(!Allowed::nothing().and("[::1]:443").has_host("[::2]"));
+    }
+
+    #[test]
+    fn what_can_never_match_is_noticed() {
+        for host in ["example.com", "example.com:8080", "[::1]:80", "127.0.0.1"] {
+            assert_eq!(why_no_host(host), None, "{host}");
+        }
+        for host in [
+            "",
+            "*",
+            "*.example.com",
+            "https://example.com",
+            "a.example/mcp",
+            "::1",
+            "b\u{fc}ch.example",
+        ] {
+            assert!(why_no_host(host).is_some(), "{host}");
+        }
+        for origin in ["https://example.com", "http://[::1]:80", "null", "vscode-webview://abc"] {
+            assert_eq!(why_no_origin(origin), None, "{origin}");
+        }
+        for origin in [
+            "",
+            "*",
+            "example.com",
+            "https://",
+            "https://*.example.com",
+            "*://example.com",
+            "https://example.com/app",
+            "https://me@example.com",
+        ] {
+            assert!(why_no_origin(origin).is_some(), "{origin}");
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::{
     },
 };
 
-use axum::{Router, extract::State, routing::get};
+use axum::{Router, extract::State, routing::get, serve::ListenerExt as _};
 use mcp_sdk::{NoArguments, Server, transport::http::server::HttpSettings};
 
 #[tokio::main]
@@ -40,6 +40,8 @@ async fn main() -> anyhow::Result<()> {
         .route_service("/mcp", service.clone());
     let listener = mcp_sdk::transport::bind((Ipv4Addr::LOCALHOST, port)).await?;
     println!("http://{}/mcp", listener.local_addr()?);
+    // Small messages must not wait for more to come: it would cost 40 ms each.
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     // Streams that stay open would hold the shutdown up; the service ends them first.
     let stop = service.drain_after(async { drop(tokio::signal::ctrl_c().await) });
     axum::serve(listener, router).with_graceful_shutdown(stop).await?;

@@ -53,7 +53,7 @@ pub enum BuildError {
     #[error("{0} has no name")]
     Nameless(&'static str),
     #[error(
-        "clients were told that there are no {what} here; declare them when the server is built"
+        "clients were told that there are no {what} here; call `offers_{what}` when the server is built"
     )]
     NotOffered { what: &'static str },
     #[error("two {what} are called `{name}`")]
@@ -192,6 +192,9 @@ impl McpBuilder {
     pub fn build(self) -> Result<Mcp, BuildError> {
         if self.revisions == Revisions::NONE {
             return Err(BuildError::NoRevision);
+        }
+        if self.info.name.is_empty() {
+            return Err(BuildError::Nameless("the server"));
         }
         let offer = Offer {
             tools: self.offers[0] || !self.tools.is_empty(),

@@ -338,7 +338,9 @@ pub(crate) fn violation_fault(
     if let Some(code) = code {
         fault = fault.code(code.code());
     }
-    match help_for(violation) {
+    let lacks_meta = rule.name == stateless::REQUEST_META_MISSING.name
+        && violation.params.get("missingProperty").is_some_and(|missing| missing == "_meta");
+    match if lacks_meta { Some(stateless::meta_help("_meta")) } else { help_for(violation) } {
         Some(help) => fault.help(help),
         None => fault,
     }
@@ -353,6 +355,11 @@ fn report_missing_params(
     findings: &mut Findings<'_>,
 ) {
     let rule = refine::missing_params(part, method, findings).unwrap_or_else(|| part.rule());
+    let help = if rule.name == stateless::REQUEST_META_MISSING.name {
+        stateless::meta_help("params` with a `_meta")
+    } else {
+        "add `params`".to_owned()
+    };
     let mut fault = Fault::new(rule, format!("`{}` has no `params`", method.name))
         .at(whole)
         .schema(SchemaFault {
@@ -361,7 +368,7 @@ fn report_missing_params(
             keyword: "required".into(),
             params: json!({"missingProperty": "params"}),
         })
-        .help("add `params`");
+        .help(help);
     if let Some(code) = part.code() {
         fault = fault.code(code.code());
     }

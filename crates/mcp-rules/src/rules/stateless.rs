@@ -6,7 +6,10 @@ use mcp_jsonrpc::ErrorCode;
 
 use super::icons;
 use crate::{
-    Answered, Findings, Level, findings::Fault, format::meta_key, session::META_CLIENT_INFO,
+    Answered, Findings, Level,
+    findings::Fault,
+    format::meta_key,
+    session::{META_CAPABILITIES, META_CLIENT_INFO, META_VERSION},
 };
 
 const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
@@ -18,6 +21,14 @@ rules! {
     RESULT_TYPE_MISSING: "result-type-missing", Schema, Level::Error, MODERN, "basic#resulttype";
     RESULT_TYPE_UNKNOWN: "result-type-unknown", Schema, Level::Error, MODERN, "basic#resulttype";
     EXTENSION_ID_INVALID: "extension-id-invalid", Session, Level::Error, MODERN, "basic/versioning#extension-negotiation";
+}
+
+/// What to do about a request without `_meta`: "add `_meta`" alone would only lead to the next fault.
+pub(crate) fn meta_help(lacking: &str) -> String {
+    format!(
+        "add `{lacking}` that has `{META_VERSION}`, `{META_CAPABILITIES}` and, if possible, \
+         `{META_CLIENT_INFO}`"
+    )
 }
 
 /// What a modern result says it is.

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::{
     Failure, Server, ToolFunction, ToolOutput,
     functions::{CompletionFunction, PromptFunction, RawTool, ResourceFunction},
+    tool_name,
 };
 use crate::{SignedSeal, Validation};
 
@@ -86,8 +87,8 @@ impl ServerBuilder {
     /// [`Context::principal`], and the state of a call that takes several rounds is of no use to
     /// anybody else.
     ///
-    /// In the handshake era a session belongs to whom it was opened for: with its id alone nobody
-    /// else finds it, not even somebody of whom nothing is known.
+    /// In the handshake era the request that opens a session decides whose it is. Requests of
+    /// somebody else, or of nobody, that name the session do not find it (404).
     ///
     /// ```
     /// use mcp_sdk::Server;
@@ -247,10 +248,29 @@ impl ServerBuilder {
         self.with(|mcp| mcp.completions(Arc::new(CompletionFunction(complete))))
     }
 
+    /// Declares tools although there may be none yet: they come with [`Server::add_tool`].
+    #[must_use]
+    pub fn offers_tools(self) -> Self {
+        self.with(McpBuilder::offers_tools)
+    }
+
+    /// Declares prompts although there may be none yet: they come with [`Server::add_prompt`].
+    #[must_use]
+    pub fn offers_prompts(self) -> Self {
+        self.with(McpBuilder::offers_prompts)
+    }
+
+    /// Declares resources although there may be none yet: they come with [`Server::add_resource`]
+    /// and [`Server::add_template`].
+    #[must_use]
+    pub fn offers_resources(self) -> Self {
+        self.with(McpBuilder::offers_resources)
+    }
+
     /// Declares tools, prompts and resources although there may be none yet.
     #[must_use]
     pub fn offers_everything(self) -> Self {
-        self.with(|mcp| mcp.offers_tools().offers_prompts().offers_resources())
+        self.offers_tools().offers_prompts().offers_resources()
     }
 
     /// Declares an extension of the protocol and its settings.
@@ -263,13 +283,17 @@ impl ServerBuilder {
     ///
     /// # Errors
     ///
-    /// If something that was added cannot be served: a schema that is none, a name used twice.
+    /// If something that was added cannot be served: a schema that is none, a name used twice. Or if
+    /// the server itself has no name.
     pub fn build(self) -> Result<Server, BuildError> {
         let seal = self.seal.unwrap_or_else(|| Arc::new(SignedSeal::random()));
         let mut validation = self.validation;
         let max_message = self.max_message_bytes.unwrap_or_else(|| validation.message_bytes());
         validation = validation.for_messages_of(max_message);
         let mcp = self.mcp.contracts(validation.contracts()).seal(seal).build()?;
+        for tool in mcp.tools().list() {
+            tool_name::warn_of(&tool.definition.name);
+        }
         #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "nothing else to set"))]
         let mut server = Server::new(mcp, validation, max_message);
         #[cfg(feature = "http")]

@@ -22,6 +22,11 @@ use crate::labels::Marked;
 impl Server {
     /// The server as a `tower` service for an HTTP server of yours: mount it beside other routes.
     /// The revisions and the longest message are those of the server, whatever `settings` say.
+    ///
+    /// When your HTTP server shuts down, tell the service with [`HttpService::drain_after`], or
+    /// streams without an end of their own hold it up; [`HttpService::close`] then ends the sessions
+    /// that are left. How long requests in work may take is up to your HTTP server; many set no limit.
+    /// The [guide](crate::guide::http) has an example, and what else to see to.
     pub fn http_service(&self, mut settings: HttpSettings) -> HttpService {
         settings.revisions = self.mcp.revisions();
         settings.max_body = self.max_message;
@@ -105,8 +110,11 @@ impl Application for HttpApplication {
 
     fn explain(&self, fault: &HttpFault) -> Bytes {
         // 2026-07-28 leaves -32000, which servers used for this before, to these.
-        let is_ours = fault.status().is_server_error();
-        let code = if is_ours { ErrorCode::InternalError } else { ErrorCode::InvalidRequest };
+        let code = match fault {
+            HttpFault::BodyEmpty => ErrorCode::ParseError,
+            fault if fault.status().is_server_error() => ErrorCode::InternalError,
+            _ => ErrorCode::InvalidRequest,
+        };
         let error = JsonRpcError { code: code.code(), message: fault.to_string(), data: None };
         JsonRpcResponse { id: None, outcome: Err(error) }.to_bytes()
     }

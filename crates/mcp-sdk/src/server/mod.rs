@@ -10,6 +10,7 @@ mod offers;
 mod output;
 mod schema;
 mod tool_function;
+mod tool_name;
 
 use std::sync::Arc;
 

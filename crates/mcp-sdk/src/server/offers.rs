@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use super::{
     Failure, Server, ToolFunction, ToolOutput,
     functions::{PromptFunction, ResourceFunction},
+    tool_name,
 };
 
 impl Server {
@@ -20,7 +21,7 @@ impl Server {
     /// # Errors
     ///
     /// If a schema cannot be used, or the server was built without tools: see
-    /// [`ServerBuilder::offers_everything`](super::ServerBuilder::offers_everything).
+    /// [`ServerBuilder::offers_tools`](super::ServerBuilder::offers_tools).
     pub fn add_tool<A, F, R, O>(
         &self,
         name: impl Into<String>,
@@ -42,6 +43,7 @@ impl Server {
     ///
     /// As for [`Server::add_tool`].
     pub fn add_tool_function(&self, function: ToolFunction) -> Result<(), BuildError> {
+        tool_name::warn_of(&function.tool.name);
         self.mcp.add_tool(function.tool, function.handler)
     }
 
@@ -49,7 +51,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If it has no name, or the server was built without prompts.
+    /// If it has no name, or the server was built without prompts: see
+    /// [`ServerBuilder::offers_prompts`](super::ServerBuilder::offers_prompts).
     pub fn add_prompt<F, R>(&self, prompt: Prompt, get: F) -> Result<(), BuildError>
     where
         F: Fn(BTreeMap<String, String>, Context) -> R + Send + Sync + 'static,
@@ -62,7 +65,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If its URI is none, or the server was built without resources.
+    /// If its URI is none, or the server was built without resources: see
+    /// [`ServerBuilder::offers_resources`](super::ServerBuilder::offers_resources).
     pub fn add_resource<F, R>(&self, resource: Resource, read: F) -> Result<(), BuildError>
     where
         F: Fn(String, BTreeMap<String, String>, Context) -> R + Send + Sync + 'static,
@@ -75,7 +79,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If the pattern cannot be matched, or the server was built without resources.
+    /// If the pattern cannot be matched, or the server was built without resources: see
+    /// [`ServerBuilder::offers_resources`](super::ServerBuilder::offers_resources).
     pub fn add_template<F, R>(&self, template: ResourceTemplate, read: F) -> Result<(), BuildError>
     where
         F: Fn(String, BTreeMap<String, String>, Context) -> R + Send + Sync + 'static,

@@ -111,3 +111,9 @@ async fn what_a_server_does_not_offer_is_a_method_it_does_not_know() {
         }
     }
 }
+
+#[test]
+fn a_server_without_a_name_is_not_built() {
+    let nameless = Server::builder("", "").build();
+    assert!(matches!(nameless, Err(BuildError::Nameless("the server"))), "{nameless:?}");
+}

@@ -146,3 +146,27 @@ async fn what_is_no_json_is_a_bad_request_in_a_session_too() {
         assert!(post(&address, &headers, ping).await.starts_with("HTTP/1.1 200"));
     }
 }
+
+#[tokio::test]
+async fn a_body_that_is_not_there_is_called_empty() {
+    let address = start(Revisions::ALL).await;
+    for (headers, body) in [(&[][..], ""), (&[("mcp-protocol-version", "2026-07-28")], " \r\n")] {
+        let response = post(&address, headers, body).await;
+        assert!(response.starts_with("HTTP/1.1 400"), "{response}");
+        assert!(response.contains("-32700"), "{response}");
+        assert!(response.contains("the body is empty"), "{response}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_without_params_hears_what_must_be_in_them() {
+    let address = start(Revisions::ALL).await;
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")];
+    for params in ["", r#","params":{}"#] {
+        let body = [r#"{"jsonrpc":"2.0","id":1,"method":"tools/list""#, params, "}"].concat();
+        let response = post(&address, &headers, &body).await;
+        for needed in ["_meta", "protocolVersion", "clientCapabilities", "clientInfo"] {
+            assert!(response.contains(needed), "{needed}: {response}");
+        }
+    }
+}

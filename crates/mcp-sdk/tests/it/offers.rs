@@ -56,9 +56,32 @@ fn what_clients_do_not_know_of_or_cannot_use_is_not_added() {
     assert!(matches!(prompt, Err(BuildError::NotOffered { what: "prompts" })), "{prompt:?}");
     let resource = server.add_resource(Resource::new("test://late", "late"), read);
     assert!(matches!(resource, Err(BuildError::NotOffered { what: "resources" })), "{resource:?}");
+    let told = resource.unwrap_err().to_string();
+    assert!(told.contains("`offers_resources`"), "{told}");
     let server = Server::builder("test", "1.0.0").offers_everything().build().unwrap();
     let resource = server.add_resource(Resource::new("no uri", "late"), read);
     assert!(matches!(resource, Err(BuildError::Uri { .. })), "{resource:?}");
     let nameless = server.add_prompt(Prompt::new(""), get);
     assert!(matches!(nameless, Err(BuildError::Nameless(_))), "{nameless:?}");
+}
+
+#[test]
+fn each_kind_can_be_declared_alone() {
+    let read = async |_, _, _| Ok(ReadResourceResult::new(Vec::new()));
+    let get = async |_, _| Ok(GetPromptResult::new(Vec::new()));
+    let run = async |_: NoArguments, _| Ok("late");
+    let builders = [
+        Server::builder("test", "1.0.0").offers_tools(),
+        Server::builder("test", "1.0.0").offers_prompts(),
+        Server::builder("test", "1.0.0").offers_resources(),
+    ];
+    for (at, builder) in builders.into_iter().enumerate() {
+        let server = builder.build().unwrap();
+        let added = [
+            server.add_tool("late", "", run).is_ok(),
+            server.add_prompt(Prompt::new("late"), get).is_ok(),
+            server.add_resource(Resource::new("test://late", "late"), read).is_ok(),
+        ];
+        assert_eq!(added, [0, 1, 2].map(|kind| kind == at));
+    }
 }

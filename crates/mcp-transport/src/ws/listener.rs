@@ -38,6 +38,8 @@ impl WsListener {
         address: impl ToSocketAddrs + fmt::Debug,
         settings: WsServerSettings,
     ) -> Result<Self, TransportError> {
+        settings.hosts.warn_as_hosts();
+        settings.origins.warn_as_origins();
         let stated = format!("{address:?}");
         let listener = crate::bind(address).await?;
         let address = listener.local_addr().map_err(|error| TransportError::Listen {

@@ -19,6 +19,8 @@ pub enum HttpFault {
     UnsupportedMediaType,
     #[error("the body has to come as it is, without a content coding")]
     UnsupportedCoding,
+    #[error("the body is empty: it must be a JSON-RPC message")]
+    BodyEmpty,
     #[error("the body exceeds the limit of {limit} bytes")]
     BodyTooLong { limit: usize },
     #[error("the body did not arrive within {seconds} seconds")]
@@ -64,6 +66,7 @@ impl HttpFault {
             HttpFault::BodyTooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
             HttpFault::HostUnclear
             | HttpFault::BodyBroken
+            | HttpFault::BodyEmpty
             | HttpFault::InvalidHeader(_)
             | HttpFault::UnsupportedRevision(_)
             | HttpFault::SessionMissing

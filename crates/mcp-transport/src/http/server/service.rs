@@ -54,6 +54,8 @@ enum Rejection {
 impl HttpService {
     /// A service for one application.
     pub fn new(application: Arc<dyn Application>, settings: HttpSettings) -> HttpService {
+        settings.hosts.warn_as_hosts();
+        settings.origins.warn_as_origins();
         let settings = Arc::new(settings);
         let sessions = Sessions::new(settings.clone());
         let draining = CancellationToken::new();
@@ -138,6 +140,9 @@ impl Inner {
             return Err(HttpFault::NotAcceptable("application/json and text/event-stream").into());
         }
         let message = self.bodies.read(body, &self.settings).await?;
+        if message.trim_ascii().is_empty() {
+            return Err(HttpFault::BodyEmpty.into());
+        }
         let glimpse = self.application.glimpse(parts, &message).map_err(Rejection::Refused)?;
         if glimpse.stateless {
             let said = (message, accepts, glimpse);

@@ -1,0 +1,38 @@
+//! Names of tools that clients may not take.
+
+/// Longest name that the specification recommends, in characters.
+const LONGEST: usize = 128;
+
+/// Says in the log what is wrong with a name. It is served all the same: the specification only
+/// recommends, and older revisions do not even do that.
+pub(super) fn warn_of(name: &str) {
+    if let Some(fault) = fault_of(name) {
+        tracing::warn!(tool = name, "{fault}; some clients and models will not take the tool");
+    }
+}
+
+fn fault_of(name: &str) -> Option<&'static str> {
+    let is_usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if !name.chars().all(is_usual) {
+        Some("a tool name should have only letters, digits, `_`, `-` and `.` of ASCII")
+    } else if name.len() > LONGEST {
+        Some("a tool name should have at most 128 characters")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_outside_the_recommendation_are_noticed() {
+        for name in ["a b/\u{fc}", "a b", "a/b", "\u{fc}", "a:b", &"a".repeat(129)] {
+            assert!(fault_of(name).is_some(), "{name}");
+        }
+        for name in ["a", "get_user", "DATA_EXPORT-v2.1", &"a".repeat(128)] {
+            assert!(fault_of(name).is_none(), "{name}");
+        }
+    }
+}
