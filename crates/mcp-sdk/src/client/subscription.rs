@@ -1,7 +1,7 @@
 //! News about lists and resources, which each era delivers in its own way.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashMap},
     sync::{Mutex, PoisonError},
 };
 
@@ -31,7 +31,7 @@ pub struct Subscription {
 #[derive(Debug)]
 enum Way {
     /// The server was asked about each resource.
-    Asked { _interests: Vec<Interest> },
+    Asked { _interests: Vec<Interest>, hearing: CancellationToken },
     /// One request stays open.
     Listening(Listening),
 }
@@ -55,6 +55,16 @@ impl Listening {
     }
 }
 
+impl Way {
+    /// Cancelled when nothing comes on it any more.
+    fn over(&self) -> &CancellationToken {
+        match self {
+            Way::Asked { hearing, .. } => hearing,
+            Way::Listening(listening) => &listening.over,
+        }
+    }
+}
+
 impl Subscription {
     /// What the server has agreed to tell. Changes of all lists are asked for; it agrees to those
     /// that it offers.
@@ -67,12 +77,10 @@ impl Subscription {
         &self.missing
     }
 
-    /// Whether the server still delivers. Always true where it does so without a request.
+    /// Whether news still come: the server has not ended the subscription, nor forgotten the
+    /// session, and the way on which it tells things is not lost.
     pub fn is_open(&self) -> bool {
-        match &self.way {
-            Way::Asked { .. } => true,
-            Way::Listening(listening) => listening.is_open(),
-        }
+        !self.way.over().is_cancelled()
     }
 
     /// The next thing that the server tells, whatever it is about, from the moment on in which it has
@@ -80,19 +88,14 @@ impl Subscription {
     ///
     /// # Errors
     ///
-    /// If events were missed because they were not read in time, or the server has ended the
-    /// subscription: who still wants news subscribes again.
+    /// If events were missed because they were not read in time, or the subscription is
+    /// [over](Subscription::is_open): who still wants news subscribes again, with a client that is
+    /// [connected again](Client::reconnect) if this one is of no use any more.
     pub async fn recv(&mut self) -> Result<ClientEvent, ListenError> {
-        let over = async {
-            match &self.way {
-                Way::Asked { .. } => std::future::pending().await,
-                Way::Listening(listening) => listening.over.cancelled().await,
-            }
-        };
         tokio::select! {
             biased;
             event = self.listener.recv() => event,
-            () = over => Err(ListenError::Over),
+            () = self.way.over().cancelled() => Err(ListenError::Over),
         }
     }
 }
@@ -109,12 +112,13 @@ impl Client {
         let listener = self.events();
         let (granted, way) = match self.revision().era() {
             Era::Legacy => {
+                let hearing = self.inner.events.hearing();
                 let mut interests = Vec::new();
                 for uri in uris {
-                    interests.push(self.take_interest(uri).await?);
+                    interests.push(self.take_interest(uri, &hearing).await?);
                 }
                 let granted = Granted::declared(self.server_capabilities(), uris);
-                (granted, Way::Asked { _interests: interests })
+                (granted, Way::Asked { _interests: interests, hearing })
             }
             Era::Modern => {
                 let (listening, opened) = self.listen(uris);
@@ -223,14 +227,18 @@ impl Client {
     }
 
     /// Asks for news about a resource, unless they come already.
-    async fn take_interest(&self, uri: &str) -> Result<Interest, ClientError> {
+    async fn take_interest(
+        &self,
+        uri: &str,
+        hearing: &CancellationToken,
+    ) -> Result<Interest, ClientError> {
         let interests = &self.inner.interests;
         let interest = Interest { client: self.clone(), uri: uri.to_owned() };
         *interests.counts().entry(uri.to_owned()).or_default() += 1;
         let mut told = interests.told.lock().await;
-        if !told.contains(uri) {
+        if told.get(uri).is_none_or(CancellationToken::is_cancelled) {
             self.about_resource("resources/subscribe", uri).await?;
-            told.insert(uri.to_owned());
+            told.insert(uri.to_owned(), hearing.clone());
         }
         Ok(interest)
     }
@@ -240,7 +248,7 @@ impl Client {
         let interests = &self.inner.interests;
         let mut told = interests.told.lock().await;
         let is_wanted = interests.counts().contains_key(uri);
-        if !is_wanted && told.remove(uri) {
+        if !is_wanted && told.remove(uri).is_some() {
             let outcome = self.about_resource("resources/unsubscribe", uri).await;
             if let Err(error) = outcome {
                 tracing::debug!(%error, uri, "a subscription was not taken back");
@@ -269,8 +277,9 @@ impl Drop for Awaited<'_> {
 pub(super) struct Interests {
     /// How many want to hear about each resource.
     counts: Mutex<HashMap<String, usize>>,
-    /// What the server has been told. Held while it is told, so that it hears things in order.
-    told: tokio::sync::Mutex<HashSet<String>>,
+    /// What the server has been told, and whether what it says about it is still heard. Held while
+    /// it is told, so that it hears things in order.
+    told: tokio::sync::Mutex<HashMap<String, CancellationToken>>,
 }
 
 impl Interests {

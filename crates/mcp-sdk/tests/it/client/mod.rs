@@ -4,6 +4,8 @@ mod errors;
 mod hosts;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "http")]
+mod losing;
 mod opening;
 mod roots;
 mod subscribing;
