@@ -43,9 +43,12 @@ async fn legacy(url: &str) -> Client {
 
 #[tokio::test]
 async fn a_forgotten_session_ends_subscriptions_and_fails_the_lists_of_a_host() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
     let address = listener.local_addr().unwrap();
-    let (stop, serving) = start(listener);
+    // Kept, so that nobody else gets the port between the two servers.
+    let again = TcpListener::from_std(listener.try_clone().unwrap()).unwrap();
+    let (stop, serving) = start(TcpListener::from_std(listener).unwrap());
     let client = legacy(&format!("http://{address}/mcp")).await;
     let host = Host::builder().server("a", client.clone()).build().unwrap();
     let listed = host.tools().await;
@@ -55,7 +58,7 @@ async fn a_forgotten_session_ends_subscriptions_and_fails_the_lists_of_a_host() 
     stop.send(()).unwrap();
     serving.await.unwrap();
 
-    let (_stop, _serving) = start(TcpListener::bind(address).await.unwrap());
+    let (_stop, _serving) = start(again);
     let last = loop {
         match within(subscription.recv()).await {
             Ok(ClientEvent::Closed) => {}
