@@ -45,6 +45,8 @@ pub(crate) enum Arrival {
         ticket: Ticket,
         error: Option<TransportError>,
     },
+    /// News may be lost from here on.
+    Deaf(TransportError),
     /// Text beyond the transport's limit, of which only the length is known.
     TooLong {
         length: u64,
@@ -116,6 +118,7 @@ impl<T: Transport> JsonRpcTransport<T> {
                 Some(Arrival::TooLong { length })
             }
             Some(Inbound::Over { ticket, error }) => Some(Arrival::Over { ticket, error }),
+            Some(Inbound::Deaf { error }) => Some(Arrival::Deaf(error)),
             Some(_) => Some(Arrival::Skipped),
         })
     }

@@ -104,10 +104,6 @@ impl<T: Weighed> Feed<T> {
         self.tell(event);
         self.0.end();
     }
-
-    pub(crate) fn is_over(&self) -> bool {
-        self.0.state().is_over
-    }
 }
 
 impl<T> Drop for Feed<T> {
@@ -284,12 +280,10 @@ mod tests {
     fn nothing_comes_after_the_last_event() {
         let feed = Feed::new();
         let mut listener = feed.listen();
-        assert!(!feed.is_over());
         feed.end_with(Heavy(1));
         feed.tell(Heavy(2));
         assert_eq!(listener.try_recv(), Ok(Some(Heavy(1))));
         assert_eq!(listener.try_recv(), Err(ListenError::Over));
         assert_eq!(feed.listen().try_recv(), Err(ListenError::Over), "who comes too late");
-        assert!(feed.is_over());
     }
 }

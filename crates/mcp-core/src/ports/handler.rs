@@ -30,6 +30,9 @@ pub trait Handler: fmt::Debug + Send + Sync {
         Box::pin(std::future::ready(()))
     }
 
+    /// Hears that news of the other side may be lost from here on, though the conversation goes on.
+    fn deaf(&self) {}
+
     /// Hears that nothing more comes in. Requests in work are finished; those that only wait for
     /// news have nothing to wait for any more.
     fn ending(&self) {}

@@ -55,6 +55,9 @@ pub enum PeerError {
     NotSent { message: String, findings: Vec<Json> },
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
+    /// As `TimedOut`; this went wrong last while the answer was waited for.
+    #[error("no answer within {after:?}; last: {last}")]
+    CutOff { after: Duration, last: TransportError },
     /// This message did not get through, or what became of it cannot be heard. The conversation may
     /// go on.
     #[error("{0}")]

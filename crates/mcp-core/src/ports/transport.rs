@@ -33,6 +33,13 @@ pub trait Transport: fmt::Debug + Send + Sync {
         false
     }
 
+    /// What went wrong last in an exchange that is still tried: its stream broke off, say, and could
+    /// not be resumed yet.
+    fn trouble(&self, ticket: Ticket) -> Option<TransportError> {
+        let _ = ticket;
+        None
+    }
+
     /// Says that the opening handshake is done and `revision` is spoken from here on.
     fn established(&self, revision: Revision) {
         let _ = revision;
@@ -66,6 +73,10 @@ impl<T: Transport + ?Sized> Transport for Arc<T> {
 
     fn settling_cancels(&self) -> bool {
         (**self).settling_cancels()
+    }
+
+    fn trouble(&self, ticket: Ticket) -> Option<TransportError> {
+        (**self).trouble(ticket)
     }
 
     fn established(&self, revision: Revision) {
@@ -131,6 +142,12 @@ pub enum Inbound {
         ticket: Ticket,
         /// What went wrong, if something did.
         error: Option<TransportError>,
+    },
+    /// What the other side says without being asked may be lost from here on; the conversation goes
+    /// on. The way may open again with the next message that is sent.
+    Deaf {
+        /// What went wrong.
+        error: TransportError,
     },
 }
 

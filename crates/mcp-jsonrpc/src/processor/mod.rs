@@ -131,7 +131,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         };
         driver.handler.ending();
         match &outcome {
-            Ok(()) => driver.link.calls.close("the conversation has ended"),
+            Ok(()) => driver.link.calls.close("it was closed"),
             Err(error) => driver.link.calls.close(&error.to_string()),
         }
         if outcome.is_ok() {
@@ -173,6 +173,10 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 }
             }
             Arrival::Over { ticket, error } => self.exchange_over(ticket, error),
+            Arrival::Deaf(error) => {
+                tracing::debug!(%error, "news do not come any more");
+                self.handler.deaf();
+            }
             Arrival::Skipped => {}
         }
     }

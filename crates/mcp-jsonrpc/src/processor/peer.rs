@@ -26,6 +26,11 @@ impl<T: Transport> JsonRpcPeer<T> {
         self.link.transport.inner().established(revision);
     }
 
+    /// What went wrong last with request `id`, which still waits for its answer.
+    pub fn trouble(&self, id: i64) -> Option<TransportError> {
+        self.link.transport.inner().trouble(self.link.own_ticket(id)?)
+    }
+
     /// As [`Peer::request`]; `note` is told the id of the request before it is sent, for what will
     /// come that names it.
     ///

@@ -150,6 +150,10 @@ impl Handler for ClientHandler {
         Box::pin(std::future::ready(()))
     }
 
+    fn deaf(&self) {
+        self.events.news_lost();
+    }
+
     fn revision(&self) -> Option<Revision> {
         self.revision.get().copied()
     }

@@ -24,6 +24,8 @@ pub struct ClientBuilder {
     pub(super) max_questions: usize,
     pub(super) max_message_bytes: Option<usize>,
     pub(super) way: Way,
+    #[cfg(any(feature = "http", feature = "ws"))]
+    headers: super::headers::Headers,
 }
 
 impl ClientBuilder {
@@ -41,6 +43,8 @@ impl ClientBuilder {
             max_questions: 100,
             max_message_bytes: None,
             way: Way::default(),
+            #[cfg(any(feature = "http", feature = "ws"))]
+            headers: super::headers::Headers::default(),
         }
     }
 
@@ -150,7 +154,8 @@ impl ClientBuilder {
     }
 
     /// Tells servers where they may work. That stays so unless the roots
-    /// [may change](ClientBuilder::roots_may_change).
+    /// [may change](ClientBuilder::roots_may_change). Their URIs begin with `file://`; connecting
+    /// fails otherwise.
     #[must_use]
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
         self.answers.roots = Some(Arc::new(Roots::new(roots)));
@@ -163,6 +168,16 @@ impl ClientBuilder {
     pub fn roots_may_change(mut self) -> Self {
         self.answers.roots.get_or_insert_with(|| Arc::new(Roots::new([])));
         self.answers.roots_may_change = true;
+        self
+    }
+
+    /// Sends this header along with every request over HTTP and when a WebSocket is opened:
+    /// `Authorization` with a token, for example. The value is never shown. Headers that the
+    /// protocol sets itself, and such as cannot be sent, make connecting fail.
+    #[cfg(any(feature = "http", feature = "ws"))]
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.add(name.into(), value.into());
         self
     }
 
@@ -213,12 +228,16 @@ impl ClientBuilder {
     pub async fn connect_http(mut self, url: &str) -> Result<Client, ClientError> {
         self.way = Way::Http(url.to_owned());
         let settings = mcp_transport::http::client::HttpSettings {
+            headers: self.headers.to_map()?,
             max_message: self.max_message(),
             ..mcp_transport::http::client::HttpSettings::default()
         };
         let transport =
             mcp_transport::http::client::HttpTransport::new(url, settings).map_err(|error| {
-                let text = format!("{}: {error}", shown(url));
+                let text = match url {
+                    "" => error.to_string(),
+                    url => format!("{}: {error}", shown(url)),
+                };
                 ClientError::Connect(mcp_core::TransportError::Connect(text))
             })?;
         connect(self, Arc::new(transport)).await.map_err(|error| error.at(url))
@@ -234,6 +253,7 @@ impl ClientBuilder {
         self.way = Way::WebSocket(url.to_owned());
         let mut settings = mcp_transport::ws::WsClientSettings::default();
         settings.connection.max_message = self.max_message();
+        settings.headers = self.headers.to_map()?;
         let transport =
             mcp_transport::ws::connect(url, &settings).await.map_err(ClientError::Connect)?;
         connect(self, Arc::new(transport)).await

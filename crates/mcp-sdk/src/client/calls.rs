@@ -4,11 +4,11 @@ use std::{
     borrow::Cow,
     collections::BTreeMap,
     fmt,
-    sync::{Arc, PoisonError, atomic::Ordering},
+    sync::{Arc, OnceLock, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
-use mcp_core::{Ask, Era, Json, Labels, Meta, Peer as _, PeerError, Progress, ProgressToken};
+use mcp_core::{Ask, Era, Json, Labels, Meta, PeerError, Progress, ProgressToken};
 use mcp_json::{Limits, Tape};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned, ser::SerializeMap as _};
 use serde_json::{Map, Value, json};
@@ -131,11 +131,23 @@ impl Client {
     }
 
     async fn ask(&self, ask: Ask, patience: &Patience) -> Result<Json, PeerError> {
+        let peer = &self.inner.peer;
+        let asked = OnceLock::new();
+        let too_late = async {
+            let after = patience.runs_out().await;
+            // Asked before the request is dropped, which cancels it.
+            match asked.get().and_then(|id| peer.trouble(*id)) {
+                Some(last) => PeerError::CutOff { after, last },
+                None => PeerError::TimedOut(after),
+            }
+        };
+        let note = |id| {
+            let _ = asked.set(id);
+        };
         tokio::select! {
             biased;
-            answer = self.inner.peer.request(ask) => answer,
-            // The request is dropped and thereby cancelled.
-            limit = patience.runs_out() => Err(PeerError::TimedOut(limit)),
+            answer = peer.request_noting(ask, note) => answer,
+            error = too_late => Err(error),
         }
     }
 

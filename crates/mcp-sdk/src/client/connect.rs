@@ -14,6 +14,7 @@ use super::{
     interests::Interests,
     opening::{modern_meta, open},
     patience::UnderWay,
+    roots::Roots,
 };
 use crate::clock::TokioClock;
 
@@ -25,6 +26,9 @@ pub(super) async fn connect(
 ) -> Result<Client, ClientError> {
     // The builder may have been cloned for other clients, whose roots are their own.
     builder.answers = builder.answers.detached();
+    if let Some(roots) = &builder.answers.roots {
+        Roots::check(&roots.get())?;
+    }
     let events = Arc::new(Events::new());
     let calls = Arc::<UnderWay>::default();
     let spoken = Arc::new(OnceLock::new());

@@ -20,10 +20,17 @@ pub enum ClientError {
     #[error("{0}")]
     Connect(TransportError),
     /// The server is there, but does not speak the protocol at this place.
-    #[error(
-        "there is nothing at {url} (HTTP status 404); MCP servers are often found at the path `/mcp`"
-    )]
+    #[error("there is nothing at {url} (HTTP status 404){}", path_hint(url))]
     NoEndpoint { url: String },
+    /// The server does not let this client in.
+    #[error(
+        "{url} refuses with HTTP status {status}; it may want credentials, which `ClientBuilder::header` sends{}",
+        if body.is_empty() { String::new() } else { format!(" ({body})") }
+    )]
+    Barred { url: String, status: u16, body: String },
+    /// The server could be reached, but the two sides have not agreed on a revision in time.
+    #[error("{url}: `{method}`: no answer within {after:?}")]
+    ConnectTimedOut { url: String, method: String, after: std::time::Duration },
     /// The two sides have no revision in common.
     #[error("the server speaks {theirs}, and this client {}", spoken(*asked))]
     NoCommonRevision { theirs: String, asked: Option<Revision> },
@@ -36,6 +43,9 @@ pub enum ClientError {
     /// Servers were not promised to hear when the roots change, so they would never ask again.
     #[error("the roots are fixed; `ClientBuilder::roots_may_change` says otherwise")]
     RootsFixed,
+    /// Roots are directories and files of this machine.
+    #[error("`{uri}` cannot be a root: it does not begin with file://")]
+    BadRoot { uri: String },
     /// The server keeps asking for input.
     #[error("`{method}` was not finished after {rounds} rounds of input")]
     TooManyRounds { method: String, rounds: usize },
@@ -62,10 +72,18 @@ impl ClientError {
     #[cfg(feature = "http")]
     pub(super) fn at(self, url: &str) -> ClientError {
         use mcp_core::TransportError::Status;
+        let url = super::builder::shown(url);
         match self {
             ClientError::Call {
+                cause: PeerError::Transport(Status { status: status @ (401 | 403), body }),
+                ..
+            } => ClientError::Barred { url, status, body },
+            ClientError::Call { method, cause: PeerError::TimedOut(after), .. } => {
+                ClientError::ConnectTimedOut { url, method, after }
+            }
+            ClientError::Call {
                 cause: PeerError::Transport(Status { status: 404, .. }), ..
-            } => ClientError::NoEndpoint { url: super::builder::shown(url) },
+            } => ClientError::NoEndpoint { url },
             other => other,
         }
     }
@@ -90,6 +108,11 @@ impl ClientError {
             _ => None,
         }
     }
+}
+
+fn path_hint(url: &str) -> &'static str {
+    let path = url.trim_end_matches('/');
+    if path.ends_with("/mcp") { "" } else { "; MCP servers are often found at the path `/mcp`" }
 }
 
 fn called(method: &str, name: Option<&str>) -> String {

@@ -9,6 +9,7 @@ use mcp_core::{Json, LogMessage, Notification, Progress, ProgressToken};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use super::{Granted, granted::Acknowledged};
 use crate::feed::{Feed, Listener, Weighed};
@@ -31,8 +32,12 @@ pub enum ClientEvent {
     /// A message for the log. One of more than a mebibyte is not taken apart and comes as
     /// [`ClientEvent::Other`].
     Log(LogMessage),
-    /// The conversation is over: nothing more comes, and calls fail. A server that is reached over
-    /// HTTP can be gone without this: only [`Client::close`](crate::Client::close) tells it there.
+    /// News may have been lost, and [subscriptions](crate::Client::subscribe) have ended: the stream
+    /// on which the server tells things could not be opened again, over HTTP in the handshake era.
+    /// Calls may still succeed. Who still wants news subscribes again.
+    NewsLost,
+    /// The conversation is over: nothing more comes, and calls fail. Over HTTP that is so when the
+    /// server no longer knows the session; a server without sessions never tells this.
     Closed,
     /// Anything else.
     Other(Notification),
@@ -47,13 +52,20 @@ pub(super) struct Events {
     progress: Mutex<HashMap<ProgressToken, ProgressSink>>,
     /// Who waits for the acknowledgement of a subscription, by its request.
     subscribing: Mutex<HashMap<i64, oneshot::Sender<Granted>>>,
+    /// Cancelled, and replaced, when what the server tells by itself may be lost.
+    hearing: Mutex<CancellationToken>,
 }
 
 pub(super) type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
 
 impl Events {
     pub(super) fn new() -> Events {
-        Events { feed: Feed::new(), progress: Mutex::default(), subscribing: Mutex::default() }
+        Events {
+            feed: Feed::new(),
+            progress: Mutex::default(),
+            subscribing: Mutex::default(),
+            hearing: Mutex::default(),
+        }
     }
 
     pub(super) fn listen(&self) -> Listener<ClientEvent> {
@@ -85,12 +97,20 @@ impl Events {
         }
     }
 
-    pub(super) fn close(&self) {
-        self.feed.end_with(ClientEvent::Closed);
+    /// Cancelled when news may have been lost since now.
+    pub(super) fn hearing(&self) -> CancellationToken {
+        lock(&self.hearing).clone()
     }
 
-    pub(super) fn is_closed(&self) -> bool {
-        self.feed.is_over()
+    pub(super) fn news_lost(&self) {
+        self.feed.tell(ClientEvent::NewsLost);
+        std::mem::take(&mut *lock(&self.hearing)).cancel();
+    }
+
+    pub(super) fn close(&self) {
+        self.feed.end_with(ClientEvent::Closed);
+        // It is over for good, so there is no other.
+        lock(&self.hearing).cancel();
     }
 
     fn take_progress(&self, notification: &Notification) {

@@ -8,6 +8,7 @@ use std::{
 use mcp_core::Era;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
 use super::{CallOptions, Client, ClientError};
 
@@ -28,7 +29,7 @@ struct Topic {
 /// each resource has its own, so that none waits for what the server makes of another.
 type Word = tokio::sync::Mutex<Told>;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Default)]
 enum Told {
     /// It tells nothing.
     #[default]
@@ -36,8 +37,14 @@ enum Told {
     /// It was asked to tell and has not answered, or nobody waited for its answer. News may come all
     /// the same.
     Asked,
-    /// It has agreed to tell.
-    Agreed,
+    /// It has agreed to tell, and does until what it tells may be lost.
+    Agreed(CancellationToken),
+}
+
+impl Told {
+    fn comes_already(&self) -> bool {
+        matches!(self, Told::Agreed(hearing) if !hearing.is_cancelled())
+    }
 }
 
 impl Interests {
@@ -79,15 +86,19 @@ impl Client {
     }
 
     /// Asks for news about a resource, unless they come already.
-    pub(super) async fn take_interest(&self, uri: &str) -> Result<Interest, ClientError> {
+    pub(super) async fn take_interest(
+        &self,
+        uri: &str,
+        hearing: &CancellationToken,
+    ) -> Result<Interest, ClientError> {
         let (interest, told) = Interest::new(self, uri);
         let mut told = told.lock().await;
-        if *told != Told::Agreed {
+        if !told.comes_already() {
             // Whatever becomes of the request, the server may have taken it.
             *told = Told::Asked;
             let asked = self.about_resource("resources/subscribe", uri).await;
             *told = match &asked {
-                Ok(()) => Told::Agreed,
+                Ok(()) => Told::Agreed(hearing.clone()),
                 Err(error) if error.code().is_some() => Told::Nothing,
                 Err(_) => Told::Asked,
             };
@@ -104,7 +115,7 @@ impl Client {
         if interests.is_wanted(uri) {
             return;
         }
-        if std::mem::take(&mut *told) != Told::Nothing {
+        if !matches!(std::mem::take(&mut *told), Told::Nothing) {
             let outcome = self.about_resource("resources/unsubscribe", uri).await;
             if let Err(error) = outcome {
                 tracing::debug!(%error, uri, "a subscription was not taken back");

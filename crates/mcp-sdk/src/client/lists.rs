@@ -127,6 +127,33 @@ impl Client {
         self.tools().try_collect().await
     }
 
+    /// All prompts at once.
+    ///
+    /// # Errors
+    ///
+    /// If a call failed.
+    pub async fn all_prompts(&self) -> Result<Vec<Prompt>, ClientError> {
+        self.prompts().try_collect().await
+    }
+
+    /// All resources at once.
+    ///
+    /// # Errors
+    ///
+    /// If a call failed.
+    pub async fn all_resources(&self) -> Result<Vec<Resource>, ClientError> {
+        self.resources().try_collect().await
+    }
+
+    /// All patterns at once.
+    ///
+    /// # Errors
+    ///
+    /// If a call failed.
+    pub async fn all_resource_templates(&self) -> Result<Vec<ResourceTemplate>, ClientError> {
+        self.resource_templates().try_collect().await
+    }
+
     async fn page<P: ListPage>(
         &self,
         method: &str,

@@ -9,7 +9,7 @@ use mcp_core::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{CallOptions, Client, ClientError};
+use super::{CallOptions, Client, ClientError, roots::Roots};
 
 impl Client {
     /// Calls a tool.
@@ -131,8 +131,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// If the client was not built with [`ClientBuilder::roots_may_change`], or the server could not
-    /// be told. In the latter case it hears the new roots when it asks next.
+    /// If the client was not built with [`ClientBuilder::roots_may_change`], a URI does not begin with
+    /// `file://`, or the server could not be told. In the latter case it hears the new roots when it asks next.
     ///
     /// [`ClientBuilder::roots_may_change`]: crate::ClientBuilder::roots_may_change
     pub async fn set_roots(
@@ -140,7 +140,10 @@ impl Client {
         roots: impl IntoIterator<Item = Root>,
     ) -> Result<(), ClientError> {
         let changing = self.inner.builder.answers.changing_roots();
-        changing.ok_or(ClientError::RootsFixed)?.set(roots);
+        let changing = changing.ok_or(ClientError::RootsFixed)?;
+        let roots: Vec<Root> = roots.into_iter().collect();
+        Roots::check(&roots)?;
+        changing.set(roots);
         match self.revision().era() {
             Era::Legacy => self.notify("notifications/roots/list_changed", None).await,
             Era::Modern => Ok(()),

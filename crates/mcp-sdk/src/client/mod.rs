@@ -7,6 +7,8 @@ mod connect;
 mod error;
 mod events;
 mod granted;
+#[cfg(any(feature = "http", feature = "ws"))]
+mod headers;
 mod interests;
 mod lists;
 mod methods;

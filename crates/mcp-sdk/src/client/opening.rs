@@ -215,7 +215,11 @@ impl Opener<'_> {
         let mut ask = Ask::new(method, Some(params));
         ask.timeout = Some(self.remaining());
         ask.labels = labels.map(Box::new);
-        Ok(self.peer.request(ask).await)
+        // What was left of the time is nothing that anybody has asked for.
+        Ok(self.peer.request(ask).await.map_err(|cause| match cause {
+            PeerError::TimedOut(_) => PeerError::TimedOut(self.limit),
+            cause => cause,
+        }))
     }
 
     fn remaining(&self) -> Duration {
@@ -228,10 +232,15 @@ impl Opener<'_> {
     }
 }
 
-/// Whether asking in another way is of no use. A refused exchange, on the other hand, is an answer.
+/// Whether asking in another way is of no use: nobody is there, or nobody lets us in. An exchange
+/// that is refused for another reason is an answer.
 fn is_nobody_there(error: &PeerError) -> bool {
-    use TransportError::{Closed, Connect};
-    matches!(error, PeerError::Gone(_) | PeerError::Transport(Connect(_) | Closed))
+    use TransportError::{Closed, Connect, Status};
+    matches!(
+        error,
+        PeerError::Gone(_)
+            | PeerError::Transport(Connect(_) | Closed | Status { status: 401 | 403, .. })
+    )
 }
 
 fn supported(data: Option<&Json>) -> Vec<String> {

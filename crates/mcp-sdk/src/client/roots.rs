@@ -2,6 +2,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use mcp_core::Root;
 
+use super::ClientError;
+
 /// Where servers may work, as it is now.
 #[derive(Debug)]
 pub(super) struct Roots(RwLock<Arc<[Root]>>);
@@ -9,6 +11,16 @@ pub(super) struct Roots(RwLock<Arc<[Root]>>);
 impl Roots {
     pub(super) fn new(roots: impl IntoIterator<Item = Root>) -> Roots {
         Roots(RwLock::new(roots.into_iter().collect()))
+    }
+
+    /// Whether all of them may be told. Servers would refuse others, in the middle of some call.
+    pub(super) fn check(roots: &[Root]) -> Result<(), ClientError> {
+        let is_file =
+            |root: &&Root| root.uri.get(..7).is_some_and(|it| it.eq_ignore_ascii_case("file://"));
+        match roots.iter().find(|root| !is_file(root)) {
+            Some(root) => Err(ClientError::BadRoot { uri: root.uri.clone() }),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn get(&self) -> Arc<[Root]> {

@@ -30,7 +30,7 @@ pub struct Subscription {
 #[derive(Debug)]
 enum Way {
     /// The server was asked about each resource.
-    Asked { client: Client, _interests: Vec<Interest> },
+    Asked { _interests: Vec<Interest>, hearing: CancellationToken },
     /// One request stays open.
     Listening(Listening),
 }
@@ -54,6 +54,16 @@ impl Listening {
     }
 }
 
+impl Way {
+    /// Cancelled when nothing comes on it any more.
+    fn over(&self) -> &CancellationToken {
+        match self {
+            Way::Asked { hearing, .. } => hearing,
+            Way::Listening(listening) => &listening.over,
+        }
+    }
+}
+
 impl Subscription {
     /// What the server has agreed to tell. Changes of all lists are asked for; it agrees to those
     /// that it offers.
@@ -66,13 +76,10 @@ impl Subscription {
         &self.missing
     }
 
-    /// Whether the server still delivers. Where it does so without a request, it does as long as the
-    /// conversation lasts.
+    /// Whether news still come: the server has not ended the subscription, nor forgotten the
+    /// session, and the way on which it tells things is not lost.
     pub fn is_open(&self) -> bool {
-        match &self.way {
-            Way::Asked { client, .. } => !client.inner.events.is_closed(),
-            Way::Listening(listening) => listening.is_open(),
-        }
+        !self.way.over().is_cancelled()
     }
 
     /// The next thing that the server tells, whatever it is about, from the moment on in which it has
@@ -80,19 +87,14 @@ impl Subscription {
     ///
     /// # Errors
     ///
-    /// If events were missed because they were not read in time, or the server has ended the
-    /// subscription (who still wants news subscribes again) or the conversation.
+    /// If events were missed because they were not read in time, or the subscription is
+    /// [over](Subscription::is_open): who still wants news subscribes again, with a client that is
+    /// [connected again](Client::reconnect) if this one is of no use any more.
     pub async fn recv(&mut self) -> Result<ClientEvent, ListenError> {
-        let over = async {
-            match &self.way {
-                Way::Asked { .. } => std::future::pending().await,
-                Way::Listening(listening) => listening.over.cancelled().await,
-            }
-        };
         tokio::select! {
             biased;
             event = self.listener.recv() => event,
-            () = over => Err(ListenError::Over),
+            () = self.way.over().cancelled() => Err(ListenError::Over),
         }
     }
 }
@@ -109,12 +111,13 @@ impl Client {
         let listener = self.events();
         let (granted, way) = match self.revision().era() {
             Era::Legacy => {
+                let hearing = self.inner.events.hearing();
                 let mut interests = Vec::new();
                 for uri in uris {
-                    interests.push(self.take_interest(uri).await?);
+                    interests.push(self.take_interest(uri, &hearing).await?);
                 }
                 let granted = Granted::declared(self.server_capabilities(), uris);
-                (granted, Way::Asked { client: self.clone(), _interests: interests })
+                (granted, Way::Asked { _interests: interests, hearing })
             }
             Era::Modern => {
                 let (listening, opened) = self.listen(uris);

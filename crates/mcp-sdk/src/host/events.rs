@@ -50,7 +50,7 @@ fn take_note(event: &ClientEvent, shelves: &Shelves) {
             shelves.resources.outdate();
             shelves.templates.outdate();
         }
-        ClientEvent::Closed => shelves.outdate(),
+        ClientEvent::NewsLost | ClientEvent::Closed => shelves.outdate(),
         _ => {}
     }
 }

@@ -15,7 +15,7 @@ use tokio::{
 use super::{builder, initialized, within};
 
 /// One request: its first word and its body.
-async fn read(stream: &mut TcpStream) -> Option<(String, Value)> {
+pub(super) async fn read(stream: &mut TcpStream) -> Option<(String, Value)> {
     let mut text = Vec::new();
     loop {
         let mut buffer = [0; 4096];
@@ -31,6 +31,14 @@ async fn read(stream: &mut TcpStream) -> Option<(String, Value)> {
     }
 }
 
+pub(super) fn json_reply(body: &Value) -> String {
+    let body = body.to_string();
+    let length = body.len();
+    format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+}
+
 async fn serve(mut stream: TcpStream, streams: Arc<AtomicUsize>) {
     while let Some((word, request)) = read(&mut stream).await {
         if word == "GET" {
@@ -43,12 +51,9 @@ async fn serve(mut stream: TcpStream, streams: Arc<AtomicUsize>) {
             Some("initialize") => initialized("2025-11-25", json!({})),
             _ => json!({}),
         };
-        let body = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }).to_string();
+        let body = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
         let reply = if request.get("id").is_some() {
-            let length = body.len();
-            format!(
-                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
-            )
+            json_reply(&body)
         } else {
             "HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n".to_owned()
         };

@@ -4,7 +4,12 @@ mod errors;
 mod hosts;
 #[cfg(feature = "http")]
 mod http;
+mod listing;
+#[cfg(feature = "http")]
+mod losing;
 mod opening;
+#[cfg(feature = "http")]
+mod reaching;
 mod roots;
 mod subscribing;
 mod waiting;

@@ -60,3 +60,19 @@ async fn where_servers_ask_each_time_nothing_is_promised_or_told() {
     let (_, next) = tokio::join!(client.ping(), script.discovered(json!({})));
     let () = next;
 }
+
+#[tokio::test]
+async fn a_root_that_is_no_file_is_refused_at_once() {
+    let (near, _script) = Script::new();
+    let connected = within(builder().roots([Root::new("https://a.example")]).connect(near)).await;
+    assert!(matches!(connected, Err(ClientError::BadRoot { .. })), "{connected:?}");
+    let changing = builder().roots_may_change();
+    let (client, _script) = connected_legacy(changing).await;
+    let changed = client.set_roots([Root::new("file:///a"), Root::new("/b")]).await;
+    let error = changed.unwrap_err();
+    assert_eq!(error.to_string(), "`/b` cannot be a root: it does not begin with file://");
+}
+
+async fn connected_legacy(builder: mcp_sdk::ClientBuilder) -> (mcp_sdk::Client, Script) {
+    connected(builder, Revision::LATEST_LEGACY, json!({})).await
+}

@@ -133,11 +133,18 @@ impl Endpoint {
 
 fn parse(url: &str) -> Result<Uri, HttpSetupError> {
     let invalid = |reason: &str| HttpSetupError::Url(reason.to_owned());
-    let uri: Uri =
-        url.parse().map_err(|error: http::uri::InvalidUri| invalid(&error.to_string()))?;
-    if !matches!(uri.scheme_str(), Some("http" | "https")) {
+    if url.is_empty() {
+        return Err(invalid("it is empty"));
+    }
+    // Said first: what has no scheme is parsed as something else, with an error that does not help.
+    let begins = |scheme: &str| {
+        url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    if !begins("http://") && !begins("https://") {
         return Err(invalid("it must begin with http:// or https://"));
     }
+    let uri: Uri =
+        url.parse().map_err(|error: http::uri::InvalidUri| invalid(&error.to_string()))?;
     match uri.authority() {
         // They would end up in logs; a header is the place.
         Some(authority) if authority.as_str().contains('@') => {

@@ -102,7 +102,9 @@ impl Course<'_> {
         // However the body puts it, the status says all there is to say.
         if in_session && refusal.status == StatusCode::NOT_FOUND {
             self.shared.conversation.expire();
-            return self.over(Some(TransportError::SessionExpired)).await;
+            self.over(Some(TransportError::SessionExpired)).await;
+            // Who waits for this answer hears of it first.
+            return self.shared.expired.cancel();
         }
         let (message, error) = refusal.read(self.shared.settings.max_message).await;
         self.shared.inbox.last(self.ticket, message, Some(error)).await;
@@ -132,6 +134,7 @@ impl Course<'_> {
             if !inbox.is_wanted(self.ticket).await {
                 return Ok(());
             }
+            self.shared.exchanges.troubled(self.ticket, self.lost(&ended));
             sleep_until(ended_at + wait).await;
             // It may have been abandoned while it waited.
             if !self.shared.exchanges.is_open(self.ticket) {
@@ -139,7 +142,7 @@ impl Course<'_> {
             }
             ended = match self.resume(id).await {
                 Resumed::Stream(body) => stream.read(body, inbox).await?,
-                Resumed::NotNow(reason) => Ended { broken: Some(reason), ..Ended::default() },
+                Resumed::NotNow(error) => Ended { broken: Some(error), ..Ended::default() },
                 Resumed::Never(error) => {
                     self.over(Some(error)).await;
                     return Ok(());
@@ -154,12 +157,13 @@ impl Course<'_> {
             return Resumed::Never(error);
         }
         let reason = match endpoint.exchange(endpoint.get(Some(last_id), conversation)).await {
-            Err(error) => return Resumed::NotNow(error.to_string()),
+            Err(error) => return Resumed::NotNow(error),
             Ok(response) => match Reply::of(response) {
                 Reply::Events(body) => return Resumed::Stream(body),
                 Reply::Refused(refusal) if is_passing(refusal.status) => {
                     let status = refusal.status.as_u16();
-                    return Resumed::NotNow(format!("resuming it failed with status {status}"));
+                    let text = format!("resuming the stream failed with status {status}");
+                    return Resumed::NotNow(TransportError::Lost(text));
                 }
                 Reply::Refused(refusal) => format!("status {}", refusal.status.as_u16()),
                 Reply::Unreadable(error) => error.to_string(),
@@ -175,7 +179,7 @@ impl Course<'_> {
             (Some(length), _) => {
                 TransportError::TooLong { length, limit: self.shared.settings.max_message as u64 }
             }
-            (None, Some(reason)) => TransportError::Lost(reason.clone()),
+            (None, Some(error)) => error.clone(),
             (None, None) => TransportError::Lost("the stream ended without an answer".to_owned()),
         }
     }
@@ -194,6 +198,6 @@ pub(super) fn is_passing(status: StatusCode) -> bool {
 /// What comes of asking for the rest of a stream.
 enum Resumed {
     Stream(Incoming),
-    NotNow(String),
+    NotNow(TransportError),
     Never(TransportError),
 }

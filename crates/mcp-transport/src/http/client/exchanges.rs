@@ -16,6 +16,8 @@ pub(super) struct Exchanges(Mutex<Option<HashMap<Ticket, Open>>>);
 struct Open {
     farewell: oneshot::Sender<Farewell>,
     heard: bool,
+    /// What went wrong last, though it is still tried.
+    trouble: Option<TransportError>,
 }
 
 /// How to leave an exchange that nobody waits for any more. Losing the sender means the same as
@@ -45,7 +47,7 @@ impl Exchanges {
             return Err(TransportError::Framing(format!("ticket {} is in use", ticket.0)));
         }
         let (farewell, receiver) = oneshot::channel();
-        open.insert(ticket, Open { farewell, heard: false });
+        open.insert(ticket, Open { farewell, heard: false, trouble: None });
         Ok(receiver)
     }
 
@@ -54,6 +56,17 @@ impl Exchanges {
         if let Some(open) = self.table().as_mut().and_then(|table| table.get_mut(&ticket)) {
             open.heard = true;
         }
+    }
+
+    /// Notes that the exchange does not go as it should.
+    pub(super) fn troubled(&self, ticket: Ticket, trouble: TransportError) {
+        if let Some(open) = self.table().as_mut().and_then(|table| table.get_mut(&ticket)) {
+            open.trouble = Some(trouble);
+        }
+    }
+
+    pub(super) fn trouble(&self, ticket: Ticket) -> Option<TransportError> {
+        self.table().as_ref()?.get(&ticket)?.trouble.clone()
     }
 
     pub(super) fn is_open(&self, ticket: Ticket) -> bool {
@@ -67,7 +80,7 @@ impl Exchanges {
 
     pub(super) fn settle(&self, ticket: Ticket) {
         let settled = self.table().as_mut().and_then(|table| table.remove(&ticket));
-        if let Some(Open { farewell, heard }) = settled {
+        if let Some(Open { farewell, heard, .. }) = settled {
             let _ = farewell.send(if heard { Farewell::Linger } else { Farewell::Leave });
         }
     }

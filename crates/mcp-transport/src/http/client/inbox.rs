@@ -37,6 +37,10 @@ enum Item {
         message: Option<Bytes>,
         error: Option<TransportError>,
     },
+    /// The server's own stream is given up.
+    Deaf {
+        error: TransportError,
+    },
     /// The stream has ended and could go on.
     Pause {
         ticket: Ticket,
@@ -66,6 +70,10 @@ impl Inbox {
         self.put(Item::Skipped { length }).await
     }
 
+    pub(super) async fn deaf(&self, error: TransportError) {
+        let _ = self.put(Item::Deaf { error }).await;
+    }
+
     /// The last words of an exchange.
     pub(super) async fn last(
         &self,
@@ -88,40 +96,45 @@ impl Inbox {
 }
 
 impl Outlet {
-    /// The next thing; after `closing`, what is left and then `None`.
+    /// The next thing; after `closing`, what is left and then `None`, and after `expired` the same
+    /// with an error.
     pub(super) async fn next(
         &mut self,
         exchanges: &Exchanges,
         closing: &CancellationToken,
-    ) -> Option<Inbound> {
+        expired: &CancellationToken,
+    ) -> Result<Option<Inbound>, TransportError> {
         loop {
             if let Some((ticket, error)) = self.over.take()
                 && exchanges.end(ticket)
             {
-                return Some(Inbound::Over { ticket, error });
+                return Ok(Some(Inbound::Over { ticket, error }));
             }
             let item = tokio::select! {
                 biased;
-                item = self.items.recv() => item?,
-                () = closing.cancelled() => return None,
+                item = self.items.recv() => item,
+                () = closing.cancelled() => None,
+                () = expired.cancelled() => return Err(TransportError::SessionExpired),
             };
+            let Some(item) = item else { return Ok(None) };
             match item {
                 Item::Message { ticket, bytes } => {
                     if let Some(ticket) = ticket {
                         exchanges.heard(ticket);
                     }
-                    return Some(Inbound::Message { ticket, bytes });
+                    return Ok(Some(Inbound::Message { ticket, bytes }));
                 }
-                Item::Skipped { length } => return Some(Inbound::Skipped { length }),
+                Item::Skipped { length } => return Ok(Some(Inbound::Skipped { length })),
+                Item::Deaf { error } => return Ok(Some(Inbound::Deaf { error })),
                 Item::Last { ticket, message, error } => {
                     let refused = error.is_some();
                     self.over = Some((ticket, error));
                     if let Some(bytes) = message {
-                        return Some(if refused {
+                        return Ok(Some(if refused {
                             Inbound::Refusal { ticket, bytes }
                         } else {
                             Inbound::Message { ticket: Some(ticket), bytes }
-                        });
+                        }));
                     }
                 }
                 Item::Pause { ticket, go_on } => {

@@ -1,6 +1,6 @@
 //! The stream on which a server before 2026-07-28 says what nobody asked for.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
@@ -16,48 +16,74 @@ pub(super) async fn listen(shared: Arc<Shared>) {
     tokio::select! {
         biased;
         () = shared.closing.cancelled() => {}
-        _ = follow(&shared) => {}
+        outcome = follow(&shared) => match outcome {
+            Ok(Outcome::Expired) => shared.expire(),
+            Ok(Outcome::GivenUp(error)) => {
+                // Whoever hears of it may send something at once.
+                shared.listen_next.store(true, Ordering::Release);
+                shared.inbox.deaf(error).await;
+            }
+            Ok(Outcome::NoStream) | Err(Abandoned) => {}
+        }
     }
 }
 
-async fn follow(shared: &Shared) -> Result<(), Abandoned> {
+/// Why nobody listens any more.
+enum Outcome {
+    /// There is nothing to listen to, and never was.
+    NoStream,
+    Expired,
+    GivenUp(TransportError),
+}
+
+async fn follow(shared: &Shared) -> Result<Outcome, Abandoned> {
     let mut stream = Stream::new(None, shared.settings.max_message);
     let mut backoff = Backoff::new(shared.settings.retry);
-    let mut ever_opened = false;
+    let mut failures = 0;
     while shared.conversation.check().is_ok() {
         let request = shared.endpoint.get(stream.last_id(), &shared.conversation);
-        match heard(shared.endpoint.exchange(request).await) {
+        let has_stream = shared.has_stream.load(Ordering::Acquire);
+        let error = match heard(shared.endpoint.exchange(request).await) {
             Heard::Stream(body) => {
-                ever_opened = true;
-                if stream.read(body, &shared.inbox).await?.events {
+                shared.has_stream.store(true, Ordering::Release);
+                failures = 0;
+                let ended = stream.read(body, &shared.inbox).await?;
+                if ended.events {
                     backoff.reset();
                 }
+                ended.broken.unwrap_or_else(|| lost("the server ended it"))
             }
-            Heard::Refusal(StatusCode::NOT_FOUND) if ever_opened => {
-                shared.conversation.expire();
-                return Ok(());
+            Heard::Refusal(StatusCode::NOT_FOUND) if has_stream => return Ok(Outcome::Expired),
+            Heard::Refusal(status) if is_passing(status) => refused(status),
+            // The server has not noticed yet that the last one is gone.
+            Heard::Refusal(status @ StatusCode::CONFLICT) if has_stream => refused(status),
+            Heard::Refusal(status) if has_stream => return Ok(Outcome::GivenUp(refused(status))),
+            Heard::Nothing if has_stream => {
+                return Ok(Outcome::GivenUp(lost("the server has none any more")));
             }
-            Heard::Refusal(status) if !is_passing(status) => {
-                tracing::debug!(%status, "the server has no stream of its own");
-                return Ok(());
+            Heard::Refusal(_) | Heard::Nothing => {
+                tracing::debug!("the server has no stream of its own");
+                return Ok(Outcome::NoStream);
             }
-            Heard::Nothing => return Ok(()),
-            Heard::Refusal(_) | Heard::Failure => {}
-        }
+            Heard::Failure(error) => error,
+        };
+        tracing::debug!(%error, "the server's own stream is not there");
         let ended_at = Instant::now();
         let wait = backoff.next(stream.retry());
-        if wait > shared.settings.max_retry {
-            break;
+        if wait > shared.settings.max_retry || failures >= shared.settings.resume_attempts {
+            return Ok(Outcome::GivenUp(error));
         }
         sleep_until(ended_at + wait).await;
+        // Counted anew whenever there is a stream, however short.
+        failures += 1;
     }
-    Ok(())
+    Ok(Outcome::Expired)
 }
 
 enum Heard {
     Stream(Incoming),
     Refusal(StatusCode),
-    Failure,
+    Failure(TransportError),
     Nothing,
 }
 
@@ -66,9 +92,14 @@ fn heard(response: Result<Response<Incoming>, TransportError>) -> Heard {
         Ok(Reply::Events(body)) => Heard::Stream(body),
         Ok(Reply::Refused(refusal)) => Heard::Refusal(refusal.status),
         Ok(_) => Heard::Nothing,
-        Err(error) => {
-            tracing::debug!(%error, "the server's own stream cannot be reached");
-            Heard::Failure
-        }
+        Err(error) => Heard::Failure(error),
     }
+}
+
+fn lost(reason: &str) -> TransportError {
+    TransportError::Lost(format!("the server's own stream: {reason}"))
+}
+
+fn refused(status: StatusCode) -> TransportError {
+    TransportError::Status { status: status.as_u16(), body: String::new() }
 }

@@ -61,13 +61,14 @@ pub use settings::HttpSettings;
 ///   `initialized` notification: the notification must name the revision, and the server's own
 ///   stream is opened when it is accepted.
 /// - Once the server has forgotten the session, sending gives
-///   [`TransportError::SessionExpired`]; go on with [`HttpTransport::renewed`].
+///   [`TransportError::SessionExpired`], and so does receiving when all that came before has been
+///   received; go on with [`HttpTransport::renewed`].
+/// - When the server's own stream was there, or could not be asked for, and is given up,
+///   [`Inbound::Deaf`] is received. It is tried again with the next message that is sent.
 pub struct HttpTransport {
     shared: Arc<Shared>,
     outlet: Mutex<Outlet>,
     slots: Arc<Semaphore>,
-    /// The server's own stream is to be opened with the next message.
-    listen_next: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -78,6 +79,12 @@ struct Shared {
     exchanges: Exchanges,
     inbox: Inbox,
     closing: CancellationToken,
+    /// The server has forgotten the session, so nothing more comes.
+    expired: CancellationToken,
+    /// The server's own stream is to be opened with the next message.
+    listen_next: AtomicBool,
+    /// The server has a stream of its own: it was open once.
+    has_stream: AtomicBool,
 }
 
 /// Why a client cannot be made.
@@ -123,10 +130,12 @@ impl HttpTransport {
                 exchanges: Exchanges::new(),
                 inbox,
                 closing: CancellationToken::new(),
+                expired: CancellationToken::new(),
+                listen_next: AtomicBool::new(false),
+                has_stream: AtomicBool::new(false),
             }),
             outlet: Mutex::new(outlet),
             slots: Arc::new(Semaphore::new(slots)),
-            listen_next: AtomicBool::new(false),
         }
     }
 
@@ -158,7 +167,7 @@ impl HttpTransport {
     }
 
     fn listen_if_due(&self) {
-        if self.listen_next.swap(false, Ordering::AcqRel) {
+        if self.shared.listen_next.swap(false, Ordering::AcqRel) {
             tokio::spawn(listen::listen(Arc::clone(&self.shared)));
         }
     }
@@ -174,6 +183,12 @@ impl HttpTransport {
 }
 
 impl Shared {
+    /// The server has forgotten the session.
+    fn expire(&self) {
+        self.conversation.expire();
+        self.expired.cancel();
+    }
+
     async fn deliver(&self, outbound: Outbound) -> Result<(), TransportError> {
         let request = self.endpoint.post(outbound, &self.conversation)?;
         let in_session = request.headers().contains_key(SESSION_ID);
@@ -183,7 +198,7 @@ impl Shared {
                 Ok(())
             }
             Reply::Refused(refusal) if in_session && refusal.status == StatusCode::NOT_FOUND => {
-                self.conversation.expire();
+                self.expire();
                 Err(TransportError::SessionExpired)
             }
             Reply::Refused(refusal) => Err(refusal.read(self.settings.max_message).await.1),
@@ -197,16 +212,17 @@ impl Transport for HttpTransport {
     fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>> {
         Box::pin(async move {
             let mut outlet = self.outlet.lock().await;
-            Ok(outlet.next(&self.shared.exchanges, &self.shared.closing).await)
+            let Shared { exchanges, closing, expired, .. } = &*self.shared;
+            outlet.next(exchanges, closing, expired).await
         })
     }
 
     fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
         Box::pin(async move {
+            self.shared.conversation.check()?;
             if self.shared.closing.is_cancelled() {
                 return Err(TransportError::Closed);
             }
-            self.shared.conversation.check()?;
             let (length, limit) = (outbound.bytes.len(), self.shared.settings.max_message);
             if length > limit {
                 let (length, limit) = (length as u64, limit as u64);
@@ -236,6 +252,10 @@ impl Transport for HttpTransport {
         self.shared.exchanges.settle(ticket);
     }
 
+    fn trouble(&self, ticket: Ticket) -> Option<TransportError> {
+        self.shared.exchanges.trouble(ticket)
+    }
+
     /// Without a session, a stream that is closed is all a server needs to know.
     fn settling_cancels(&self) -> bool {
         let revision = self.shared.conversation.revision();
@@ -246,7 +266,7 @@ impl Transport for HttpTransport {
         let is_new = self.shared.conversation.establish(revision);
         let listens = self.shared.settings.listen && revision.era() == Era::Legacy;
         if is_new {
-            self.listen_next.store(listens, Ordering::Release);
+            self.shared.listen_next.store(listens, Ordering::Release);
         }
     }
 

@@ -17,6 +17,7 @@ use super::endpoint::chain;
 /// How much of a page that is no message is read and shown.
 const SHOWN_BYTES: usize = 2000;
 const SHOWN_CHARS: usize = 500;
+const SHOWN_OF_PAGE: usize = 80;
 const SHOWN_WAIT: Duration = Duration::from_secs(2);
 
 /// What a response is, by its head.
@@ -75,7 +76,9 @@ impl Refusal {
             return (None, TransportError::Status { status, body });
         }
         let readable = foreign_coding(&self.headers).is_none();
-        if readable && media_type(&self.headers) == "application/json" {
+        // Who may not come in is told so by the status; what it says besides need not be a message.
+        let is_barred = matches!(self.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        if readable && !is_barred && media_type(&self.headers) == "application/json" {
             return match read_whole(self.body, limit).await {
                 Ok(bytes) => {
                     let body = shown(&bytes);
@@ -150,7 +153,28 @@ async fn read_excerpt(mut body: Incoming) -> String {
 
 fn shown(bytes: &[u8]) -> String {
     let start = bytes.get(..SHOWN_BYTES).unwrap_or(bytes);
-    String::from_utf8_lossy(start).trim().chars().take(SHOWN_CHARS).collect()
+    let text = String::from_utf8_lossy(start);
+    let text = text.trim();
+    if text.starts_with('<') {
+        return gist(text);
+    }
+    text.chars().take(SHOWN_CHARS).collect()
+}
+
+/// A page for people in one short line: its title, if it has one.
+fn gist(page: &str) -> String {
+    let lower = page.to_ascii_lowercase();
+    let title = lower.find("<title").and_then(|start| {
+        let start = start + lower.get(start..)?.find('>')? + 1;
+        let end = start + lower.get(start..)?.find('<')?;
+        page.get(start..end)
+    });
+    let words: Vec<&str> = title.unwrap_or_default().split_whitespace().collect();
+    if words.is_empty() {
+        return "a web page".to_owned();
+    }
+    let title: String = words.join(" ").chars().take(SHOWN_OF_PAGE).collect();
+    format!("a web page, {title:?}")
 }
 
 fn media_type(headers: &HeaderMap) -> String {
@@ -163,4 +187,17 @@ fn foreign_coding(headers: &HeaderMap) -> Option<String> {
     let coding = headers.get(CONTENT_ENCODING)?;
     let coding = String::from_utf8_lossy(coding.as_bytes()).trim().to_ascii_lowercase();
     Some(coding).filter(|coding| !coding.is_empty() && coding != "identity")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_for_people_is_shown_in_one_short_line() {
+        let page = b"<!DOCTYPE html>\n<html><head><title>502\n Bad Gateway</title></head><body>x";
+        assert_eq!(shown(page), "a web page, \"502 Bad Gateway\"");
+        assert_eq!(shown(b"<p>no</p>"), "a web page");
+        assert_eq!(shown(b" plain text "), "plain text");
+    }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::HeaderValue;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use mcp_core::Ticket;
+use mcp_core::{Ticket, TransportError};
 
 use super::{
     endpoint::chain,
@@ -24,7 +24,7 @@ pub(super) struct Stream {
 #[derive(Debug, Default)]
 pub(super) struct Ended {
     /// Why it broke off; `None` if the server ended it.
-    pub(super) broken: Option<String>,
+    pub(super) broken: Option<TransportError>,
     /// Whether any event came, be it only to say where the stream stands.
     pub(super) events: bool,
     /// The length of an event that was too long, if there was one.
@@ -49,7 +49,7 @@ impl Stream {
                 Ok(Ok(chunk)) => self.take(chunk, inbox, &mut ended).await?,
                 Ok(Err(_trailers)) => {}
                 Err(error) => {
-                    ended.broken = Some(chain(&error));
+                    ended.broken = Some(TransportError::Lost(chain(&error)));
                     break;
                 }
             }

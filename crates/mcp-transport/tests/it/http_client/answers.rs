@@ -80,8 +80,9 @@ async fn a_json_body_with_an_error_status_is_passed_up() {
 
 #[tokio::test]
 async fn a_page_is_shown_and_is_no_message() {
-    let response = "HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/html\r\n\r\n<h1>Bad</h1>\n";
-    let over = "1 over: refused with HTTP status 502: <h1>Bad</h1>";
+    let response =
+        "HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/html\r\n\r\n<title>Bad</title>\n";
+    let over = "1 over: refused with HTTP status 502: a web page, \"Bad\"";
     assert_eq!(received(response, 1).await, [over]);
     let response = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n<h1>Hello</h1>";
     let over = "1 over: the framing is broken: status 200 with content type `text/html`";
