@@ -26,9 +26,12 @@ fn start(listener: TcpListener, answer: &'static str) -> (oneshot::Sender<()>, J
 #[tokio::test]
 async fn a_client_finds_a_restarted_server_again() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let (stop, serving) = start(listener, "the first");
+        // Kept open between the two, so that nobody else gets the port.
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        port.set_nonblocking(true).unwrap();
+        let listener = || TcpListener::from_std(port.try_clone().unwrap()).unwrap();
+        let address = port.local_addr().unwrap();
+        let (stop, serving) = start(listener(), "the first");
         let url = format!("http://{address}/mcp");
         let builder = Client::builder("test", "1.0.0").revision(revision);
         let mut client = builder.connect_http(&url).await.unwrap();
@@ -36,7 +39,7 @@ async fn a_client_finds_a_restarted_server_again() {
         stop.send(()).unwrap();
         serving.await.unwrap();
 
-        let (stop, serving) = start(TcpListener::bind(address).await.unwrap(), "the second");
+        let (stop, serving) = start(listener(), "the second");
         let answer = match client.call_tool("who", ()).await {
             Err(error) => {
                 assert_eq!(revision, Revision::V2025_11_25, "nothing was forgotten: {error}");
