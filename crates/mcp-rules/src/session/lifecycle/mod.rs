@@ -1,11 +1,14 @@
 //! The handshake of the revisions that have one: what may be said when.
 
-use mcp_core::{RequestId, Revision, Revisions, Side};
-use mcp_json::Node;
+mod named_versions;
+
+use mcp_core::{RequestId, Revisions, Side};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::named_versions::Negotiation;
+use self::named_versions::check_versions;
 use super::{Event, Moment, Notes, What, request::looks_like_the_first};
-use crate::{Level, Severity, findings::Fault};
+use crate::{Level, findings::Fault};
 
 const LEGACY: Revisions = Revisions::LEGACY;
 
@@ -403,101 +406,5 @@ fn check_ping(event: &Event<'_>, notes: &mut Notes) {
                 .related(event.answered().and_then(|request| request.at.line), "the ping was here")
                 .help("answer with an empty result: `\"result\":{}`"),
         );
-    }
-}
-
-/// Versions that are named anywhere in the message.
-fn check_versions(event: &Event<'_>, notes: &mut Notes) {
-    match (event.what, event.name) {
-        (What::Request(_), "initialize") => {
-            let version = event.params().and_then(|params| params.get("protocolVersion"));
-            check_handshake_version(version, Severity::Warning, notes);
-        }
-        (What::Answer(_), "initialize") => {
-            let version = event.result().and_then(|result| result.get("protocolVersion"));
-            check_handshake_version(version, Severity::Error, notes);
-        }
-        (What::Answer(_), "server/discover") => {
-            let versions = event.result().and_then(|result| result.get("supportedVersions"));
-            for version in versions.into_iter().flat_map(Node::elements) {
-                check_published(version, notes);
-            }
-        }
-        (What::Request(_), _) if event.is_modern() => {
-            if let Some(version) = event.meta().and_then(|meta| meta.get(super::META_VERSION)) {
-                check_published(version, notes);
-            }
-        }
-        _ => {}
-    }
-}
-
-fn check_handshake_version(version: Option<Node<'_>>, severity: Severity, notes: &mut Notes) {
-    let Some(version) = version else { return };
-    let revision = version.as_str().and_then(|text| text.parse::<Revision>().ok());
-    match revision {
-        Some(Revision::V2026_07_28) => notes.note(
-            Fault::new(
-                &MODERN_VERSION,
-                "2026-07-28 has no handshake and cannot be agreed on in one",
-            )
-            .at(version.span())
-            .severity(severity)
-            .help(format!(
-                "name {} or older; from 2026-07-28 on, requests carry their version themselves",
-                Revision::LATEST_LEGACY
-            )),
-        ),
-        Some(_) => {}
-        None => check_published(version, notes),
-    }
-}
-
-fn check_published(version: Node<'_>, notes: &mut Notes) {
-    let Some(text) = version.as_str() else { return };
-    if text.parse::<Revision>().is_err() {
-        notes.note(
-            Fault::new(&VERSION_UNKNOWN, format!("`{text}` is not a published revision"))
-                .at(version.span())
-                .help(
-                    "published are 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28",
-                ),
-        );
-    }
-}
-
-/// What a server made of the version it was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Negotiation {
-    /// Name and version of the server.
-    pub(crate) server: (Box<str>, Box<str>),
-    pub(crate) requested: Box<str>,
-    pub(crate) answered: Box<str>,
-}
-
-impl Negotiation {
-    /// What an `initialize` result tells about it.
-    pub(super) fn of(event: &Event<'_>) -> Option<Box<Negotiation>> {
-        let result = event.result()?;
-        let text = |node: Option<Node<'_>>| Some(Box::from(node?.as_str()?.as_ref()));
-        let server = result.get("serverInfo")?;
-        Some(Box::new(Negotiation {
-            server: (text(server.get("name"))?, text(server.get("version"))?),
-            requested: event.answered()?.asked.requested_version.clone()?,
-            answered: text(result.get("protocolVersion"))?,
-        }))
-    }
-
-    /// The fault of a server that accepted the requested version before.
-    pub(crate) fn inconsistent(&self, accepted: Option<u64>) -> Fault {
-        Fault::new(
-            &VERSION_INCONSISTENT,
-            format!(
-                "the server answers with {}, although it has accepted the requested {} before",
-                self.answered, self.requested
-            ),
-        )
-        .related(accepted, "there it accepted the version")
-        .help("answer with the requested version whenever it is supported")
     }
 }
