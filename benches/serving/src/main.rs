@@ -41,7 +41,7 @@ way, answers with plain JSON where it can, and has no WebSocket. Its server's so
 answers in sessions take 40 ms.
 
 With one request in flight the figures mostly tell how fast the machine wakes a process, which swings by a factor of five here;
-the last column, the time the server's processors worked for one request, does not depend on it.
+the last column, the time the server's processors worked for one request, swings less.
 
 ";
 
