@@ -41,11 +41,13 @@ impl Writer {
         queue: mpsc::UnboundedReceiver<Queued>,
         settings: &WsSettings,
     ) -> Self {
-        let pings = settings.ping_interval.map(|period| {
+        let pings = settings.ping_interval.and_then(|period| {
             let period = period.max(Duration::from_millis(1));
-            let mut interval = interval_at(Instant::now() + period, period);
+            // Beyond the end of time there is no first one.
+            let first = Instant::now().checked_add(period)?;
+            let mut interval = interval_at(first, period);
             interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            interval
+            Some(interval)
         });
         Writer {
             link,

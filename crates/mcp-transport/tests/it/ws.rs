@@ -267,6 +267,15 @@ async fn a_silent_client_that_answers_pings_is_kept() {
 }
 
 #[tokio::test]
+async fn pings_may_be_as_rare_as_can_be() {
+    let mut settings = settings();
+    settings.connection.ping_interval = Some(Duration::MAX);
+    let (server, mut client) = with_raw_client(&settings).await;
+    client.send(Message::text("{}")).await.unwrap();
+    assert_eq!(next(&server).await, Ok(Some("{}".into())));
+}
+
+#[tokio::test]
 async fn who_may_not_come_in_is_told() {
     for (from, to, status) in [
         ("Sec-WebSocket-Protocol: mcp\r\n", "", 400),
