@@ -23,12 +23,12 @@ pub struct Subscription {
     missing: BTreeSet<String>,
     /// What has been told from before the server agreed, so that nothing is lost in between.
     listener: Listener<ClientEvent>,
-    way: Way,
+    delivery: Delivery,
 }
 
 /// What has to be undone in the end.
 #[derive(Debug)]
-enum Way {
+enum Delivery {
     /// The server was asked about each resource.
     Asked { _interests: Vec<Interest>, hearing: CancellationToken },
     /// One request stays open.
@@ -54,12 +54,12 @@ impl Listening {
     }
 }
 
-impl Way {
+impl Delivery {
     /// Cancelled when nothing comes on it any more.
     fn over(&self) -> &CancellationToken {
         match self {
-            Way::Asked { hearing, .. } => hearing,
-            Way::Listening(listening) => &listening.over,
+            Delivery::Asked { hearing, .. } => hearing,
+            Delivery::Listening(listening) => &listening.over,
         }
     }
 }
@@ -79,7 +79,7 @@ impl Subscription {
     /// Whether news still come: the server has not ended the subscription, nor forgotten the
     /// session, and the way on which it tells things is not lost.
     pub fn is_open(&self) -> bool {
-        !self.way.over().is_cancelled()
+        !self.delivery.over().is_cancelled()
     }
 
     /// The next thing that the server tells, whatever it is about, from the moment on in which it has
@@ -94,7 +94,7 @@ impl Subscription {
         tokio::select! {
             biased;
             event = self.listener.recv() => event,
-            () = self.way.over().cancelled() => Err(ListenError::Over),
+            () = self.delivery.over().cancelled() => Err(ListenError::Over),
         }
     }
 }
@@ -109,7 +109,7 @@ impl Client {
     /// resources.
     pub async fn subscribe(&self, uris: &[&str]) -> Result<Subscription, ClientError> {
         let listener = self.events();
-        let (granted, way) = match self.revision().era() {
+        let (granted, delivery) = match self.revision().era() {
             Era::Legacy => {
                 let hearing = self.inner.events.hearing();
                 let mut interests = Vec::new();
@@ -117,11 +117,11 @@ impl Client {
                     interests.push(self.take_interest(uri, &hearing).await?);
                 }
                 let granted = Granted::declared(self.server_capabilities(), uris);
-                (granted, Way::Asked { _interests: interests, hearing })
+                (granted, Delivery::Asked { _interests: interests, hearing })
             }
             Era::Modern => {
                 let (listening, opened) = self.listen(uris);
-                (opened.await?, Way::Listening(listening))
+                (opened.await?, Delivery::Listening(listening))
             }
         };
         let missing: BTreeSet<String> = uris
@@ -132,7 +132,7 @@ impl Client {
         if !uris.is_empty() && granted.uris.is_empty() {
             return Err(ClientError::NotGranted { uris: missing.into_iter().collect() });
         }
-        Ok(Subscription { granted, missing, listener, way })
+        Ok(Subscription { granted, missing, listener, delivery })
     }
 
     /// Wants to hear when lists change; `None` in revisions where that goes without saying.
