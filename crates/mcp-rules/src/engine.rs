@@ -102,6 +102,14 @@ impl Engine {
 
     /// Judges `message` by what the session said about it.
     pub fn judge(&self, message: Node<'_>, followed: &Followed, findings: &mut Findings<'_>) {
+        let first = findings.len();
+        self.judge_unit(message, followed, findings);
+        if findings.len() > first {
+            findings.locate(first, message);
+        }
+    }
+
+    fn judge_unit(&self, message: Node<'_>, followed: &Followed, findings: &mut Findings<'_>) {
         match followed {
             Followed::One(context) => {
                 set_scene(message, context, findings);
@@ -137,11 +145,13 @@ impl Engine {
     /// Judges one message (not a batch) by itself, without a session: what the conversation would
     /// say about it is given instead.
     pub fn judge_alone(&self, message: Node<'_>, about: Alone, findings: &mut Findings<'_>) {
+        let first = findings.len();
         let envelope = Envelope::of(message);
         let context = about.context(&envelope);
         set_scene(message, &context, findings);
         json::check(message, findings);
         self.judge_one(&envelope, &context, findings);
+        findings.locate(first, message);
     }
 
     fn judge_one(&self, envelope: &Envelope<'_>, context: &Context, findings: &mut Findings<'_>) {

@@ -61,6 +61,7 @@ fn json_is_one_finding_per_line_and_nothing_else() {
     assert_eq!(lines[0]["rule"], "params-invalid");
     assert_eq!(lines[0]["line"], 1);
     assert_eq!(lines[0]["instancePath"], "/params/name");
+    assert_eq!(lines[0]["pointer"], "/params/name");
 }
 
 #[test]

@@ -102,7 +102,8 @@ async fn arguments_that_break_the_contract_are_findings() {
         let data = &answer["error"]["data"];
         if checks == Checks::Enforce {
             assert_eq!(data[0]["rule"], "tool-arguments-invalid", "{answer}");
-            assert_eq!(data[0]["instancePath"], "/params/arguments/text", "{answer}");
+            assert_eq!(data[0]["pointer"], "/params/arguments/text", "{answer}");
+            assert_eq!(data[0]["instancePath"], "/text", "{answer}");
         } else {
             assert_eq!(data["error_type"], "invalid_params", "{answer}");
         }
@@ -125,7 +126,7 @@ async fn tools_that_fail_panic_or_lie_are_told_apart() {
             assert_eq!(lie["error"]["code"], -32603, "{lie}");
             let finding = &lie["error"]["data"][0];
             assert_eq!(finding["rule"], "tool-structured-content-invalid", "{lie}");
-            assert_eq!(finding["instancePath"], "/result/structuredContent/total", "{lie}");
+            assert_eq!(finding["pointer"], "/result/structuredContent/total", "{lie}");
         } else {
             assert_eq!(lie["result"]["structuredContent"]["total"], "secret", "{lie}");
         }
