@@ -1,6 +1,6 @@
 use mcp_core::{Revision, Side};
 use mcp_json::{Node, SyntaxError};
-use mcp_jsonrpc::Envelope;
+use mcp_jsonrpc::{Envelope, ErrorCode};
 use mcp_schema::{Schemas, ToolSchemas};
 
 use crate::{
@@ -80,7 +80,7 @@ impl Engine {
         }
         let mut whole = session.context(from);
         let batches =
-            self.settings.profile.is_base_json_rpc() || session.takes_batches(from, at, &mut whole);
+            self.settings.lets_batches_in() || session.takes_batches(from, at, &mut whole);
         if !batches {
             session.note_void_batch(self, from, message);
         }
@@ -182,7 +182,9 @@ impl Engine {
             Verdict::Nothing => true,
             Verdict::Fits(payload) => {
                 if self.settings.depth == Depth::Everything {
+                    findings.scene().code = payload.code().map(ErrorCode::code);
                     features::check(self, payload, findings);
+                    findings.scene().code = None;
                 }
                 true
             }

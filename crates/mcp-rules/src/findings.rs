@@ -27,6 +27,8 @@ pub(crate) struct Scene {
     pub(crate) method: Option<&'static str>,
     /// Where the message begins in the parsed text; spans are reported relative to it.
     pub(crate) base: usize,
+    /// What a receiver answers with, where a rule does not say it itself.
+    pub(crate) code: Option<i64>,
     /// Whether something declared may explain names no revision knows.
     pub(crate) extensible: bool,
 }
@@ -96,7 +98,7 @@ impl<'s> Findings<'s> {
             self.dropped += 1;
             return;
         }
-        let Scene { from, line, index, method, base, .. } = self.scene;
+        let Scene { from, line, index, method, base, code, .. } = self.scene;
         let shift = |span: Span| Span { start: span.start - base, end: span.end - base };
         let elsewhere = fault.line.is_some();
         self.list.push(Finding {
@@ -109,7 +111,7 @@ impl<'s> Findings<'s> {
             span: fault.span.filter(|_| !elsewhere).map(shift),
             pointer: speaks_of_json(fault.rule.layer).then(String::new),
             related: fault.related,
-            code: fault.code,
+            code: fault.code.or(code.filter(|_| !elsewhere)),
             schema: fault.schema,
             help: fault.help,
             ..Finding::new(fault.rule, severity, fault.message)

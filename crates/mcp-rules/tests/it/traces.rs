@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use mcp_rules::{Layer, Level, Origin, Setting, Settings, Severity};
+use mcp_rules::{Layer, Level, Origin, Profile, Setting, Settings, Severity};
 
 use crate::observe::observe;
 
@@ -63,6 +63,9 @@ pub(crate) fn settings_for(trace: &Path) -> Settings {
         && rule.level == Level::OptIn
     {
         settings.rules.insert(rule.name.to_owned(), Setting::On(Severity::Warning));
+    }
+    if folder == Some("error-code-not-permitted") {
+        settings.profile = Profile::Erlmcp;
     }
     if folder == Some("origin-not-rejected") {
         settings.allowed_origins.push(ALLOWED_ORIGIN.to_owned());
