@@ -117,9 +117,10 @@ fn schema_has_no_findings_of_later_layers() {
 fn base_stack_wants_a_provider_in_resource_uris() {
     for (uri, house) in [
         ("resource://notes/a", None),
+        ("resource://notes", None),
         ("resource://notes/", None),
         ("resource:///a", Some("resource-uri-provider")),
-        ("resource://notes", Some("resource-uri-provider")),
+        ("resource://", Some("resource-uri-provider")),
         ("file:///a", Some("resource-uri-provider")),
     ] {
         let message = format!(
