@@ -289,7 +289,13 @@ fn report_unusable_id(envelope: &Envelope<'_>, context: &Context, findings: &mut
         let message = "a result must carry the `id` of its request, a string or an integer";
         return findings.report(invalid_request(&RESULT_MISSING_ID, message, span));
     };
+    // From 2025-11-25 on an error to something unreadable has no id. Before, it must have one, and
+    // JSON-RPC knows only null for it.
+    let may_lack = context.revision >= Revision::V2025_11_25 || !context.settled;
+    let must_have = context.revision < Revision::V2025_11_25 || !context.settled;
+    let null_is_right = must_have && context.unreadable_before && !context.http_error_body;
     match id {
+        Some(id) if id.is_null() && null_is_right => {}
         Some(id) if id.is_null() => findings.report(
             Fault::new(&ERROR_ID_NULL, "the `id` of the error is null, which MCP does not know")
                 .at(id.span())
@@ -301,8 +307,6 @@ fn report_unusable_id(envelope: &Envelope<'_>, context: &Context, findings: &mut
             findings.report(fault.severity(Severity::Error));
         }
         None => {
-            // From 2025-11-25 on an error to something unreadable has no id.
-            let may_lack = context.revision >= Revision::V2025_11_25 || !context.settled;
             let excused = may_lack && context.unreadable_before;
             if !excused && !context.http_error_body {
                 let message = "an error must carry the `id` of its request";
