@@ -45,6 +45,7 @@ mod error_code;
 mod generated;
 mod loaded;
 mod method;
+mod percent;
 mod program;
 mod registry;
 mod report;
