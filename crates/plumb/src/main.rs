@@ -6,6 +6,7 @@ mod check;
 mod commands;
 mod config;
 mod failure;
+mod levels;
 mod markdown;
 mod names;
 mod plan;

@@ -16,7 +16,7 @@ use crate::{
     args::{CheckArgs, FailOn, Format, MaxFindings, RevisionChoice},
     config::{Config, ResolvedProfile},
     failure::Failure,
-    selector,
+    levels::Levels,
 };
 
 /// Everything `check::run` needs to know.
@@ -61,6 +61,8 @@ pub(crate) enum Input {
 pub(crate) struct Plan {
     pub(crate) check: CheckPlan,
     pub(crate) overrides: Vec<Override>,
+    /// Settings that can make no difference, a sentence each.
+    pub(crate) without_effect: Vec<String>,
     /// Whether a schema that cannot be used is an error rather than a warning.
     pub(crate) overrides_required: bool,
     pub(crate) format: Format,
@@ -126,15 +128,17 @@ impl Plan {
             (false, true) => Chatter::Verbose,
             (false, false) => Chatter::Normal,
         };
+        let forced_revision = match revision {
+            RevisionChoice::Auto => None,
+            RevisionChoice::Only(revision) => Some(revision),
+        };
+        let (settings, without_effect) = settings(args, &config, forced_revision)?;
         let check = CheckPlan {
             inputs: inputs(&args.files, surroundings)?,
-            forced_revision: match revision {
-                RevisionChoice::Auto => None,
-                RevisionChoice::Only(revision) => Some(revision),
-            },
+            forced_revision,
             from: args.from,
             from_start: args.from_start || config.from_start.unwrap_or(false),
-            settings: settings(args, &config)?,
+            settings,
             schemas: Schemas::embedded(),
             shown: shown(args.max_findings.or(config.max_findings), format),
             jobs: args.jobs.map_or(surroundings.cores, usize::from),
@@ -143,6 +147,7 @@ impl Plan {
         Ok(Plan {
             check,
             overrides,
+            without_effect,
             overrides_required: args.schema_required || config.schema_required.unwrap_or(false),
             format,
             baseline: baseline(args, &config),
@@ -191,7 +196,12 @@ fn shown(limit: Option<MaxFindings>, format: Format) -> Shown {
     }
 }
 
-fn settings(args: &CheckArgs, config: &Config) -> anyhow::Result<Settings> {
+/// The settings, and what was said about rules that can make no difference.
+fn settings(
+    args: &CheckArgs,
+    config: &Config,
+    forced: Option<Revision>,
+) -> anyhow::Result<(Settings, Vec<String>)> {
     let name = args.profile.as_deref().or(config.profile.as_deref());
     let profile = match name {
         Some(name) => config.profiles.named(name)?,
@@ -199,12 +209,16 @@ fn settings(args: &CheckArgs, config: &Config) -> anyhow::Result<Settings> {
     };
     let mut settings = Settings::default();
     settings.profile = profile.base;
+    settings.methods = profile.methods;
     settings.limits = config.limits;
     settings.allowed_origins.clone_from(&config.allowed_origins);
     settings.rules = profile.rules;
-    settings.rules.extend(config.rules.clone());
-    settings.rules.extend(selector::by_rule(args.rules.clone()));
-    Ok(settings)
+    settings.rules.extend(config.levels.by_rule());
+    let typed: Levels = args.rules.iter().cloned().collect();
+    settings.rules.extend(typed.by_rule());
+    let said = profile.levels.iter().chain([&config.levels, &typed]);
+    let without_effect = said.flat_map(|levels| levels.without_effect(&settings, forced)).collect();
+    Ok((settings, without_effect))
 }
 
 /// Schemas on the command line replace those of the file.

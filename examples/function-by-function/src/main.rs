@@ -28,7 +28,7 @@ fn main() {
     // Programs match on the reason and its facts instead of reading sentences.
     if let Err(ValidationError { reason: Reason::UnknownMethod, details, .. }) =
         validator.validate_method_name("tool/call")
-        && let Details::Name { given, did_you_mean: Some(near) } = details
+        && let Details::Name { given, did_you_mean: Some(near), .. } = details
     {
         println!("{given} could be corrected to {near}");
     }

@@ -167,7 +167,7 @@ mod tests {
     use mcp_rules::Severity;
 
     use super::*;
-    use crate::selector;
+    use crate::levels::Levels;
 
     fn check_args(words: &[&str]) -> Result<CheckArgs, clap::Error> {
         let words = ["plumb", "check"].into_iter().chain(words.iter().copied());
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn rules_are_set_by_name() {
         let args = check_args(&["--rule", "params-invalid=warn", "--rule=method-unknown=off"]);
-        let levels = selector::by_rule(args.unwrap().rules);
+        let levels = args.unwrap().rules.into_iter().collect::<Levels>().by_rule();
         let expected =
             [("method-unknown", Setting::Off), ("params-invalid", Setting::On(Severity::Warning))];
         assert_eq!(levels, expected.map(|(name, setting)| (name.to_owned(), setting)).into());

@@ -23,26 +23,31 @@
 //! [profiles.house]
 //! extends = "spec"
 //! rules = { id-unsafe-integer = "error" }
+//! requests = ["weather/forecast"]             # known beside those of the revision
+//! notifications = ["notifications/weather"]
 //! ```
 //!
-//! Whatever is not understood is an error: a setting that silently does nothing is worse than none.
+//! Whatever is not understood is an error, and what can have no effect is warned of: a setting that
+//! silently does nothing is worse than none.
 
 mod fault;
 mod profiles;
 mod reader;
 
 use std::{
-    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
 };
 
-use mcp_rules::{Limits, Setting};
+use mcp_rules::Limits;
 
 pub(crate) use fault::ConfigError;
 pub(crate) use profiles::{Profiles, ResolvedProfile};
 
-use crate::args::{FailOn, Format, MaxFindings, RevisionChoice};
+use crate::{
+    args::{FailOn, Format, MaxFindings, RevisionChoice},
+    levels::Levels,
+};
 
 /// The name looked for in the working directory and its parents.
 pub(crate) const FILE_NAME: &str = "plumb.toml";
@@ -65,7 +70,7 @@ pub(crate) struct Config {
     pub(crate) schemas: Vec<String>,
     pub(crate) schema_required: Option<bool>,
     pub(crate) allowed_origins: Vec<String>,
-    pub(crate) rules: BTreeMap<String, Setting>,
+    pub(crate) levels: Levels,
     pub(crate) limits: Limits,
     pub(crate) profiles: Profiles,
 }

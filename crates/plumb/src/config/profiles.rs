@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
-use mcp_rules::{Profile, Setting};
+use mcp_rules::{ExtraMethods, Profile, Setting};
 
-use crate::{failure::Failure, names::UnknownName};
+use crate::{failure::Failure, levels::Levels, names::UnknownName};
 
 /// The user's own profiles, by name. Each extends one that exists, and none extends itself.
 #[derive(Debug, Default)]
@@ -11,7 +11,19 @@ pub(crate) struct Profiles(pub(super) BTreeMap<String, UserProfile>);
 #[derive(Debug)]
 pub(super) struct UserProfile {
     pub(super) extends: String,
-    pub(super) rules: BTreeMap<String, Setting>,
+    pub(super) levels: Levels,
+    /// Methods it knows beside those of the revision.
+    pub(super) methods: ExtraMethods,
+}
+
+impl Default for UserProfile {
+    fn default() -> Self {
+        UserProfile {
+            extends: Profile::default().to_string(),
+            levels: Levels::default(),
+            methods: ExtraMethods::default(),
+        }
+    }
 }
 
 /// One of ours, and what the user's profile changes about it.
@@ -19,25 +31,32 @@ pub(super) struct UserProfile {
 pub(crate) struct ResolvedProfile {
     pub(crate) base: Profile,
     pub(crate) rules: BTreeMap<String, Setting>,
+    pub(crate) methods: ExtraMethods,
+    /// What the profiles on the way say about rules, the nearest first.
+    pub(crate) levels: Vec<Levels>,
 }
 
 impl Profiles {
     /// The profile called `name`, with everything it extends.
     pub(crate) fn resolve(&self, name: &str) -> Result<ResolvedProfile, UnknownName> {
-        let mut rules = BTreeMap::new();
+        let mut resolved = ResolvedProfile::default();
         let mut current = name;
         // Each step leads to another profile, so there are at most as many as profiles.
         for _ in 0..=self.0.len() {
             if let Ok(base) = current.parse() {
-                return Ok(ResolvedProfile { base, rules });
+                return Ok(ResolvedProfile { base, ..resolved });
             }
             let Some(profile) = self.0.get(current) else {
                 break;
             };
-            for (rule, setting) in &profile.rules {
+            for (rule, setting) in profile.levels.by_rule() {
                 // What is nearer to the chosen profile wins.
-                rules.entry(rule.clone()).or_insert(*setting);
+                resolved.rules.entry(rule).or_insert(setting);
             }
+            resolved.levels.push(profile.levels.clone());
+            let ExtraMethods { requests, notifications } = profile.methods.clone();
+            resolved.methods.requests.extend(requests);
+            resolved.methods.notifications.extend(notifications);
             current = &profile.extends;
         }
         Err(UnknownName::new("profile", current, self.names()))
@@ -78,14 +97,21 @@ mod tests {
     use mcp_rules::Severity;
 
     use super::*;
+    use crate::selector::Selector;
 
     /// Name, what it extends, rules.
     type Row<'a> = (&'a str, &'a str, &'a [(&'a str, Setting)]);
 
     fn profiles(list: &[Row<'_>]) -> Profiles {
         let build = |(name, extends, rules): &Row<'_>| {
-            let rules = rules.iter().map(|(rule, setting)| ((*rule).to_owned(), *setting));
-            let profile = UserProfile { extends: (*extends).to_owned(), rules: rules.collect() };
+            let levels = rules.iter().map(|(rule, setting)| {
+                (Selector::parse(rule).expect("a rule that exists"), *setting)
+            });
+            let profile = UserProfile {
+                extends: (*extends).to_owned(),
+                levels: levels.collect(),
+                ..UserProfile::default()
+            };
             ((*name).to_owned(), profile)
         };
         Profiles(list.iter().map(build).collect())
@@ -100,13 +126,13 @@ mod tests {
     #[test]
     fn the_nearer_profile_wins() {
         let profiles = profiles(&[
-            ("house", "erlmcp", &[("a", Setting::Off), ("b", Setting::Off)]),
-            ("strict", "house", &[("b", Setting::On(Severity::Error))]),
+            ("house", "erlmcp", &[("batch-empty", Setting::Off), ("batch-mixed", Setting::Off)]),
+            ("strict", "house", &[("batch-mixed", Setting::On(Severity::Error))]),
         ]);
         let resolved = profiles.resolve("strict").unwrap();
         assert_eq!(resolved.base, Profile::Erlmcp);
-        assert_eq!(resolved.rules["a"], Setting::Off);
-        assert_eq!(resolved.rules["b"], Setting::On(Severity::Error));
+        assert_eq!(resolved.rules["batch-empty"], Setting::Off);
+        assert_eq!(resolved.rules["batch-mixed"], Setting::On(Severity::Error));
     }
 
     #[test]

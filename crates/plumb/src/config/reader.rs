@@ -1,6 +1,6 @@
 //! From the text of a `plumb.toml` to a [`Config`], with every fault in it.
 
-use std::{collections::BTreeMap, ops::Range, path::PathBuf};
+use std::{collections::BTreeSet, ops::Range, path::PathBuf};
 
 use clap::ValueEnum as _;
 use mcp_core::Revision;
@@ -17,8 +17,9 @@ use super::{
 };
 use crate::{
     args::{FailOn, Format, MaxFindings, RevisionChoice},
+    levels::Levels,
     names,
-    selector::{self, Selector, SelectorError},
+    selector::{Selector, SelectorError},
 };
 
 type Value<'i> = Spanned<DeValue<'i>>;
@@ -66,7 +67,7 @@ fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
             "schema" => config.schemas = keep(strings(value), faults).unwrap_or_default(),
             "schema_required" => config.schema_required = keep(boolean(value), faults),
             "allowed_origins" => config.allowed_origins = origins(value, faults),
-            "rules" => config.rules = rules(value, faults),
+            "rules" => config.levels = rules(value, faults),
             "limits" => config.limits = limits(value, faults),
             "profiles" => config.profiles = profiles(value, faults),
             unknown => faults.push(unknown_key(unknown, key.span(), &ROOT_KEYS)),
@@ -79,9 +80,9 @@ fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
     config
 }
 
-fn rules(value: &Value<'_>, faults: &mut Faults) -> BTreeMap<String, Setting> {
+fn rules(value: &Value<'_>, faults: &mut Faults) -> Levels {
     let Some(table) = keep(table(value), faults) else {
-        return BTreeMap::new();
+        return Levels::default();
     };
     let mut settings = Vec::new();
     for (key, value) in table {
@@ -90,7 +91,7 @@ fn rules(value: &Value<'_>, faults: &mut Faults) -> BTreeMap<String, Setting> {
         let setting = keep(setting(value), faults);
         settings.extend(selector.zip(setting));
     }
-    selector::by_rule(settings)
+    settings.into_iter().collect()
 }
 
 fn unknown_rules(error: &SelectorError, span: Range<usize>) -> Fault {
@@ -147,6 +148,8 @@ fn limits(value: &Value<'_>, faults: &mut Faults) -> Limits {
     limits
 }
 
+const PROFILE_KEYS: [&str; 4] = ["extends", "notifications", "requests", "rules"];
+
 fn profiles(value: &Value<'_>, faults: &mut Faults) -> Profiles {
     let mut profiles = Profiles::default();
     let mut extended = Vec::new();
@@ -164,8 +167,7 @@ fn profiles(value: &Value<'_>, faults: &mut Faults) -> Profiles {
         let Some(table) = keep(table(value), faults) else {
             continue;
         };
-        let mut profile =
-            UserProfile { extends: Profile::default().to_string(), rules: BTreeMap::new() };
+        let mut profile = UserProfile::default();
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "extends" => {
@@ -174,8 +176,12 @@ fn profiles(value: &Value<'_>, faults: &mut Faults) -> Profiles {
                         extended.push((name, base, value.span()));
                     }
                 }
-                "rules" => profile.rules = rules(value, faults),
-                unknown => faults.push(unknown_key(unknown, key.span(), &["extends", "rules"])),
+                "rules" => profile.levels = rules(value, faults),
+                "requests" => profile.methods.requests = names_of_methods(value, faults),
+                "notifications" => {
+                    profile.methods.notifications = names_of_methods(value, faults);
+                }
+                unknown => faults.push(unknown_key(unknown, key.span(), &PROFILE_KEYS)),
             }
         }
         profiles.0.insert(name.to_owned(), profile);
@@ -188,6 +194,14 @@ fn profiles(value: &Value<'_>, faults: &mut Faults) -> Profiles {
         }
     }
     profiles
+}
+
+fn names_of_methods(value: &Value<'_>, faults: &mut Faults) -> BTreeSet<String> {
+    let names = keep(strings(value), faults).unwrap_or_default();
+    if names.iter().any(String::is_empty) {
+        faults.push(Fault::new(value.span(), "a method has a name that is not empty"));
+    }
+    names.into_iter().collect()
 }
 
 fn check_profile(name: &str, span: Range<usize>, profiles: &Profiles, faults: &mut Faults) {

@@ -6,6 +6,7 @@ use mcp_rules::{Profile, Setting, Severity};
 
 use super::{Config, ConfigError, FILE_NAME, find_upwards, reader::read};
 use crate::args::{FailOn, Format, MaxFindings, RevisionChoice};
+use crate::levels::Levels;
 
 #[track_caller]
 fn check_faults(text: &str, expected: &str) {
@@ -45,6 +46,8 @@ remembered = 6
 [profiles.house]
 extends = "erlmcp"
 rules = { result-invalid = "warning" }
+requests = ["weather/forecast", "weather/now"]
+notifications = "notifications/weather"
 "#,
     )
     .unwrap();
@@ -58,8 +61,8 @@ rules = { result-invalid = "warning" }
     assert_eq!(config.schemas, ["a.json", "2025-11-25=b.json"]);
     assert_eq!(config.schema_required, Some(true));
     assert_eq!(config.allowed_origins, ["https://app.example.com"]);
-    assert_eq!(config.rules["method-unknown"], Setting::Off);
-    assert_eq!(config.rules["params-invalid"], Setting::On(Severity::Warning));
+    assert_eq!(config.levels.by_rule()["method-unknown"], Setting::Off);
+    assert_eq!(config.levels.by_rule()["params-invalid"], Setting::On(Severity::Warning));
     let limits = config.limits;
     assert_eq!((limits.message_bytes, limits.depth, limits.batch), (1024, 9, 2));
     assert_eq!((limits.pending, limits.findings, limits.sessions), (3, 4, 5));
@@ -67,6 +70,8 @@ rules = { result-invalid = "warning" }
     let house = config.profiles.resolve("house").unwrap();
     assert_eq!(house.base, Profile::Erlmcp);
     assert_eq!(house.rules["result-invalid"], Setting::On(Severity::Warning));
+    assert!(house.methods.requests.iter().eq(["weather/forecast", "weather/now"]));
+    assert!(house.methods.notifications.iter().eq(["notifications/weather"]));
 }
 
 #[test]
@@ -76,8 +81,8 @@ fn patterns_and_layers_stand_for_their_rules_also_in_profiles() {
          [profiles.house]\nrules = { 'layer:json' = 'warning', '*' = 'off' }",
     )
     .unwrap();
-    assert_eq!(config.rules["batch-mixed"], Setting::Off);
-    assert_eq!(config.rules["batch-empty"], Setting::On(Severity::Error));
+    assert_eq!(config.levels.by_rule()["batch-mixed"], Setting::Off);
+    assert_eq!(config.levels.by_rule()["batch-empty"], Setting::On(Severity::Error));
     let house = config.profiles.resolve("house").unwrap();
     assert_eq!(house.rules["json-duplicate-key"], Setting::On(Severity::Warning));
     assert_eq!(house.rules["params-invalid"], Setting::Off);
@@ -86,7 +91,8 @@ fn patterns_and_layers_stand_for_their_rules_also_in_profiles() {
 #[test]
 fn an_empty_file_says_nothing() {
     let config = read("").unwrap();
-    assert!(config.revision.is_none() && config.profile.is_none() && config.rules.is_empty());
+    assert!(config.revision.is_none() && config.profile.is_none());
+    assert_eq!(config.levels, Levels::default());
 }
 
 #[test]
@@ -132,10 +138,6 @@ fn unknown_names_suggest_near_ones() {
     check_faults(
         "[profiles.mine]\nrules = { wheather = 'off' }",
         "plumb.toml:2:11: there is no rule `wheather` (`plumb rules` lists them)",
-    );
-    check_faults(
-        "[rules]\n'wheather-*' = 'off'",
-        "plumb.toml:2:1: no rule fits `wheather-*` (`plumb rules` lists them)",
     );
     check_faults(
         "[rules]\n'layer:jsonrcp' = 'off'",

@@ -32,10 +32,41 @@ fn patterns_and_layers_are_obeyed() {
     place.run(&["check", "doubtful.jsonl"]).exits(1).prints("error[id-unsafe-integer]");
     place.run(&["check", "--rule", "*=off", "doubtful.jsonl", "bad.jsonl"]).exits(0);
     place.run(&["check", "--rule", "layer:schema=error", "bad.jsonl"]).exits(1);
-    let run = place.run(&["check", "--rule", "wheather-*=off", "bad.jsonl"]).exits(2);
-    run.complains("no rule fits `wheather-*`");
     let run = place.run(&["check", "--rule", "layer:htp=off", "bad.jsonl"]).exits(2);
     run.complains("did you mean `http`?");
+}
+
+#[test]
+fn settings_that_can_have_no_effect_are_named_however_quiet_it_is() {
+    let place = Place::new()
+        .file("plumb.toml", "profile = 'jsonrpc'\n[rules]\nparams-invalid = 'off'\n")
+        .file("doubtful.jsonl", DOUBTFUL);
+    let run = place.run(&["check", "-q", "--rule", "wheather-*=off", "doubtful.jsonl"]).exits(0);
+    run.complains("warning: no rule fits `wheather-*`")
+        .complains("`params-invalid` has no effect: the profile `jsonrpc` stops before that layer");
+    let args = ["check", "--profile", "spec", "--revision", "2025-11-25"];
+    let run = place.run(&[&args[..], &["--rule", "batch-mixed=off", "doubtful.jsonl"]].concat());
+    run.exits(0).complains("`batch-mixed` has no effect: it does not hold for 2025-11-25");
+    let run = place.run(&["check", "--no-config", "doubtful.jsonl"]).exits(0);
+    assert_eq!(run.stderr, "");
+}
+
+#[test]
+fn a_profile_can_know_more_methods() {
+    let place = Place::new()
+        .file(
+            "plumb.toml",
+            "[profiles.house]\nextends = 'erlmcp'\nrequests = ['weather/forecast']\n\
+             notifications = ['notifications/weather']\n",
+        )
+        .file(
+            "own.ndjson",
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"weather/forecast\",\"params\":{}}\n\
+             {\"jsonrpc\":\"2.0\",\"method\":\"notifications/weather\"}\n",
+        );
+    place.run(&["check", "--profile", "house", "own.ndjson"]).exits(0).prints("no findings");
+    let run = place.run(&["check", "--profile", "erlmcp", "own.ndjson"]).exits(1);
+    run.prints("error[method-unknown]");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod bad_input;
 mod baseline;
 mod check;
 mod commands;
+mod compat;
 mod config;
 mod help;
 mod readme;

@@ -27,6 +27,7 @@ pub(crate) fn check(args: &CheckArgs, color: Color) -> anyhow::Result<Outcome> {
     let mut plan = Plan::new(args, config, Surroundings::of_process())?;
     let notes = Notes::new(Palette::of_stderr(color), plan.chatter);
     plan.check.schemas = notes.load(&plan.overrides, plan.overrides_required)?;
+    notes.without_effect(&plan.without_effect);
     notes.in_force(&plan);
     let mut baseline = match &plan.baseline {
         BaselinePlan::None => None,

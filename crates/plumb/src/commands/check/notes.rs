@@ -77,6 +77,13 @@ impl Notes {
         }
     }
 
+    /// Settings that do nothing, whatever the traffic.
+    pub(super) fn without_effect(&self, settings: &[String]) {
+        for text in settings {
+            self.warning(&anyhow::anyhow!(visible(text).into_owned()), "the rest is in force");
+        }
+    }
+
     pub(super) fn in_force(&self, plan: &Plan) {
         match &plan.config {
             Some(path) => self.verbose(&format!("configuration: {}", path.display())),

@@ -1,0 +1,134 @@
+//! Levels as users set them, and whether they can make a difference.
+
+use std::collections::BTreeMap;
+
+use mcp_core::Revision;
+use mcp_rules::{Setting, Settings};
+
+use crate::selector::Selector;
+
+/// What was said about rules in one place: a table of a file, or the command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Levels(Vec<(Selector, Setting)>);
+
+impl Levels {
+    /// Levels by rule name. Of several for one rule, the one that names it most closely counts, and
+    /// of equals the last.
+    pub(crate) fn by_rule(&self) -> BTreeMap<String, Setting> {
+        let mut ranked: Vec<&(Selector, Setting)> = self.0.iter().collect();
+        ranked.sort_by_key(|(selector, _)| selector.rank);
+        let each = ranked.into_iter().flat_map(|(selector, setting)| {
+            selector.rules.iter().map(|rule| (rule.name.to_owned(), *setting))
+        });
+        each.collect()
+    }
+
+    /// Why some of it can make no difference: a sentence each.
+    pub(crate) fn without_effect(
+        &self,
+        settings: &Settings,
+        forced: Option<Revision>,
+    ) -> impl Iterator<Item = String> {
+        self.0.iter().filter_map(move |(selector, _)| {
+            let Selector { text, rules, .. } = selector;
+            if rules.is_empty() {
+                return Some(format!("no rule fits `{text}`"));
+            }
+            if !rules.iter().any(|rule| settings.looks_at(rule)) {
+                let profile = settings.profile;
+                return Some(format!(
+                    "`{text}` has no effect: the profile `{profile}` stops before that layer"
+                ));
+            }
+            let revision = forced?;
+            let holds = rules.iter().any(|rule| rule.applies.contains(revision));
+            (!holds).then(|| format!("`{text}` has no effect: it does not hold for {revision}"))
+        })
+    }
+}
+
+impl FromIterator<(Selector, Setting)> for Levels {
+    fn from_iter<T: IntoIterator<Item = (Selector, Setting)>>(settings: T) -> Self {
+        Levels(settings.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_rules::{Profile, Severity};
+
+    use super::*;
+
+    const ERROR: Setting = Setting::On(Severity::Error);
+    const WARNING: Setting = Setting::On(Severity::Warning);
+
+    fn said(settings: &[(&str, Setting)]) -> Levels {
+        let parse = |(text, setting): &(&str, Setting)| (Selector::parse(text).unwrap(), *setting);
+        settings.iter().map(parse).collect()
+    }
+
+    fn levels(settings: &[(&str, Setting)]) -> BTreeMap<String, Setting> {
+        said(settings).by_rule()
+    }
+
+    #[test]
+    fn patterns_and_layers_stand_for_their_rules() {
+        let levels = levels(&[("batch-*", Setting::Off), ("layer:json", WARNING)]);
+        assert_eq!(levels["batch-empty"], Setting::Off);
+        assert_eq!(levels["json-duplicate-key"], WARNING);
+        assert!(!levels.contains_key("params-invalid"));
+    }
+
+    #[test]
+    fn everything_is_every_rule() {
+        assert_eq!(levels(&[("*", Setting::Off)]).len(), mcp_rules::catalogue().count());
+    }
+
+    #[test]
+    fn what_names_a_rule_most_closely_counts_in_any_order() {
+        let mut settings = [
+            ("batch-empty", ERROR),
+            ("*", Setting::Off),
+            ("batch-*", WARNING),
+            ("layer:jsonrpc", Setting::Off),
+            ("batch-e*", Setting::Off),
+        ];
+        for _ in 0..settings.len() {
+            settings.rotate_left(1);
+            let levels = levels(&settings);
+            assert_eq!(levels["batch-empty"], ERROR);
+            assert_eq!(levels["batch-mixed"], WARNING);
+            assert_eq!(levels["method-empty"], Setting::Off);
+        }
+    }
+
+    #[test]
+    fn of_equals_the_last_counts() {
+        let name = "batch-not-supported";
+        assert_eq!(levels(&[(name, ERROR), (name, WARNING)])[name], WARNING);
+    }
+
+    #[test]
+    fn what_can_make_no_difference_is_named() {
+        let mut settings = Settings::default();
+        let said = said(&[
+            ("wheather-*", Setting::Off),
+            ("layer:http", WARNING),
+            ("batch-mixed", ERROR),
+            ("batch-*", ERROR),
+        ]);
+        let why = |settings: &Settings, forced| {
+            said.without_effect(settings, forced).collect::<Vec<String>>()
+        };
+        assert_eq!(why(&settings, None), ["no rule fits `wheather-*`"]);
+        settings.profile = Profile::Schema;
+        assert_eq!(
+            why(&settings, Some(Revision::V2025_11_25)),
+            [
+                "no rule fits `wheather-*`",
+                "`layer:http` has no effect: the profile `schema` stops before that layer",
+                "`batch-mixed` has no effect: it does not hold for 2025-11-25",
+            ]
+        );
+    }
+}
