@@ -25,6 +25,9 @@
 //! assert_eq!(&line[finding.span.unwrap().start..finding.span.unwrap().end], b"7");
 //! # Ok::<(), mcp_json::SyntaxError>(())
 //! ```
+//!
+//! [`Validator`] asks single questions. If you know another validator,
+//! [`guide::other_validators`] shows what does the same here.
 
 mod carried;
 mod catalogue;
@@ -37,6 +40,7 @@ mod findings;
 mod format;
 mod framer;
 mod gate;
+pub mod guide;
 mod layer;
 mod meta;
 mod method_names;

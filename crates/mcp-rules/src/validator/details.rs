@@ -107,11 +107,13 @@ fn of_finding(finding: &Finding) -> Vec<Fact> {
     facts
 }
 
-fn of_violation(violation: &Violation) -> [Fact; 4] {
-    [
-        Fact::plain("at", &violation.instance_path),
-        Fact::plain("schema", &violation.schema_path),
-        Fact::plain("keyword", &violation.keyword),
-        Fact::payload("message", &violation.message),
-    ]
+fn of_violation(violation: &Violation) -> Vec<Fact> {
+    let place = Some(&violation.instance_path).filter(|path| !path.is_empty());
+    let facts = [
+        place.map(|path| Fact::plain("at", path)),
+        Some(Fact::plain("schema", &violation.schema_path)),
+        Some(Fact::plain("keyword", &violation.keyword)),
+        Some(Fact::payload("message", &violation.message)),
+    ];
+    facts.into_iter().flatten().collect()
 }

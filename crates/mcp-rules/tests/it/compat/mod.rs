@@ -4,6 +4,7 @@
 
 mod base_stack;
 mod erlmcp;
+mod logging;
 mod middleware;
 mod settings;
 
