@@ -229,9 +229,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     /// Whether the other side will not answer a request of ours any more: so a stateless server, which
     /// has no requests of its own to cancel, ends a subscription.
     fn is_ended(&self, id: &JsonRpcId, ticket: Option<Ticket>) -> bool {
-        let JsonRpcId::Integer(id) = id else { return false };
+        let Some(id) = id.as_i64() else { return false };
         let is_ours =
-            self.may_not_answer() && self.link.calls.settle(*id, Err(PeerError::Unanswered));
+            self.may_not_answer() && self.link.calls.settle(id, Err(PeerError::Unanswered));
         if is_ours {
             self.answered(ticket);
         }
@@ -241,10 +241,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     fn take_response(&self, response: JsonRpcResponse, ticket: Option<Ticket>) {
         let outcome = answer::outcome_of(response.outcome);
         let id = match response.id {
-            Some(JsonRpcId::Integer(id)) => Some(id),
             // The other side could not read our id; its exchange still tells which one it was.
             None | Some(JsonRpcId::Null) => self.own_request(ticket),
-            Some(_) => None,
+            Some(id) => id.as_i64(),
         };
         match id {
             Some(id) if self.link.calls.settle(id, outcome) => self.answered(ticket),
@@ -276,10 +275,10 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             }
             // What has the id of a request of ours was meant as its answer.
             Some(JsonRpcMessage::Response(_)) | None => {
-                let own = match id {
+                let own = match id.as_ref().and_then(JsonRpcId::as_i64) {
                     _ if !may_answer => None,
-                    Some(JsonRpcId::Integer(id)) => Some(id),
-                    _ => self.own_request(ticket),
+                    Some(id) => Some(id),
+                    None => self.own_request(ticket),
                 };
                 let meant = self.settle_invalid(own, &refusal, ticket);
                 // An exchange of its own waits for something, whatever its message was meant as.
@@ -304,8 +303,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     /// Whether an entry of a batch that is no message has the id of a request of ours, and so was
     /// meant as its answer. Nobody waits for it any longer then.
     fn was_our_answer(&self, refused: &RefusedMessage, ticket: Option<Ticket>) -> bool {
-        match refused.id {
-            Some(JsonRpcId::Integer(id)) if refused.may_answer => {
+        match refused.id.as_ref().and_then(JsonRpcId::as_i64) {
+            Some(id) if refused.may_answer => {
                 self.settle_invalid(Some(id), &refused.refusal, ticket)
             }
             _ => false,
@@ -347,8 +346,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 Err(refused) if refused.may_answer => refused.id.as_ref(),
                 _ => None,
             };
-            if let Some(JsonRpcId::Integer(id)) = id {
-                self.settle_invalid(Some(*id), &refusal, ticket);
+            if let Some(id) = id.and_then(JsonRpcId::as_i64) {
+                self.settle_invalid(Some(id), &refusal, ticket);
             }
         }
         if self.link.transport.side() == Side::Server {
