@@ -42,6 +42,7 @@ mod message;
 mod outgoing;
 mod processor;
 mod transport;
+mod wire;
 
 pub use domain::ToJsonRpc;
 pub use envelope::{Envelope, MessageKind};

@@ -7,7 +7,7 @@ use mcp_core::{
 };
 use mcp_json::{Limits, Tape};
 
-use crate::{EnvelopeFault, Incoming, InvalidMessage, JsonRpcId, JsonRpcMessage};
+use crate::{Incoming, InvalidMessage, JsonRpcId, JsonRpcMessage};
 
 /// JSON-RPC messages over a transport that moves bytes, past a gate that judges them.
 #[derive(Debug)]
@@ -223,20 +223,15 @@ fn enter(
         }
         (Err(invalid), refusal) => Err(Box::new(RefusedMessage {
             message: None,
-            id: invalid.id,
             may_answer: !invalid.names_method,
             may_ask: !invalid.is_notification,
             refusal: refusal.unwrap_or_else(|| Refusal {
                 index,
                 reason: RefusalReason::NotAMessage,
-                message: sentence(&invalid.faults),
+                message: invalid.to_string(),
                 findings: Vec::new(),
             }),
+            id: invalid.id,
         })),
     }
-}
-
-fn sentence(faults: &[EnvelopeFault]) -> String {
-    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    format!("not a JSON-RPC message: {}", faults.join("; "))
 }

@@ -4,3 +4,4 @@
 
 mod processor;
 mod rig;
+mod serde;
