@@ -47,7 +47,6 @@ mod wire;
 pub use domain::ToJsonRpc;
 pub use envelope::{Envelope, MessageKind};
 pub use error_code::ErrorCode;
-pub use error_map::ErrorDialect;
 pub use fault::{EnvelopeFault, FaultKind};
 pub use id::JsonRpcId;
 pub use incoming::{Incoming, InvalidMessage};

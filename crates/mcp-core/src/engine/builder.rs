@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::Value;
 
 use super::{
-    Mcp, McpSettings, ServedPrompt, ServedResource, ServedTemplate, ServedTool, Shared,
+    Dispatch, Mcp, McpSettings, ServedPrompt, ServedResource, ServedTemplate, ServedTool, Shared,
     capabilities::Offer, result::Decoration, updates::Updates,
 };
 use crate::{
@@ -100,6 +100,18 @@ impl McpBuilder {
     pub fn settings(mut self, settings: McpSettings) -> Self {
         self.settings = settings;
         self
+    }
+
+    /// Has calls name what they want as `dispatch` says. The same as [`McpSettings::dispatch`].
+    #[must_use]
+    pub fn dispatch(mut self, dispatch: Dispatch) -> Self {
+        self.settings.dispatch = dispatch;
+        self
+    }
+
+    /// How calls name what they want, as it is chosen so far.
+    pub fn chosen_dispatch(&self) -> Dispatch {
+        self.settings.dispatch
     }
 
     /// Offers a tool.

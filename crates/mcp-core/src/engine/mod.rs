@@ -1,5 +1,6 @@
 //! The engine: takes requests of the domain, runs what serves them, gives answers.
 
+mod bare;
 mod builder;
 mod capabilities;
 mod conversation;

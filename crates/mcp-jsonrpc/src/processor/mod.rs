@@ -210,9 +210,22 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         {
             return;
         }
+        // Here a notification can run a tool, which takes as long as one that is asked for.
+        let place = if self.is_bare() {
+            let place = self.enter(None, notification.params.as_ref(), None);
+            if place.is_none() {
+                let method = &notification.method;
+                tracing::warn!(method, "a notification was dropped: too much is in work");
+                return;
+            }
+            place
+        } else {
+            None
+        };
         let peer: Arc<dyn Peer> = Arc::new(JsonRpcPeer { link: Arc::clone(&self.link), ticket });
         let notification = notification.to_domain_notification();
         start(work, async {
+            let _place = place;
             let handled = async { self.handler.handle_notification(notification, peer).await };
             if let Err(panic) = AssertUnwindSafe(handled).catch_unwind().await {
                 tracing::error!("a notification made its handler panic: {}", answer::said(&*panic));

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use mcp_core::{Era, Implementation, Mcp, Revision, Side, Transport, TransportError};
 use mcp_json::Limits;
-use mcp_jsonrpc::{ErrorDialect, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
+use mcp_jsonrpc::{JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
 
 pub use self::{
     builder::ServerBuilder,
@@ -52,10 +52,9 @@ impl Server {
     }
 
     fn new(mcp: Mcp, validation: Validation, max_message: usize) -> Server {
-        let mut settings = ProcessorSettings::new(Arc::new(TokioClock::new()));
+        let settings = ProcessorSettings::new(Arc::new(TokioClock::new()));
         let mut validation = validation;
         if mcp.settings().dispatch == mcp_core::Dispatch::Bare {
-            settings.dialect = ErrorDialect::Bare;
             validation = validation.for_json_rpc();
         }
         Server {
