@@ -21,7 +21,8 @@ use std::{
 
 use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use mcp_core::{
-    BoxFuture, Era, Handler, Peer, PeerError, Refusal, Side, Ticket, Transport, TransportError,
+    BoxFuture, Era, Handler, Mcp, OpenGate, Peer, PeerError, Refusal, Side, Ticket, ToolRegistry,
+    Transport, TransportError,
 };
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -66,8 +67,30 @@ const IN_A_ROW: u32 = 64;
 type Work<'p> = FuturesUnordered<BoxFuture<'p, ()>>;
 
 impl<T: Transport + 'static> JsonRpcProcessor<T> {
-    /// Prepares a conversation in which `handler` serves the other side.
-    pub fn new(
+    /// Prepares a conversation in which the other side calls `tools` by base JSON-RPC: the method is
+    /// the name of a tool, the params are its arguments, the result is what it gives back. A
+    /// notification runs the tool too. Messages are judged by their envelope alone.
+    ///
+    /// | error | code | `data.error_type` |
+    /// |---|---|---|
+    /// | there is no such tool | −32601 | `tool_not_found` |
+    /// | the params do not fit | −32602 | `invalid_params` |
+    /// | the tool failed | −32000 | `tool_error` |
+    /// | the tool panicked, or gave [`Error::Internal`](mcp_core::Error::Internal) | −32603 | `internal_error` |
+    ///
+    /// `data.errors` is a list of what exactly is wrong, often empty.
+    ///
+    /// It runs on tokio with timers. For other settings, a gate or the methods of MCP, see
+    /// [`JsonRpcProcessor::with_handler`].
+    pub fn new(transport: T, tools: ToolRegistry) -> JsonRpcProcessor<T> {
+        let transport = JsonRpcTransport::new(transport, Side::Server, Box::new(OpenGate));
+        let handler = Arc::new(Mcp::bare(tools).conversation(None));
+        JsonRpcProcessor::with_handler(transport, handler, ProcessorSettings::default())
+    }
+
+    /// Prepares a conversation in which `handler` serves the other side, in the way it
+    /// [dispatches](Handler::dispatch) calls.
+    pub fn with_handler(
         transport: JsonRpcTransport<T>,
         handler: Arc<dyn Handler>,
         settings: ProcessorSettings,

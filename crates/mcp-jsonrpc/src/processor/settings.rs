@@ -2,6 +2,8 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use mcp_core::Clock;
 
+use crate::TokioClock;
+
 /// How a conversation is driven.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -25,7 +27,7 @@ pub struct ProcessorSettings {
 }
 
 impl ProcessorSettings {
-    /// The defaults.
+    /// The defaults, with a clock of your own.
     pub fn new(clock: Arc<dyn Clock>) -> ProcessorSettings {
         ProcessorSettings {
             max_in_work: 10_000,
@@ -35,6 +37,13 @@ impl ProcessorSettings {
             grace: Duration::from_secs(5),
             clock,
         }
+    }
+}
+
+/// With the clock of the tokio runtime.
+impl Default for ProcessorSettings {
+    fn default() -> Self {
+        ProcessorSettings::new(Arc::new(TokioClock::new()))
     }
 }
 

@@ -38,7 +38,8 @@ impl Rig {
         let mut settings = ProcessorSettings::new(Arc::new(TestClock));
         change(&mut settings);
         let transport = JsonRpcTransport::new(pipe, side, Box::new(OpenGate));
-        let processor = JsonRpcProcessor::new(transport, Arc::new(Obedient(revision)), settings);
+        let handler = Arc::new(Obedient(revision));
+        let processor = JsonRpcProcessor::with_handler(transport, handler, settings);
         let peer = processor.peer();
         Rig { to: Some(to), from, peer, running: tokio::spawn(processor.run()) }
     }
