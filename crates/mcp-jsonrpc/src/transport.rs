@@ -35,6 +35,8 @@ pub(crate) enum Arrival {
     Batch {
         ticket: Option<Ticket>,
         entries: Vec<Entry>,
+        /// What the gate has against the batch as such.
+        refusal: Option<Refusal>,
     },
     /// Not even JSON.
     Unreadable {
@@ -162,6 +164,7 @@ impl<T: Transport> JsonRpcTransport<T> {
                     .enumerate()
                     .map(|(index, message)| enter(message, &verdict, Some(index)))
                     .collect(),
+                refusal: verdict.refusals.into_iter().find(|refusal| refusal.index.is_none()),
             },
         }
     }

@@ -8,6 +8,7 @@ use mcp_core::{
     Call, Dispatch, Error, Json, OutboundRole, PeerError, Refusal, RefusalReason, Response,
     Revision, Standing, Ticket, Transport, TransportError, Verdict,
 };
+use serde_json::json;
 
 use super::{
     JsonRpcPeer, JsonRpcProcessor,
@@ -240,12 +241,22 @@ fn no_id() -> Refusal {
     }
 }
 
+/// What is said about a batch that the gate has let pass.
 pub(super) fn no_batches() -> Refusal {
+    let message = "this revision has no batches; send one message at a time";
+    let finding = json!({
+        "instancePath": "",
+        "pointer": "",
+        "schemaPath": "#/type",
+        "keyword": "type",
+        "params": { "type": "object" },
+        "message": message,
+    });
     Refusal {
         index: None,
         reason: RefusalReason::NotAMessage,
-        message: "this revision has no batches; send one message at a time".to_owned(),
-        findings: Vec::new(),
+        message: message.to_owned(),
+        findings: vec![finding.into()],
     }
 }
 

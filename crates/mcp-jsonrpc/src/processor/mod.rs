@@ -177,7 +177,13 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             Arrival::Single { ticket, entry: Err(refused) } => {
                 self.take_refused(*refused, ticket, work);
             }
-            Arrival::Batch { ticket, entries } => self.take_batch(entries, ticket, work),
+            Arrival::Batch { ticket, entries, .. } if self.takes_batches() => {
+                self.take_batch(entries, ticket, work);
+            }
+            Arrival::Batch { ticket, entries, refusal } => {
+                let refusal = refusal.unwrap_or_else(answer::no_batches);
+                self.refuse_batch(&entries, refusal, ticket, work);
+            }
             Arrival::Unreadable { ticket, refusal } => {
                 tracing::trace!(reason = refusal.message, "something that is not JSON came in");
                 // A server may print anything by mistake; it does not wait for an answer to it. But
@@ -348,9 +354,6 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     }
 
     fn take_batch<'p>(&'p self, entries: Vec<Entry>, ticket: Option<Ticket>, work: &mut Work<'p>) {
-        if !self.takes_batches() {
-            return self.refuse_batch(&entries, ticket, work);
-        }
         let is_server = self.link.transport.side() == Side::Server;
         let mut requests = Vec::new();
         for entry in entries {
@@ -374,8 +377,13 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     }
 
     /// Nothing in the batch counts. Requests of ours that it answers must not wait any longer.
-    fn refuse_batch<'p>(&'p self, entries: &[Entry], ticket: Option<Ticket>, work: &mut Work<'p>) {
-        let refusal = answer::no_batches();
+    fn refuse_batch<'p>(
+        &'p self,
+        entries: &[Entry],
+        refusal: Refusal,
+        ticket: Option<Ticket>,
+        work: &mut Work<'p>,
+    ) {
         for entry in entries {
             let id = match entry {
                 Ok(JsonRpcMessage::Response(response)) => response.id.as_ref(),

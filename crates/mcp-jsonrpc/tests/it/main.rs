@@ -5,3 +5,4 @@
 mod processor;
 mod rig;
 mod serde;
+mod tools;
