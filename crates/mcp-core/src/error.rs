@@ -1,4 +1,4 @@
-use crate::{Json, Refusal, Revision};
+use crate::{Json, Refusal, RefusalReason, Revision};
 
 /// Why a request was not served. Which number that is on a wire is the adapter's business.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -83,6 +83,7 @@ impl Error {
             Error::UrlElicitationRequired { .. } => "url_elicitation_required",
             Error::InputRequired => "input_required",
             Error::NotInitialized => "not_initialized",
+            Error::Refused(refusal) if refusal.reason == RefusalReason::Invalid => "internal_error",
             Error::Refused(_) => "refused",
             Error::Busy => "busy",
             Error::Cancelled => "cancelled",

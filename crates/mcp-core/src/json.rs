@@ -2,7 +2,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::IgnoredAny};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 /// A piece of JSON as text: shared, cheap to clone, never rewritten.
 ///
@@ -52,6 +52,15 @@ impl Json {
         serde_json::from_slice(&self.0)
     }
 
+    /// The text as a [`Value`]. Numbers that no `Value` can hold exactly lose what it cannot hold.
+    ///
+    /// # Errors
+    ///
+    /// If it is nested deeper than `serde_json` reads, or has a number beyond the range of `f64`.
+    pub fn to_value(&self) -> Result<Value, serde_json::Error> {
+        self.read()
+    }
+
     /// Whether it is an object, if it is JSON at all.
     pub(crate) fn is_object(&self) -> bool {
         self.0.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
@@ -88,6 +97,36 @@ impl fmt::Display for Json {
     }
 }
 
+impl From<Value> for Json {
+    fn from(value: Value) -> Self {
+        Json::from(&value)
+    }
+}
+
+impl From<&Value> for Json {
+    fn from(value: &Value) -> Self {
+        Json(value.to_string().into())
+    }
+}
+
+/// As [`Json::to_value`].
+impl TryFrom<Json> for Value {
+    type Error = serde_json::Error;
+
+    fn try_from(json: Json) -> Result<Self, Self::Error> {
+        json.to_value()
+    }
+}
+
+/// As [`Json::to_value`].
+impl TryFrom<&Json> for Value {
+    type Error = serde_json::Error;
+
+    fn try_from(json: &Json) -> Result<Self, Self::Error> {
+        json.to_value()
+    }
+}
+
 /// Keeps the spelling when `serde_json` writes it.
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -106,7 +145,35 @@ impl<'de> Deserialize<'de> for Json {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn values_become_text_and_come_back() {
+        for value in [json!(null), json!({ "a": [1, -2.5, "ä\n", true] }), json!(u64::MAX)] {
+            let json = Json::from(&value);
+            assert_eq!(json, Json::from(value.clone()));
+            assert_eq!(json.to_string(), value.to_string());
+            assert_eq!(Value::try_from(&json).unwrap(), value);
+            assert_eq!(Value::try_from(json).unwrap(), value);
+        }
+    }
+
+    #[test]
+    fn text_that_no_value_can_hold_is_an_error() {
+        for text in ["1e999".to_owned(), "[".repeat(200) + &"]".repeat(200)] {
+            let json = Json::already_parsed(text.into());
+            assert!(json.to_value().is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn the_spelling_survives_from_a_value_too() {
+        let json: Json = serde_json::from_value(json!({ "b": 1.5, "a": [] })).unwrap();
+        assert_eq!(json.to_value().unwrap(), json!({ "b": 1.5, "a": [] }));
+        assert_eq!(serde_json::to_value(&json).unwrap(), json!({ "b": 1.5, "a": [] }));
+    }
 
     #[test]
     fn the_spelling_survives() {

@@ -1,9 +1,9 @@
 //! Conversion both ways between the wire and the domain.
 
-use mcp_core::{Notification, Request, RequestId, Response};
+use mcp_core::{Dispatch, Error, Notification, Request, RequestId, Response, Revision};
 
 use crate::{
-    ErrorDialect, JsonRpcId, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse,
+    JsonRpcError, JsonRpcId, JsonRpcMessage, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse,
     error_map::to_json_rpc_error,
 };
 
@@ -18,6 +18,16 @@ impl JsonRpcRequest {
             id: id.unwrap_or_else(|| RequestId::from(self.id.to_string())),
             method: self.method.clone().into(),
             params: self.params.clone(),
+        }
+    }
+}
+
+impl From<Request> for JsonRpcRequest {
+    fn from(request: Request) -> Self {
+        JsonRpcRequest {
+            id: request.id.into(),
+            method: request.method.into_owned(),
+            params: request.params,
         }
     }
 }
@@ -38,18 +48,136 @@ impl From<Notification> for JsonRpcNotification {
     }
 }
 
+impl JsonRpcResponse {
+    /// The answer as the domain knows it, written in `revision`. `None` if it names no request that
+    /// the domain could have made: its id is missing, null or fractional.
+    pub fn to_domain_response(&self, revision: Revision) -> Option<Response> {
+        let outcome = match &self.outcome {
+            Ok(result) => Ok(result.clone()),
+            Err(error) => Err(error.to_domain_error()),
+        };
+        Some(Response { id: self.id.as_ref()?.to_request_id()?, revision, outcome })
+    }
+}
+
+impl JsonRpcError {
+    /// The error as the domain knows it: with the code it has. Several errors of the domain share
+    /// one code, so which of them the other side meant cannot be told.
+    pub fn to_domain_error(&self) -> Error {
+        Error::Coded { code: self.code, message: self.message.clone(), data: self.data.clone() }
+    }
+}
+
 /// Writes domain answers as JSON-RPC.
 pub trait ToJsonRpc {
-    /// The answer to the request that had `id` on the wire.
-    fn to_json_rpc(&self, id: JsonRpcId, dialect: ErrorDialect) -> JsonRpcResponse;
+    /// The answer to the request that had `id` on the wire. Some errors have other codes and other
+    /// data in each dispatch.
+    fn to_json_rpc(&self, id: JsonRpcId, dispatch: Dispatch) -> JsonRpcResponse;
 }
 
 impl ToJsonRpc for Response {
-    fn to_json_rpc(&self, id: JsonRpcId, dialect: ErrorDialect) -> JsonRpcResponse {
+    fn to_json_rpc(&self, id: JsonRpcId, dispatch: Dispatch) -> JsonRpcResponse {
         let outcome = match &self.outcome {
             Ok(result) => Ok(result.clone()),
-            Err(error) => Err(to_json_rpc_error(error, self.revision, dialect)),
+            Err(error) => Err(to_json_rpc_error(error, self.revision, dispatch)),
         };
         JsonRpcResponse { id: Some(id), outcome }
+    }
+}
+
+impl From<Request> for JsonRpcMessage {
+    fn from(request: Request) -> Self {
+        JsonRpcRequest::from(request).into()
+    }
+}
+
+impl From<Notification> for JsonRpcMessage {
+    fn from(notification: Notification) -> Self {
+        JsonRpcNotification::from(notification).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_core::Json;
+    use serde_json::json;
+
+    use super::*;
+
+    fn ids() -> [JsonRpcId; 3] {
+        let big = JsonRpcId::Number("10000000000000000001".into());
+        [JsonRpcId::from(7), JsonRpcId::from("seven"), big]
+    }
+
+    #[test]
+    fn requests_go_to_the_domain_and_back() {
+        for params in [None, Some(json!({ "a": 1.5 })), Some(json!([]))] {
+            for id in ids() {
+                let request = JsonRpcRequest::new(id, "m", params.clone());
+                let domain = request.to_domain_request();
+                assert_eq!(domain.method, "m");
+                assert_eq!(domain.params, params.clone().map(Json::from));
+                assert_eq!(JsonRpcRequest::from(domain.clone()), request);
+                assert_eq!(JsonRpcMessage::from(domain), JsonRpcMessage::Request(request));
+            }
+        }
+    }
+
+    #[test]
+    fn ids_that_the_domain_has_not_go_by_their_spelling() {
+        for (id, name) in [
+            (JsonRpcId::Null, RequestId::from("null")),
+            (JsonRpcId::Number("1.5".into()), RequestId::from("1.5")),
+            (JsonRpcId::Number("2.0".into()), RequestId::from(2)),
+        ] {
+            assert_eq!(JsonRpcRequest::new(id, "m", None).to_domain_request().id, name);
+        }
+    }
+
+    #[test]
+    fn notifications_go_to_the_domain_and_back() {
+        for params in [None, Some(json!({ "a": 1 }))] {
+            let notification = JsonRpcNotification::new("m", params);
+            let domain = notification.to_domain_notification();
+            assert_eq!(JsonRpcNotification::from(domain.clone()), notification);
+            assert_eq!(JsonRpcMessage::from(domain), JsonRpcMessage::Notification(notification));
+        }
+    }
+
+    #[test]
+    fn responses_go_to_the_domain_and_back() {
+        let error = JsonRpcError::new(-32000, "no").with_data(json!({ "why": "so" }));
+        for outcome in [Ok(Json::from(json!({ "a": 1 }))), Err(error)] {
+            for id in ids() {
+                let response = JsonRpcResponse { id: Some(id.clone()), outcome: outcome.clone() };
+                let domain = response.to_domain_response(Revision::LATEST).unwrap();
+                assert_eq!(Some(&domain.id), id.to_request_id().as_ref());
+                for dispatch in [Dispatch::Mcp, Dispatch::Bare] {
+                    assert_eq!(domain.to_json_rpc(id.clone(), dispatch), response);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_response_that_names_no_request_is_none_of_the_domain() {
+        for id in [None, Some(JsonRpcId::Null), Some(JsonRpcId::Number("1.5".into()))] {
+            let response = JsonRpcResponse { id, ..JsonRpcResponse::success(1, json!({})) };
+            assert_eq!(response.to_domain_response(Revision::LATEST), None);
+        }
+    }
+
+    #[test]
+    fn errors_of_the_domain_come_back_with_their_code() {
+        let response = Response {
+            id: RequestId::from(1),
+            revision: Revision::LATEST,
+            outcome: Err(Error::ToolNotFound { name: "x".into() }),
+        };
+        let written = response.to_json_rpc(JsonRpcId::from(1), Dispatch::Bare);
+        let read = written.to_domain_response(Revision::LATEST).unwrap();
+        let Err(Error::Coded { code, message, data }) = read.outcome else { panic!("an error") };
+        assert_eq!((code, message.as_str()), (-32601, "there is no tool `x` here"));
+        assert_eq!(data.unwrap().to_value().unwrap()["error_type"], "tool_not_found");
     }
 }

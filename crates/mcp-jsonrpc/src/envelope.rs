@@ -142,22 +142,28 @@ impl<'a> Envelope<'a> {
         if self.result.is_some() && self.error.is_some() {
             report(FaultKind::ResultAndError, whole);
         }
-        let Some(error) = self.error else { return };
-        if !error.is_object() {
-            return report(FaultKind::ErrorNotObject, error.span());
+        if let Some(error) = self.error {
+            check_error(error, report);
         }
-        match error.get("code") {
-            None => report(FaultKind::ErrorCodeMissing, error.span()),
-            Some(code) if !code.is_integer() => report(FaultKind::ErrorCodeNotInteger, code.span()),
-            Some(_) => {}
+    }
+}
+
+/// What is wrong with an error object.
+pub(crate) fn check_error(error: Node<'_>, mut report: impl FnMut(FaultKind, Span)) {
+    if !error.is_object() {
+        return report(FaultKind::ErrorNotObject, error.span());
+    }
+    match error.get("code") {
+        None => report(FaultKind::ErrorCodeMissing, error.span()),
+        Some(code) if !code.is_integer() => report(FaultKind::ErrorCodeNotInteger, code.span()),
+        Some(_) => {}
+    }
+    match error.get("message") {
+        None => report(FaultKind::ErrorMessageMissing, error.span()),
+        Some(message) if !message.is_string() => {
+            report(FaultKind::ErrorMessageNotString, message.span());
         }
-        match error.get("message") {
-            None => report(FaultKind::ErrorMessageMissing, error.span()),
-            Some(message) if !message.is_string() => {
-                report(FaultKind::ErrorMessageNotString, message.span());
-            }
-            Some(_) => {}
-        }
+        Some(_) => {}
     }
 }
 

@@ -1,20 +1,10 @@
 //! Which number a domain error has on the wire, and what `data` says about it.
 
-use mcp_core::{Era, Error, Json, Refusal, RefusalReason, Revision, Standing};
-use serde_json::{Value, json};
+use mcp_core::{Dispatch, Era, Error, Json, Refusal, RefusalReason, Revision, Standing};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::{ErrorCode, JsonRpcError};
-
-/// How calls name what they want, which decides some error codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[expect(clippy::exhaustive_enums, reason = "one or the other")]
-pub enum ErrorDialect {
-    /// `tools/call` with the name of the tool in its params.
-    #[default]
-    Mcp,
-    /// The method is the name of the tool.
-    Bare,
-}
 
 /// A tool that failed, and everything else for which no better number exists.
 const SERVER_ERROR: i64 = -32000;
@@ -28,15 +18,15 @@ const URL_ELICITATION_REQUIRED: i64 = -32042;
 pub(crate) fn to_json_rpc_error(
     error: &Error,
     revision: Revision,
-    dialect: ErrorDialect,
+    dispatch: Dispatch,
 ) -> JsonRpcError {
     if let Error::Coded { code, message, data } = error {
         return JsonRpcError { code: *code, message: message.clone(), data: data.clone() };
     }
     JsonRpcError {
-        code: code_of(error, revision, dialect),
+        code: code_of(error, revision, dispatch),
         message: error.to_string(),
-        data: data_of(error),
+        data: data_of(error, dispatch),
     }
 }
 
@@ -71,11 +61,11 @@ pub(crate) fn standing_of_refusal(reason: RefusalReason) -> Standing {
     }
 }
 
-fn code_of(error: &Error, revision: Revision, dialect: ErrorDialect) -> i64 {
+fn code_of(error: &Error, revision: Revision, dispatch: Dispatch) -> i64 {
     let modern = revision.era() == Era::Modern;
     match error {
         Error::MethodNotFound { .. } => ErrorCode::MethodNotFound.code(),
-        Error::ToolNotFound { .. } if dialect == ErrorDialect::Bare => {
+        Error::ToolNotFound { .. } if dispatch == Dispatch::Bare => {
             ErrorCode::MethodNotFound.code()
         }
         Error::ResourceNotFound { .. } if !modern => RESOURCE_NOT_FOUND,
@@ -96,7 +86,7 @@ fn code_of(error: &Error, revision: Revision, dialect: ErrorDialect) -> i64 {
         Error::Internal { .. } => ErrorCode::InternalError.code(),
         Error::Coded { code, .. } => *code,
         // 2026-07-28 leaves the range of that number to older servers.
-        _ if modern && dialect == ErrorDialect::Mcp => ErrorCode::InternalError.code(),
+        _ if modern && dispatch == Dispatch::Mcp => ErrorCode::InternalError.code(),
         _ => SERVER_ERROR,
     }
 }
@@ -114,34 +104,58 @@ fn code_of_refusal(reason: RefusalReason) -> i64 {
     }
 }
 
-/// Findings where there are any; else which error it was and what else helps. The members that
-/// MCP gives a name (`uri`, `supported`, …) stand beside `error_type`.
-fn data_of(error: &Error) -> Option<Json> {
-    let mut facts = json!({ "error_type": error.kind() });
+/// What an error of the domain says beside its code and message.
+#[derive(Serialize)]
+struct Data<'a> {
+    error_type: &'static str,
+    /// The members that MCP gives a name: `uri`, `supported`, …
+    #[serde(flatten)]
+    facts: Map<String, Value>,
+    /// Always there, so that whoever goes through the findings of an error need not ask first.
+    errors: &'a [Json],
+}
+
+/// The findings alone where there are any and MCP is spoken; else which error it was, what else
+/// helps, and the findings.
+fn data_of(error: &Error, dispatch: Dispatch) -> Option<Json> {
+    let errors = match error {
+        Error::Refused(Refusal { findings, .. }) | Error::InvalidParams { findings, .. } => {
+            findings.as_slice()
+        }
+        _ => &[],
+    };
+    if dispatch == Dispatch::Mcp && !errors.is_empty() {
+        return list(errors);
+    }
+    Json::of(&Data { error_type: error.kind(), facts: facts_of(error), errors }).ok()
+}
+
+fn facts_of(error: &Error) -> Map<String, Value> {
+    let mut facts = Map::new();
+    let mut add = |name: &str, fact: Value| facts.insert(name.to_owned(), fact);
     match error {
-        Error::Refused(Refusal { findings, .. }) | Error::InvalidParams { findings, .. }
-            if !findings.is_empty() =>
-        {
-            return list(findings);
+        Error::MethodNotFound { method } => {
+            add("method", method.as_str().into());
         }
-        Error::MethodNotFound { method } => facts["method"] = method.as_str().into(),
         Error::ToolNotFound { name } | Error::PromptNotFound { name } => {
-            facts["name"] = name.as_str().into();
+            add("name", name.as_str().into());
         }
-        Error::ResourceNotFound { uri } => facts["uri"] = uri.as_str().into(),
+        Error::ResourceNotFound { uri } => {
+            add("uri", uri.as_str().into());
+        }
         Error::MissingCapability { required } => {
-            facts["requiredCapabilities"] = required.read().unwrap_or(Value::Null);
+            add("requiredCapabilities", required.to_value().unwrap_or(Value::Null));
         }
         Error::UnsupportedRevision { requested, supported } => {
-            facts["requested"] = requested.as_str().into();
-            facts["supported"] = supported.iter().map(|revision| revision.as_str()).collect();
+            add("requested", requested.as_str().into());
+            add("supported", supported.iter().map(|revision| revision.as_str()).collect());
         }
         Error::UrlElicitationRequired { elicitations } => {
-            facts["elicitations"] = elicitations.read().unwrap_or(Value::Null);
+            add("elicitations", elicitations.to_value().unwrap_or(Value::Null));
         }
         _ => {}
     }
-    Json::of(&facts).ok()
+    facts
 }
 
 fn list(findings: &[Json]) -> Option<Json> {
@@ -153,57 +167,145 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(error: &Error, revision: Revision, dialect: ErrorDialect, code: i64, data: &str) {
-        let written = to_json_rpc_error(error, revision, dialect);
+    fn check(error: &Error, revision: Revision, dispatch: Dispatch, code: i64, data: &str) {
+        let written = to_json_rpc_error(error, revision, dispatch);
         let shown = written.data.map(|data| data.to_string()).unwrap_or_default();
         assert_eq!((written.code, shown.as_str()), (code, data));
     }
 
     #[test]
+    fn bare_dispatch_has_four_errors_of_its_own() {
+        let finding = Json::parse(r#"{"rule":"r"}"#).unwrap();
+        let invalid = Error::InvalidParams { message: "no".into(), findings: vec![finding] };
+        for (error, code, data) in [
+            (
+                Error::ToolNotFound { name: "x".into() },
+                -32601,
+                r#"{"error_type":"tool_not_found","name":"x","errors":[]}"#,
+            ),
+            (invalid, -32602, r#"{"error_type":"invalid_params","errors":[{"rule":"r"}]}"#),
+            (Error::invalid_params("no"), -32602, r#"{"error_type":"invalid_params","errors":[]}"#),
+            (
+                Error::ToolError { message: "no".into() },
+                -32000,
+                r#"{"error_type":"tool_error","errors":[]}"#,
+            ),
+            (Error::internal("no"), -32603, r#"{"error_type":"internal_error","errors":[]}"#),
+        ] {
+            for revision in Revision::ALL {
+                check(&error, revision, Dispatch::Bare, code, data);
+            }
+        }
+    }
+
+    #[test]
+    fn output_that_breaks_its_contract_is_an_internal_error() {
+        let findings = vec![Json::parse(r#"{"rule":"r"}"#).unwrap()];
+        let error = Error::Refused(Refusal {
+            index: None,
+            reason: RefusalReason::Invalid,
+            message: "no".into(),
+            findings,
+        });
+        let data = r#"{"error_type":"internal_error","errors":[{"rule":"r"}]}"#;
+        check(&error, Revision::LATEST, Dispatch::Bare, -32603, data);
+        check(&error, Revision::LATEST, Dispatch::Mcp, -32603, r#"[{"rule":"r"}]"#);
+    }
+
+    #[test]
+    fn whoever_goes_through_the_findings_of_an_error_can() {
+        let json = |text: &str| Json::parse(text.to_owned()).unwrap();
+        let finding = json(r#"{"rule":"r"}"#);
+        let refused = |findings| Refusal {
+            index: None,
+            reason: RefusalReason::InvalidParams,
+            message: "no".into(),
+            findings,
+        };
+        for error in [
+            Error::MethodNotFound { method: "m".into() },
+            Error::ToolNotFound { name: "t".into() },
+            Error::PromptNotFound { name: "p".into() },
+            Error::ResourceNotFound { uri: "a:b".into() },
+            Error::invalid_params("no"),
+            Error::InvalidParams { message: "no".into(), findings: vec![finding.clone()] },
+            Error::InvalidMeta { message: "no".into() },
+            Error::ToolError { message: "no".into() },
+            Error::MissingCapability { required: json("{}") },
+            Error::UnsupportedRevision { requested: "x".into(), supported: vec![] },
+            Error::HeaderMismatch { message: "no".into() },
+            Error::UrlElicitationRequired { elicitations: json("[]") },
+            Error::InputRequired,
+            Error::NotInitialized,
+            Error::Refused(refused(vec![])),
+            Error::Refused(refused(vec![finding])),
+            Error::Busy,
+            Error::Cancelled,
+            Error::internal("no"),
+        ] {
+            for dispatch in [Dispatch::Mcp, Dispatch::Bare] {
+                let written = to_json_rpc_error(&error, Revision::LATEST, dispatch);
+                let Some(data) = written.data_as_value().unwrap() else { continue };
+                let can = data.is_array() || data["errors"].is_array();
+                assert!(can, "{dispatch:?} {error:?}: {data}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_with_a_code_of_its_own_is_passed_on_as_it_is() {
+        for data in [None, Some(Json::parse("7").unwrap())] {
+            let error = Error::Coded { code: 1234, message: "own".into(), data: data.clone() };
+            let written = to_json_rpc_error(&error, Revision::LATEST, Dispatch::Bare);
+            assert_eq!(written, JsonRpcError { data, ..JsonRpcError::new(1234, "own") });
+        }
+    }
+
+    #[test]
     fn a_missing_tool_is_a_missing_method_only_where_it_is_one() {
         let error = Error::ToolNotFound { name: "x".into() };
-        let data = r#"{"error_type":"tool_not_found","name":"x"}"#;
-        check(&error, Revision::LATEST, ErrorDialect::Mcp, -32602, data);
-        check(&error, Revision::LATEST, ErrorDialect::Bare, -32601, data);
+        let data = r#"{"error_type":"tool_not_found","name":"x","errors":[]}"#;
+        check(&error, Revision::LATEST, Dispatch::Mcp, -32602, data);
+        check(&error, Revision::LATEST, Dispatch::Bare, -32601, data);
     }
 
     #[test]
     fn a_missing_resource_has_another_number_in_each_era() {
         let error = Error::ResourceNotFound { uri: "a:b".into() };
-        let data = r#"{"error_type":"resource_not_found","uri":"a:b"}"#;
-        check(&error, Revision::LATEST_LEGACY, ErrorDialect::Mcp, -32002, data);
-        check(&error, Revision::LATEST, ErrorDialect::Mcp, -32602, data);
+        let data = r#"{"error_type":"resource_not_found","uri":"a:b","errors":[]}"#;
+        check(&error, Revision::LATEST_LEGACY, Dispatch::Mcp, -32002, data);
+        check(&error, Revision::LATEST, Dispatch::Mcp, -32602, data);
     }
 
     #[test]
     fn a_page_to_visit_first_has_its_number_in_one_revision_only() {
         let error = Error::UrlElicitationRequired { elicitations: Json::parse("[]").unwrap() };
-        let data = r#"{"elicitations":[],"error_type":"url_elicitation_required"}"#;
-        check(&error, Revision::V2025_06_18, ErrorDialect::Mcp, -32000, data);
-        check(&error, Revision::V2025_11_25, ErrorDialect::Mcp, -32042, data);
-        check(&error, Revision::V2026_07_28, ErrorDialect::Mcp, -32603, data);
+        let data = r#"{"error_type":"url_elicitation_required","elicitations":[],"errors":[]}"#;
+        check(&error, Revision::V2025_06_18, Dispatch::Mcp, -32000, data);
+        check(&error, Revision::V2025_11_25, Dispatch::Mcp, -32042, data);
+        check(&error, Revision::V2026_07_28, Dispatch::Mcp, -32603, data);
     }
 
     #[test]
     fn findings_are_the_data_where_there_are_any() {
         let finding = Json::parse(r#"{"rule":"r"}"#).unwrap();
         let error = Error::InvalidParams { message: "no".into(), findings: vec![finding] };
-        check(&error, Revision::LATEST, ErrorDialect::Mcp, -32602, r#"[{"rule":"r"}]"#);
+        check(&error, Revision::LATEST, Dispatch::Mcp, -32602, r#"[{"rule":"r"}]"#);
         let error = Error::ToolError { message: "no".into() };
         check(
             &error,
             Revision::LATEST,
-            ErrorDialect::Bare,
+            Dispatch::Bare,
             -32000,
-            r#"{"error_type":"tool_error"}"#,
+            r#"{"error_type":"tool_error","errors":[]}"#,
         );
         let error = Error::internal("no");
         check(
             &error,
             Revision::LATEST,
-            ErrorDialect::Mcp,
+            Dispatch::Mcp,
             -32603,
-            r#"{"error_type":"internal_error"}"#,
+            r#"{"error_type":"internal_error","errors":[]}"#,
         );
     }
 
@@ -213,8 +315,8 @@ mod tests {
             requested: "2099-01-01".into(),
             supported: vec![Revision::LATEST],
         };
-        let data = r#"{"error_type":"unsupported_revision","requested":"2099-01-01","supported":["2026-07-28"]}"#;
-        check(&error, Revision::LATEST, ErrorDialect::Mcp, -32022, data);
+        let data = r#"{"error_type":"unsupported_revision","requested":"2099-01-01","supported":["2026-07-28"],"errors":[]}"#;
+        check(&error, Revision::LATEST, Dispatch::Mcp, -32022, data);
         assert_eq!(standing_of(&error), Standing::BadRequest);
     }
 }

@@ -17,6 +17,12 @@ impl fmt::Display for EnvelopeFault {
     }
 }
 
+/// All of them in one line.
+pub(crate) fn sentence(faults: &[EnvelopeFault]) -> String {
+    let faults: Vec<&str> = faults.iter().map(|fault| fault.kind.message()).collect();
+    faults.join("; ")
+}
+
 /// The ways in which an object is not a JSON-RPC 2.0 message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]

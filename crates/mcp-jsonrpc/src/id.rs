@@ -1,19 +1,24 @@
-use std::fmt;
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+};
 
 use mcp_core::RequestId;
-use mcp_json::{Kind, Node};
+use mcp_json::{Kind, Limits, Node, Tape};
 
 /// The id of a message: a string, a number or null, compared by type and value.
 ///
-/// A number that is mathematically an integer and fits is always `Integer`, however it was
-/// spelled (`1`, `1.0`); every other number keeps its spelling, so that no digit is lost.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// Every number keeps its spelling, so that it is given back as it came and no digit is lost. Two
+/// spellings of one integer (`1`, `1.0`) are the same id all the same.
+#[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the names say it")]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC 2.0 is finished")]
 pub enum JsonRpcId {
     Null,
+    /// An integer in its usual spelling. Other spellings are a `Number`: [`JsonRpcId::as_i64`]
+    /// reads both.
     Integer(i64),
-    /// A number that is fractional or too large for `Integer`.
+    /// A number that is fractional, too large for `Integer`, or spelled in another way.
     Number(Box<str>),
     String(Box<str>),
 }
@@ -25,12 +30,25 @@ impl JsonRpcId {
             Kind::Null => Some(JsonRpcId::Null),
             Kind::String => node.as_str().map(|text| JsonRpcId::String(text.into())),
             Kind::Integer | Kind::Decimal => {
-                if let Some(value) = integer_value(node) {
+                let spelling = node.number_literal()?;
+                if node.kind() == Kind::Integer
+                    && let Some(value) = node.as_i64()
+                    && spelling != "-0"
+                {
                     return Some(JsonRpcId::Integer(value));
                 }
-                node.number_literal().map(|spelling| JsonRpcId::Number(spelling.into()))
+                Some(JsonRpcId::Number(spelling.into()))
             }
             Kind::Bool | Kind::Array | Kind::Object => None,
+        }
+    }
+
+    /// The value, if the id is an integer that fits, however it is spelled.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            JsonRpcId::Integer(value) => Some(*value),
+            JsonRpcId::Number(spelling) => in_number(spelling, integer_value),
+            JsonRpcId::Null | JsonRpcId::String(_) => None,
         }
     }
 
@@ -39,7 +57,10 @@ impl JsonRpcId {
         match self {
             JsonRpcId::Null => None,
             JsonRpcId::Integer(value) => Some(RequestId::from(*value)),
-            JsonRpcId::Number(spelling) => RequestId::from_integer_literal(spelling),
+            JsonRpcId::Number(spelling) => match self.as_i64() {
+                Some(value) => Some(RequestId::from(value)),
+                None => RequestId::from_integer_literal(spelling),
+            },
             JsonRpcId::String(text) => Some(RequestId::from(&**text)),
         }
     }
@@ -72,6 +93,61 @@ pub(crate) fn integer_value(node: Node<'_>) -> Option<i64> {
     (value.abs() < EXACT).then_some(value as i64)
 }
 
+/// What `look` sees in the number that `spelling` is, if it is one.
+pub(crate) fn in_number<T>(spelling: &str, look: impl FnOnce(Node<'_>) -> Option<T>) -> Option<T> {
+    let mut tape = Tape::new();
+    let limits = Limits { max_bytes: usize::MAX, max_depth: 0 };
+    let document = tape.parse(spelling.as_bytes(), limits).ok()?;
+    let root = document.root();
+    if root.is_number() { look(root) } else { None }
+}
+
+impl PartialEq for JsonRpcId {
+    fn eq(&self, other: &Self) -> bool {
+        use JsonRpcId::{Integer, Null, Number, String};
+        match (self, other) {
+            (Null, Null) => true,
+            (Integer(one), Integer(other)) => one == other,
+            (String(one), String(other)) => one == other,
+            (Number(one), Number(other)) if one == other => true,
+            (Integer(_) | Number(_), Integer(_) | Number(_)) => {
+                self.as_i64().is_some_and(|value| other.as_i64() == Some(value))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Eq for JsonRpcId {}
+
+impl Hash for JsonRpcId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match (self, self.as_i64()) {
+            (_, Some(value)) => value.hash(state),
+            (JsonRpcId::Number(text) | JsonRpcId::String(text), None) => text.hash(state),
+            (JsonRpcId::Null | JsonRpcId::Integer(_), None) => ().hash(state),
+        }
+    }
+}
+
+impl From<i64> for JsonRpcId {
+    fn from(value: i64) -> Self {
+        JsonRpcId::Integer(value)
+    }
+}
+
+impl From<&str> for JsonRpcId {
+    fn from(text: &str) -> Self {
+        JsonRpcId::String(text.into())
+    }
+}
+
+impl From<String> for JsonRpcId {
+    fn from(text: String) -> Self {
+        JsonRpcId::String(text.into())
+    }
+}
+
 impl From<RequestId> for JsonRpcId {
     fn from(id: RequestId) -> Self {
         match (id.as_i64(), id.as_str()) {
@@ -95,8 +171,6 @@ impl fmt::Display for JsonRpcId {
 
 #[cfg(test)]
 mod tests {
-    use mcp_json::{Limits, Tape};
-
     use super::*;
 
     fn read(json: &str) -> Option<JsonRpcId> {
@@ -110,15 +184,46 @@ mod tests {
         assert_eq!(read("1"), read("1.0"));
         assert_ne!(read("1"), read("\"1\""));
         assert_ne!(read("1"), read("1.5"));
+        assert_eq!(read("1.0"), read("10e-1"));
+        assert_eq!(read("-0"), read("0"));
+        assert_ne!(read("1.5"), read("1.50"));
+        assert_ne!(read("10000000000000000001"), read("10000000000000000002"));
+        assert_ne!(read("null"), read("0"));
         assert_eq!(read("\"a\""), read(r#""\u0061""#));
         assert_eq!(read("null"), Some(JsonRpcId::Null));
     }
 
     #[test]
     fn no_digit_is_lost_on_the_way_out() {
-        for spelling in ["0", "-5", "10000000000000000001", "1.5", "\"7\"", "null"] {
+        for spelling in
+            ["0", "-0", "-5", "1.0", "1e2", "10000000000000000001", "1.50", "\"7\"", "null"]
+        {
             assert_eq!(read(spelling).unwrap().to_string(), spelling);
         }
+    }
+
+    #[test]
+    fn equal_ids_have_one_hash() {
+        let hash = |json| {
+            let mut hasher = std::hash::DefaultHasher::new();
+            read(json).unwrap().hash(&mut hasher);
+            hasher.finish()
+        };
+        for (one, other) in [("1", "1.0"), ("0", "-0"), ("100", "1e2"), ("1.5", "1.5")] {
+            assert_eq!(hash(one), hash(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn ids_are_made_from_what_they_hold() {
+        assert_eq!(Some(JsonRpcId::from(7)), read("7"));
+        assert_eq!(Some(JsonRpcId::from("7")), read("\"7\""));
+        assert_eq!(Some(JsonRpcId::from("7".to_owned())), read("\"7\""));
+        assert_eq!(read("7.0").unwrap().as_i64(), Some(7));
+        for other in ["7.5", "10000000000000000001", "null", "\"7\""] {
+            assert_eq!(read(other).unwrap().as_i64(), None, "{other}");
+        }
+        assert_eq!(JsonRpcId::Number("true".into()).as_i64(), None);
     }
 
     #[test]
@@ -132,6 +237,7 @@ mod tests {
     fn mcp_knows_strings_and_integers() {
         let request_id = |json| read(json).unwrap().to_request_id();
         assert_eq!(request_id("3"), Some(RequestId::from(3)));
+        assert_eq!(request_id("3.0"), Some(RequestId::from(3)));
         assert_eq!(request_id("10000000000000000001").unwrap().to_string(), "10000000000000000001");
         assert_eq!(request_id("1.5"), None);
         assert_eq!(request_id("null"), None);

@@ -4,7 +4,8 @@ use mcp_json::{Limits, Node, Span, SyntaxError, Tape};
 
 use crate::{
     Envelope, EnvelopeFault, FaultKind, JsonRpcError, JsonRpcId, JsonRpcMessage,
-    JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, MessageKind,
+    JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, MessageKind, fault::sentence,
+    id::integer_value,
 };
 
 /// One unit of input: a message, or a batch of them.
@@ -18,7 +19,8 @@ pub enum Incoming {
 }
 
 /// A JSON value that is no JSON-RPC message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a JSON-RPC message: {}", sentence(faults))]
 #[expect(clippy::exhaustive_structs, reason = "what can be read, and the faults, nothing else")]
 pub struct InvalidMessage {
     /// The id, where one could be read.
@@ -70,7 +72,7 @@ impl Incoming {
 }
 
 /// Reads the message in `node`, which was parsed from `input`.
-fn read(node: Node<'_>, input: &Bytes) -> Result<JsonRpcMessage, InvalidMessage> {
+pub(crate) fn read(node: Node<'_>, input: &Bytes) -> Result<JsonRpcMessage, InvalidMessage> {
     let envelope = Envelope::of(node);
     let mut faults = envelope.faults();
     if envelope.error.is_some() {
@@ -123,18 +125,7 @@ fn read_valid(
         MessageKind::Response => {
             let outcome = match (envelope.result, envelope.error) {
                 (Some(result), _) => Ok(text_of(result, input)),
-                (None, Some(error)) => Err(JsonRpcError {
-                    code: envelope.error_code().ok_or(fault(
-                        FaultKind::ErrorCodeNotInteger,
-                        error.get("code").map(Node::span),
-                    ))?,
-                    message: error
-                        .get("message")
-                        .and_then(Node::as_str)
-                        .map(String::from)
-                        .ok_or(fault(FaultKind::ErrorMessageNotString, None))?,
-                    data: error.get("data").map(|data| text_of(data, input)),
-                }),
+                (None, Some(error)) => Err(read_valid_error(error, input)?),
                 (None, None) => return Err(fault(FaultKind::Unclassifiable, None)),
             };
             JsonRpcMessage::Response(JsonRpcResponse { id: exact_id(envelope), outcome })
@@ -142,16 +133,44 @@ fn read_valid(
     })
 }
 
+/// Takes an error object without faults apart; its code may still be beyond 64 bits.
+pub(crate) fn read_valid_error(
+    error: Node<'_>,
+    input: &Bytes,
+) -> Result<JsonRpcError, EnvelopeFault> {
+    let (code, message) = (error.get("code"), error.get("message"));
+    let fault = |kind, member: Option<Node<'_>>| {
+        let span = member.unwrap_or(error).span();
+        EnvelopeFault { kind, span }
+    };
+    Ok(JsonRpcError {
+        code: code
+            .and_then(integer_value)
+            .ok_or_else(|| fault(FaultKind::ErrorCodeNotInteger, code))?,
+        message: message
+            .and_then(Node::as_str)
+            .map(String::from)
+            .ok_or_else(|| fault(FaultKind::ErrorMessageNotString, message))?,
+        data: error.get("data").map(|data| text_of(data, input)),
+    })
+}
+
 /// The id, if it can be given back as it is. One with half of a surrogate pair cannot: whoever
 /// waits for it would not recognise it.
 fn exact_id(envelope: &Envelope<'_>) -> Option<JsonRpcId> {
-    let id = envelope.readable_id()?;
-    let place = envelope.id?.span();
-    let mut broken = envelope.object.document().lone_surrogates();
-    if broken.any(|half| place.start <= half.start && half.end <= place.end) {
-        return None;
+    let node = envelope.id?;
+    // Looking for the halves in the whole document would cost its length once for each entry of a
+    // batch.
+    if node.document().has_lone_surrogates() && node.is_string() {
+        let span = node.span();
+        let spelling = &node.document().input()[span.start..span.end];
+        let mut tape = Tape::new();
+        let limits = Limits { max_bytes: usize::MAX, max_depth: 0 };
+        if tape.parse(spelling, limits).ok()?.has_lone_surrogates() {
+            return None;
+        }
     }
-    Some(id)
+    JsonRpcId::read(node)
 }
 
 /// The exact text of a node, shared with `input`.
@@ -217,6 +236,9 @@ mod tests {
         assert_eq!(invalid.faults[0].kind, FaultKind::IdInvalid);
         let json = r#"{"jsonrpc":"2.0","id":"a","method":"\ud800"}"#;
         assert!(matches!(parse(json), Ok(Incoming::Single(Ok(_)))));
+        let json = r#"[{"jsonrpc":"2.0","id":"\udc00","method":"a"},{"jsonrpc":"2.0","id":"b","method":"a"}]"#;
+        let Ok(Incoming::Batch(entries)) = parse(json) else { panic!("a batch") };
+        assert!(entries[0].is_err() && entries[1].is_ok());
     }
 
     #[test]

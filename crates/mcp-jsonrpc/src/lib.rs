@@ -6,8 +6,26 @@
 //!   It classifies ([`Envelope::kind`]), validates ([`Envelope::faults`]) and still gives the id
 //!   of a message that is broken elsewhere. Validators use it.
 //! * [`JsonRpcMessage`] and its parts own their data and can be written out again. Programs that
-//!   speak JSON-RPC use it. Reading goes through the envelope: there is no untagged union that
-//!   swallows what does not fit.
+//!   speak JSON-RPC use it, with `serde_json` or as bytes. Reading goes through the envelope: there
+//!   is no untagged union that swallows what does not fit.
+//!
+//! ```
+//! use mcp_jsonrpc::{JsonRpcRequest, JsonRpcResponse};
+//! use serde_json::json;
+//!
+//! let text = r#"{"jsonrpc":"2.0","id":1,"method":"echo","params":{"text":"hello"}}"#;
+//! let request: JsonRpcRequest = serde_json::from_str(text)?;
+//! assert_eq!(request, JsonRpcRequest::new(1, "echo", Some(json!({ "text": "hello" }))));
+//!
+//! let answer = JsonRpcResponse::success(request.id.clone(), json!({ "said": "hello" }));
+//! let written = serde_json::to_string(&answer)?;
+//! assert_eq!(written, r#"{"jsonrpc":"2.0","id":1,"result":{"said":"hello"}}"#);
+//!
+//! let notification = r#"{"jsonrpc":"2.0","method":"echo"}"#;
+//! let error = serde_json::from_str::<JsonRpcRequest>(notification).unwrap_err();
+//! assert!(error.to_string().contains("not a request but a notification"));
+//! # Ok::<(), serde_json::Error>(())
+//! ```
 //!
 //! And the adapter between the wire and the domain of `mcp-core`:
 //!
@@ -15,6 +33,35 @@
 //!   know which number a domain error has;
 //! * [`JsonRpcTransport`] puts a gate before a transport, [`JsonRpcProcessor`] holds a whole
 //!   conversation over it.
+//!
+//! Tools of your own are served with a registry and a transport:
+//!
+//! ```
+//! use mcp_core::{
+//!     BoxFuture, CallToolResult, Context, Error, Json, ToolHandler, ToolRegistry, Transport,
+//!     TransportError,
+//! };
+//! use mcp_jsonrpc::JsonRpcProcessor;
+//!
+//! struct EchoTool;
+//!
+//! impl ToolHandler for EchoTool {
+//!     fn call(
+//!         &self,
+//!         arguments: Json,
+//!         _: Context,
+//!     ) -> BoxFuture<'_, Result<CallToolResult, Error>> {
+//!         Box::pin(async move { Ok(CallToolResult::structured(arguments)) })
+//!     }
+//! }
+//!
+//! /// Answers `{"jsonrpc":"2.0","id":1,"method":"echo","params":{…}}` with its params.
+//! async fn serve(transport: impl Transport + 'static) -> Result<(), TransportError> {
+//!     let tools = ToolRegistry::new();
+//!     tools.insert("echo", Box::new(EchoTool));
+//!     JsonRpcProcessor::new(transport, tools).run().await
+//! }
+//! ```
 //!
 //! Ids may be null, params may be an array, any method goes: what MCP adds is judged elsewhere.
 //! This crate knows no payload and no socket; the one MCP method it knows is
@@ -31,6 +78,7 @@
 //! # Ok::<(), mcp_json::SyntaxError>(())
 //! ```
 
+mod clock;
 mod domain;
 mod envelope;
 mod error_code;
@@ -42,11 +90,12 @@ mod message;
 mod outgoing;
 mod processor;
 mod transport;
+mod wire;
 
+pub use clock::TokioClock;
 pub use domain::ToJsonRpc;
 pub use envelope::{Envelope, MessageKind};
 pub use error_code::ErrorCode;
-pub use error_map::ErrorDialect;
 pub use fault::{EnvelopeFault, FaultKind};
 pub use id::JsonRpcId;
 pub use incoming::{Incoming, InvalidMessage};

@@ -1,6 +1,7 @@
 use mcp_core::Json;
+use serde_json::Value;
 
-use crate::JsonRpcId;
+use crate::{ErrorCode, JsonRpcId};
 
 /// A message that owns its data.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,4 +51,166 @@ pub struct JsonRpcError {
     pub code: i64,
     pub message: String,
     pub data: Option<Json>,
+}
+
+impl JsonRpcRequest {
+    /// Asks `method` with `params`, an object or an array.
+    pub fn new(
+        id: impl Into<JsonRpcId>,
+        method: impl Into<String>,
+        params: Option<Value>,
+    ) -> JsonRpcRequest {
+        JsonRpcRequest { id: id.into(), method: method.into(), params: params.map(Json::from) }
+    }
+
+    /// The params as a value, if there are any.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Json::to_value`].
+    pub fn params_as_value(&self) -> Result<Option<Value>, serde_json::Error> {
+        self.params.as_ref().map(Json::to_value).transpose()
+    }
+}
+
+impl JsonRpcNotification {
+    /// Tells `method` with `params`, an object or an array.
+    pub fn new(method: impl Into<String>, params: Option<Value>) -> JsonRpcNotification {
+        JsonRpcNotification { method: method.into(), params: params.map(Json::from) }
+    }
+
+    /// The params as a value, if there are any.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Json::to_value`].
+    pub fn params_as_value(&self) -> Result<Option<Value>, serde_json::Error> {
+        self.params.as_ref().map(Json::to_value).transpose()
+    }
+}
+
+impl JsonRpcResponse {
+    /// The request `id` has led to `result`.
+    pub fn success(id: impl Into<JsonRpcId>, result: Value) -> JsonRpcResponse {
+        JsonRpcResponse { id: Some(id.into()), outcome: Ok(result.into()) }
+    }
+
+    /// The request `id` has failed.
+    pub fn failure(id: impl Into<JsonRpcId>, error: JsonRpcError) -> JsonRpcResponse {
+        JsonRpcResponse { id: Some(id.into()), outcome: Err(error) }
+    }
+
+    /// The result as a value; `None` if the request failed.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Json::to_value`].
+    pub fn result_as_value(&self) -> Result<Option<Value>, serde_json::Error> {
+        self.outcome.as_ref().ok().map(Json::to_value).transpose()
+    }
+
+    /// Why the request failed, if it did.
+    pub fn error(&self) -> Option<&JsonRpcError> {
+        self.outcome.as_ref().err()
+    }
+}
+
+impl JsonRpcError {
+    /// An error without `data`.
+    pub fn new(code: i64, message: impl Into<String>) -> JsonRpcError {
+        JsonRpcError { code, message: message.into(), data: None }
+    }
+
+    /// The error with `data`.
+    #[must_use]
+    pub fn with_data(mut self, data: Value) -> JsonRpcError {
+        self.data = Some(data.into());
+        self
+    }
+
+    /// The data as a value, if there is any.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Json::to_value`].
+    pub fn data_as_value(&self) -> Result<Option<Value>, serde_json::Error> {
+        self.data.as_ref().map(Json::to_value).transpose()
+    }
+}
+
+impl From<ErrorCode> for i64 {
+    fn from(code: ErrorCode) -> Self {
+        code.code()
+    }
+}
+
+impl From<JsonRpcRequest> for JsonRpcMessage {
+    fn from(request: JsonRpcRequest) -> Self {
+        JsonRpcMessage::Request(request)
+    }
+}
+
+impl From<JsonRpcNotification> for JsonRpcMessage {
+    fn from(notification: JsonRpcNotification) -> Self {
+        JsonRpcMessage::Notification(notification)
+    }
+}
+
+impl From<JsonRpcResponse> for JsonRpcMessage {
+    fn from(response: JsonRpcResponse) -> Self {
+        JsonRpcMessage::Response(response)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn params_go_in_and_come_out_as_values() {
+        for params in [None, Some(json!({ "a": [1, null] })), Some(json!([1, "b"]))] {
+            let request = JsonRpcRequest::new(1, "m", params.clone());
+            assert_eq!(request.params_as_value().unwrap(), params);
+            let notification = JsonRpcNotification::new("m", params.clone());
+            assert_eq!(notification.params_as_value().unwrap(), params);
+        }
+    }
+
+    #[test]
+    fn results_and_errors_go_in_and_come_out_as_values() {
+        for result in [json!(null), json!({ "a": 1 }), json!("text")] {
+            let response = JsonRpcResponse::success("x", result.clone());
+            assert_eq!(response.result_as_value().unwrap(), Some(result));
+            assert_eq!(response.error(), None);
+        }
+        let error = JsonRpcError::new(ErrorCode::InvalidParams.into(), "no");
+        assert_eq!((error.code, error.data_as_value().unwrap()), (-32602, None));
+        let error = error.with_data(json!({ "a": 1 }));
+        assert_eq!(error.data_as_value().unwrap(), Some(json!({ "a": 1 })));
+        let response = JsonRpcResponse::failure(JsonRpcId::Null, error.clone());
+        assert_eq!(response.result_as_value().unwrap(), None);
+        assert_eq!(response.error(), Some(&error));
+    }
+
+    #[test]
+    fn a_payload_that_no_value_can_hold_is_an_error() {
+        let params = Some(Json::already_parsed(bytes::Bytes::from_static(b"[1e999]")));
+        let request = JsonRpcRequest { params, ..JsonRpcRequest::new(1, "m", None) };
+        assert!(request.params_as_value().is_err());
+    }
+
+    #[test]
+    fn each_kind_is_a_message() {
+        let request = JsonRpcRequest::new(1, "m", None);
+        let notification = JsonRpcNotification::new("m", None);
+        let response = JsonRpcResponse::success(1, json!({}));
+        assert_eq!(JsonRpcMessage::from(request.clone()), JsonRpcMessage::Request(request));
+        assert_eq!(
+            JsonRpcMessage::from(notification.clone()),
+            JsonRpcMessage::Notification(notification)
+        );
+        assert_eq!(JsonRpcMessage::from(response.clone()), JsonRpcMessage::Response(response));
+    }
 }

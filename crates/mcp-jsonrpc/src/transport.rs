@@ -7,7 +7,7 @@ use mcp_core::{
 };
 use mcp_json::{Limits, Tape};
 
-use crate::{EnvelopeFault, Incoming, InvalidMessage, JsonRpcId, JsonRpcMessage};
+use crate::{Incoming, InvalidMessage, JsonRpcId, JsonRpcMessage};
 
 /// JSON-RPC messages over a transport that moves bytes, past a gate that judges them.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ pub(crate) enum Arrival {
     Batch {
         ticket: Option<Ticket>,
         entries: Vec<Entry>,
+        /// What the gate has against the batch as such.
+        refusal: Option<Refusal>,
     },
     /// Not even JSON.
     Unreadable {
@@ -162,6 +164,7 @@ impl<T: Transport> JsonRpcTransport<T> {
                     .enumerate()
                     .map(|(index, message)| enter(message, &verdict, Some(index)))
                     .collect(),
+                refusal: verdict.refusals.into_iter().find(|refusal| refusal.index.is_none()),
             },
         }
     }
@@ -223,20 +226,15 @@ fn enter(
         }
         (Err(invalid), refusal) => Err(Box::new(RefusedMessage {
             message: None,
-            id: invalid.id,
             may_answer: !invalid.names_method,
             may_ask: !invalid.is_notification,
             refusal: refusal.unwrap_or_else(|| Refusal {
                 index,
                 reason: RefusalReason::NotAMessage,
-                message: sentence(&invalid.faults),
+                message: invalid.to_string(),
                 findings: Vec::new(),
             }),
+            id: invalid.id,
         })),
     }
-}
-
-fn sentence(faults: &[EnvelopeFault]) -> String {
-    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    format!("not a JSON-RPC message: {}", faults.join("; "))
 }

@@ -367,6 +367,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_byte_order_mark_is_named() {
+        let ping = "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
+        for (carrier, rule) in [
+            (Carrier::Stdio, "stdin-non-json"),
+            (Carrier::HttpBody, "http-body-not-json"),
+            (Carrier::WebSocket, "message-not-json"),
+        ] {
+            let verdict = gate_over(carrier).judge(Side::Client, ping.as_bytes());
+            let [refusal] = verdict.refusals.as_slice() else { panic!("{verdict:?}") };
+            assert_eq!(refusal.reason, RefusalReason::NotJson);
+            assert_eq!(refusal.message, "a byte order mark stands before the message");
+            let finding = refusal.findings[0].to_value().unwrap();
+            assert_eq!(
+                (&finding["rule"], &finding["message"]),
+                (&rule.into(), &refusal.message.as_str().into())
+            );
+            assert_eq!(finding["span"], serde_json::json!([0, 3]));
+        }
+        let banner = "\u{feff}server started".as_bytes();
+        let verdict = gate_over(Carrier::Stdio).judge(Side::Server, banner);
+        assert_eq!(verdict.refusals[0].message, "not a JSON-RPC message but other text");
+    }
+
     const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"METHOD","params":{"name":"t","_meta":{
         "io.modelcontextprotocol/protocolVersion":"2026-07-28",
         "io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},

@@ -1,6 +1,6 @@
 use std::{fmt, sync::Arc};
 
-use mcp_core::{Contract, ContractRefused, Contracts, Json, Purpose, Revision, Side};
+use mcp_core::{Contract, ContractRefused, Contracts, Dispatch, Json, Purpose, Revision, Side};
 use mcp_json::{Limits, Tape};
 use mcp_rules::{Engine, Finding, FindingSink, Meta, SchemaFault, Severity};
 use mcp_schema::{ToolSchema, ToolSchemas, Violation};
@@ -9,6 +9,8 @@ use mcp_schema::{ToolSchema, ToolSchemas, Violation};
 #[derive(Debug, Default)]
 pub(crate) struct SchemaContracts {
     schemas: ToolSchemas,
+    /// Decides where in a message arguments and output are.
+    dispatch: Dispatch,
     reporter: Option<Reporter>,
 }
 
@@ -17,7 +19,12 @@ impl SchemaContracts {
     /// say.
     pub(crate) fn reporting_to(engine: Arc<Engine>, sink: FindingSink) -> SchemaContracts {
         let reporter = Some(Reporter { engine, sink });
-        SchemaContracts { schemas: ToolSchemas::default(), reporter }
+        SchemaContracts { reporter, ..SchemaContracts::default() }
+    }
+
+    /// Contracts for calls that name what they want in this way.
+    pub(crate) fn dispatched(self, dispatch: Dispatch) -> SchemaContracts {
+        SchemaContracts { dispatch, ..self }
     }
 }
 
@@ -36,7 +43,8 @@ impl Contracts for SchemaContracts {
             .compile(document.root())
             .map_err(|error| ContractRefused { reason: error.to_string() })?;
         let reporter = self.reporter.clone();
-        Ok(Arc::new(SchemaContract { schema: compiled, purpose, reporter }))
+        let dispatch = self.dispatch;
+        Ok(Arc::new(SchemaContract { schema: compiled, purpose, dispatch, reporter }))
     }
 }
 
@@ -71,6 +79,7 @@ impl fmt::Debug for Reporter {
 struct SchemaContract {
     schema: Arc<ToolSchema>,
     purpose: Purpose,
+    dispatch: Dispatch,
     reporter: Option<Reporter>,
 }
 
@@ -117,11 +126,7 @@ impl SchemaContract {
 
     /// The violation as the rule catalogue reports it, seen from the whole message.
     fn violated(&self, violation: &Violation) -> Finding {
-        let place = match self.purpose {
-            Purpose::Arguments => "/params/arguments",
-            Purpose::Output => "/result/structuredContent",
-            Purpose::Form => "/content",
-        };
+        let place = self.place();
         let mut finding = self.finding(self.rule(), violation.message.clone());
         finding.pointer = Some(format!("{place}{}", violation.instance_path));
         finding.schema = Some(SchemaFault {
@@ -131,6 +136,17 @@ impl SchemaContract {
             params: violation.params.clone(),
         });
         finding
+    }
+
+    /// Where in the message the value is.
+    fn place(&self) -> &'static str {
+        match (self.purpose, self.dispatch) {
+            (Purpose::Arguments, Dispatch::Mcp) => "/params/arguments",
+            (Purpose::Arguments, Dispatch::Bare) => "/params",
+            (Purpose::Output, Dispatch::Mcp) => "/result/structuredContent",
+            (Purpose::Output, Dispatch::Bare) => "/result",
+            (Purpose::Form, _) => "/content",
+        }
     }
 
     fn missing(&self) -> Finding {
@@ -156,7 +172,9 @@ impl SchemaContract {
         finding.code = code;
         finding.from = Some(side);
         finding.at_fault = Some(side);
-        finding.method = Some(method);
+        // A bare call has the name of its tool there.
+        let is_bare = self.dispatch == Dispatch::Bare && self.purpose != Purpose::Form;
+        finding.method = (!is_bare).then_some(method);
         finding
     }
 }
@@ -187,6 +205,20 @@ mod tests {
             assert_eq!((&found["rule"], &found["pointer"]), (&rule.into(), &place.into()));
             assert_eq!(found["instancePath"], "/n");
             assert!(contract.breaches(&Json::parse(r#"{"n":1}"#).unwrap()).is_empty());
+        }
+    }
+
+    #[test]
+    fn places_are_those_of_the_dispatch() {
+        let schema = Json::parse(r#"{"properties":{"n":{"type":"integer"}}}"#).unwrap();
+        let contracts = SchemaContracts::default().dispatched(Dispatch::Bare);
+        for (purpose, place) in [(Purpose::Arguments, "/params/n"), (Purpose::Output, "/result/n")]
+        {
+            let contract = contracts.compile(&schema, purpose).unwrap();
+            let found = contract.breaches(&Json::parse(r#"{"n":"x"}"#).unwrap());
+            let found = found[0].to_value().unwrap();
+            assert_eq!(found["instancePath"], place);
+            assert_eq!(found.get("method"), None);
         }
     }
 

@@ -121,7 +121,6 @@
 //! (ways to move them) and `mcp-rules` (what judges them). Types of the protocol are in [`core`].
 
 mod client;
-mod clock;
 mod contracts;
 mod feed;
 pub mod guide;

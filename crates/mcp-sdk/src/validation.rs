@@ -1,6 +1,6 @@
 use std::{fmt, sync::Arc};
 
-use mcp_core::{Carriage, Contracts, Gate, OpenGate, Revision, Side, Unchecked};
+use mcp_core::{Carriage, Contracts, Dispatch, Gate, OpenGate, Revision, Side, Unchecked};
 use mcp_rules::{Engine, Finding, FindingSink, Profile, SessionGate, Settings, Strictness};
 use mcp_schema::Schemas;
 
@@ -113,11 +113,13 @@ impl Validation {
         }
     }
 
-    pub(crate) fn contracts(&self) -> Arc<dyn Contracts> {
+    /// What holds tools that are called in this way to their schemas.
+    pub(crate) fn contracts(&self, dispatch: Dispatch) -> Arc<dyn Contracts> {
         match (&self.engine, self.strictness) {
             (None, _) | (_, Strictness::Off) => Arc::new(Unchecked),
             (Some(engine), Strictness::Observe | Strictness::Enforce) => {
-                Arc::new(SchemaContracts::reporting_to(Arc::clone(engine), self.sink()))
+                let contracts = SchemaContracts::reporting_to(Arc::clone(engine), self.sink());
+                Arc::new(contracts.dispatched(dispatch))
             }
         }
     }

@@ -76,7 +76,8 @@ impl Context {
         Context { inner: Arc::new(inner) }
     }
 
-    /// The name of the request.
+    /// The name of the request; empty if it was a notification, which can run a tool in
+    /// [bare dispatch](crate::Dispatch::Bare).
     pub fn request_id(&self) -> &RequestId {
         &self.inner.request_id
     }

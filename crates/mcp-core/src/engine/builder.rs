@@ -1,10 +1,10 @@
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, mem::take, sync::Arc};
 
 use serde_json::Value;
 
 use super::{
-    Mcp, McpSettings, ServedPrompt, ServedResource, ServedTemplate, ServedTool, Shared,
-    capabilities::Offer, result::Decoration, updates::Updates,
+    Dispatch, Mcp, McpSettings, ServedPrompt, ServedResource, ServedTemplate, ServedTool, Shared,
+    ToolRegistry, capabilities::Offer, result::Decoration, updates::Updates,
 };
 use crate::{
     CompletionHandler, ContractRefused, Contracts, Implementation, Json, Prompt, PromptHandler,
@@ -102,10 +102,31 @@ impl McpBuilder {
         self
     }
 
+    /// Has calls name what they want as `dispatch` says. The same as [`McpSettings::dispatch`].
+    #[must_use]
+    pub fn dispatch(mut self, dispatch: Dispatch) -> Self {
+        self.settings.dispatch = dispatch;
+        self
+    }
+
+    /// How calls name what they want, as it is chosen so far.
+    pub fn chosen_dispatch(&self) -> Dispatch {
+        self.settings.dispatch
+    }
+
     /// Offers a tool.
     #[must_use]
     pub fn tool(mut self, tool: Tool, handler: Arc<dyn ToolHandler>) -> Self {
         self.tools.push((tool, handler));
+        self
+    }
+
+    /// Offers the tools that are in a registry now, held to the contracts of this server.
+    #[must_use]
+    pub fn tools(mut self, tools: &ToolRegistry) -> Self {
+        let tools = tools.list();
+        self.tools
+            .extend(tools.iter().map(|tool| (tool.definition.clone(), Arc::clone(&tool.handler))));
         self
     }
 
@@ -189,24 +210,53 @@ impl McpBuilder {
     /// # Errors
     ///
     /// If something that was added cannot be served.
-    pub fn build(self) -> Result<Mcp, BuildError> {
+    pub fn build(mut self) -> Result<Mcp, BuildError> {
         if self.revisions == Revisions::NONE {
             return Err(BuildError::NoRevision);
         }
         if self.info.name.is_empty() {
             return Err(BuildError::Nameless("the server"));
         }
+        self.offers[0] |= !self.tools.is_empty();
+        self.offers[1] |= !self.prompts.is_empty();
+        self.offers[2] |= !self.resources.is_empty() || !self.templates.is_empty();
+        let (tools, prompts) = (take(&mut self.tools), take(&mut self.prompts));
+        let (resources, templates) = (take(&mut self.resources), take(&mut self.templates));
+        let registry = ToolRegistry::with_contracts(Arc::clone(&self.contracts));
+        let mcp = self.around(registry);
+        for (tool, handler) in tools {
+            twice("tools", &tool.name, mcp.tools().get(&tool.name).is_some())?;
+            mcp.add_tool(tool, handler)?;
+        }
+        for (prompt, handler) in prompts {
+            twice("prompts", &prompt.name, mcp.prompts().get(&prompt.name).is_some())?;
+            mcp.add_prompt(prompt, handler)?;
+        }
+        for (resource, handler) in resources {
+            twice("resources", &resource.uri, mcp.resources().get(&resource.uri).is_some())?;
+            mcp.add_resource(resource, handler)?;
+        }
+        for (template, handler) in templates {
+            let name = &template.uri_template;
+            twice("templates", name, mcp.templates().get(name).is_some())?;
+            mcp.add_template(template, handler)?;
+        }
+        Ok(mcp)
+    }
+
+    /// The server with these tools, and without what else was added.
+    pub(super) fn around(self, tools: ToolRegistry) -> Mcp {
         let offer = Offer {
-            tools: self.offers[0] || !self.tools.is_empty(),
-            prompts: self.offers[1] || !self.prompts.is_empty(),
-            resources: self.offers[2] || !self.resources.is_empty() || !self.templates.is_empty(),
+            tools: self.offers[0],
+            prompts: self.offers[1],
+            resources: self.offers[2],
             completions: self.completions.is_some(),
             logging: self.settings.logging,
             list_changes: self.settings.list_changes,
             subscriptions: self.settings.resource_subscriptions,
             extensions: self.extensions,
         };
-        let mcp = Mcp {
+        Mcp {
             shared: Arc::new(Shared {
                 decoration: Decoration::new(&self.info, &self.settings),
                 info: self.info,
@@ -214,7 +264,7 @@ impl McpBuilder {
                 revisions: self.revisions,
                 settings: self.settings,
                 offer,
-                tools: Registry::new(),
+                tools,
                 prompts: Registry::new(),
                 resources: Registry::new(),
                 templates: Registry::new(),
@@ -223,25 +273,7 @@ impl McpBuilder {
                 seal: self.seal,
                 updates: Updates::default(),
             }),
-        };
-        for (tool, handler) in self.tools {
-            twice("tools", &tool.name, mcp.tools().get(&tool.name).is_some())?;
-            mcp.add_tool(tool, handler)?;
         }
-        for (prompt, handler) in self.prompts {
-            twice("prompts", &prompt.name, mcp.prompts().get(&prompt.name).is_some())?;
-            mcp.add_prompt(prompt, handler)?;
-        }
-        for (resource, handler) in self.resources {
-            twice("resources", &resource.uri, mcp.resources().get(&resource.uri).is_some())?;
-            mcp.add_resource(resource, handler)?;
-        }
-        for (template, handler) in self.templates {
-            let name = &template.uri_template;
-            twice("templates", name, mcp.templates().get(name).is_some())?;
-            mcp.add_template(template, handler)?;
-        }
-        Ok(mcp)
     }
 }
 

@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Dispatch, Mcp,
+    bare::BARE_REVISION,
     params::{Params, missing},
-    result::Keep,
     tools::arguments_of,
     updates::Listener,
 };
@@ -69,7 +69,10 @@ impl Conversation {
     pub async fn process_request(&self, request: Request, call: Call) -> Response {
         let Request { id, method, params } = request;
         let (revision, outcome) = match self.mcp.settings().dispatch {
-            Dispatch::Bare => self.process_bare(&id, &method, params, call).await,
+            Dispatch::Bare => {
+                let outcome = self.process_bare(&id, &method, params, call).await;
+                (BARE_REVISION, outcome)
+            }
             Dispatch::Mcp => self.process(&id, &method, params, call).await,
         };
         Response { id, revision, outcome }
@@ -218,35 +221,6 @@ impl Conversation {
         }
     }
 
-    /// The method is the tool, the params are its arguments, the result is what it gives back.
-    async fn process_bare(
-        &self,
-        id: &RequestId,
-        method: &str,
-        params: Option<Json>,
-        call: Call,
-    ) -> (Revision, Result<Json, Error>) {
-        let revision = Revision::LATEST;
-        let outcome = async {
-            let tool = self.mcp.tool(method)?;
-            let arguments = params.unwrap_or_else(Json::empty_object);
-            let caller = Caller { principal: self.principal.clone(), ..Caller::nobody(revision) };
-            let asking = (Inputs::requests(), Arc::clone(&self.mcp.shared.contracts));
-            let context = Context::new(id.clone(), None, caller, None, call, asking);
-            let result = self.mcp.call_tool(&tool, arguments, context).await?;
-            if result.is_error {
-                let said: Vec<&str> =
-                    result.content.iter().filter_map(crate::Content::as_text).collect();
-                return Err(Error::ToolError { message: said.join("\n") });
-            }
-            match result.structured_content {
-                Some(structured) => Ok(structured),
-                None => self.mcp.write(Revision::LATEST_LEGACY, &result, None, Keep::Not),
-            }
-        };
-        (revision, outcome.await)
-    }
-
     /// Whether the request is one of a stateless revision.
     fn is_modern(&self, method: &str, read: &Params<'_>) -> bool {
         if !self.mcp.revisions().contains(Revision::LATEST) && self.era != Some(Era::Modern) {
@@ -361,8 +335,11 @@ impl Handler for Conversation {
     fn handle_notification(
         &self,
         notification: Notification,
-        _: Arc<dyn Peer>,
+        peer: Arc<dyn Peer>,
     ) -> BoxFuture<'_, ()> {
+        if self.dispatch() == Dispatch::Bare {
+            return Box::pin(self.process_bare_notification(notification, peer));
+        }
         if notification.method == "notifications/initialized" && self.caller().is_some() {
             self.ready.send_replace(true);
         }
@@ -374,6 +351,10 @@ impl Handler for Conversation {
             Some(Era::Modern) => Some(Revision::LATEST),
             _ => self.introduced().as_ref().map(|caller| caller.revision),
         }
+    }
+
+    fn dispatch(&self) -> Dispatch {
+        self.mcp.settings().dispatch
     }
 
     fn attend(&self, peer: Arc<dyn Peer>) -> BoxFuture<'_, ()> {

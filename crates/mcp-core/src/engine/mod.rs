@@ -1,5 +1,6 @@
 //! The engine: takes requests of the domain, runs what serves them, gives answers.
 
+mod bare;
 mod builder;
 mod capabilities;
 mod conversation;
@@ -14,6 +15,7 @@ mod result;
 mod rounds;
 mod served;
 mod settings;
+mod tool_registry;
 mod tools;
 mod updates;
 
@@ -25,6 +27,7 @@ pub use self::{
     conversation::Conversation,
     served::{ServedPrompt, ServedResource, ServedTemplate, ServedTool},
     settings::{Dispatch, InvalidArguments, McpSettings},
+    tool_registry::ToolRegistry,
 };
 use self::{capabilities::Offer, result::Decoration, updates::Updates};
 use crate::{
@@ -33,8 +36,6 @@ use crate::{
     ToolHandler, registry::Registry,
 };
 
-/// The tools of a server.
-pub type ToolRegistry = Registry<ServedTool>;
 /// The prompts of a server.
 pub type PromptRegistry = Registry<ServedPrompt>;
 /// The resources of a server that have fixed URIs.
@@ -74,6 +75,13 @@ impl Mcp {
     /// Begins a server that calls itself `info`.
     pub fn builder(info: Implementation) -> McpBuilder {
         McpBuilder::new(info)
+    }
+
+    /// A server of base JSON-RPC that has nothing but these tools: a method is the name of a tool. See
+    /// [`Dispatch::Bare`].
+    pub fn bare(tools: ToolRegistry) -> Mcp {
+        let info = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+        Mcp::builder(info).dispatch(Dispatch::Bare).offers_tools().around(tools)
     }
 
     /// What serves one client. A conversation over a stateless transport may be of one era only.
@@ -128,7 +136,7 @@ impl Mcp {
     /// If a schema cannot be used, or clients were told that there are no tools.
     pub fn add_tool(&self, tool: Tool, handler: Arc<dyn ToolHandler>) -> Result<(), BuildError> {
         is_offered("tools", self.shared.offer.tools)?;
-        self.shared.tools.insert(ServedTool::new(tool, handler, &*self.shared.contracts)?);
+        self.shared.tools.add(tool, handler)?;
         Ok(())
     }
 

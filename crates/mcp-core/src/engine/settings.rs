@@ -51,14 +51,16 @@ pub enum InvalidArguments {
     ToolResult,
 }
 
-/// How calls name what they want.
+/// How calls name what they want. It is chosen once, in the settings of the engine; whatever serves
+/// and writes for it follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::exhaustive_enums, reason = "one or the other")]
 pub enum Dispatch {
     /// The methods of MCP: `tools/call` with the name of the tool in its params.
     #[default]
     Mcp,
-    /// The method is the name of the tool, the params are its arguments, the result is what it
-    /// gives back.
+    /// Base JSON-RPC: the method is the name of the tool, the params are its arguments, the result is
+    /// what it gives back. A notification runs the tool too, and nobody hears what came of it. Ids may
+    /// be null or fractional, and there are batches.
     Bare,
 }

@@ -1,6 +1,6 @@
 use serde_json::value::RawValue;
 
-use super::{InvalidArguments, Mcp, ServedTool, result::Keep};
+use super::{Dispatch, InvalidArguments, Mcp, ServedTool, result::Keep};
 use crate::{
     CallToolResult, Content, Context, Error, Json, Refusal, RefusalReason, Revision, revision_shape,
 };
@@ -20,6 +20,10 @@ impl Mcp {
         let revision = context.revision();
         if let Some(refused) = self.refuse_arguments(tool, &arguments, revision) {
             return refused;
+        }
+        // Only bare calls come here with something else, where no contract has objected to it.
+        if !arguments.is_object() {
+            return Err(Error::invalid_params("the arguments of a tool have to be an object"));
         }
         let result = tool.handler.call(arguments, context).await;
         let mut result = match result {
@@ -49,6 +53,10 @@ impl Mcp {
             tool.definition.name,
             sentences(&findings)
         );
+        // Base JSON-RPC has no results for models to read.
+        if self.settings().dispatch == Dispatch::Bare {
+            return Some(Err(Error::InvalidParams { message, findings }));
+        }
         Some(match self.settings().invalid_arguments {
             InvalidArguments::ProtocolError => Err(Error::InvalidParams { message, findings }),
             InvalidArguments::ToolResult => Ok(CallToolResult::error(message)),

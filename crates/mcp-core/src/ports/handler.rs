@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
 use super::{BoxFuture, Peer};
-use crate::{Notification, Request, Response, Revision};
+use crate::{Dispatch, Notification, Request, Response, Revision};
 
 /// What serves the calls of a peer: one for each conversation.
 ///
@@ -22,6 +22,11 @@ pub trait Handler: fmt::Debug + Send + Sync {
     /// The revision the two sides agreed on, once they have.
     fn revision(&self) -> Option<Revision> {
         None
+    }
+
+    /// How calls name what they want; adapters follow it in what differs between the two.
+    fn dispatch(&self) -> Dispatch {
+        Dispatch::Mcp
     }
 
     /// Runs beside the conversation until it ends, for what nobody asked for: news, for example.

@@ -5,13 +5,19 @@ use std::{any::Any, panic::AssertUnwindSafe, sync::Arc};
 use bytes::Bytes;
 use futures_util::{FutureExt as _, future::join_all};
 use mcp_core::{
-    Call, Error, Json, OutboundRole, PeerError, Refusal, RefusalReason, Response, Revision,
-    Standing, Ticket, Transport, TransportError, Verdict,
+    Call, Dispatch, Error, Json, OutboundRole, PeerError, Refusal, RefusalReason, Response,
+    Revision, Standing, Ticket, Transport, TransportError, Verdict,
 };
+use serde_json::json;
 
-use super::{JsonRpcPeer, JsonRpcProcessor, calls::Outcome, cancelled::INITIALIZE, in_work::Room};
+use super::{
+    JsonRpcPeer, JsonRpcProcessor,
+    calls::Outcome,
+    cancelled::INITIALIZE,
+    in_work::{Place, Room},
+};
 use crate::{
-    ErrorDialect, JsonRpcError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, ToJsonRpc as _,
+    JsonRpcError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, ToJsonRpc as _,
     error_map::{refusal_to_json_rpc, standing_of, standing_of_refusal},
     outgoing::write_batch,
     transport::{RefusedMessage, SendError},
@@ -79,19 +85,16 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     }
 
     pub(super) fn takes_batches(&self) -> bool {
-        self.link.settings.dialect == ErrorDialect::Bare
-            || self.handler.revision() == Some(Revision::V2025_03_26)
+        self.is_bare() || self.handler.revision() == Some(Revision::V2025_03_26)
     }
 
     /// Lets the request be handled. `None` if it was cancelled: then there is no answer.
     async fn answer(&self, request: JsonRpcRequest, ticket: Option<Ticket>) -> Option<Answer> {
-        let settings = &self.link.settings;
         if !self.knows(&request.id) {
             return Some(self.refusal(None, &no_id()));
         }
-        let room = Room { requests: settings.max_in_work, bytes: settings.max_in_work_bytes };
-        let bytes = request.params.as_ref().map_or(0, |params| params.as_bytes().len());
-        let Some(place) = self.link.in_work.enter(request.id.clone(), ticket, bytes, room) else {
+        let (id, params) = (Some(request.id.clone()), request.params.as_ref());
+        let Some(place) = self.enter(id, params, ticket) else {
             return Some(self.failed(request, Error::Busy));
         };
         let call = Call {
@@ -118,6 +121,19 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
     }
 
+    /// Makes room for work that keeps `params` as long as it lasts, if there is any.
+    pub(super) fn enter(
+        &self,
+        id: Option<JsonRpcId>,
+        params: Option<&Json>,
+        ticket: Option<Ticket>,
+    ) -> Option<Place<'_>> {
+        let settings = &self.link.settings;
+        let room = Room { requests: settings.max_in_work, bytes: settings.max_in_work_bytes };
+        let bytes = params.map_or(0, |params| params.as_bytes().len());
+        self.link.in_work.enter(id, ticket, bytes, room)
+    }
+
     /// Tells the transport what the opening handshake has led to, if it has led to something.
     fn agreed(&self) {
         if let Some(revision) = self.handler.revision() {
@@ -133,13 +149,13 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
 
     fn written(&self, response: &Response, id: JsonRpcId) -> Answer {
         let standing = response.outcome.as_ref().err().map_or(Standing::Served, standing_of);
-        Answer { response: response.to_json_rpc(id, self.link.settings.dialect), standing }
+        Answer { response: response.to_json_rpc(id, self.handler.dispatch()), standing }
     }
 
     /// MCP leaves out an id that could not be read; base JSON-RPC, and the revisions whose errors
     /// must have one, say null.
     fn refusal(&self, id: Option<JsonRpcId>, refusal: &Refusal) -> Answer {
-        let says_null = self.link.settings.dialect == ErrorDialect::Bare
+        let says_null = self.is_bare()
             || self.handler.revision().is_some_and(|spoken| spoken < Revision::V2025_11_25);
         let id = id.filter(|id| self.knows(id)).or(says_null.then_some(JsonRpcId::Null));
         Answer {
@@ -148,9 +164,13 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
     }
 
+    pub(super) fn is_bare(&self) -> bool {
+        self.handler.dispatch() == Dispatch::Bare
+    }
+
     /// Base JSON-RPC puts up with null and fractions, MCP does not.
     fn knows(&self, id: &JsonRpcId) -> bool {
-        self.link.settings.dialect == ErrorDialect::Bare || id.is_known_to_mcp()
+        self.is_bare() || id.is_known_to_mcp()
     }
 
     async fn send(&self, answer: Answer, ticket: Option<Ticket>) {
@@ -221,12 +241,22 @@ fn no_id() -> Refusal {
     }
 }
 
+/// What is said about a batch that the gate has let pass.
 pub(super) fn no_batches() -> Refusal {
+    let message = "this revision has no batches; send one message at a time";
+    let finding = json!({
+        "instancePath": "",
+        "pointer": "",
+        "schemaPath": "#/type",
+        "keyword": "type",
+        "params": { "type": "object" },
+        "message": message,
+    });
     Refusal {
         index: None,
         reason: RefusalReason::NotAMessage,
-        message: "this revision has no batches; send one message at a time".to_owned(),
-        findings: Vec::new(),
+        message: message.to_owned(),
+        findings: vec![finding.into()],
     }
 }
 

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::JsonRpcId;
 
-/// Requests of the other side that are being served.
+/// Requests of the other side that are being served, and notifications that run something.
 ///
 /// Nothing here relies on ids being different: a careless peer may use one twice, and both
 /// requests are served.
@@ -26,7 +26,8 @@ struct State {
 
 #[derive(Debug)]
 struct InWorkRequest {
-    id: JsonRpcId,
+    /// A notification has none.
+    id: Option<JsonRpcId>,
     bytes: usize,
     ticket: Option<Ticket>,
     cancellation: CancellationToken,
@@ -51,7 +52,7 @@ impl InWork {
     /// Puts a request of so many `bytes` on the list, if there is room.
     pub(super) fn enter(
         &self,
-        id: JsonRpcId,
+        id: Option<JsonRpcId>,
         ticket: Option<Ticket>,
         bytes: usize,
         room: Room,
@@ -66,7 +67,9 @@ impl InWork {
         let serial = state.next;
         state.next += 1;
         let cancellation = CancellationToken::new();
-        state.by_id.entry(id.clone()).or_default().push(serial);
+        if let Some(id) = &id {
+            state.by_id.entry(id.clone()).or_default().push(serial);
+        }
         let request = InWorkRequest { id, bytes, ticket, cancellation: cancellation.clone() };
         state.requests.insert(serial, request);
         Some(Place { list: self, serial, cancellation })
@@ -98,10 +101,11 @@ impl InWork {
         let mut state = self.state();
         let Some(request) = state.requests.remove(&serial) else { return };
         state.bytes = state.bytes.saturating_sub(request.bytes);
-        if let Some(serials) = state.by_id.get_mut(&request.id) {
+        let Some(id) = request.id else { return };
+        if let Some(serials) = state.by_id.get_mut(&id) {
             serials.retain(|other| *other != serial);
             if serials.is_empty() {
-                state.by_id.remove(&request.id);
+                state.by_id.remove(&id);
             }
         }
     }
@@ -129,8 +133,8 @@ mod tests {
     fn two_requests_with_one_id_are_both_cancelled_and_both_leave() {
         let list = InWork::default();
         let id = JsonRpcId::Integer(1);
-        let first = list.enter(id.clone(), None, 0, ROOM).unwrap();
-        let second = list.enter(id.clone(), Some(Ticket(2)), 0, ROOM).unwrap();
+        let first = list.enter(Some(id.clone()), None, 0, ROOM).unwrap();
+        let second = list.enter(Some(id.clone()), Some(Ticket(2)), 0, ROOM).unwrap();
         let over = first.cancellation.clone();
         drop(first);
         assert!(over.is_cancelled(), "whoever still works for it hears that it is over");
@@ -146,14 +150,14 @@ mod tests {
     fn the_list_is_bounded() {
         let list = InWork::default();
         let room = Room { requests: 1, ..ROOM };
-        let _first = list.enter(JsonRpcId::Null, None, 0, room).unwrap();
-        assert!(list.enter(JsonRpcId::Null, None, 0, room).is_none());
+        let _first = list.enter(None, None, 0, room).unwrap();
+        assert!(list.enter(None, None, 0, room).is_none());
     }
 
     #[test]
     fn so_is_what_is_kept_of_the_requests() {
         let list = InWork::default();
-        let enter = |bytes| list.enter(JsonRpcId::Null, None, bytes, ROOM);
+        let enter = |bytes| list.enter(None, None, bytes, ROOM);
         let alone = enter(200).unwrap();
         assert!(enter(1).is_none() && enter(usize::MAX).is_none());
         drop(alone);
@@ -168,8 +172,8 @@ mod tests {
     #[test]
     fn a_client_that_hangs_up_cancels_its_exchange_only() {
         let list = InWork::default();
-        let first = list.enter(JsonRpcId::Integer(1), Some(Ticket(1)), 0, ROOM).unwrap();
-        let second = list.enter(JsonRpcId::Integer(2), Some(Ticket(2)), 0, ROOM).unwrap();
+        let first = list.enter(Some(JsonRpcId::Integer(1)), Some(Ticket(1)), 0, ROOM).unwrap();
+        let second = list.enter(Some(JsonRpcId::Integer(2)), Some(Ticket(2)), 0, ROOM).unwrap();
         list.cancel_ticket(Ticket(2));
         assert!(!first.cancellation.is_cancelled() && second.cancellation.is_cancelled());
     }

@@ -21,7 +21,8 @@ use std::{
 
 use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use mcp_core::{
-    BoxFuture, Era, Handler, Peer, PeerError, Refusal, Side, Ticket, Transport, TransportError,
+    BoxFuture, Era, Handler, Mcp, OpenGate, Peer, PeerError, Refusal, Side, Ticket, ToolRegistry,
+    Transport, TransportError,
 };
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -66,8 +67,30 @@ const IN_A_ROW: u32 = 64;
 type Work<'p> = FuturesUnordered<BoxFuture<'p, ()>>;
 
 impl<T: Transport + 'static> JsonRpcProcessor<T> {
-    /// Prepares a conversation in which `handler` serves the other side.
-    pub fn new(
+    /// Prepares a conversation in which the other side calls `tools` by base JSON-RPC: the method is
+    /// the name of a tool, the params are its arguments, the result is what it gives back. A
+    /// notification runs the tool too. Messages are judged by their envelope alone.
+    ///
+    /// | error | code | `data.error_type` |
+    /// |---|---|---|
+    /// | there is no such tool | −32601 | `tool_not_found` |
+    /// | the params do not fit | −32602 | `invalid_params` |
+    /// | the tool failed | −32000 | `tool_error` |
+    /// | the tool panicked, or gave [`Error::Internal`](mcp_core::Error::Internal) | −32603 | `internal_error` |
+    ///
+    /// `data.errors` is a list of what exactly is wrong, often empty.
+    ///
+    /// It runs on tokio with timers. For other settings, a gate or the methods of MCP, see
+    /// [`JsonRpcProcessor::with_handler`].
+    pub fn new(transport: T, tools: ToolRegistry) -> JsonRpcProcessor<T> {
+        let transport = JsonRpcTransport::new(transport, Side::Server, Box::new(OpenGate));
+        let handler = Arc::new(Mcp::bare(tools).conversation(None));
+        JsonRpcProcessor::with_handler(transport, handler, ProcessorSettings::default())
+    }
+
+    /// Prepares a conversation in which `handler` serves the other side, in the way it
+    /// [dispatches](Handler::dispatch) calls.
+    pub fn with_handler(
         transport: JsonRpcTransport<T>,
         handler: Arc<dyn Handler>,
         settings: ProcessorSettings,
@@ -154,7 +177,13 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             Arrival::Single { ticket, entry: Err(refused) } => {
                 self.take_refused(*refused, ticket, work);
             }
-            Arrival::Batch { ticket, entries } => self.take_batch(entries, ticket, work),
+            Arrival::Batch { ticket, entries, .. } if self.takes_batches() => {
+                self.take_batch(entries, ticket, work);
+            }
+            Arrival::Batch { ticket, entries, refusal } => {
+                let refusal = refusal.unwrap_or_else(answer::no_batches);
+                self.refuse_batch(&entries, refusal, ticket, work);
+            }
             Arrival::Unreadable { ticket, refusal } => {
                 tracing::trace!(reason = refusal.message, "something that is not JSON came in");
                 // A server may print anything by mistake; it does not wait for an answer to it. But
@@ -210,9 +239,22 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         {
             return;
         }
+        // Here a notification can run a tool, which takes as long as one that is asked for.
+        let place = if self.is_bare() {
+            let place = self.enter(None, notification.params.as_ref(), None);
+            if place.is_none() {
+                let method = &notification.method;
+                tracing::warn!(method, "a notification was dropped: too much is in work");
+                return;
+            }
+            place
+        } else {
+            None
+        };
         let peer: Arc<dyn Peer> = Arc::new(JsonRpcPeer { link: Arc::clone(&self.link), ticket });
         let notification = notification.to_domain_notification();
         start(work, async {
+            let _place = place;
             let handled = async { self.handler.handle_notification(notification, peer).await };
             if let Err(panic) = AssertUnwindSafe(handled).catch_unwind().await {
                 tracing::error!("a notification made its handler panic: {}", answer::said(&*panic));
@@ -229,9 +271,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     /// Whether the other side will not answer a request of ours any more: so a stateless server, which
     /// has no requests of its own to cancel, ends a subscription.
     fn is_ended(&self, id: &JsonRpcId, ticket: Option<Ticket>) -> bool {
-        let JsonRpcId::Integer(id) = id else { return false };
+        let Some(id) = id.as_i64() else { return false };
         let is_ours =
-            self.may_not_answer() && self.link.calls.settle(*id, Err(PeerError::Unanswered));
+            self.may_not_answer() && self.link.calls.settle(id, Err(PeerError::Unanswered));
         if is_ours {
             self.answered(ticket);
         }
@@ -241,10 +283,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     fn take_response(&self, response: JsonRpcResponse, ticket: Option<Ticket>) {
         let outcome = answer::outcome_of(response.outcome);
         let id = match response.id {
-            Some(JsonRpcId::Integer(id)) => Some(id),
             // The other side could not read our id; its exchange still tells which one it was.
             None | Some(JsonRpcId::Null) => self.own_request(ticket),
-            Some(_) => None,
+            Some(id) => id.as_i64(),
         };
         match id {
             Some(id) if self.link.calls.settle(id, outcome) => self.answered(ticket),
@@ -276,10 +317,10 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             }
             // What has the id of a request of ours was meant as its answer.
             Some(JsonRpcMessage::Response(_)) | None => {
-                let own = match id {
+                let own = match id.as_ref().and_then(JsonRpcId::as_i64) {
                     _ if !may_answer => None,
-                    Some(JsonRpcId::Integer(id)) => Some(id),
-                    _ => self.own_request(ticket),
+                    Some(id) => Some(id),
+                    None => self.own_request(ticket),
                 };
                 let meant = self.settle_invalid(own, &refusal, ticket);
                 // An exchange of its own waits for something, whatever its message was meant as.
@@ -304,8 +345,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     /// Whether an entry of a batch that is no message has the id of a request of ours, and so was
     /// meant as its answer. Nobody waits for it any longer then.
     fn was_our_answer(&self, refused: &RefusedMessage, ticket: Option<Ticket>) -> bool {
-        match refused.id {
-            Some(JsonRpcId::Integer(id)) if refused.may_answer => {
+        match refused.id.as_ref().and_then(JsonRpcId::as_i64) {
+            Some(id) if refused.may_answer => {
                 self.settle_invalid(Some(id), &refused.refusal, ticket)
             }
             _ => false,
@@ -313,9 +354,6 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     }
 
     fn take_batch<'p>(&'p self, entries: Vec<Entry>, ticket: Option<Ticket>, work: &mut Work<'p>) {
-        if !self.takes_batches() {
-            return self.refuse_batch(&entries, ticket, work);
-        }
         let is_server = self.link.transport.side() == Side::Server;
         let mut requests = Vec::new();
         for entry in entries {
@@ -339,16 +377,21 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     }
 
     /// Nothing in the batch counts. Requests of ours that it answers must not wait any longer.
-    fn refuse_batch<'p>(&'p self, entries: &[Entry], ticket: Option<Ticket>, work: &mut Work<'p>) {
-        let refusal = answer::no_batches();
+    fn refuse_batch<'p>(
+        &'p self,
+        entries: &[Entry],
+        refusal: Refusal,
+        ticket: Option<Ticket>,
+        work: &mut Work<'p>,
+    ) {
         for entry in entries {
             let id = match entry {
                 Ok(JsonRpcMessage::Response(response)) => response.id.as_ref(),
                 Err(refused) if refused.may_answer => refused.id.as_ref(),
                 _ => None,
             };
-            if let Some(JsonRpcId::Integer(id)) = id {
-                self.settle_invalid(Some(*id), &refusal, ticket);
+            if let Some(id) = id.and_then(JsonRpcId::as_i64) {
+                self.settle_invalid(Some(id), &refusal, ticket);
             }
         }
         if self.link.transport.side() == Side::Server {

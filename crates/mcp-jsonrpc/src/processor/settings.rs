@@ -2,14 +2,12 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use mcp_core::Clock;
 
-use crate::ErrorDialect;
+use crate::TokioClock;
 
 /// How a conversation is driven.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ProcessorSettings {
-    /// How calls name what they want.
-    pub dialect: ErrorDialect,
     /// Requests of the other side that may be in work at once; beyond it they are answered with an
     /// error. Default 10,000.
     pub max_in_work: usize,
@@ -29,10 +27,9 @@ pub struct ProcessorSettings {
 }
 
 impl ProcessorSettings {
-    /// The defaults.
+    /// The defaults, with a clock of your own.
     pub fn new(clock: Arc<dyn Clock>) -> ProcessorSettings {
         ProcessorSettings {
-            dialect: ErrorDialect::default(),
             max_in_work: 10_000,
             max_in_work_bytes: 256 << 20,
             max_waiting: 10_000,
@@ -43,10 +40,16 @@ impl ProcessorSettings {
     }
 }
 
+/// With the clock of the tokio runtime.
+impl Default for ProcessorSettings {
+    fn default() -> Self {
+        ProcessorSettings::new(Arc::new(TokioClock::new()))
+    }
+}
+
 impl fmt::Debug for ProcessorSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ProcessorSettings")
-            .field("dialect", &self.dialect)
             .field("max_in_work", &self.max_in_work)
             .field("max_in_work_bytes", &self.max_in_work_bytes)
             .field("max_waiting", &self.max_waiting)

@@ -144,7 +144,8 @@ impl Far {
         };
         let transport = JsonRpcTransport::new(wire, side, gate);
         let settings = ProcessorSettings::new(Arc::new(TestClock));
-        let processor = JsonRpcProcessor::new(transport, Arc::new(Toy(Some(revision))), settings);
+        let processor =
+            JsonRpcProcessor::with_handler(transport, Arc::new(Toy(Some(revision))), settings);
         let peer = processor.peer();
         let running = tokio::spawn(processor.run());
         Far { peer, incoming, outgoing, settled, established, running }
@@ -390,7 +391,7 @@ fn flooded() -> (Arc<Flood>, JsonRpcProcessor<Arc<Flood>>) {
     let flood = Arc::new(Flood::default());
     let transport = JsonRpcTransport::new(Arc::clone(&flood), Side::Server, Box::new(OpenGate));
     let settings = ProcessorSettings::new(Arc::new(TestClock));
-    let processor = JsonRpcProcessor::new(transport, Arc::new(Messenger), settings);
+    let processor = JsonRpcProcessor::with_handler(transport, Arc::new(Messenger), settings);
     (flood, processor)
 }
 

@@ -4,3 +4,5 @@
 
 mod processor;
 mod rig;
+mod serde;
+mod tools;

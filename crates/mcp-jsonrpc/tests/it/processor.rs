@@ -65,6 +65,9 @@ async fn batches_do_not_exist_elsewhere() {
         let mut rig = Rig::new(revision, |_| {});
         let answer = rig.ask(&format!("[{}]", request(1, "now"))).await;
         assert_eq!(answer["error"]["code"], -32600, "{revision}");
+        let finding = &answer["error"]["data"][0];
+        assert_eq!(finding["keyword"], "type", "{revision}: {answer}");
+        assert_eq!(finding["params"], json!({ "type": "object" }), "{revision}: {answer}");
         assert_eq!(answer.get("id").is_some(), revision < Revision::V2025_11_25, "{revision}");
     }
 }
@@ -76,10 +79,10 @@ async fn what_is_in_work_at_the_end_gets_its_time() {
     });
     rig.say(&request(1, "second"));
     rig.say(&request(2, "never"));
-    rig.to.take();
+    rig.wire.to.take();
     assert_eq!(rig.next().await["id"], 1);
     rig.running.await.unwrap().unwrap();
-    assert!(rig.from.try_recv().is_err());
+    assert!(rig.wire.from.try_recv().is_err());
 }
 
 #[tokio::test(start_paused = true)]
@@ -87,7 +90,7 @@ async fn what_asks_the_other_side_at_the_end_fails_and_is_answered() {
     let mut rig = Rig::new(Revision::LATEST_LEGACY, |_| {});
     rig.say(&request(1, "ask"));
     assert_eq!(rig.next().await["method"], "question");
-    rig.to.take();
+    rig.wire.to.take();
     let answer = rig.next().await;
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32603)));
 }

@@ -16,8 +16,7 @@ use tokio::{
 
 /// The other side of the conversation.
 pub(crate) struct Rig {
-    pub(crate) to: Option<mpsc::UnboundedSender<Bytes>>,
-    pub(crate) from: mpsc::UnboundedReceiver<Bytes>,
+    pub(crate) wire: Wire,
     pub(crate) peer: JsonRpcPeer<Pipe>,
     pub(crate) running: JoinHandle<Result<(), TransportError>>,
 }
@@ -32,31 +31,60 @@ impl Rig {
         revision: Revision,
         change: impl FnOnce(&mut ProcessorSettings),
     ) -> Rig {
-        let (to, incoming) = mpsc::unbounded_channel();
-        let (outgoing, from) = mpsc::unbounded_channel();
-        let pipe = Pipe { incoming: Mutex::new(incoming), outgoing };
+        let (pipe, wire) = Pipe::new();
         let mut settings = ProcessorSettings::new(Arc::new(TestClock));
         change(&mut settings);
         let transport = JsonRpcTransport::new(pipe, side, Box::new(OpenGate));
-        let processor = JsonRpcProcessor::new(transport, Arc::new(Obedient(revision)), settings);
+        let handler = Arc::new(Obedient(revision));
+        let processor = JsonRpcProcessor::with_handler(transport, handler, settings);
         let peer = processor.peer();
-        Rig { to: Some(to), from, peer, running: tokio::spawn(processor.run()) }
+        Rig { wire, peer, running: tokio::spawn(processor.run()) }
     }
 
+    pub(crate) fn say(&self, text: &str) {
+        self.wire.say(text);
+    }
+
+    pub(crate) async fn next(&mut self) -> Value {
+        self.wire.next().await
+    }
+
+    pub(crate) async fn ask(&mut self, text: &str) -> Value {
+        self.wire.ask(text).await
+    }
+}
+
+/// What the other side holds of a pipe.
+pub(crate) struct Wire {
+    pub(crate) to: Option<mpsc::UnboundedSender<Bytes>>,
+    pub(crate) from: mpsc::UnboundedReceiver<Bytes>,
+}
+
+impl Wire {
     pub(crate) fn say(&self, text: &str) {
         self.to.as_ref().unwrap().send(Bytes::from(text.to_owned())).unwrap();
     }
 
     /// The next message; null when there is none any more.
     pub(crate) async fn next(&mut self) -> Value {
-        let next = tokio::time::timeout(Duration::from_secs(3600), self.from.recv());
-        let next = next.await.expect("nothing may hang");
-        next.map_or(Value::Null, |bytes| serde_json::from_slice(&bytes).unwrap())
+        self.next_bytes().await.map_or(Value::Null, |bytes| serde_json::from_slice(&bytes).unwrap())
     }
 
     pub(crate) async fn ask(&mut self, text: &str) -> Value {
         self.say(text);
         self.next().await
+    }
+
+    /// As [`Wire::ask`], letter by letter.
+    pub(crate) async fn ask_text(&mut self, text: &str) -> String {
+        self.say(text);
+        let answer = self.next_bytes().await.unwrap();
+        String::from_utf8(answer.to_vec()).unwrap()
+    }
+
+    async fn next_bytes(&mut self) -> Option<Bytes> {
+        let next = tokio::time::timeout(Duration::from_secs(60), self.from.recv());
+        next.await.expect("nothing may hang")
     }
 }
 
@@ -64,6 +92,14 @@ impl Rig {
 pub(crate) struct Pipe {
     incoming: Mutex<mpsc::UnboundedReceiver<Bytes>>,
     outgoing: mpsc::UnboundedSender<Bytes>,
+}
+
+impl Pipe {
+    pub(crate) fn new() -> (Pipe, Wire) {
+        let (to, incoming) = mpsc::unbounded_channel();
+        let (outgoing, from) = mpsc::unbounded_channel();
+        (Pipe { incoming: Mutex::new(incoming), outgoing }, Wire { to: Some(to), from })
+    }
 }
 
 impl Transport for Pipe {

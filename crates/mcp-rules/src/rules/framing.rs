@@ -59,6 +59,7 @@ pub(crate) fn report_unreadable(
         Fault::new(rule, message).at(at).code(ErrorCode::ParseError.code())
     };
     let whole = Span { start: 0, end: bytes.len() };
+    let rule = not_json(carrier, from);
     match error.kind {
         SyntaxErrorKind::TooDeep { limit } => findings.report(
             Fault::new(&json::DEPTH_LIMIT, format!("nested deeper than {limit} levels")).at(at),
@@ -69,40 +70,41 @@ pub(crate) fn report_unreadable(
         SyntaxErrorKind::InvalidUtf8 => {
             findings.report(fault(&json::INVALID_UTF8, "not valid UTF-8 from here on".into()));
         }
-        _ => match carrier {
-            Carrier::HttpBody => {
-                findings.report(fault(&json::HTTP_BODY_NOT_JSON, error.to_string()));
-            }
-            Carrier::SseEvent => {
-                findings.report(fault(&json::SSE_DATA_INVALID, error.to_string()));
-            }
-            Carrier::WebSocket => {
-                findings.report(fault(&json::MESSAGE_NOT_JSON, error.to_string()));
-            }
-            Carrier::Stdio => {
-                let (rule, help) = match from {
-                    Some(Side::Client) => (
-                        &STDIN_NON_JSON,
-                        "write nothing but messages to the server's standard input",
-                    ),
-                    Some(Side::Server) | None => (
-                        &STDOUT_NON_JSON,
-                        "write logs and banners to stderr; stdout belongs to the protocol",
-                    ),
-                };
-                let looks_like_json = matches!(bytes.trim_ascii_start(), [b'{' | b'[', ..]);
-                let fault = if looks_like_json {
-                    fault(rule, format!("not valid JSON: {error}"))
-                } else {
-                    Fault::new(rule, "not a JSON-RPC message but other text")
-                        .at(whole)
-                        .code(ErrorCode::ParseError.code())
-                        .help(help)
-                };
-                findings.report(fault);
-            }
-        },
+        SyntaxErrorKind::ByteOrderMark if begins_like_json(bytes.get(BOM.len()..)) => {
+            let mark = Span { start: 0, end: BOM.len() };
+            let fault = fault(rule, "a byte order mark stands before the message".into());
+            findings.report(fault.at(mark).help("send UTF-8 without a byte order mark"));
+        }
+        _ if carrier != Carrier::Stdio => findings.report(fault(rule, error.to_string())),
+        _ if begins_like_json(Some(bytes)) => {
+            findings.report(fault(rule, format!("not valid JSON: {error}")));
+        }
+        _ => {
+            let help = match from {
+                Some(Side::Client) => "write nothing but messages to the server's standard input",
+                Some(Side::Server) | None => {
+                    "write logs and banners to stderr; stdout belongs to the protocol"
+                }
+            };
+            let fault = fault(rule, "not a JSON-RPC message but other text".into());
+            findings.report(fault.at(whole).help(help));
+        }
     }
+}
+
+/// The rule against text that is not JSON.
+fn not_json(carrier: Carrier, from: Option<Side>) -> &'static Meta {
+    match (carrier, from) {
+        (Carrier::HttpBody, _) => &json::HTTP_BODY_NOT_JSON,
+        (Carrier::SseEvent, _) => &json::SSE_DATA_INVALID,
+        (Carrier::WebSocket, _) => &json::MESSAGE_NOT_JSON,
+        (Carrier::Stdio, Some(Side::Client)) => &STDIN_NON_JSON,
+        (Carrier::Stdio, Some(Side::Server) | None) => &STDOUT_NON_JSON,
+    }
+}
+
+fn begins_like_json(bytes: Option<&[u8]>) -> bool {
+    matches!(bytes.map(<[u8]>::trim_ascii_start), Some([b'{' | b'[', ..]))
 }
 
 /// A message that was not even read.

@@ -16,7 +16,6 @@ use super::{
     patience::UnderWay,
     roots::Roots,
 };
-use crate::clock::TokioClock;
 
 pub(super) type Wire = Arc<dyn Transport>;
 
@@ -38,7 +37,7 @@ pub(super) async fn connect(
         calls: Arc::clone(&calls),
         revision: Arc::clone(&spoken),
     };
-    let mut settings = ProcessorSettings::new(Arc::new(TokioClock::new()));
+    let mut settings = ProcessorSettings::default();
     settings.timeout = builder.timeout;
     settings.max_in_work = builder.max_questions.max(1);
     let max_bytes = builder.max_message();
@@ -47,7 +46,7 @@ pub(super) async fn connect(
     let gate = validation.gate(Side::Client, carriage, None);
     let limits = Limits { max_bytes, ..Limits::default() };
     let transport = JsonRpcTransport::new(transport, Side::Client, gate).with_limits(limits);
-    let processor = JsonRpcProcessor::new(transport, Arc::new(handler), settings);
+    let processor = JsonRpcProcessor::with_handler(transport, Arc::new(handler), settings);
     let peer = processor.peer();
     let ending = Ending(Arc::clone(&events));
     let running = tokio::spawn(async move {

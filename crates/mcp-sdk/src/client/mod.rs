@@ -24,7 +24,7 @@ use std::{
 };
 
 use mcp_core::{
-    Carriage, DiscoverResult, Implementation, InitializeResult, LogLevel, Revision,
+    Carriage, DiscoverResult, Dispatch, Implementation, InitializeResult, LogLevel, Revision,
     ServerCapabilities,
 };
 use mcp_jsonrpc::JsonRpcPeer;
@@ -110,7 +110,7 @@ impl Client {
 
     /// What makes contracts of the schemas that the server lists, as this client validates.
     pub(crate) fn contracts(&self) -> Arc<dyn mcp_core::Contracts> {
-        self.inner.builder.validation.contracts()
+        self.inner.builder.validation.contracts(Dispatch::Mcp)
     }
 
     /// What the server tells from now on without being asked, until the conversation is over. A

@@ -1,9 +1,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use mcp_core::{
-    BuildError, CompleteRequest, Completion, Context, GetPromptResult, Implementation, Json, Mcp,
-    McpBuilder, McpSettings, Prompt, ReadResourceResult, Resource, ResourceTemplate, Revisions,
-    Seal, Tool, ToolHandler,
+    BuildError, CompleteRequest, Completion, Context, Dispatch, GetPromptResult, Implementation,
+    Json, Mcp, McpBuilder, McpSettings, Prompt, ReadResourceResult, Resource, ResourceTemplate,
+    Revisions, Seal, Tool, ToolHandler, ToolRegistry,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -55,6 +55,14 @@ impl ServerBuilder {
     #[must_use]
     pub fn settings(self, settings: McpSettings) -> Self {
         self.with(|mcp| mcp.settings(settings))
+    }
+
+    /// Has calls name what they want as `dispatch` says: with [`Dispatch::Bare`] the server speaks base
+    /// JSON-RPC and its methods are its tools. Nothing else needs to be set for it. The same as
+    /// [`McpSettings::dispatch`].
+    #[must_use]
+    pub fn dispatch(self, dispatch: Dispatch) -> Self {
+        self.with(|mcp| mcp.dispatch(dispatch))
     }
 
     /// Validates as `validation` says. Default: everything is enforced.
@@ -208,6 +216,12 @@ impl ServerBuilder {
         self.with(|mcp| mcp.tool(tool, handler))
     }
 
+    /// Offers the tools that are in a registry now.
+    #[must_use]
+    pub fn tools(self, tools: &ToolRegistry) -> Self {
+        self.with(|mcp| mcp.tools(tools))
+    }
+
     /// Offers a prompt.
     #[must_use]
     pub fn prompt<F, R>(self, prompt: Prompt, get: F) -> Self
@@ -290,7 +304,8 @@ impl ServerBuilder {
         let mut validation = self.validation;
         let max_message = self.max_message_bytes.unwrap_or_else(|| validation.message_bytes());
         validation = validation.for_messages_of(max_message);
-        let mcp = self.mcp.contracts(validation.contracts()).seal(seal).build()?;
+        let contracts = validation.contracts(self.mcp.chosen_dispatch());
+        let mcp = self.mcp.contracts(contracts).seal(seal).build()?;
         for tool in mcp.tools().list() {
             tool_name::warn_of(&tool.definition.name);
         }

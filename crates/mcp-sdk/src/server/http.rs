@@ -5,11 +5,10 @@ use std::{fmt, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, request::Parts};
-use mcp_core::{BoxFuture, Era, Error, Meta, Response, Revision, Transport};
+use mcp_core::{BoxFuture, Dispatch, Era, Error, Meta, Response, Revision, Transport};
 use mcp_json::{Node, Tape};
 use mcp_jsonrpc::{
-    Envelope, ErrorCode, ErrorDialect, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind,
-    ToJsonRpc as _,
+    Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind, ToJsonRpc as _,
 };
 use mcp_transport::http::{
     headers,
@@ -281,6 +280,6 @@ fn refused(envelope: &Envelope<'_>, message: String) -> Refused {
         revision: Revision::LATEST,
         outcome: Err(Error::HeaderMismatch { message }),
     };
-    let body = response.to_json_rpc(id, ErrorDialect::Mcp).to_bytes();
+    let body = response.to_json_rpc(id, Dispatch::Mcp).to_bytes();
     Refused { status: StatusCode::BAD_REQUEST, body }
 }

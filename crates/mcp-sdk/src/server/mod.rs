@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use mcp_core::{Era, Implementation, Mcp, Revision, Side, Transport, TransportError};
 use mcp_json::Limits;
-use mcp_jsonrpc::{ErrorDialect, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
+use mcp_jsonrpc::{JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
 
 pub use self::{
     builder::ServerBuilder,
@@ -25,7 +25,7 @@ pub use self::{
     output::{Structured, ToolOutput},
     tool_function::ToolFunction,
 };
-use crate::{Validation, clock::TokioClock};
+use crate::Validation;
 
 /// A server: what it offers, how it validates, and ways to be reached. Cheap to clone; all clones
 /// are the same server.
@@ -52,10 +52,9 @@ impl Server {
     }
 
     fn new(mcp: Mcp, validation: Validation, max_message: usize) -> Server {
-        let mut settings = ProcessorSettings::new(Arc::new(TokioClock::new()));
+        let settings = ProcessorSettings::default();
         let mut validation = validation;
         if mcp.settings().dispatch == mcp_core::Dispatch::Bare {
-            settings.dialect = ErrorDialect::Bare;
             validation = validation.for_json_rpc();
         }
         Server {
@@ -122,7 +121,7 @@ impl Server {
         let transport =
             JsonRpcTransport::new(transport, Side::Server, gate).with_limits(self.limits());
         let conversation = self.mcp.conversation(era).with_principal(principal);
-        JsonRpcProcessor::new(transport, Arc::new(conversation), self.settings.clone())
+        JsonRpcProcessor::with_handler(transport, Arc::new(conversation), self.settings.clone())
     }
 }
 

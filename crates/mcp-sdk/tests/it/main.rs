@@ -4,6 +4,7 @@
 
 mod careless;
 mod client;
+mod compat;
 mod contracts;
 mod everyday;
 mod failures;

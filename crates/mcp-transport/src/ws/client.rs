@@ -3,12 +3,9 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderValue, Uri, header::SEC_WEBSOCKET_PROTOCOL};
 use mcp_core::TransportError;
 use tokio::{net::TcpStream, time::timeout};
-use tokio_tungstenite::{
-    client_async_with_config,
-    tungstenite::{client::IntoClientRequest, handshake::client::Request},
-};
+use tokio_tungstenite::tungstenite::{client::IntoClientRequest, handshake::client::Request};
 
-use super::{SUBPROTOCOL, WsSettings, WsTransport, link::Link, metered::Metered, server::explain};
+use super::{SUBPROTOCOL, WsSettings, WsTransport, link::Link, metered::Metered, upgrade::upgrade};
 
 /// How a client connects.
 #[derive(Debug, Clone)]
@@ -18,6 +15,9 @@ pub struct WsClientSettings {
     pub connection: WsSettings,
     /// What is sent along when the conversation is opened, `Authorization` for example. Nothing.
     pub headers: HeaderMap,
+    /// Whether the server has to agree to the subprotocol `mcp`, which is always offered. No: a plain
+    /// WebSocket server will do.
+    pub require_subprotocol: bool,
     /// How long connecting may take. 10 seconds.
     pub connect_timeout: Duration,
     /// Whom to trust; needed for `wss`.
@@ -30,6 +30,7 @@ impl Default for WsClientSettings {
         WsClientSettings {
             connection: WsSettings::default(),
             headers: HeaderMap::new(),
+            require_subprotocol: false,
             connect_timeout: Duration::from_secs(10),
             #[cfg(feature = "tls")]
             tls: None,
@@ -42,8 +43,9 @@ impl Default for WsClientSettings {
 ///
 /// # Errors
 ///
-/// [`TransportError::Connect`] if there is no such server or it does not speak WebSocket and the
-/// subprotocol `mcp`, [`TransportError::Status`] if it refuses.
+/// [`TransportError::Connect`] if there is no such server, it does not speak WebSocket, or it does not
+/// agree to the subprotocol `mcp` where [that is required](WsClientSettings::require_subprotocol);
+/// [`TransportError::Status`] if it refuses.
 pub async fn connect(
     url: &str,
     settings: &WsClientSettings,
@@ -60,10 +62,7 @@ pub async fn connect(
 async fn open(url: &str, settings: &WsClientSettings) -> Result<WsTransport, TransportError> {
     let request = request(url, settings)?;
     let stream = dial(request.uri(), settings).await?;
-    let config = settings.connection.protocol_config();
-    let (socket, _) = client_async_with_config(request, stream, Some(config))
-        .await
-        .map_err(|error| explain(&error))?;
+    let socket = upgrade(stream, request, settings).await?;
     Ok(Link::open(socket, &settings.connection, None))
 }
 

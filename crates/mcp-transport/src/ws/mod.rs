@@ -1,9 +1,11 @@
 //! WebSocket: one conversation per connection, one message per text frame.
 //!
-//! No revision of the protocol defines this transport; it is a custom one. Both sides have to agree to
-//! it, which they do by the subprotocol `mcp`: a client offers it, and a server refuses whoever does
-//! not (400). Since browsers let any page open a WebSocket to any address, a server also checks `Host`
-//! and `Origin` (403); only loopback is let in unless the settings say otherwise.
+//! No revision of the protocol defines this transport; it is a custom one. A client offers the
+//! subprotocol `mcp`, and a server picks it if it is offered. Plain WebSocket servers and clients that
+//! know no subprotocol are spoken to as well, unless [`WsClientSettings::require_subprotocol`] or
+//! [`WsServerSettings::require_subprotocol`] (400) says otherwise. Since browsers let any page open a
+//! WebSocket to any address, a server checks `Host` and `Origin` (403); only loopback is let in unless
+//! the settings say otherwise.
 //!
 //! | close code | sent when |
 //! |---|---|
@@ -23,6 +25,7 @@ mod link;
 mod listener;
 mod metered;
 mod server;
+mod upgrade;
 mod writer;
 
 use std::{future::poll_fn, sync::Arc, time::Duration};
@@ -39,7 +42,7 @@ pub use server::{WsServerSettings, accept};
 
 use link::Link;
 
-/// The subprotocol both sides have to agree to.
+/// The subprotocol that clients offer and servers pick.
 pub const SUBPROTOCOL: &str = "mcp";
 
 /// The limits of a [`WsTransport`], the same on both sides.

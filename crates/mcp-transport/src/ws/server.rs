@@ -32,6 +32,8 @@ pub struct WsServerSettings {
     /// Origins from which browsers may speak to it. Who sends no `Origin` is no browser and is let
     /// in. Loopback.
     pub origins: Allowed,
+    /// Whether clients have to offer the subprotocol `mcp`. No: a plain WebSocket client is let in.
+    pub require_subprotocol: bool,
     /// How long a client may take to open the conversation. 10 seconds.
     pub handshake_timeout: Duration,
     /// How many connections a [`WsListener`](super::WsListener) holds at a time; others are turned
@@ -48,6 +50,7 @@ impl Default for WsServerSettings {
             connection: WsSettings::default(),
             hosts: Allowed::loopback(),
             origins: Allowed::loopback(),
+            require_subprotocol: false,
             handshake_timeout: Duration::from_secs(10),
             max_connections: 1000,
             #[cfg(feature = "tls")]
@@ -135,11 +138,12 @@ fn judge(
         };
         return Err(refuse(status, reason));
     }
-    if !offers_subprotocol(headers) {
+    if offers_subprotocol(headers) {
+        let accepted = HeaderValue::from_static(SUBPROTOCOL);
+        response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, accepted);
+    } else if settings.require_subprotocol {
         return Err(refuse(StatusCode::BAD_REQUEST, "the subprotocol `mcp` has to be offered"));
     }
-    let accepted = HeaderValue::from_static(SUBPROTOCOL);
-    response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, accepted);
     Ok(response)
 }
 

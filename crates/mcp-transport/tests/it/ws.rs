@@ -278,8 +278,6 @@ async fn pings_may_be_as_rare_as_can_be() {
 #[tokio::test]
 async fn who_may_not_come_in_is_told() {
     for (from, to, status) in [
-        ("Sec-WebSocket-Protocol: mcp\r\n", "", 400),
-        ("Protocol: mcp", "Protocol: mcpx, soap", 400),
         ("Host: localhost", "Host: localhost\r\nOrigin: https://evil.example", 403),
         ("Host: localhost", "Host: localhost\r\nOrigin: null", 403),
         ("Host: localhost", "Host: rebound.example:80", 403),
@@ -349,16 +347,123 @@ async fn a_client_says_why_it_could_not_connect() {
     }
 }
 
+/// What a server says to an upgrade that lacks the subprotocol.
+async fn answer_without_subprotocol(instead: &str, settings: &WsServerSettings) -> String {
+    let (server, mut client) = tcp_pair().await;
+    let upgrade = UPGRADE.replace("Sec-WebSocket-Protocol: mcp\r\n", instead);
+    client.write_all(upgrade.as_bytes()).await.unwrap();
+    let accepting = within_a_minute(accept(server, settings)).await;
+    let mut answer = vec![0; 1000];
+    let length = client.read(&mut answer).await.unwrap();
+    drop(accepting);
+    String::from_utf8_lossy(&answer[..length]).to_lowercase()
+}
+
 #[tokio::test]
-async fn a_client_insists_on_the_subprotocol() {
+async fn a_plain_client_is_let_in_unless_the_subprotocol_is_required() {
+    let mut strict = settings();
+    strict.require_subprotocol = true;
+    for instead in ["", "Sec-WebSocket-Protocol: mcpx, soap\r\n"] {
+        let answer = answer_without_subprotocol(instead, &settings()).await;
+        assert!(answer.starts_with("http/1.1 101"), "{answer}");
+        assert!(!answer.contains("sec-websocket-protocol"), "{answer}");
+        let answer = answer_without_subprotocol(instead, &strict).await;
+        assert!(answer.starts_with("http/1.1 400"), "{answer}");
+    }
+    // Whoever offers it gets it, required or not.
+    with_raw_client(&strict).await;
+    with_raw_client(&settings()).await;
+}
+
+/// A server that knows WebSocket and nothing else, and says back what it is told.
+async fn plain_server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("ws://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
         let (stream, _) = listener.accept().await.unwrap();
-        let _ = tokio_tungstenite::accept_async(stream).await;
+        let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
+        while let Some(Ok(message)) = socket.next().await {
+            if message.is_text() {
+                socket.send(message).await.unwrap();
+            }
+        }
     });
-    let error = connect(&url, &WsClientSettings::default()).await.unwrap_err();
+    url
+}
+
+#[tokio::test]
+async fn a_plain_server_will_do_unless_the_subprotocol_is_required() {
+    let client = connect(&plain_server().await, &WsClientSettings::default()).await.unwrap();
+    client.send(message("{}")).await.unwrap();
+    assert_eq!(next(&client).await, Ok(Some("{}".into())));
+    let mut strict = WsClientSettings::default();
+    strict.require_subprotocol = true;
+    let error = connect(&plain_server().await, &strict).await.unwrap_err();
+    assert!(matches!(&error, TransportError::Connect(why) if why.contains("mcp")), "{error:?}");
+    let listener = WsListener::bind("127.0.0.1:0", settings()).await.unwrap();
+    connect(&format!("ws://{}", listener.local_addr()), &strict).await.unwrap();
+}
+
+/// What a client thinks of a server that answers its upgrade with `head`; `KEY` in it becomes the
+/// right answer to the client's key.
+async fn opinion_on(head: &'static str) -> Result<WsTransport, TransportError> {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("ws://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            request.push(stream.read_u8().await.unwrap());
+        }
+        let request = String::from_utf8(request).unwrap();
+        assert!(request.contains("Sec-WebSocket-Protocol: mcp\r\n"), "{request}");
+        let (_, key) = request.split_once("Sec-WebSocket-Key: ").unwrap();
+        let key = key.lines().next().unwrap();
+        let key = tokio_tungstenite::tungstenite::handshake::derive_accept_key(key.as_bytes());
+        for byte in head.replace("KEY", &key).bytes() {
+            // The client may have seen enough.
+            if stream.write_all(&[byte]).await.is_err() {
+                return;
+            }
+        }
+        // A message right behind the head, and the connection stays open.
+        let _ = stream.write_all(b"\x81\x02{}").await;
+        std::future::pending::<()>().await;
+    });
+    within_a_minute(connect(&url, &WsClientSettings::default())).await
+}
+
+const AGREED: &str = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\n\
+    Connection: keep-alive, upgrade\r\nSec-WebSocket-Accept: KEY\r\n\r\n";
+
+#[tokio::test]
+async fn a_message_right_behind_the_upgrade_is_not_lost() {
+    let client = opinion_on(AGREED).await.unwrap();
+    assert_eq!(next(&client).await, Ok(Some("{}".into())));
+}
+
+#[tokio::test]
+async fn a_server_that_upgrades_wrongly_is_not_trusted() {
+    for (from, to) in [
+        ("Upgrade: WebSocket\r\n", ""),
+        ("Upgrade: WebSocket", "Upgrade: h2c"),
+        ("Connection: keep-alive, upgrade\r\n", ""),
+        ("KEY", "dGhlIHNhbXBsZSBub25jZQ=="),
+        ("KEY", "KEY\r\nSec-WebSocket-Protocol: soap"),
+        ("KEY", "KEY\r\nSec-WebSocket-Protocol: mcp\r\nSec-WebSocket-Protocol: mcp"),
+        ("KEY", "KEY\r\nSec-WebSocket-Extensions: permessage-deflate"),
+        ("HTTP/1.1 101", "HTTP/1.0 101"),
+        ("HTTP/1.1 101 Switching", "nonsense"),
+    ] {
+        let head: &'static str = AGREED.replace(from, to).leak();
+        let error = opinion_on(head).await.unwrap_err();
+        assert!(matches!(error, TransportError::Connect(_)), "{to}: {error:?}");
+    }
+    let endless: &'static str = format!("HTTP/1.1 101 Yes\r\nX: {}", "x".repeat(1 << 17)).leak();
+    let error = opinion_on(endless).await.unwrap_err();
     assert!(matches!(error, TransportError::Connect(_)), "{error:?}");
+    let error = opinion_on("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n").await.unwrap_err();
+    assert!(matches!(error, TransportError::Status { status: 403, .. }), "{error:?}");
 }
 
 #[tokio::test]

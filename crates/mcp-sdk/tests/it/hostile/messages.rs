@@ -40,6 +40,22 @@ async fn what_is_not_json_is_told_so_and_the_conversation_goes_on() {
 }
 
 #[tokio::test]
+async fn a_byte_order_mark_before_a_valid_message_is_named() {
+    everywhere(async |mut wire, checks| {
+        let marked = format!("\u{feff}{}", wire.call(1, "echo", json!({ "text": "x" })));
+        let answer = refused(&mut wire, &marked, -32700).await;
+        let said = answer["error"]["message"].as_str().unwrap();
+        assert!(said.contains("byte order mark"), "{:?} {checks:?}: {answer}", wire.kind);
+        if checks == Checks::Enforce {
+            let finding = answer["error"]["data"][0]["message"].as_str().unwrap();
+            assert!(finding.contains("byte order mark"), "{:?}: {answer}", wire.kind);
+        }
+        wire.still_works().await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn json_that_is_no_message_is_told_so() {
     everywhere(async |mut wire, checks| {
         for text in [
@@ -249,6 +265,19 @@ async fn batch(kind: Kind, checks: Checks, revision: Revision) {
     let answer = wire.ask(&text).await;
     if revision != Revision::V2025_03_26 {
         assert_eq!(answer["error"]["code"], -32600, "{kind:?} {checks:?} {revision}: {answer}");
+        let findings = answer["error"]["data"].as_array();
+        let findings =
+            findings.unwrap_or_else(|| panic!("{kind:?} {checks:?} {revision}: {answer}"));
+        // Rules are silent where the revision does not know better, or is not known yet.
+        let is_settled = revision != Revision::LATEST || kind == Kind::HttpStateless;
+        let is_judged =
+            checks == Checks::Enforce && revision >= Revision::V2025_06_18 && is_settled;
+        let rule = is_judged.then(|| json!("batch-not-supported"));
+        assert_eq!(
+            findings[0].get("rule"),
+            rule.as_ref(),
+            "{kind:?} {checks:?} {revision}: {answer}"
+        );
         return wire.still_works().await;
     }
     let answers = answer.as_array().unwrap_or_else(|| panic!("{kind:?} {checks:?}: {answer}"));

@@ -205,7 +205,12 @@ impl Wire {
 
     /// The next message of the server; null if there is none any more.
     pub(super) async fn next(&mut self) -> Value {
-        self.heard.recv().await.unwrap_or(Value::Null)
+        let message = self.heard.recv().await.unwrap_or(Value::Null);
+        match message.as_array() {
+            Some(batch) => batch.iter().for_each(assert_findings_can_be_read),
+            None => assert_findings_can_be_read(&message),
+        }
+        message
     }
 
     pub(super) async fn ask(&mut self, text: &str) -> Value {
@@ -219,6 +224,14 @@ impl Wire {
         assert_eq!(answer["result"]["content"][0]["text"], "here", "{:?}: {answer}", self.kind);
         assert_eq!(answer["id"], "still");
     }
+}
+
+/// Whoever goes through `error.data`, or its `errors`, never finds anything but objects.
+fn assert_findings_can_be_read(message: &Value) {
+    let Some(data) = message["error"].get("data") else { return };
+    let findings = data.as_array().or_else(|| data["errors"].as_array());
+    let findings = findings.unwrap_or_else(|| panic!("no list: {message}"));
+    assert!(findings.iter().all(|finding| finding["message"].is_string()), "{message}");
 }
 
 async fn listen(transport: Arc<dyn Transport>, heard: mpsc::UnboundedSender<Value>) {

@@ -3,15 +3,22 @@ use std::time::Duration;
 use mcp_core::{BoxFuture, Clock};
 use tokio::time::Instant;
 
-/// The clock of the tokio runtime.
+/// The clock of the tokio runtime, whose timers have to be on.
 #[derive(Debug)]
-pub(crate) struct TokioClock {
+pub struct TokioClock {
     start: Instant,
 }
 
 impl TokioClock {
-    pub(crate) fn new() -> TokioClock {
+    /// Counts from now on.
+    pub fn new() -> TokioClock {
         TokioClock { start: Instant::now() }
+    }
+}
+
+impl Default for TokioClock {
+    fn default() -> Self {
+        TokioClock::new()
     }
 }
 

@@ -1,0 +1,214 @@
+//! The wire types read and written by `serde_json`.
+//!
+//! Reading goes through the envelope, whatever type is asked for: what is no message is refused
+//! with all its faults, and what is another kind of message is refused by its name. An error
+//! response without an id is read, as everywhere in this crate: MCP leaves the id out where a
+//! request could not be read.
+//!
+//! Writing refuses what reading would refuse, so whatever was written can be read again.
+
+use bytes::Bytes;
+use mcp_core::Json;
+use mcp_json::{Document, Limits, Tape};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::Error as _,
+    ser::{Error as _, SerializeStruct as _},
+};
+use serde_json::value::RawValue;
+
+use crate::{
+    EnvelopeFault, FaultKind, JsonRpcError, JsonRpcId, JsonRpcMessage, JsonRpcNotification,
+    JsonRpcRequest, JsonRpcResponse,
+    envelope::check_error,
+    fault::sentence,
+    id::in_number,
+    incoming::{read, read_valid_error},
+};
+
+impl<'de> Deserialize<'de> for JsonRpcMessage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        examine(deserializer, |document, text| {
+            read(document.root(), text).map_err(|invalid| invalid.to_string())
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for JsonRpcRequest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match JsonRpcMessage::deserialize(deserializer)? {
+            JsonRpcMessage::Request(request) => Ok(request),
+            JsonRpcMessage::Notification(_) => {
+                Err(D::Error::custom("not a request but a notification: `id` is missing"))
+            }
+            JsonRpcMessage::Response(_) => Err(D::Error::custom("not a request but a response")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for JsonRpcNotification {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match JsonRpcMessage::deserialize(deserializer)? {
+            JsonRpcMessage::Notification(notification) => Ok(notification),
+            JsonRpcMessage::Request(_) => {
+                Err(D::Error::custom("not a notification but a request: it has an `id`"))
+            }
+            JsonRpcMessage::Response(_) => {
+                Err(D::Error::custom("not a notification but a response"))
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for JsonRpcResponse {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match JsonRpcMessage::deserialize(deserializer)? {
+            JsonRpcMessage::Response(response) => Ok(response),
+            JsonRpcMessage::Request(_) => Err(D::Error::custom("not a response but a request")),
+            JsonRpcMessage::Notification(_) => {
+                Err(D::Error::custom("not a response but a notification"))
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for JsonRpcError {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        examine(deserializer, |document, text| {
+            let mut faults = Vec::new();
+            check_error(document.root(), |kind, span| faults.push(EnvelopeFault { kind, span }));
+            if faults.is_empty() {
+                read_valid_error(document.root(), text).map_err(|fault| fault.to_string())
+            } else {
+                Err(sentence(&faults))
+            }
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for JsonRpcId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        examine(deserializer, |document, _| {
+            let broken = document.lone_surrogates().next().is_some();
+            let id = JsonRpcId::read(document.root()).filter(|_| !broken);
+            id.ok_or_else(|| FaultKind::IdInvalid.message().to_owned())
+        })
+    }
+}
+
+/// Looks at the text of whatever the deserializer holds.
+fn examine<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    look: impl FnOnce(&Document<'_>, &Bytes) -> Result<T, String>,
+) -> Result<T, D::Error> {
+    let text = Json::deserialize(deserializer)?.into_bytes();
+    let mut tape = Tape::new();
+    // The text is in memory already, however long it is.
+    let limits = Limits { max_bytes: usize::MAX, ..Limits::default() };
+    let document = tape.parse(&text, limits).map_err(D::Error::custom)?;
+    look(&document, &text).map_err(D::Error::custom)
+}
+
+const VERSION: &str = "2.0";
+
+impl Serialize for JsonRpcMessage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            JsonRpcMessage::Request(request) => request.serialize(serializer),
+            JsonRpcMessage::Notification(notification) => notification.serialize(serializer),
+            JsonRpcMessage::Response(response) => response.serialize(serializer),
+        }
+    }
+}
+
+impl Serialize for JsonRpcRequest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let id = Some(&self.id);
+        serialize_call("JsonRpcRequest", id, &self.method, self.params.as_ref(), serializer)
+    }
+}
+
+impl Serialize for JsonRpcNotification {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize_call("JsonRpcNotification", None, &self.method, self.params.as_ref(), serializer)
+    }
+}
+
+fn serialize_call<S: Serializer>(
+    name: &'static str,
+    id: Option<&JsonRpcId>,
+    method: &str,
+    params: Option<&Json>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    if method.is_empty() {
+        return Err(S::Error::custom(FaultKind::MethodEmpty.message()));
+    }
+    if params.is_some_and(|params| !is_structured(params)) {
+        return Err(S::Error::custom(FaultKind::ParamsNotStructured.message()));
+    }
+    let members = 2 + usize::from(id.is_some()) + usize::from(params.is_some());
+    let mut object = serializer.serialize_struct(name, members)?;
+    object.serialize_field("jsonrpc", VERSION)?;
+    if let Some(id) = id {
+        object.serialize_field("id", id)?;
+    }
+    object.serialize_field("method", method)?;
+    if let Some(params) = params {
+        object.serialize_field("params", params)?;
+    }
+    object.end()
+}
+
+/// Whether it is an object or an array; that it is JSON shows when it is written.
+fn is_structured(json: &Json) -> bool {
+    matches!(json.as_bytes().trim_ascii_start(), [b'{' | b'[', ..])
+}
+
+impl Serialize for JsonRpcResponse {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.id.is_none() && self.outcome.is_ok() {
+            return Err(S::Error::custom(FaultKind::ResponseWithoutId.message()));
+        }
+        let members = 2 + usize::from(self.id.is_some());
+        let mut object = serializer.serialize_struct("JsonRpcResponse", members)?;
+        object.serialize_field("jsonrpc", VERSION)?;
+        if let Some(id) = &self.id {
+            object.serialize_field("id", id)?;
+        }
+        match &self.outcome {
+            Ok(result) => object.serialize_field("result", result)?,
+            Err(error) => object.serialize_field("error", error)?,
+        }
+        object.end()
+    }
+}
+
+impl Serialize for JsonRpcError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let members = 2 + usize::from(self.data.is_some());
+        let mut object = serializer.serialize_struct("JsonRpcError", members)?;
+        object.serialize_field("code", &self.code)?;
+        object.serialize_field("message", &self.message)?;
+        if let Some(data) = &self.data {
+            object.serialize_field("data", data)?;
+        }
+        object.end()
+    }
+}
+
+impl Serialize for JsonRpcId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            JsonRpcId::Null => serializer.serialize_unit(),
+            JsonRpcId::Integer(value) => serializer.serialize_i64(*value),
+            JsonRpcId::String(text) => serializer.serialize_str(text),
+            JsonRpcId::Number(spelling) => {
+                // As raw text, since no type of Rust holds all its digits.
+                let raw = in_number(spelling, |_| RawValue::from_string(spelling.to_string()).ok());
+                let raw = raw.ok_or_else(|| S::Error::custom(FaultKind::IdInvalid.message()))?;
+                raw.serialize(serializer)
+            }
+        }
+    }
+}
