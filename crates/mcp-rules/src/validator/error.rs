@@ -58,9 +58,9 @@ impl ValidationError {
         let facts = self.details.facts();
         let facts: Vec<String> = facts
             .iter()
-            .map(|fact| match fact.shows_payload {
-                true => format!("{}=…", fact.key),
-                false => format!("{}={}", fact.key, fact.value),
+            .map(|fact| {
+                let value = if fact.shows_payload { "…" } else { fact.value.as_str() };
+                format!("{}={value}", fact.key)
             })
             .collect();
         facts.join(", ")

@@ -92,10 +92,9 @@ impl Validator {
         let (Outcome::Result(body) | Outcome::Error(body) | Outcome::Either(body)) = outcome;
         let document = self.parse(&mut tape, body)?;
         let name = match outcome {
-            Outcome::Result(_) => "result",
             Outcome::Error(_) => "error",
             Outcome::Either(_) if is_error_object(document.root()) => "error",
-            Outcome::Either(_) => "result",
+            Outcome::Result(_) | Outcome::Either(_) => "result",
         };
         let mut message = br#"{"jsonrpc":"2.0","id":"#.to_vec();
         message.extend_from_slice(id);

@@ -115,15 +115,12 @@ impl Validator {
                 }
             }
             Generic::Error => {
-                let types = [FieldType::Object];
-                match value.get("error") {
-                    Some(error) => expect_type("error", error, &types, Reason::InvalidError)?,
-                    None => {
-                        let message = "there is neither an `error` nor a `code` and a `message`";
-                        let missing = Details::Missing(vec!["error".into()]);
-                        return Err(ValidationError::of(Reason::InvalidError, message, missing));
-                    }
-                }
+                let Some(error) = value.get("error") else {
+                    let message = "there is neither an `error` nor a `code` and a `message`";
+                    let missing = Details::Missing(vec!["error".into()]);
+                    return Err(ValidationError::of(Reason::InvalidError, message, missing));
+                };
+                expect_type("error", error, &[FieldType::Object], Reason::InvalidError)?;
                 self.refuse_findings(value, self.findings_as(value, Expected::Response))
             }
         }

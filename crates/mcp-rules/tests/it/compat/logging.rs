@@ -35,7 +35,7 @@ impl Subscriber for Log {
         let mut line = String::new();
         assert_eq!(*event.metadata().level(), Level::DEBUG);
         event.record(&mut Line(&mut line));
-        self.0.lock().unwrap().push(line);
+        self.0.lock().expect("no thread panicked").push(line);
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
@@ -53,7 +53,7 @@ fn logged(call: impl FnOnce(&Validator)) -> Vec<String> {
     let log = Log::default();
     let validator = Validator::with_profile(REVISION, Profile::Erlmcp);
     tracing::subscriber::with_default(log.clone(), || call(&validator));
-    let lines = log.0.lock().unwrap();
+    let lines = log.0.lock().expect("no thread panicked");
     lines.clone()
 }
 

@@ -75,9 +75,9 @@ fn codes_say_what_kind_of_fault_it_is() {
 
 #[test]
 fn an_override_reaches_the_validator() {
-    let strict = br##"{"$schema":"https://json-schema.org/draft/2020-12/schema","$defs":{
+    let strict = br#"{"$schema":"https://json-schema.org/draft/2020-12/schema","$defs":{
         "CallToolRequestParams":{"type":"object","properties":{"name":{"const":"only"}},
-        "required":["name"]}}}"##;
+        "required":["name"]}}}"#;
     let given = Override { revision: Some(REVISION), source: Source::File("mine.json".into()) };
     let loaded = LoadedOverride::from_slice(strict, &given).unwrap();
     let schemas = Schemas::embedded().with_override(loaded);
