@@ -7,6 +7,9 @@
 //! * The ports: what moves messages ([`Transport`]), what judges them ([`Gate`], [`Contracts`]),
 //!   what serves a conversation ([`Handler`]), and how to speak to the other side ([`Peer`]).
 //!
+//! Tools are handlers in a [`ToolRegistry`], which adapters serve: `mcp-jsonrpc` over any
+//! [`Transport`], in two lines.
+//!
 //! This crate knows nothing of JSON-RPC, sockets or a runtime; adapters conform to it, never the
 //! reverse.
 //!

@@ -253,6 +253,60 @@ mod tests {
     }
 
     #[test]
+    fn every_refusal_has_its_code() {
+        use RefusalReason as R;
+        for (reason, code, standing) in [
+            (R::NotJson, -32700, Standing::BadRequest),
+            (R::NotAMessage, -32600, Standing::BadRequest),
+            (R::UnknownMethod, -32601, Standing::UnknownMethod),
+            (R::InvalidParams, -32602, Standing::BadRequest),
+            (R::HeaderMismatch, -32020, Standing::BadRequest),
+            (R::MissingCapability, -32021, Standing::BadRequest),
+            (R::UnsupportedRevision, -32022, Standing::BadRequest),
+            (R::Invalid, -32603, Standing::Served),
+        ] {
+            for findings in [vec![], vec![Json::parse(r#"{"rule":"r"}"#).unwrap()]] {
+                let data = list(&findings);
+                assert_eq!(data.is_none(), findings.is_empty(), "a list or nothing");
+                let refusal = Refusal { index: None, reason, message: "no".into(), findings };
+                let written = refusal_to_json_rpc(&refusal);
+                assert_eq!(written, JsonRpcError { data, ..JsonRpcError::new(code, "no") });
+                assert_eq!(standing_of(&Error::Refused(refusal)), standing);
+            }
+        }
+    }
+
+    #[test]
+    fn every_error_has_its_code_in_each_era() {
+        let json = |text: &str| Json::parse(text.to_owned()).unwrap();
+        for (error, legacy, modern) in [
+            (Error::MethodNotFound { method: "m".into() }, -32601, -32601),
+            (Error::ToolNotFound { name: "t".into() }, -32602, -32602),
+            (Error::PromptNotFound { name: "p".into() }, -32602, -32602),
+            (Error::ResourceNotFound { uri: "a:b".into() }, -32002, -32602),
+            (Error::invalid_params("no"), -32602, -32602),
+            (Error::InvalidMeta { message: "no".into() }, -32602, -32602),
+            (Error::ToolError { message: "no".into() }, -32000, -32603),
+            (Error::MissingCapability { required: json("{}") }, -32000, -32021),
+            (
+                Error::UnsupportedRevision { requested: "x".into(), supported: vec![] },
+                -32602,
+                -32022,
+            ),
+            (Error::HeaderMismatch { message: "no".into() }, -32020, -32020),
+            (Error::UrlElicitationRequired { elicitations: json("[]") }, -32042, -32603),
+            (Error::NotInitialized, -32000, -32603),
+            (Error::Busy, -32000, -32603),
+            (Error::Cancelled, -32000, -32603),
+            (Error::internal("no"), -32603, -32603),
+        ] {
+            let code = |revision| to_json_rpc_error(&error, revision, Dispatch::Mcp).code;
+            assert_eq!(code(Revision::LATEST_LEGACY), legacy, "{error:?}");
+            assert_eq!(code(Revision::LATEST), modern, "{error:?}");
+        }
+    }
+
+    #[test]
     fn an_error_with_a_code_of_its_own_is_passed_on_as_it_is() {
         for data in [None, Some(Json::parse("7").unwrap())] {
             let error = Error::Coded { code: 1234, message: "own".into(), data: data.clone() };

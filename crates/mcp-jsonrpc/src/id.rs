@@ -125,7 +125,7 @@ impl Hash for JsonRpcId {
         match (self, self.as_i64()) {
             (_, Some(value)) => value.hash(state),
             (JsonRpcId::Number(text) | JsonRpcId::String(text), None) => text.hash(state),
-            (JsonRpcId::Null | JsonRpcId::Integer(_), None) => ().hash(state),
+            (JsonRpcId::Null | JsonRpcId::Integer(_), None) => 0_u8.hash(state),
         }
     }
 }

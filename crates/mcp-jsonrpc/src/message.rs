@@ -4,6 +4,10 @@ use serde_json::Value;
 use crate::{ErrorCode, JsonRpcId};
 
 /// A message that owns its data.
+///
+/// This and its parts are read and written by `serde_json`, as text and as values. Reading wants the
+/// text itself, so they cannot stand in an untagged enum or behind `#[serde(flatten)]`, which give
+/// only pieces of it; there reading fails.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the names say it")]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC 2.0 is finished")]

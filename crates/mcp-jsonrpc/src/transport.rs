@@ -5,7 +5,7 @@ use mcp_core::{
     Gate, Inbound, Labels, Outbound, OutboundRole, Refusal, RefusalReason, Side, Ticket, Transport,
     TransportError, Verdict,
 };
-use mcp_json::{Limits, Tape};
+use mcp_json::{Limits, SyntaxErrorKind, Tape};
 
 use crate::{Incoming, InvalidMessage, JsonRpcId, JsonRpcMessage};
 
@@ -152,6 +152,17 @@ impl<T: Transport> JsonRpcTransport<T> {
                     message: format!("not JSON: {error}"),
                     findings: Vec::new(),
                 });
+                let is_marked = error.kind == SyntaxErrorKind::ByteOrderMark;
+                if is_marked && let Some(id) = self.answered_behind_mark(&mut judge.tape, bytes) {
+                    let refused = RefusedMessage {
+                        message: None,
+                        id: Some(id),
+                        may_answer: true,
+                        may_ask: false,
+                        refusal,
+                    };
+                    return Arrival::Single { ticket, entry: Err(Box::new(refused)) };
+                }
                 Arrival::Unreadable { ticket, refusal }
             }
             Ok(Incoming::Single(message)) => {
@@ -166,6 +177,19 @@ impl<T: Transport> JsonRpcTransport<T> {
                     .collect(),
                 refusal: verdict.refusals.into_iter().find(|refusal| refusal.index.is_none()),
             },
+        }
+    }
+
+    /// The request of ours that is answered behind a byte order mark. Whoever waits for it shall hear
+    /// what is wrong rather than nothing.
+    fn answered_behind_mark(&self, tape: &mut Tape, bytes: &Bytes) -> Option<JsonRpcId> {
+        const MARK: usize = '\u{feff}'.len_utf8();
+        if bytes.len() < MARK {
+            return None;
+        }
+        match Incoming::parse_on(tape, &bytes.slice(MARK..), self.limits) {
+            Ok(Incoming::Single(Ok(JsonRpcMessage::Response(response)))) => response.id,
+            _ => None,
         }
     }
 

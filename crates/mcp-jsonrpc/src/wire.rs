@@ -212,3 +212,54 @@ impl Serialize for JsonRpcId {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::de::DeserializeOwned;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Through text and through a value, both ways.
+    #[track_caller]
+    fn check<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(it: &T, text: &str) {
+        assert_eq!(serde_json::to_string(it).unwrap(), text);
+        assert_eq!(&serde_json::from_str::<T>(text).unwrap(), it);
+        let value = serde_json::to_value(it).unwrap();
+        assert_eq!(value, serde_json::from_str::<serde_json::Value>(text).unwrap());
+        assert_eq!(&serde_json::from_value::<T>(value).unwrap(), it);
+    }
+
+    #[test]
+    fn each_type_goes_out_and_comes_back() {
+        let request = JsonRpcRequest::new(1, "m", Some(json!({ "a": 1 })));
+        let text = r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#;
+        check(&request, text);
+        check(&JsonRpcMessage::from(request), text);
+        let request = JsonRpcRequest::new(JsonRpcId::Null, "m", None);
+        check(&request, r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#);
+
+        let notification = JsonRpcNotification::new("m", Some(json!([])));
+        let text = r#"{"jsonrpc":"2.0","method":"m","params":[]}"#;
+        check(&notification, text);
+        check(&JsonRpcMessage::from(notification), text);
+
+        let response = JsonRpcResponse::success("x", json!(null));
+        let text = r#"{"jsonrpc":"2.0","id":"x","result":null}"#;
+        check(&response, text);
+        check(&JsonRpcMessage::from(response), text);
+        let error = JsonRpcError::new(-32000, "no").with_data(json!(null));
+        check(&error, r#"{"code":-32000,"message":"no","data":null}"#);
+        let response = JsonRpcResponse { id: None, outcome: Err(JsonRpcError::new(1, "no")) };
+        check(&response, r#"{"jsonrpc":"2.0","error":{"code":1,"message":"no"}}"#);
+
+        for (id, text) in [
+            (JsonRpcId::Null, "null"),
+            (JsonRpcId::from(-7), "-7"),
+            (JsonRpcId::from("x\n"), r#""x\n""#),
+            (JsonRpcId::Number("1.5".into()), "1.5"),
+        ] {
+            check(&id, text);
+        }
+    }
+}

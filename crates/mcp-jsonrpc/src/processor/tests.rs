@@ -251,6 +251,26 @@ async fn an_answer_in_a_batch_that_is_not_taken_fails_its_call_and_is_not_answer
 }
 
 #[tokio::test]
+async fn an_answer_behind_a_byte_order_mark_fails_its_call_and_says_so() {
+    let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
+    let asked = far.ask().await;
+    far.say(None, "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+    let failed = tokio::time::timeout(Duration::from_secs(30), asked).await.unwrap().unwrap();
+    assert!(failed.unwrap_err().to_string().contains("byte order mark"));
+    far.say(None, "\u{feff}");
+    assert_eq!(far.end().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_request_behind_a_byte_order_mark_is_told_so() {
+    let mut far = Far::new(Side::Server, Revision::LATEST_LEGACY, Box::new(OpenGate));
+    far.say(None, "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ask\"}");
+    let said = far.hear().await;
+    assert!(said.starts_with(r#"{"jsonrpc":"2.0","error":{"code":-32700,"#), "{said}");
+    assert!(said.contains("byte order mark"), "{said}");
+}
+
+#[tokio::test]
 async fn a_refused_answer_ends_its_exchange() {
     let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(Shut(Side::Server)));
     let asked = far.ask().await;

@@ -146,6 +146,18 @@ fn they_are_members_of_types_of_others() {
 }
 
 #[test]
+fn what_gives_only_pieces_of_the_text_is_an_error() {
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged)]
+    enum Either {
+        #[expect(dead_code, reason = "never read")]
+        Message(JsonRpcMessage),
+    }
+    let text = r#"{"jsonrpc":"2.0","method":"m"}"#;
+    assert!(serde_json::from_str::<Either>(text).is_err());
+}
+
+#[test]
 fn what_could_not_be_read_again_is_not_written() {
     let not_json = mcp_core::Json::already_parsed("{".into());
     for request in [

@@ -97,10 +97,10 @@ fn check(
         return Err("the server uses an extension that was not offered");
     }
     if !headers.contains_key(SEC_WEBSOCKET_PROTOCOL) {
-        return match require_subprotocol {
-            true => Err("the server does not agree to the subprotocol `mcp`"),
-            false => Ok(()),
-        };
+        if require_subprotocol {
+            return Err("the server does not agree to the subprotocol `mcp`");
+        }
+        return Ok(());
     }
     match only(headers, &SEC_WEBSOCKET_PROTOCOL) {
         Some(SUBPROTOCOL) => Ok(()),

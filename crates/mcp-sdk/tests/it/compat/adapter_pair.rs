@@ -55,16 +55,16 @@ fn everywhere() -> Vec<(MemoryTransport, EchoTool)> {
     let (near, far) = memory::pair(16);
     let (tools, echo) = registry();
     tokio::spawn(JsonRpcProcessor::new(far, tools).run());
-    let mut served = vec![(near, echo)];
+    let mut ways = vec![(near, echo)];
     for validation in [Validation::off(), Validation::observe(), Validation::enforce()] {
         let (near, far) = memory::pair(16);
         let (tools, echo) = registry();
         let server = Server::builder("bare", "1").tools(&tools).dispatch(Dispatch::Bare);
         let server = server.validation(validation.on_finding(|_| {})).build().unwrap();
         tokio::spawn(async move { server.serve(far).await });
-        served.push((near, echo));
+        ways.push((near, echo));
     }
-    served
+    ways
 }
 
 async fn say(transport: &impl Transport, text: &str) {
