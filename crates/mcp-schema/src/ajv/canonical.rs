@@ -1,5 +1,7 @@
 //! Equal values have equal texts.
 
+use std::fmt::Write as _;
+
 use mcp_json::{Kind, Node};
 
 use crate::program::Number;
@@ -10,20 +12,20 @@ use crate::program::Number;
 /// Recursive: the nesting of `node` is limited where it was parsed.
 pub(super) fn canonical(node: Node<'_>) -> Box<str> {
     let mut text = String::new();
-    write(node, &mut text);
+    append(node, &mut text);
     text.into_boxed_str()
 }
 
-fn write(node: Node<'_>, text: &mut String) {
+fn append(node: Node<'_>, text: &mut String) {
     match node.kind() {
         Kind::Null => text.push_str("null"),
         Kind::Bool => text.push_str(if node.as_bool() == Some(true) { "true" } else { "false" }),
-        Kind::Integer | Kind::Decimal => write_number(node, text),
-        Kind::String => write_string(&node.as_str().unwrap_or_default(), text),
+        Kind::Integer | Kind::Decimal => append_number(node, text),
+        Kind::String => append_string(&node.as_str().unwrap_or_default(), text),
         Kind::Array => {
             text.push('[');
             for element in node.elements() {
-                write(element, text);
+                append(element, text);
                 text.push(',');
             }
             text.push(']');
@@ -40,9 +42,9 @@ fn write(node: Node<'_>, text: &mut String) {
                 if members.get(position + 1).is_some_and(|next| next.0 == *name) {
                     continue;
                 }
-                write_string(name, text);
+                append_string(name, text);
                 text.push(':');
-                write(*value, text);
+                append(*value, text);
                 text.push(',');
             }
             text.push('}');
@@ -51,14 +53,14 @@ fn write(node: Node<'_>, text: &mut String) {
 }
 
 /// The length first, so that nothing in it needs an escape.
-fn write_string(string: &str, text: &mut String) {
+fn append_string(string: &str, text: &mut String) {
     text.push('"');
     text.push_str(&string.len().to_string());
     text.push(':');
     text.push_str(string);
 }
 
-fn write_number(node: Node<'_>, text: &mut String) {
+fn append_number(node: Node<'_>, text: &mut String) {
     /// Whole numbers below are exact as doubles and as integers.
     const EXACT: f64 = 1e30;
     match Number::of_node(node) {
@@ -67,7 +69,9 @@ fn write_number(node: Node<'_>, text: &mut String) {
             #[expect(clippy::cast_possible_truncation, reason = "whole and in range")]
             text.push_str(&(value as i128).to_string());
         }
-        Some(Number::Float(value)) => text.push_str(&format!("{value:e}")),
+        Some(Number::Float(value)) => {
+            let _ = write!(text, "{value:e}");
+        }
         None => text.push('0'),
     }
 }

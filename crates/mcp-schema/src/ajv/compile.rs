@@ -47,6 +47,7 @@ impl Checklist {
             indices: HashMap::new(),
             places: Vec::new(),
             targets: HashMap::new(),
+            referring: HashMap::new(),
             tables: HashMap::new(),
             tracks: false,
         };
@@ -70,6 +71,8 @@ pub(super) struct Compiler<'d> {
     places: Vec<(Node<'d>, String)>,
     /// Where references lead.
     targets: HashMap<String, (Index, Box<str>)>,
+    /// Whether schemas that are referred to have references themselves.
+    referring: HashMap<u32, bool>,
     /// Members of large objects that references go through.
     tables: HashMap<u32, HashMap<String, Node<'d>>>,
     pub(super) tracks: bool,
@@ -109,7 +112,7 @@ impl<'d> Compiler<'d> {
                 return Ok(Schema::Keywords(Box::new(found)));
             }
         }
-        self.in_place(&at, &mut found.in_place)?;
+        self.in_place(&at, &mut found.in_place);
         self.number(&at, &mut found.number)?;
         self.string(&at, &mut found.string)?;
         self.array(&at, &mut found.array)?;
@@ -196,7 +199,8 @@ impl<'d> Compiler<'d> {
         }
         // `ajv` takes the reference as it is written for the path. At a schema that has references
         // itself it begins a new path, which leads nowhere; ours is where the schema stands.
-        let path = if refers(node) { fragment(&pointer) } else { reference.to_owned() };
+        let refers_on = *self.referring.entry(node.index()).or_insert_with(|| refers(node));
+        let path = if refers_on { fragment(&pointer) } else { reference.to_owned() };
         let schema = self.index_of(node, pointer);
         self.targets.insert(reference.to_owned(), (schema, path.clone().into()));
         Ok((schema, path.into()))
@@ -262,7 +266,7 @@ fn fragment(pointer: &str) -> String {
 }
 
 /// The reference of a schema that has no other keyword.
-fn bare_reference<'a>(schema: Node<'a>) -> Option<Cow<'a, str>> {
+fn bare_reference(schema: Node<'_>) -> Option<Cow<'_, str>> {
     let is_other = |key: Node<'_>| {
         let name = key.as_str().unwrap_or_default();
         keywords::ALL.iter().any(|list| list.contains(&&*name))
@@ -280,14 +284,7 @@ fn refers(node: Node<'_>) -> bool {
 
 fn kind(at: &Place<'_, '_>, found: &Keywords) -> Result<Option<Kind>, Declined> {
     let Some(node) = at.get("type") else { return Ok(None) };
-    let named = |node: Node<'_>| node.as_str().and_then(|name| Types::named(&name));
-    let types = match node.is_array() {
-        true => {
-            node.elements().map(named).try_fold(Types::NONE, |all, types| Some(all.union(types?)))
-        }
-        false => named(node),
-    };
-    let types = types.ok_or(Declined)?;
+    let types = keywords::types(node).ok_or(Declined)?;
     let is_single = !node.is_array() || node.len() == 1;
     let has_keywords = match types {
         Types::NUMBER => !found.number.is_empty() || keywords::has_any(at, &["format"]),

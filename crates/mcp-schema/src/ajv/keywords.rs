@@ -10,7 +10,7 @@ use crate::program::{Number, Types};
 
 use super::canonical::canonical;
 use super::compile::{Compiler, Declined, Place};
-use super::{ArrayRule, Bound, Branch, InPlace, Literal, NumberRule, ObjectRule, StringRule};
+use super::{ArrayRule, Bound, Dependency, InPlace, Literal, NumberRule, ObjectRule, StringRule};
 
 /// Values of a schema that are repeated in violations, as JSON text.
 const MAX_REPEATED: usize = 64 << 10;
@@ -84,11 +84,7 @@ impl<'d> Compiler<'d> {
         self.draft == Draft::Draft202012
     }
 
-    pub(super) fn in_place(
-        &mut self,
-        at: &Place<'_, 'd>,
-        rules: &mut Vec<InPlace>,
-    ) -> Result<(), Declined> {
+    pub(super) fn in_place(&mut self, at: &Place<'_, 'd>, rules: &mut Vec<InPlace>) {
         if let Some(node) = at.get("const") {
             let value = if node.raw().len() > MAX_REPEATED { Value::Null } else { node.to_value() };
             rules.push(InPlace::Const(Literal { canonical: canonical(node), value }));
@@ -105,13 +101,9 @@ impl<'d> Compiler<'d> {
         if let Some(schema) = self.one(at, "not") {
             rules.push(InPlace::Not(schema));
         }
-        let unions: [(&str, fn(Vec<Branch>) -> InPlace); 3] =
-            [("anyOf", InPlace::AnyOf), ("oneOf", InPlace::OneOf), ("allOf", InPlace::AllOf)];
-        for (keyword, rule) in unions {
-            if let Some(branches) = self.list(at, keyword) {
-                rules.push(rule(branches));
-            }
-        }
+        rules.extend(self.list(at, "anyOf").map(InPlace::AnyOf));
+        rules.extend(self.list(at, "oneOf").map(InPlace::OneOf));
+        rules.extend(self.list(at, "allOf").map(InPlace::AllOf));
         if self.draft != Draft::Draft6
             && let Some(condition) = self.one(at, "if")
         {
@@ -120,7 +112,6 @@ impl<'d> Compiler<'d> {
                 rules.push(InPlace::If { condition, then, otherwise });
             }
         }
-        Ok(())
     }
 
     pub(super) fn number(
@@ -259,7 +250,7 @@ impl<'d> Compiler<'d> {
         let dependencies: Vec<_> = members
             .iter()
             .filter(|member| member.value.is_array())
-            .map(|member| (member.name.as_ref().into(), names(member.value)))
+            .map(|member| dependency(&member.name, names(member.value)))
             .collect();
         if !dependencies.is_empty() {
             rules.push(ObjectRule::DependentRequired { keyword, dependencies });
@@ -286,14 +277,31 @@ fn names(list: Node<'_>) -> Vec<Box<str>> {
     list.elements().filter_map(Node::as_str).map(|name| name.as_ref().into()).collect()
 }
 
+fn dependency(property: &str, needed: Vec<Box<str>>) -> Dependency {
+    let mut room = MAX_REPEATED;
+    let fitting = needed.iter().take_while(|name| {
+        room = room.saturating_sub(name.len() + 2);
+        room > 0
+    });
+    let mut joined = fitting.map(|name| &**name).collect::<Vec<_>>().join(", ");
+    if room == 0 {
+        joined.push_str(", …");
+    }
+    Dependency { property: property.into(), needed, joined: joined.into() }
+}
+
+/// What the keyword `type` says.
+pub(super) fn types(kind: Node<'_>) -> Option<Types> {
+    let named = |node: Node<'_>| node.as_str().and_then(|name| Types::named(&name));
+    if kind.is_array() {
+        kind.elements().map(named).try_fold(Types::NONE, |all, types| Some(all.union(types?)))
+    } else {
+        named(kind)
+    }
+}
+
 /// The types that `items` admits, if it says so and all are scalars.
 fn scalar_types(items: Node<'_>) -> Option<Types> {
-    let kind = items.get("type")?;
-    let named = |node: Node<'_>| node.as_str().and_then(|name| Types::named(&name));
-    let types = if kind.is_array() {
-        kind.elements().map(named).try_fold(Types::NONE, |all, types| Some(all.union(types?)))?
-    } else {
-        named(kind)?
-    };
+    let types = types(items.get("type")?)?;
     (!types.meets(Types::ARRAY) && !types.meets(Types::OBJECT)).then_some(types)
 }

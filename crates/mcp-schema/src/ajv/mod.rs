@@ -170,13 +170,22 @@ enum ObjectRule {
     /// `dependentRequired`, or the lists of `dependencies`.
     DependentRequired {
         keyword: &'static str,
-        dependencies: Vec<(Box<str>, Vec<Box<str>>)>,
+        dependencies: Vec<Dependency>,
     },
     /// `dependentSchemas`, or the schemas of `dependencies`.
     DependentSchemas(Vec<(Box<str>, Branch)>),
     Properties(Vec<(Box<str>, Branch)>),
     Patterns(Vec<(Expression, Branch)>),
     Unevaluated(Index),
+}
+
+/// A property that needs others.
+#[derive(Debug)]
+struct Dependency {
+    property: Box<str>,
+    needed: Vec<Box<str>>,
+    /// The names in one text, cut if it is very long.
+    joined: Box<str>,
 }
 
 /// A regular expression.

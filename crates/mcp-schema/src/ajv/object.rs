@@ -8,7 +8,7 @@ use crate::violation::{shown, shown_value};
 use super::evaluated::Evaluated;
 use super::order::{Member, Members};
 use super::walk::Walk;
-use super::{Branch, Expression, Index, ObjectRule, Schema};
+use super::{Branch, Dependency, Expression, Index, ObjectRule, Schema};
 
 impl<'c> Walk<'c> {
     pub(super) fn object(
@@ -72,10 +72,13 @@ impl<'c> Walk<'c> {
     }
 
     fn required(&mut self, names: &[Box<str>], members: &Members<'_>, node: Node<'_>) -> bool {
+        if !self.allowance.spend(names.len() as u64) {
+            return false;
+        }
         let mut fits = true;
         for name in names.iter().filter(|name| members.get(name).is_none()) {
             fits = false;
-            if self.is_done() || !self.allowance.spend(1) {
+            if self.is_done() {
                 break;
             }
             self.report("required", node.span(), || {
@@ -143,17 +146,19 @@ impl<'c> Walk<'c> {
     fn dependent_required(
         &mut self,
         keyword: &str,
-        dependencies: &[(Box<str>, Vec<Box<str>>)],
+        dependencies: &[Dependency],
         members: &Members<'_>,
         node: Node<'_>,
     ) -> bool {
         let mut fits = true;
-        let present = dependencies.iter().filter(|(name, _)| members.get(name).is_some());
-        for (property, needed) in present {
+        let is_present = |dependency: &&Dependency| members.get(&dependency.property).is_some();
+        for Dependency { property, needed, joined } in dependencies.iter().filter(is_present) {
+            if !self.allowance.spend(needed.len() as u64) {
+                return false;
+            }
             for name in needed.iter().filter(|name| members.get(name).is_none()) {
                 fits = false;
-                // Every report repeats the list.
-                if self.is_done() || !self.allowance.spend(needed.len() as u64) {
+                if self.is_done() {
                     return false;
                 }
                 self.report(keyword, node.span(), || {
@@ -161,7 +166,7 @@ impl<'c> Walk<'c> {
                         "property": property,
                         "missingProperty": name,
                         "depsCount": needed.len(),
-                        "deps": needed.join(", "),
+                        "deps": joined,
                     });
                     let by = shown_value(&Value::from(&**property));
                     (params, format!("{}, which {by} needs", missing(name)))

@@ -28,12 +28,11 @@ impl<'a> Members<'a> {
         let mut places: HashMap<Cow<'a, str>, usize> = HashMap::with_capacity(object.len());
         for (key, value) in object.members() {
             let name = key.as_str().unwrap_or_default();
-            match places.get(&name) {
-                Some(place) => all[*place].value = value,
-                None => {
-                    places.insert(name.clone(), all.len());
-                    all.push(Member { name, key, value });
-                }
+            if let Some(place) = places.get(&name) {
+                all[*place].value = value;
+            } else {
+                places.insert(name.clone(), all.len());
+                all.push(Member { name, key, value });
             }
         }
         if all.iter().any(|member| array_index(&member.name).is_some()) {

@@ -12,7 +12,8 @@ use super::{Checklist, Index, Keywords, Kind, ROOT, Schema};
 
 impl Checklist {
     /// What `ajv` objects to in `node`, in its order; at most [`MAX_VIOLATIONS`] and a marker.
-    pub(crate) fn explain(&self, node: Node<'_>) -> Vec<Violation> {
+    /// `None` if it takes more steps than allowed to find out.
+    pub(crate) fn explain(&self, node: Node<'_>) -> Option<Vec<Violation>> {
         let mut walk = Walk {
             checklist: self,
             allowance: Allowance::for_node(node),
@@ -25,13 +26,13 @@ impl Checklist {
         walk.schema(ROOT, node, &mut Evaluated::default());
         let mut found = walk.found;
         if walk.allowance.is_spent() {
-            found.truncate(MAX_VIOLATIONS);
-            found.push(Violation::undecided(node));
-        } else if found.len() > MAX_VIOLATIONS {
+            return None; // Some of it might have been taken back.
+        }
+        if found.len() > MAX_VIOLATIONS {
             found.truncate(MAX_VIOLATIONS);
             found.push(Violation::more(node));
         }
-        found
+        Some(found)
     }
 }
 

@@ -112,15 +112,17 @@ impl ToolSchema {
     /// the `message` is in words of our own. Paths start at `node`, spans are those of the document,
     /// and there are at most [`MAX_VIOLATIONS`](crate::MAX_VIOLATIONS) and a marker.
     ///
-    /// `format` is a remark here. Schemas of draft-04, and those with dynamic references or several
-    /// `$id`s, have the list of [`main_violations`](ToolSchema::main_violations) instead.
+    /// `format` is a remark here. Schemas of draft-04, those with dynamic references or several
+    /// `$id`s, and values for which the list takes too many steps, have that of
+    /// [`main_violations`](ToolSchema::main_violations) instead.
     pub fn violations(&self, node: Node<'_>) -> Vec<Violation> {
         match self.runtime.judge(node) {
             Verdict::Accepted => Vec::new(),
             Verdict::Undecided => vec![Violation::undecided(node)],
             Verdict::Rejected => {
-                let found = self.checklist().map(|list| list.explain(node)).unwrap_or_default();
-                if found.is_empty() { self.runtime.violations(node) } else { found }
+                let found = self.checklist().and_then(|list| list.explain(node));
+                let found = found.filter(|found| !found.is_empty());
+                found.unwrap_or_else(|| self.runtime.violations(node))
             }
         }
     }

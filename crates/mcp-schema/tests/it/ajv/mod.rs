@@ -106,14 +106,12 @@ fn compare(cases: &[Case], theirs: &[Value]) {
             (true, None) | (false, Some(_)) => {}
             (true, Some(_)) => wrong.push(format!("{}: listed, but no difference", case.name)),
             (false, None) => {
-                let value = (0..).find(|at| normalized(&ours[at]) != normalized(&theirs[at]));
-                let at = value.unwrap_or_default();
+                let first = |at: &usize| normalized(&ours[at]) != normalized(&theirs[at]);
+                let at = (0..ours.as_array().map_or(0, Vec::len)).find(first).unwrap_or_default();
+                let theirs = theirs.get(at).unwrap_or(theirs);
                 wrong.push(format!(
-                    "{}\n  {}\n  value {at}\n  ours {}\n  ajv  {}",
-                    case.name,
-                    case.line,
-                    ours[at],
-                    if theirs.is_array() { &theirs[at] } else { theirs }
+                    "{}\n  {}\n  value {at}\n  ours {}\n  ajv  {theirs}",
+                    case.name, case.line, ours[at]
                 ));
             }
         }
@@ -151,7 +149,8 @@ fn asked(cases: &[Case]) -> Vec<String> {
         .spawn()
         .expect("node runs");
     let mut input = child.stdin.take().unwrap();
-    let text: String = cases.iter().map(|case| format!("{}\n", case.line)).collect();
+    let lines: Vec<&str> = cases.iter().map(|case| case.line.as_str()).collect();
+    let text = lines.join("\n");
     let writer = thread::spawn(move || input.write_all(text.as_bytes()).unwrap());
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
