@@ -22,7 +22,9 @@ fn compare(input: &[u8]) -> Option<()> {
     let compiled = ToolSchema::compile(schema.root(), Dialect::default(), limits).ok()?;
     let violations = compiled.violations(value.root());
     assert_eq!(compiled.accepts(value.root()), violations.is_empty(), "{violations:?}");
-    for violation in &violations {
+    let main = compiled.main_violations(value.root());
+    assert_eq!(main.is_empty(), violations.is_empty(), "{main:?}");
+    for violation in violations.iter().chain(&main) {
         let at = value.root().pointer(&violation.instance_path).expect("the path leads somewhere");
         // An unexpected property is shown by its key.
         let (outer, inner) = (at.span(), violation.span);

@@ -105,8 +105,7 @@ const MAX_IGNORED: usize = 100;
 fn method_of(definition: &Value) -> Option<&str> {
     let name = &definition["properties"]["method"];
     match (&name["const"], name["enum"].as_array().map(Vec::as_slice)) {
-        (Value::String(name), _) => Some(name),
-        (_, Some([Value::String(name)])) => Some(name),
+        (Value::String(name), _) | (_, Some([Value::String(name)])) => Some(name),
         _ => None,
     }
 }

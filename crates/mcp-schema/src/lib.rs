@@ -39,6 +39,7 @@
 //!
 #![doc = include_str!("../revisions/README.md")]
 
+mod ajv;
 mod check;
 mod definition;
 mod error_code;

@@ -28,6 +28,24 @@ pub(crate) fn decoded_text(text: &str) -> Option<String> {
     String::from_utf8(decoded(text)?.into_owned()).ok()
 }
 
+/// `text` as one part of a URI: everything but letters, digits and `-_.!~*'()` is encoded, as
+/// `encodeURIComponent` does it.
+pub(crate) fn encoded(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte);
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if is_plain(byte) {
+            encoded.push(char::from(byte));
+        } else {
+            let digits = b"0123456789ABCDEF";
+            encoded.push('%');
+            encoded.push(char::from(digits[usize::from(byte >> 4)]));
+            encoded.push(char::from(digits[usize::from(byte & 15)]));
+        }
+    }
+    encoded
+}
+
 fn digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
@@ -42,6 +60,14 @@ mod tests {
         assert_eq!(decoded_text("plain").as_deref(), Some("plain"));
         assert_eq!(decoded("%ff").as_deref(), Some(&[0xff][..]));
         assert_eq!(decoded_text("%ff"), None);
+    }
+
+    #[test]
+    fn what_is_encoded_can_be_decoded() {
+        assert_eq!(encoded("a b/ü~1(c)"), "a%20b%2F%C3%BC~1(c)");
+        for text in ["", "plain", "100% ü?#[]", "\u{1f980}"] {
+            assert_eq!(decoded_text(&encoded(text)).as_deref(), Some(text));
+        }
     }
 
     #[test]

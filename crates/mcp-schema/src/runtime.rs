@@ -51,11 +51,20 @@ impl RuntimeSchema {
 
     /// Whether `node` fits. What cannot be decided within the budget does not.
     pub(crate) fn accepts(&self, node: Node<'_>) -> bool {
+        self.judge(node) == Verdict::Accepted
+    }
+
+    pub(crate) fn judge(&self, node: Node<'_>) -> Verdict {
         match self {
-            RuntimeSchema::Program(program) => program.accepts(node) == Verdict::Accepted,
+            RuntimeSchema::Program(program) => program.accepts(node),
             RuntimeSchema::Validator(fallback) => {
-                fallback.survey.is_affordable(node, step_budget(node.raw().len()))
-                    && fallback.validator.is_valid(SchemaNode::from(node))
+                if !fallback.survey.is_affordable(node, step_budget(node.raw().len())) {
+                    Verdict::Undecided
+                } else if fallback.validator.is_valid(SchemaNode::from(node)) {
+                    Verdict::Accepted
+                } else {
+                    Verdict::Rejected
+                }
             }
         }
     }

@@ -88,7 +88,7 @@ impl Contract {
 
 /// The violations of `value` that do not rest on a guess.
 fn certain(schema: &ToolSchema, value: Node<'_>) -> Vec<Violation> {
-    let mut violations = schema.violations(value);
+    let mut violations = schema.main_violations(value);
     if violations.iter().any(|violation| violation.keyword == "maxSteps") {
         return Vec::new();
     }

@@ -2,55 +2,12 @@
 
 use mcp_json::{Kind, Node};
 
+use super::allowance::Allowance;
 use super::name::Print;
 use super::{
     Additional, ArrayRules, Index, Literal, Logic, Number, NumberRules, ObjectRules, Program,
-    Property, ROOT, StringRules, Types, Verdict, step_budget,
+    Property, ROOT, StringRules, Types, Verdict,
 };
-
-/// How many schemas may be entered inside each other: the nesting of the value times the
-/// references and alternatives on one level.
-pub(super) const MAX_DEPTH: u32 = 512;
-
-/// What is left of a walk's allowance.
-#[derive(Debug)]
-pub(super) struct Allowance {
-    steps: u64,
-    depth: u32,
-}
-
-impl Allowance {
-    pub(super) fn for_node(node: Node<'_>) -> Allowance {
-        let span = node.span();
-        Allowance { steps: step_budget(span.end - span.start), depth: MAX_DEPTH }
-    }
-
-    /// Whether something was refused; answers are then void.
-    pub(super) fn is_spent(&self) -> bool {
-        self.steps == 0
-    }
-
-    pub(super) fn spend(&mut self, steps: u64) -> bool {
-        self.steps = self.steps.saturating_sub(steps);
-        self.steps > 0
-    }
-
-    /// One schema deeper. Must be followed by [`leave`](Allowance::leave) if it says yes.
-    pub(super) fn enter(&mut self) -> bool {
-        if self.depth == 0 {
-            self.steps = 0;
-        }
-        if !self.spend(1) {
-            return false;
-        }
-        self.depth -= 1;
-        true
-    }
-
-    pub(super) fn leave(&mut self) {
-        self.depth += 1;
-    }
-}
 
 impl Program {
     /// Whether `node` satisfies the schema.
@@ -262,7 +219,7 @@ pub(super) fn is_superseded(
 }
 
 /// The type of `node`. Whether a number is integral is worked out only if `wanted` asks.
-pub(super) fn types_of(node: Node<'_>, wanted: Types) -> Types {
+pub(crate) fn types_of(node: Node<'_>, wanted: Types) -> Types {
     match node.kind() {
         Kind::Null => Types::NULL,
         Kind::Bool => Types::BOOLEAN,
@@ -296,7 +253,7 @@ fn check_string(rules: &StringRules, node: Node<'_>, allowance: &mut Allowance) 
         .is_none_or(|pattern| allowance.spend(pattern.steps(node)) && pattern.is_match(&bytes))
 }
 
-pub(super) fn characters(text: &[u8]) -> u64 {
+pub(crate) fn characters(text: &[u8]) -> u64 {
     // Every byte that does not continue a character starts one.
     text.iter().filter(|byte| **byte & 0xc0 != 0x80).count() as u64
 }

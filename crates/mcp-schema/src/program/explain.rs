@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::suggest::nearest;
 use crate::violation::{MAX_VIOLATIONS, Violation, listed, push_token, shown, shown_value};
 
-use super::check::{Allowance, Seen, characters, is_superseded, types_of};
+use super::allowance::Allowance;
+use super::check::{Seen, characters, is_superseded, types_of};
 use super::{
     Additional, ArrayRules, Index, Literal, Logic, Number, NumberRules, ObjectRules, Program, ROOT,
     StringRules, Types,

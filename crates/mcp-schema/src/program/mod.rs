@@ -13,6 +13,7 @@
 //! - Both walks spend from a budget of steps and keep to a depth. Running out is
 //!   [`Verdict::Undecided`], never a yes.
 
+mod allowance;
 mod check;
 mod compile;
 mod explain;
@@ -21,10 +22,12 @@ mod number;
 mod pattern;
 mod union;
 
+pub(crate) use allowance::Allowance;
+pub(crate) use check::{characters, types_of};
+pub(crate) use number::Number;
 pub(crate) use pattern::{Pattern, Patterns, TooCostly};
 
 use name::Name;
-use number::Number;
 
 /// The outcome of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,21 +153,21 @@ enum Literal {
 
 /// A set of JSON types; `number` is both of the last two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Types(u8);
+pub(crate) struct Types(u8);
 
 impl Types {
-    const NONE: Types = Types(0);
-    const NULL: Types = Types(1);
-    const BOOLEAN: Types = Types(2);
-    const STRING: Types = Types(4);
-    const ARRAY: Types = Types(8);
-    const OBJECT: Types = Types(16);
-    const INTEGER: Types = Types(32);
-    const FRACTION: Types = Types(64);
-    const NUMBER: Types = Types(32 | 64);
-    const ALL: Types = Types(127);
+    pub(crate) const NONE: Types = Types(0);
+    pub(crate) const NULL: Types = Types(1);
+    pub(crate) const BOOLEAN: Types = Types(2);
+    pub(crate) const STRING: Types = Types(4);
+    pub(crate) const ARRAY: Types = Types(8);
+    pub(crate) const OBJECT: Types = Types(16);
+    pub(crate) const INTEGER: Types = Types(32);
+    pub(crate) const FRACTION: Types = Types(64);
+    pub(crate) const NUMBER: Types = Types(32 | 64);
+    pub(crate) const ALL: Types = Types(127);
 
-    fn named(name: &str) -> Option<Types> {
+    pub(crate) fn named(name: &str) -> Option<Types> {
         Some(match name {
             "null" => Types::NULL,
             "boolean" => Types::BOOLEAN,
@@ -177,17 +180,17 @@ impl Types {
         })
     }
 
-    const fn union(self, other: Types) -> Types {
+    pub(crate) const fn union(self, other: Types) -> Types {
         Types(self.0 | other.0)
     }
 
     /// Whether some type is in both.
-    const fn meets(self, other: Types) -> bool {
+    pub(crate) const fn meets(self, other: Types) -> bool {
         self.0 & other.0 != 0
     }
 
     /// The names a schema would use, in a fixed order.
-    fn names(self) -> Vec<&'static str> {
+    pub(crate) fn names(self) -> Vec<&'static str> {
         let number = if self.0 & Types::NUMBER.0 == Types::NUMBER.0 {
             ("number", Types::NUMBER)
         } else {

@@ -6,13 +6,13 @@ use mcp_json::Node;
 
 /// A number of a schema or of a message.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Number {
+pub(crate) enum Number {
     Integer(i128),
     Float(f64),
 }
 
 impl Number {
-    pub(super) fn of_node(node: Node<'_>) -> Option<Number> {
+    pub(crate) fn of_node(node: Node<'_>) -> Option<Number> {
         if let Some(value) = node.as_i64() {
             return Some(Number::Integer(value.into()));
         }
@@ -27,7 +27,7 @@ impl Number {
         Some(Number::Float(sign * f64::INFINITY))
     }
 
-    pub(super) fn of_literal(number: &serde_json::Number) -> Option<Number> {
+    pub(crate) fn of_literal(number: &serde_json::Number) -> Option<Number> {
         if let Some(value) = number.as_i64() {
             return Some(Number::Integer(value.into()));
         }
@@ -37,7 +37,7 @@ impl Number {
         number.as_f64().map(Number::Float)
     }
 
-    pub(super) fn to_json(self) -> serde_json::Value {
+    pub(crate) fn to_json(self) -> serde_json::Value {
         match self {
             Number::Integer(value) => match (i64::try_from(value), u64::try_from(value)) {
                 (Ok(value), _) => value.into(),

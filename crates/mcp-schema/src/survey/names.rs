@@ -57,7 +57,7 @@ impl<'d> Names<'d> {
     }
 
     /// The pointer that `reference` stands for; `None` for the meta-schemas everybody has.
-    pub(super) fn target(&self, reference: &str) -> Result<Option<String>, Fault> {
+    pub(crate) fn target(&self, reference: &str) -> Result<Option<String>, Fault> {
         let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let base = if document.is_empty() {
             String::new()

@@ -18,9 +18,13 @@ pub use cache::{CacheLimits, ToolSchemas};
 pub use dialect::Dialect;
 pub use error::ToolSchemaError;
 
-use mcp_json::Node;
+use std::sync::OnceLock;
+
+use mcp_json::{Limits, Node, Tape};
 use serde_json::Value;
 
+use crate::ajv::Checklist;
+use crate::program::Verdict;
 use crate::report;
 use crate::runtime::RuntimeSchema;
 use crate::survey::{Fault, Names, Survey};
@@ -47,6 +51,9 @@ impl Default for ToolSchemaLimits {
 pub struct ToolSchema {
     dialect: Dialect,
     runtime: RuntimeSchema,
+    text: Box<[u8]>,
+    /// Made of the text when it is first needed; `None` if it cannot be.
+    checklist: OnceLock<Option<Checklist>>,
 }
 
 impl ToolSchema {
@@ -85,7 +92,7 @@ impl ToolSchema {
         let survey = Survey::of(&Names::of(&document), "")?;
         let runtime = RuntimeSchema::compile(&document, "", dialect.draft(), survey)
             .map_err(|error| compile_error(&error, node))?;
-        Ok(ToolSchema { dialect, runtime })
+        Ok(ToolSchema { dialect, runtime, text: node.raw().into(), checklist: OnceLock::new() })
     }
 
     /// The dialect it is written in.
@@ -98,10 +105,59 @@ impl ToolSchema {
         self.runtime.accepts(node)
     }
 
-    /// Why `node` does not fit; empty if it does. As for
-    /// [`Schemas::violations`](crate::Schemas::violations).
+    /// Why `node` does not fit, as `ajv` 8 says it with `allErrors`; empty if it fits.
+    ///
+    /// Everything is listed, in the order of `ajv`: of a union the faults of each branch and then
+    /// the union itself. `instance_path`, `schema_path`, `keyword` and `params` are those of `ajv`,
+    /// the `message` is in words of our own. Paths start at `node`, spans are those of the document,
+    /// and there are at most [`MAX_VIOLATIONS`](crate::MAX_VIOLATIONS) and a marker.
+    ///
+    /// `format` is a remark here. Schemas of draft-04, those with dynamic references or several
+    /// `$id`s, and values for which the list takes too many steps, have that of
+    /// [`main_violations`](ToolSchema::main_violations) instead.
     pub fn violations(&self, node: Node<'_>) -> Vec<Violation> {
-        self.runtime.violations(node)
+        match self.runtime.judge(node) {
+            Verdict::Accepted => Vec::new(),
+            Verdict::Undecided => vec![Violation::undecided(node)],
+            Verdict::Rejected => {
+                let found = self.checklist().and_then(|list| list.explain(node));
+                let found = found.filter(|found| !found.is_empty());
+                found.unwrap_or_else(|| self.runtime.violations(node))
+            }
+        }
+    }
+
+    /// The same for people, one violation for one fault: of a union only what is wrong with the
+    /// branch that was meant, or with all of them. In the order of the value.
+    pub fn main_violations(&self, node: Node<'_>) -> Vec<Violation> {
+        let mut main = self.runtime.violations(node);
+        if main.iter().any(|violation| is_empty(&violation.params)) {
+            // One of the two engines does not say everything.
+            let all = self.violations(node);
+            for violation in main.iter_mut().filter(|violation| is_empty(&violation.params)) {
+                let same = |other: &&Violation| {
+                    other.keyword == violation.keyword
+                        && other.instance_path == violation.instance_path
+                };
+                if let Some(same) = all.iter().find(same) {
+                    violation.params = same.params.clone();
+                }
+            }
+        }
+        main
+    }
+
+    fn checklist(&self) -> Option<&Checklist> {
+        let compile = || {
+            let mut tape = Tape::new();
+            // It was within limits when it came.
+            let limits = Limits { max_bytes: usize::MAX, max_depth: usize::MAX };
+            let schema = tape.parse(&self.text, limits).ok()?;
+            let document = schema.root().to_value();
+            let survey = Survey::of(&Names::of(&document), "").ok()?;
+            Checklist::compile(schema.root(), self.dialect.draft(), survey.patterns()).ok()
+        };
+        self.checklist.get_or_init(compile).as_ref()
     }
 
     /// Whether a value that does not fit surely does not, but for those that take too long to judge
@@ -116,6 +172,10 @@ impl ToolSchema {
     fn is_program(&self) -> bool {
         matches!(self.runtime, RuntimeSchema::Program(_))
     }
+}
+
+fn is_empty(params: &Value) -> bool {
+    params.as_object().is_none_or(serde_json::Map::is_empty)
 }
 
 fn is_deeper(node: Node<'_>, levels: usize) -> bool {

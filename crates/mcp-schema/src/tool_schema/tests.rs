@@ -10,13 +10,16 @@ fn compile(schema: &Value) -> Result<ToolSchema, ToolSchemaError> {
     ToolSchema::compile(document.root(), Dialect::default(), ToolSchemaLimits::default())
 }
 
-/// The messages of the violations.
+/// The messages of the main violations.
 fn messages(schema: &ToolSchema, instance: &Value) -> Vec<String> {
     let text = instance.to_string();
     let mut tape = Tape::new();
     let document = tape.parse(text.as_bytes(), Limits::default()).unwrap();
-    let found = schema.violations(document.root());
+    let found = schema.main_violations(document.root());
     assert_eq!(found.is_empty(), schema.accepts(document.root()), "{instance}");
+    let all = schema.violations(document.root());
+    assert_eq!(found.is_empty(), all.is_empty(), "{instance}");
+    assert!(all.len() <= crate::MAX_VIOLATIONS + 1, "{instance}: {}", all.len());
     found.iter().map(ToString::to_string).collect()
 }
 
@@ -95,6 +98,47 @@ fn both_engines_report_the_selected_alternative() {
     schema["unevaluatedProperties"] = true.into();
     assert!(!compile(&schema).unwrap().is_program());
     check(&schema, &instance, &[r#"/size: "big" is not of type "integer""#]);
+}
+
+#[test]
+fn rarer_keywords_have_their_parameters_in_both_lists() {
+    let schema = compile(&json!({
+        "properties": {
+            "list": {"uniqueItems": true},
+            "some": {"contains": {"type": "string"}},
+            "names": {"propertyNames": {"maxLength": 1}},
+            "needs": {"dependentRequired": {"a": ["b"]}},
+        },
+    }))
+    .unwrap();
+    assert!(!schema.is_program());
+    let text = r#"{"list":[1,1],"some":[2],"names":{"ab":1},"needs":{"a":1}}"#;
+    let mut tape = Tape::new();
+    let document = tape.parse(text.as_bytes(), Limits::default()).unwrap();
+    for found in [schema.violations(document.root()), schema.main_violations(document.root())] {
+        let params = |keyword: &str| {
+            let violation = found.iter().find(|violation| violation.keyword == keyword);
+            violation.map(|violation| violation.params.clone())
+        };
+        assert_eq!(params("uniqueItems"), Some(json!({"i": 1, "j": 0})), "{found:?}");
+        assert_eq!(params("contains"), Some(json!({"minContains": 1})), "{found:?}");
+    }
+}
+
+#[test]
+fn violations_list_every_branch_and_then_the_union() {
+    let schema = compile(&json!({"properties": {"a": {"anyOf": [
+        {"type": "string"}, {"type": "null"}]}}}))
+    .unwrap();
+    let mut tape = Tape::new();
+    let document = tape.parse(br#"{"a":1}"#, Limits::default()).unwrap();
+    let found = schema.violations(document.root());
+    let paths: Vec<&str> = found.iter().map(|violation| violation.schema_path.as_str()).collect();
+    assert_eq!(
+        paths,
+        ["#/properties/a/anyOf/0/type", "#/properties/a/anyOf/1/type", "#/properties/a/anyOf"]
+    );
+    assert_eq!(schema.main_violations(document.root()).len(), 1);
 }
 
 #[test]

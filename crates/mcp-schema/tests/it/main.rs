@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod agreement;
+mod ajv;
 mod explanations;
 mod methods;
 mod overrides;

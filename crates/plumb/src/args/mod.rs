@@ -98,7 +98,7 @@ pub(crate) struct CheckArgs {
     /// Say which schemas, which configuration and how many files are in use
     #[arg(short, long, help_heading = OUTPUT)]
     pub(crate) verbose: bool,
-    /// Print findings only: no summary, no progress bar, no notes
+    /// Print findings only: no summary, no progress bar, no notes; warnings about schemas stay
     #[arg(short, long, conflicts_with = "verbose", help_heading = OUTPUT)]
     pub(crate) quiet: bool,
     /// Read this file instead of the plumb.toml here or in a parent directory

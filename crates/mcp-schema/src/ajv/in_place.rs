@@ -1,0 +1,157 @@
+//! Keywords that look at a value of any kind, and those that apply other schemas to it.
+
+use mcp_json::Node;
+use serde_json::{Value, json};
+
+use crate::violation::{listed, shown, shown_value};
+
+use super::canonical::canonical;
+use super::evaluated::Evaluated;
+use super::walk::Walk;
+use super::{Branch, InPlace, Index};
+
+impl<'c> Walk<'c> {
+    pub(super) fn in_place(
+        &mut self,
+        rule: &'c InPlace,
+        node: Node<'_>,
+        evaluated: &mut Evaluated,
+    ) -> bool {
+        match rule {
+            InPlace::Reference { schema, path } => {
+                let mut own = Evaluated::default();
+                let fits = self.reference(path, *schema, node, &mut own);
+                evaluated.merge(own);
+                fits
+            }
+            InPlace::Const(literal) => {
+                if self.is_affordable(node) && *canonical(node) == *literal.canonical {
+                    return true;
+                }
+                self.report("const", node.span(), || {
+                    let message = format!("{} is not {}", shown(node), shown_value(&literal.value));
+                    (json!({ "allowedValue": literal.value }), message)
+                });
+                false
+            }
+            InPlace::Enum { options, allowed } => {
+                if self.is_affordable(node) && options.contains(&*canonical(node)) {
+                    return true;
+                }
+                self.report("enum", node.span(), || {
+                    let values = allowed.as_array().map_or(&[][..], Vec::as_slice);
+                    let message = format!("{} is not one of {}", shown(node), listed(values));
+                    (json!({ "allowedValues": allowed }), message)
+                });
+                false
+            }
+            InPlace::Not(schema) => {
+                let fits =
+                    self.silently(|this| this.schema(*schema, node, &mut Evaluated::default()));
+                if fits {
+                    self.report("not", node.span(), || {
+                        (json!({}), format!("{} fits a schema that it must not fit", shown(node)))
+                    });
+                }
+                !fits
+            }
+            // What one branch has looked at is no matter of the others.
+            InPlace::AllOf(branches) => branches.iter().fold(true, |fits, branch| {
+                let mut own = Evaluated::default();
+                let fits_branch = self.below_schema(&branch.step, branch.schema, node, &mut own);
+                evaluated.merge(own);
+                fits & fits_branch
+            }),
+            InPlace::AnyOf(branches) => self.any_of(branches, node, evaluated),
+            InPlace::OneOf(branches) => self.one_of(branches, node, evaluated),
+            InPlace::If { condition, then, otherwise } => {
+                self.condition((*condition, *then, *otherwise), node, evaluated)
+            }
+        }
+    }
+
+    /// Comparing a value costs its size.
+    fn is_affordable(&mut self, node: Node<'_>) -> bool {
+        self.allowance.spend(1 + node.raw().len() as u64 / 8)
+    }
+
+    fn any_of(&mut self, branches: &[Branch], node: Node<'_>, evaluated: &mut Evaluated) -> bool {
+        let tracks = self.checklist.tracks;
+        self.tentatively(|this| {
+            let mut fits = false;
+            for branch in branches {
+                let mut own = Evaluated::default();
+                if this.below_schema(&branch.step, branch.schema, node, &mut own) {
+                    evaluated.merge(own);
+                    fits = true;
+                    if !tracks {
+                        break;
+                    }
+                }
+            }
+            if !fits {
+                this.report("anyOf", node.span(), || (json!({}), fits_none(branches, node)));
+            }
+            fits
+        })
+    }
+
+    fn one_of(&mut self, branches: &[Branch], node: Node<'_>, evaluated: &mut Evaluated) -> bool {
+        self.tentatively(|this| {
+            let mut passing = None;
+            for (position, branch) in branches.iter().enumerate() {
+                let mut own = Evaluated::default();
+                if !this.below_schema(&branch.step, branch.schema, node, &mut own) {
+                    continue;
+                }
+                if let Some(first) = passing {
+                    this.report("oneOf", node.span(), || {
+                        let value = shown(node);
+                        let message =
+                            format!("{value} fits more than one alternative, only one may fit");
+                        (json!({ "passingSchemas": [first, position] }), message)
+                    });
+                    return false;
+                }
+                passing = Some(position);
+                evaluated.merge(own);
+            }
+            if passing.is_none() {
+                this.report("oneOf", node.span(), || {
+                    (json!({ "passingSchemas": Value::Null }), fits_none(branches, node))
+                });
+            }
+            passing.is_some()
+        })
+    }
+
+    fn condition(
+        &mut self,
+        (condition, then, otherwise): (Index, Option<Index>, Option<Index>),
+        node: Node<'_>,
+        evaluated: &mut Evaluated,
+    ) -> bool {
+        let mut own = Evaluated::default();
+        let holds = self.silently(|this| this.schema(condition, node, &mut own));
+        if holds {
+            evaluated.merge(own);
+        }
+        let (keyword, clause) = if holds { ("then", then) } else { ("else", otherwise) };
+        let Some(clause) = clause else { return true };
+        let mut own = Evaluated::default();
+        let fits = self.below_schema(keyword, clause, node, &mut own);
+        if fits {
+            evaluated.merge(own);
+        } else {
+            self.report("if", node.span(), || {
+                let message = format!("{} does not fit the schema in `{keyword}`", shown(node));
+                (json!({ "failingKeyword": keyword }), message)
+            });
+        }
+        fits
+    }
+}
+
+fn fits_none(branches: &[Branch], node: Node<'_>) -> String {
+    format!("{} fits none of {} alternatives", shown(node), branches.len())
+}
