@@ -293,8 +293,13 @@ impl ServedTool {
                 .map(|schema| compile("output schema", schema, Purpose::Output))
                 .transpose()?,
             listed: Json::of(&definition).map_err(BuildError::Unwritable)?,
-            listed_in_handshake_era: revision_shape::handshake_tool(&definition)
-                .map(|tool| Json::of(&tool))
+            listed_without_output: definition
+                .output_schema
+                .as_ref()
+                .map(|schema| {
+                    let listed = Json::of(&Tool { output_schema: None, ..definition.clone() })?;
+                    Ok((revision_shape::output_listed_since(schema), listed))
+                })
                 .transpose()
                 .map_err(BuildError::Unwritable)?,
             definition,
