@@ -86,6 +86,7 @@ fn code_of(error: &Error, revision: Revision, dialect: ErrorDialect) -> i64 {
         | Error::ResourceNotFound { .. }
         | Error::UnsupportedRevision { .. }
         | Error::InvalidParams { .. }
+        | Error::InvalidArguments { .. }
         | Error::InvalidMeta { .. } => ErrorCode::InvalidParams.code(),
         Error::HeaderMismatch { .. } => HEADER_MISMATCH,
         // Only one revision has it; later ones must not use the number.
@@ -119,7 +120,9 @@ fn code_of_refusal(reason: RefusalReason) -> i64 {
 fn data_of(error: &Error) -> Option<Json> {
     let mut facts = json!({ "error_type": error.kind() });
     match error {
-        Error::Refused(Refusal { findings, .. }) | Error::InvalidParams { findings, .. }
+        Error::Refused(Refusal { findings, .. })
+        | Error::InvalidParams { findings, .. }
+        | Error::InvalidArguments { findings, .. }
             if !findings.is_empty() =>
         {
             return list(findings);

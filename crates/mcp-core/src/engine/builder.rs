@@ -3,8 +3,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::Value;
 
 use super::{
-    Mcp, McpSettings, ServedPrompt, ServedResource, ServedTemplate, ServedTool, Shared,
-    capabilities::Offer, result::Decoration, updates::Updates,
+    InvalidArguments, Mcp, McpSettings, ServedPrompt, ServedResource, ServedTemplate, ServedTool,
+    Shared, capabilities::Offer, result::Decoration, updates::Updates,
 };
 use crate::{
     CompletionHandler, ContractRefused, Contracts, Implementation, Json, Prompt, PromptHandler,
@@ -99,6 +99,15 @@ impl McpBuilder {
     #[must_use]
     pub fn settings(mut self, settings: McpSettings) -> Self {
         self.settings = settings;
+        self
+    }
+
+    /// Answers arguments that do not fit a tool in this way, whatever the [settings] before have said.
+    ///
+    /// [settings]: McpBuilder::settings
+    #[must_use]
+    pub fn invalid_arguments(mut self, answered: InvalidArguments) -> Self {
+        self.settings.invalid_arguments = answered;
         self
     }
 

@@ -1,9 +1,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use mcp_core::{
-    BuildError, CompleteRequest, Completion, Context, GetPromptResult, Implementation, Json, Mcp,
-    McpBuilder, McpSettings, Prompt, ReadResourceResult, Resource, ResourceTemplate, Revisions,
-    Seal, Tool, ToolHandler,
+    BuildError, CompleteRequest, Completion, Context, GetPromptResult, Implementation,
+    InvalidArguments, Json, Mcp, McpBuilder, McpSettings, Prompt, ReadResourceResult, Resource,
+    ResourceTemplate, Revisions, Seal, Tool, ToolHandler,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -55,6 +55,23 @@ impl ServerBuilder {
     #[must_use]
     pub fn settings(self, settings: McpSettings) -> Self {
         self.with(|mcp| mcp.settings(settings))
+    }
+
+    /// Answers arguments that do not fit a tool with an error of the protocol, or with a result that
+    /// models read. Default: as the revision in use says. [`settings`](ServerBuilder::settings) that
+    /// are given later win.
+    ///
+    /// ```
+    /// use mcp_sdk::{Server, core::InvalidArguments};
+    ///
+    /// let server = Server::builder("strict", "1.0.0")
+    ///     .invalid_arguments(InvalidArguments::ProtocolError)
+    ///     .build()?;
+    /// # Ok::<(), mcp_sdk::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn invalid_arguments(self, answered: InvalidArguments) -> Self {
+        self.with(|mcp| mcp.invalid_arguments(answered))
     }
 
     /// Validates as `validation` says. Default: everything is enforced.

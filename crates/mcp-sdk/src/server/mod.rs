@@ -1,10 +1,12 @@
 //! Servers: functions become what is offered, and what is offered is served over any transport.
 
+mod arguments;
 mod builder;
 mod failure;
 mod functions;
 #[cfg(feature = "http")]
 pub(crate) mod http;
+mod integers;
 mod listen;
 mod offers;
 mod output;

@@ -51,7 +51,7 @@ async fn breaches(validation: Validation, revision: Revision, lists: bool) -> Ve
     assert!(client.call_tool("right", json!({ "n": 1 })).await.is_ok());
     for (tool, n) in [("right", json!("x")), ("wrong", json!(1)), ("silent", json!(1))] {
         let called = client.call_tool(tool, json!({ "n": n })).await;
-        assert!(called.is_err(), "{tool}: {called:?}");
+        assert!(called.as_ref().map_or(true, |result| result.is_error), "{tool}: {called:?}");
     }
     heard.lock().unwrap().clone()
 }
