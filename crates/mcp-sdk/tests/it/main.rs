@@ -26,6 +26,8 @@ mod reconnecting;
 mod refusals;
 mod rounds;
 mod subscriptions;
+#[cfg(all(feature = "http", feature = "ws"))]
+mod too_long;
 mod tool_functions;
 mod unruly;
 mod wire;
