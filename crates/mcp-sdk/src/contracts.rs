@@ -49,12 +49,11 @@ struct Reporter {
 
 impl Reporter {
     /// The call is refused however little a rule matters to the user, who may not want to hear of
-    /// it then.
+    /// it then. Who does hears of an error, as the caller does.
     fn report(&self, finding: &Finding, revision: Revision) {
         let level = self.engine.settings().level(finding.rule);
-        if let Some(severity) = level.severity(revision) {
+        if level.severity(revision).is_some() {
             let mut finding = finding.clone();
-            finding.severity = severity;
             finding.revision = Some(revision);
             (self.sink)(&finding);
         }
