@@ -42,6 +42,7 @@ mod error;
 mod escape;
 mod expected;
 mod limits;
+mod locate;
 mod node;
 mod number;
 mod parser;
@@ -58,7 +59,9 @@ pub use duplicates::DuplicateKey;
 pub use error::{SyntaxError, SyntaxErrorKind};
 pub use expected::{Expected, Found, NumberFault};
 pub use limits::Limits;
+pub use locate::locate;
 pub use node::{Elements, Kind, Members, Node};
+pub use pointer::push_token;
 #[cfg(feature = "jsonschema")]
 pub use schema_node::{
     SchemaArray, SchemaElements, SchemaMembers, SchemaNode, SchemaNumber, SchemaObject, TapeJson,

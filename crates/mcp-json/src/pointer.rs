@@ -16,6 +16,18 @@ pub(crate) fn resolve<'a>(root: Node<'a>, pointer: &str) -> Option<Node<'a>> {
     })
 }
 
+/// Appends one reference token to a JSON pointer.
+pub fn push_token(pointer: &mut String, token: &str) {
+    pointer.push('/');
+    for character in token.chars() {
+        match character {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            _ => pointer.push(character),
+        }
+    }
+}
+
 fn decode(token: &str) -> Cow<'_, str> {
     if token.contains('~') {
         // In this order, so that `~01` reads `~1`.

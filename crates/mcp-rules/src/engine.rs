@@ -1,6 +1,6 @@
 use mcp_core::{Revision, Side};
 use mcp_json::{Node, SyntaxError};
-use mcp_jsonrpc::Envelope;
+use mcp_jsonrpc::{Envelope, ErrorCode};
 use mcp_schema::{Schemas, ToolSchemas};
 
 use crate::{
@@ -80,7 +80,7 @@ impl Engine {
         }
         let mut whole = session.context(from);
         let batches =
-            self.settings.profile.is_base_json_rpc() || session.takes_batches(from, at, &mut whole);
+            self.settings.lets_batches_in() || session.takes_batches(from, at, &mut whole);
         if !batches {
             session.note_void_batch(self, from, message);
         }
@@ -102,6 +102,14 @@ impl Engine {
 
     /// Judges `message` by what the session said about it.
     pub fn judge(&self, message: Node<'_>, followed: &Followed, findings: &mut Findings<'_>) {
+        let first = findings.len();
+        self.judge_unit(message, followed, findings);
+        if findings.len() > first {
+            findings.locate(first, message);
+        }
+    }
+
+    fn judge_unit(&self, message: Node<'_>, followed: &Followed, findings: &mut Findings<'_>) {
         match followed {
             Followed::One(context) => {
                 set_scene(message, context, findings);
@@ -137,11 +145,13 @@ impl Engine {
     /// Judges one message (not a batch) by itself, without a session: what the conversation would
     /// say about it is given instead.
     pub fn judge_alone(&self, message: Node<'_>, about: Alone, findings: &mut Findings<'_>) {
+        let first = findings.len();
         let envelope = Envelope::of(message);
         let context = about.context(&envelope);
         set_scene(message, &context, findings);
         json::check(message, findings);
         self.judge_one(&envelope, &context, findings);
+        findings.locate(first, message);
     }
 
     fn judge_one(&self, envelope: &Envelope<'_>, context: &Context, findings: &mut Findings<'_>) {
@@ -172,7 +182,9 @@ impl Engine {
             Verdict::Nothing => true,
             Verdict::Fits(payload) => {
                 if self.settings.depth == Depth::Everything {
+                    findings.scene().code = payload.code().map(ErrorCode::code);
                     features::check(self, payload, findings);
+                    findings.scene().code = None;
                 }
                 true
             }

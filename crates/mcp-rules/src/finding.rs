@@ -28,6 +28,9 @@ pub struct Finding {
     pub method: Option<&'static str>,
     /// Byte range inside the message.
     pub span: Option<Span>,
+    /// JSON pointer of that place, from the root of the text that `span` counts in: for an entry of
+    /// a batch it begins with the entry's index. Absent where there is no JSON to point into.
+    pub pointer: Option<String>,
     /// The JSON-RPC error code a receiver answers with, if it answers.
     pub code: Option<i64>,
     /// Where in a payload it broke which schema.
@@ -55,6 +58,8 @@ pub struct Related {
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the crate docs refer to ajv's")]
 pub struct SchemaFault {
+    /// From the value that the schema judges: the message for a definition of the revision, the
+    /// arguments or the structured content for a tool's own schema.
     pub instance_path: String,
     pub schema_path: String,
     pub keyword: String,
@@ -74,6 +79,7 @@ impl Finding {
             index: None,
             method: None,
             span: None,
+            pointer: None,
             code: None,
             schema: None,
             message: message.into(),
@@ -110,6 +116,9 @@ impl Serialize for Finding {
         }
         if let Some(code) = self.code {
             map.serialize_entry("code", &code)?;
+        }
+        if let Some(pointer) = &self.pointer {
+            map.serialize_entry("pointer", pointer)?;
         }
         if let Some(fault) = &self.schema {
             map.serialize_entry("instancePath", &fault.instance_path)?;

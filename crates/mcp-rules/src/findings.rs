@@ -1,7 +1,7 @@
 use mcp_core::{Revision, Side};
-use mcp_json::Span;
+use mcp_json::{Node, Span};
 
-use crate::{Finding, Meta, Related, SchemaFault, Setting, Settings, Severity};
+use crate::{Finding, Layer, Meta, Related, SchemaFault, Setting, Settings, Severity};
 
 /// What was found, in the order it was found.
 ///
@@ -27,6 +27,8 @@ pub(crate) struct Scene {
     pub(crate) method: Option<&'static str>,
     /// Where the message begins in the parsed text; spans are reported relative to it.
     pub(crate) base: usize,
+    /// What a receiver answers with, where a rule does not say it itself.
+    pub(crate) code: Option<i64>,
     /// Whether something declared may explain names no revision knows.
     pub(crate) extensible: bool,
 }
@@ -96,7 +98,7 @@ impl<'s> Findings<'s> {
             self.dropped += 1;
             return;
         }
-        let Scene { from, line, index, method, base, .. } = self.scene;
+        let Scene { from, line, index, method, base, code, .. } = self.scene;
         let shift = |span: Span| Span { start: span.start - base, end: span.end - base };
         let elsewhere = fault.line.is_some();
         self.list.push(Finding {
@@ -107,12 +109,33 @@ impl<'s> Findings<'s> {
             index: index.filter(|_| !elsewhere),
             method,
             span: fault.span.filter(|_| !elsewhere).map(shift),
+            pointer: speaks_of_json(fault.rule.layer).then(String::new),
             related: fault.related,
-            code: fault.code,
+            code: fault.code.or(code.filter(|_| !elsewhere)),
             schema: fault.schema,
             help: fault.help,
             ..Finding::new(fault.rule, severity, fault.message)
         });
+    }
+
+    /// How many there are, to be handed to [`Findings::locate`] later.
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Writes the JSON pointers of the findings from number `first` on, all about `message`.
+    pub(crate) fn locate(&mut self, first: usize, message: Node<'_>) {
+        let base = message.span().start;
+        let found = &mut self.list[first..];
+        let placed = || found.iter().enumerate().filter_map(|(index, f)| Some((index, f.span?)));
+        let (indices, spans): (Vec<usize>, Vec<Span>) = placed()
+            .map(|(index, Span { start, end })| {
+                (index, Span { start: start + base, end: end + base })
+            })
+            .unzip();
+        for (index, pointer) in indices.into_iter().zip(mcp_json::locate(message, &spans)) {
+            found[index].pointer = pointer;
+        }
     }
 
     fn severity(
@@ -131,6 +154,11 @@ impl<'s> Findings<'s> {
             None => case.or(rule.level.severity(revision)),
         }
     }
+}
+
+/// Whether what a layer finds is in a JSON text, rather than in what carries it.
+const fn speaks_of_json(layer: Layer) -> bool {
+    matches!(layer, Layer::JsonRpc | Layer::Schema | Layer::Session | Layer::ToolSchema)
 }
 
 /// What a rule says about a message; [`Findings`] knows the rest.

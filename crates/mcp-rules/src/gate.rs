@@ -216,9 +216,9 @@ fn refuse<'a>(serious: impl Iterator<Item = &'a mut Finding>, kinds: &Kinds) -> 
 
 /// What is wrong, and where.
 fn sentence(finding: &Finding) -> String {
-    match &finding.schema {
-        Some(fault) if !fault.instance_path.is_empty() => {
-            format!("{}: {}", fault.instance_path, finding.message)
+    match finding.pointer.as_deref() {
+        Some(place) if finding.schema.is_some() && !place.is_empty() => {
+            format!("{place}: {}", finding.message)
         }
         _ => finding.message.clone(),
     }

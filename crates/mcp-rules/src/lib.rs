@@ -31,6 +31,7 @@ mod catalogue;
 mod context;
 mod conversations;
 mod engine;
+mod envelope_policy;
 mod finding;
 mod findings;
 mod format;
@@ -38,6 +39,7 @@ mod framer;
 mod gate;
 mod layer;
 mod meta;
+mod method_names;
 mod observer;
 mod profile;
 #[macro_use]
@@ -58,6 +60,7 @@ pub use framer::{Cut, Framed, Framer};
 pub use gate::{FindingSink, SessionGate, Strictness};
 pub use layer::{Layer, UnknownLayer};
 pub use meta::Meta;
+pub use method_names::ExtraMethods;
 pub use observer::{Judged, Observer, Origin, Routed, message_of};
 pub use profile::{Profile, UnknownProfile};
 pub use rules::framing::Carrier;
@@ -66,5 +69,6 @@ pub use settings::{Depth, Limits, Settings};
 pub use severity::{Level, Setting, Severity, UnknownSetting};
 pub use trace::{Content, Line, Record, RecordFault};
 pub use validator::{
-    Details, FieldType, Outcome, Reason, ValidationError, Validator, format_validation_error,
+    BuildError, Details, FieldType, MessageReport, Outcome, Reason, UnknownFieldType,
+    ValidationError, Validator, ValidatorBuilder, format_validation_error,
 };

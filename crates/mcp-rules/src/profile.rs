@@ -2,7 +2,10 @@ use std::{fmt, str::FromStr};
 
 use mcp_schema::ErrorCodePolicy;
 
-use crate::{Layer, Setting, Severity, rules::portability};
+use crate::{
+    Layer, Setting, Severity, envelope_policy::EnvelopePolicy, method_names::Naming,
+    rules::portability,
+};
 
 /// A named set of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -15,9 +18,11 @@ pub enum Profile {
     Schema,
     /// JSON-RPC 2.0 alone: null ids, positional params, batches and any method are fine.
     JsonRpc,
-    /// The specification and stricter house rules: resource URIs are `resource://<provider>/…`.
+    /// Envelopes by JSON-RPC 2.0 alone and any method, but resource URIs are
+    /// `resource://<provider>`; payloads, sessions and tool schemas by the specification.
     BaseStack,
-    /// The specification, and the extra method names and error codes of the erlmcp stack.
+    /// The specification with the method names, ids and error codes of the erlmcp stack, and no
+    /// others.
     Erlmcp,
     /// The specification, and warnings for tools that well-known clients and model providers
     /// refuse or change although it allows them.
@@ -47,9 +52,22 @@ impl Profile {
         }
     }
 
-    /// Whether only base JSON-RPC 2.0 is wanted, without what MCP adds to it.
-    pub(crate) const fn is_base_json_rpc(self) -> bool {
-        matches!(self, Profile::JsonRpc)
+    /// What an envelope may look like.
+    pub(crate) const fn envelope(self) -> EnvelopePolicy {
+        match self {
+            Profile::JsonRpc | Profile::BaseStack => EnvelopePolicy::JSON_RPC,
+            Profile::Erlmcp => EnvelopePolicy::ERLMCP,
+            Profile::Spec | Profile::Schema | Profile::Portability => EnvelopePolicy::MCP,
+        }
+    }
+
+    /// Which methods there may be beside those of the revision.
+    pub(crate) const fn naming(self) -> Naming {
+        match self {
+            Profile::JsonRpc | Profile::BaseStack => Naming::Any,
+            Profile::Erlmcp => Naming::ERLMCP,
+            Profile::Spec | Profile::Schema | Profile::Portability => Naming::Open,
+        }
     }
 
     /// The last layer that is looked at.
@@ -65,7 +83,11 @@ impl Profile {
 
     pub(crate) fn rule(self, name: &str) -> Option<Setting> {
         match (self, name) {
-            (Profile::BaseStack, "resource-uri-provider") => Some(Setting::On(Severity::Error)),
+            (Profile::BaseStack, "resource-uri-provider")
+            | (
+                Profile::Erlmcp,
+                "error-code-not-permitted" | "method-not-in-revision" | "method-unknown",
+            ) => Some(Setting::On(Severity::Error)),
             (Profile::Portability, name) if name.starts_with(portability::PREFIX) => {
                 Some(Setting::On(Severity::Warning))
             }
@@ -73,32 +95,14 @@ impl Profile {
         }
     }
 
-    /// Whether `method` is a name this profile knows beyond the specification.
-    pub(crate) fn knows_method(self, method: &[u8]) -> bool {
-        self == Profile::Erlmcp && ERLMCP_METHODS.contains(&method)
-    }
-
-    /// Which error codes are accepted beyond what the revision says.
-    pub(crate) fn error_codes(self) -> ErrorCodePolicy {
+    /// Which error codes are accepted.
+    pub(crate) const fn error_codes(self) -> ErrorCodePolicy {
         match self {
-            Profile::Erlmcp => ErrorCodePolicy::erlmcp(),
+            Profile::Erlmcp => ErrorCodePolicy::ERLMCP,
             _ => ErrorCodePolicy::SPEC,
         }
     }
 }
-
-/// Names that stack uses and no published revision defines; its notifications lack the prefix.
-const ERLMCP_METHODS: [&[u8]; 9] = [
-    b"prompts/list_changed",
-    b"requests/cancel",
-    b"resources/list_changed",
-    b"resources/updated",
-    b"roots/list_changed",
-    b"tasks/create",
-    b"tasks/progress",
-    b"tasks/update",
-    b"tools/list_changed",
-];
 
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

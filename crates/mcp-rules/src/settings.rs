@@ -2,7 +2,12 @@ use std::collections::BTreeMap;
 
 use mcp_json::Limits as JsonLimits;
 
-use crate::{Layer, Level, Meta, Profile, Setting, Severity};
+use mcp_schema::MethodKind;
+
+use crate::{
+    ExtraMethods, Layer, Level, Meta, Profile, Setting, Severity, method_names::Naming,
+    rules::jsonrpc,
+};
 
 /// How strictly to judge: a profile, the user's own levels on top of it, and limits.
 #[derive(Debug, Clone, Default)]
@@ -12,6 +17,8 @@ pub struct Settings {
     pub profile: Profile,
     /// Levels by rule name; they win over the profile.
     pub rules: BTreeMap<String, Setting>,
+    /// Methods that are accepted beside those of the revision and the profile.
+    pub methods: ExtraMethods,
     /// How far to look into payloads.
     pub depth: Depth,
     /// What is too much.
@@ -93,6 +100,32 @@ impl Settings {
             return Some(Setting::Off);
         }
         self.profile.rule(rule.name)
+    }
+
+    /// Whether saying something about `rule` can make a difference: the profile may leave its
+    /// layer out altogether.
+    pub fn looks_at(&self, rule: &Meta) -> bool {
+        !self.stops_before(rule.layer)
+    }
+
+    /// Whether a method called `name` is accepted as this kind although the revision has none.
+    pub(crate) fn permits_method(&self, name: &str, kind: MethodKind) -> bool {
+        let naming = self.profile.naming();
+        naming == Naming::Any
+            || naming.listed(kind).contains(&name)
+            || self.methods.of(kind).contains(name)
+    }
+
+    /// Whether names that are neither the revision's nor permitted are refused.
+    pub(crate) fn has_closed_names(&self) -> bool {
+        matches!(self.profile.naming(), Naming::Closed { .. })
+    }
+
+    /// Whether batches are let in where the revision has none; their entries are judged then.
+    pub(crate) fn lets_batches_in(&self) -> bool {
+        let setting = self.rule(&jsonrpc::BATCH_NOT_SUPPORTED);
+        let tolerated = matches!(setting, Some(Setting::Off | Setting::On(Severity::Warning)));
+        self.profile.envelope().batches || tolerated
     }
 
     /// Whether the profile leaves out `layer` altogether.

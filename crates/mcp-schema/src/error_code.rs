@@ -118,6 +118,8 @@ pub enum ErrorCodeClass {
     Application,
     /// In a range that the policy in force accepts although the revision does not.
     Permitted,
+    /// Outside the ranges of a policy that accepts no others.
+    NotPermitted,
 }
 
 impl ErrorCodeClass {
@@ -126,6 +128,7 @@ impl ErrorCodeClass {
         !matches!(
             self,
             ErrorCodeClass::Retired(_)
+                | ErrorCodeClass::NotPermitted
                 | ErrorCodeClass::ProtocolUndefined
                 | ErrorCodeClass::ReservedUndefined
         )
@@ -170,35 +173,39 @@ pub fn classify_error_code(revision: Revision, code: i64) -> ErrorCodeClass {
     }
 }
 
-/// Which codes are accepted beyond what the revision says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Which codes are accepted beyond what the revision says, or instead of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ErrorCodePolicy {
-    permitted: Vec<RangeInclusive<i64>>,
+    permitted: &'static [RangeInclusive<i64>],
+    /// Whether codes outside these ranges are refused, whatever the revision says.
+    closed: bool,
 }
 
 impl ErrorCodePolicy {
     /// The specification alone.
-    pub const SPEC: ErrorCodePolicy = ErrorCodePolicy { permitted: Vec::new() };
+    pub const SPEC: ErrorCodePolicy = ErrorCodePolicy { permitted: &[], closed: false };
 
-    /// The ranges of the profile `erlmcp`.
-    pub fn erlmcp() -> ErrorCodePolicy {
-        ErrorCodePolicy::permitting([-32700..=-32600, -32113..=-32000, 1001..=1089])
-    }
+    /// The ranges of the profile `erlmcp`, and nothing else.
+    pub const ERLMCP: ErrorCodePolicy = ErrorCodePolicy {
+        permitted: &[-32700..=-32600, -32113..=-32000, 1001..=1089],
+        closed: true,
+    };
 
     /// The specification, and everything inside `ranges`.
-    pub fn permitting(ranges: impl IntoIterator<Item = RangeInclusive<i64>>) -> ErrorCodePolicy {
-        ErrorCodePolicy { permitted: ranges.into_iter().collect() }
+    pub const fn permitting(ranges: &'static [RangeInclusive<i64>]) -> ErrorCodePolicy {
+        ErrorCodePolicy { permitted: ranges, closed: false }
     }
 
     /// Like [`classify_error_code`]; a code the revision objects to is
     /// [`Permitted`](ErrorCodeClass::Permitted) if it lies in one of the policy's ranges.
-    pub fn classify(&self, revision: Revision, code: i64) -> ErrorCodeClass {
+    pub fn classify(self, revision: Revision, code: i64) -> ErrorCodeClass {
         let class = classify_error_code(revision, code);
         let settled = class.is_acceptable() && class != ErrorCodeClass::LegacyRange;
-        if !settled && self.permitted.iter().any(|range| range.contains(&code)) {
-            ErrorCodeClass::Permitted
-        } else {
-            class
+        let permitted = self.permitted.iter().any(|range| range.contains(&code));
+        match (permitted, settled) {
+            (false, _) if self.closed => ErrorCodeClass::NotPermitted,
+            (true, false) => ErrorCodeClass::Permitted,
+            _ => class,
         }
     }
 }
@@ -259,13 +266,15 @@ mod tests {
 
     #[test]
     fn a_policy_permits_its_ranges_and_nothing_else() {
-        let policy = ErrorCodePolicy::erlmcp();
+        let policy = ErrorCodePolicy::ERLMCP;
         let class = |code| policy.classify(Revision::V2026_07_28, code);
         assert_eq!(class(-32650), ErrorCodeClass::Permitted);
         assert_eq!(class(-32113), ErrorCodeClass::Permitted);
         assert_eq!(class(-32010), ErrorCodeClass::Permitted);
-        assert_eq!(class(-32114), ErrorCodeClass::ReservedUndefined);
         assert_eq!(class(1001), ErrorCodeClass::Application);
+        for code in [-32701, -32599, -32114, -31999, 0, 1000, 1090, i64::MAX] {
+            assert_eq!(class(code), ErrorCodeClass::NotPermitted, "{code}");
+        }
         assert!(matches!(class(-32601), ErrorCodeClass::Standard(_)));
         let strict = ErrorCodePolicy::SPEC;
         assert_eq!(strict.classify(Revision::V2026_07_28, -32010), ErrorCodeClass::LegacyRange);

@@ -21,7 +21,7 @@
 //! |---|---|
 //! | which methods are there, with which params and results | [`methods`], [`method`], [`revisions_with`] |
 //! | does this payload fit, and if not, where | [`Schemas`], [`Violation`] |
-//! | the same with a schema of the user's | [`Override`], [`Schemas::with_override`] |
+//! | the same with schemas of the user's, and reading them again | [`Override`], [`Schemas::load`], [`Schemas::reload`] |
 //! | do these arguments fit the tool's own schema | [`ToolSchemas`], [`ToolSchema`] |
 //! | what does this error code mean here | [`classify_error_code`], [`ErrorCodePolicy`] |
 //! | is this a URI, a URI template | [`absolute_uri`], [`uri_template`] |
@@ -43,8 +43,10 @@ mod check;
 mod definition;
 mod error_code;
 mod generated;
+mod ignored;
 mod loaded;
 mod method;
+mod percent;
 mod program;
 mod registry;
 mod report;
@@ -62,6 +64,7 @@ pub use definition::Definition;
 pub use error_code::{
     DEFINED_CODES, DefinedCode, ErrorCodeClass, ErrorCodePolicy, classify_error_code, defined_code,
 };
+pub use ignored::Ignored;
 pub use loaded::LoadedOverride;
 pub use method::{Capability, Declarer, Method, MethodKind, Sender};
 pub use registry::{definition, definitions, method, methods, revisions_with, schema_text};

@@ -9,6 +9,7 @@ use mcp_core::Revision;
 use serde_json::Value;
 
 use crate::definition::Definition;
+use crate::ignored::{Ignored, ignored};
 use crate::registry::definitions;
 use crate::runtime::RuntimeSchema;
 use crate::source::{Override, Source, SourceError, SourceLimits};
@@ -27,7 +28,8 @@ const SIGNS: [(Revision, &str, &str); 5] = [
 #[derive(Debug)]
 pub struct LoadedOverride {
     revision: Revision,
-    source: Source,
+    given: Override,
+    ignored: Vec<Ignored>,
     /// By position in [`definitions`]; `None` where the document has no such definition.
     schemas: Box<[Option<RuntimeSchema>]>,
 }
@@ -95,7 +97,8 @@ impl LoadedOverride {
         }
         Ok(LoadedOverride {
             revision,
-            source: given.source.clone(),
+            given: given.clone(),
+            ignored: ignored(&names, &document, container, draft, revision),
             schemas: schemas.into_boxed_slice(),
         })
     }
@@ -107,7 +110,18 @@ impl LoadedOverride {
 
     /// Where it came from.
     pub fn source(&self) -> &Source {
-        &self.source
+        &self.given.source
+    }
+
+    /// What was asked for.
+    pub(crate) fn given(&self) -> &Override {
+        &self.given
+    }
+
+    /// What the document says that has no effect: methods that the revision does not have, and
+    /// changes of the envelope. Worth a warning each.
+    pub fn ignored(&self) -> impl Iterator<Item = &Ignored> {
+        self.ignored.iter()
     }
 
     /// The definitions that the document lacks; the embedded ones stay in force for these.

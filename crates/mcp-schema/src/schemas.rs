@@ -1,7 +1,7 @@
 //! The schemas in force.
 
 use std::array;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use jsonschema::Draft;
 use mcp_core::Revision;
@@ -12,7 +12,7 @@ use crate::definition::Definition;
 use crate::loaded::LoadedOverride;
 use crate::program::{Patterns, Program};
 use crate::registry::{definitions, schema_text};
-use crate::source::Origin;
+use crate::source::{Origin, Override, SourceError, SourceLimits};
 use crate::violation::Violation;
 
 /// The schemas in force: the embedded ones, except for revisions that were overridden.
@@ -38,9 +38,42 @@ use crate::violation::Violation;
 /// assert_eq!(violations[0].message, r#"7 is not of type "string""#);
 /// # Ok::<(), mcp_json::SyntaxError>(())
 /// ```
-#[derive(Debug)]
+///
+/// # Changing them while running
+///
+/// A `Schemas` never changes, and a clone shares everything with its original. A server keeps one
+/// for conversations to come and gives each conversation a clone. When the user asks for it, say
+/// by a signal, [`reload`](Schemas::reload) makes a new one from the same sources: conversations
+/// that run keep theirs, new ones get the new one, and if a source cannot be used, nothing changes.
+///
+/// ```
+/// use std::sync::{PoisonError, RwLock};
+/// use mcp_schema::{Schemas, SourceError, SourceLimits};
+///
+/// struct Server {
+///     /// For conversations to come.
+///     schemas: RwLock<Schemas>,
+/// }
+///
+/// impl Server {
+///     fn begin_conversation(&self) -> Schemas {
+///         self.schemas.read().unwrap_or_else(PoisonError::into_inner).clone()
+///     }
+///
+///     fn reload(&self) -> Result<(), SourceError> {
+///         let reloaded = self.begin_conversation().reload(&SourceLimits::default())?;
+///         *self.schemas.write().unwrap_or_else(PoisonError::into_inner) = reloaded;
+///         Ok(())
+///     }
+/// }
+/// # let server = Server { schemas: RwLock::new(Schemas::embedded()) };
+/// # server.reload().expect("there is nothing to read");
+/// ```
+#[derive(Debug, Clone)]
 pub struct Schemas {
-    revisions: [InForce; Revision::ALL.len()],
+    revisions: [Arc<InForce>; Revision::ALL.len()],
+    /// Overrides that could not be used when they were loaded.
+    unusable: Vec<Override>,
 }
 
 #[derive(Debug, Default)]
@@ -61,15 +94,54 @@ impl Default for Schemas {
 impl Schemas {
     /// The embedded schemas of all revisions.
     pub fn embedded() -> Schemas {
-        Schemas { revisions: array::from_fn(|_| InForce::default()) }
+        Schemas { revisions: array::from_fn(|_| Arc::default()), unusable: Vec::new() }
+    }
+
+    /// The embedded schemas, and in their place those of `overrides` that can be used, with the
+    /// reasons why the others cannot. These are remembered: [`reload`](Schemas::reload) tries them
+    /// again.
+    pub fn load(overrides: &[Override], limits: &SourceLimits) -> (Schemas, Vec<SourceError>) {
+        let mut schemas = Schemas::embedded();
+        let mut errors = Vec::new();
+        for given in overrides {
+            match given.load(limits) {
+                Ok(loaded) => schemas = schemas.with_override(loaded),
+                Err(error) => {
+                    schemas.unusable.push(given.clone());
+                    errors.push(error);
+                }
+            }
+        }
+        (schemas, errors)
     }
 
     /// These schemas, with `replacement` for its revision. The last override of a revision counts.
     #[must_use]
     pub fn with_override(mut self, replacement: LoadedOverride) -> Schemas {
         let position = replacement.revision().index();
-        self.revisions[position].replacement = Some(replacement);
+        let replacement = Some(replacement);
+        self.revisions[position] = Arc::new(InForce { replacement, ..InForce::default() });
         self
+    }
+
+    /// The same overrides, read again from where they came. These schemas stay as they are.
+    ///
+    /// Blocks until everything is read; see [`SourceLimits::timeout`].
+    ///
+    /// # Errors
+    ///
+    /// The first override that cannot be used, be it one that could be before. Nothing is half
+    /// reloaded: the schemas in force stay those.
+    pub fn reload(&self, limits: &SourceLimits) -> Result<Schemas, SourceError> {
+        let given = self.overrides().map(LoadedOverride::given).chain(&self.unusable);
+        given
+            .map(|given| given.load(limits))
+            .try_fold(Schemas::embedded(), |schemas, loaded| Ok(schemas.with_override(loaded?)))
+    }
+
+    /// The overrides in force, oldest revision first.
+    pub fn overrides(&self) -> impl Iterator<Item = &LoadedOverride> {
+        self.revisions.iter().filter_map(|in_force| in_force.replacement.as_ref())
     }
 
     /// Where the schema of `revision` comes from.

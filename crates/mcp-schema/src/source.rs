@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use mcp_core::{Revision, UnknownRevision};
 
+use crate::percent::decoded;
+
 /// A file or a URL that holds a schema document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -45,7 +47,8 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What `--schema [REVISION=]PATH|URL` says.
+/// What `--schema [REVISION=]PATH|URL` says. A `file:` URL is a path written differently; its host
+/// is empty or `localhost`.
 ///
 /// ```
 /// use mcp_core::Revision;
@@ -75,16 +78,56 @@ impl FromStr for Override {
             }
             _ => (None, text),
         };
-        let source = match source.split_once("://") {
-            Some(("http" | "https", _)) => Source::Url(source.to_owned()),
-            Some((scheme, _)) if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+        if source.is_empty() {
+            return Err(SourceError::Empty);
+        }
+        let Some((scheme, rest)) = source.split_once("://") else {
+            return Ok(Override { revision, source: Source::File(source.into()) });
+        };
+        let source = match scheme.to_ascii_lowercase().as_str() {
+            "http" | "https" => Source::Url(source.to_owned()),
+            "file" => Source::File(file_of_url(source, rest)?),
+            scheme if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
                 return Err(SourceError::UnsupportedScheme { scheme: scheme.to_owned() });
             }
-            _ if source.is_empty() => return Err(SourceError::Empty),
             _ => Source::File(source.into()),
         };
         Ok(Override { revision, source })
     }
+}
+
+/// The path that the `file:` URL `url` names; `rest` is what follows its `//`.
+fn file_of_url(url: &str, rest: &str) -> Result<PathBuf, SourceError> {
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    if !host.is_empty() && !host.eq_ignore_ascii_case("localhost") {
+        return Err(SourceError::FileHost { url: url.to_owned(), host: host.to_owned() });
+    }
+    let invalid = |reason| SourceError::FileUrl { url: url.to_owned(), reason };
+    if path.len() < 2 {
+        return Err(invalid("no path follows the host"));
+    }
+    if path.contains(['?', '#']) {
+        return Err(invalid("in a path `?` is written %3F and `#` is written %23"));
+    }
+    let bytes = decoded(path).ok_or(invalid("a `%` has no two hexadecimal digits"))?;
+    path_of_bytes(&bytes).ok_or(invalid("the path is not text"))
+}
+
+/// A path may be any bytes.
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere a path is text")]
+fn path_of_bytes(bytes: &[u8]) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    Some(std::ffi::OsStr::from_bytes(bytes).into())
+}
+
+/// `/C:/folder` is `C:/folder`.
+#[cfg(not(unix))]
+fn path_of_bytes(bytes: &[u8]) -> Option<PathBuf> {
+    let path = std::str::from_utf8(bytes).ok()?;
+    let has_drive =
+        matches!(path.as_bytes(), [b'/', drive, b':', ..] if drive.is_ascii_alphabetic());
+    Some(if has_drive { &path[1..] } else { path }.into())
 }
 
 fn looks_like_a_date(text: &str) -> bool {
@@ -117,6 +160,12 @@ pub enum SourceError {
     Empty,
     #[error("`{scheme}:` URLs cannot be loaded; use http, https or a file")]
     UnsupportedScheme { scheme: String },
+    #[error(
+        "{url} names a file of the host `{host}`, and only files of this one can be read; a local path follows three slashes: file:///folder/schema.json"
+    )]
+    FileHost { url: String, host: String },
+    #[error("{url} names no file: {reason}")]
+    FileUrl { url: String, reason: &'static str },
     #[error(transparent)]
     UnknownRevision(UnknownRevision),
     #[error("cannot read {source_name}")]
@@ -243,6 +292,34 @@ mod tests {
         let given = parse("2026-07-28=http://localhost/x").unwrap();
         assert_eq!(given.revision, Some(Revision::V2026_07_28));
         assert_eq!(given.source, Source::Url("http://localhost/x".into()));
+    }
+
+    #[test]
+    fn file_urls_are_paths() {
+        let path = |text: &str| match parse(text).unwrap().source {
+            Source::File(path) => path,
+            Source::Url(url) => panic!("{url}"),
+        };
+        assert_eq!(path("file:///etc/mcp.json"), PathBuf::from("/etc/mcp.json"));
+        assert_eq!(path("file://localhost/etc/mcp.json"), PathBuf::from("/etc/mcp.json"));
+        assert_eq!(
+            path("FILE://LocalHost/a%20b%3F/%C3%BC%23.json"),
+            PathBuf::from("/a b?/ü#.json")
+        );
+        let given = parse("2025-06-18=file:///x/a=b.json").unwrap();
+        assert_eq!(given.revision, Some(Revision::V2025_06_18));
+        assert_eq!(given.source, Source::File("/x/a=b.json".into()));
+    }
+
+    #[test]
+    fn file_urls_of_other_hosts_and_without_a_path_are_refused() {
+        let message = |text: &str| parse(text).unwrap_err().to_string();
+        assert!(message("file://server/share/x.json").contains("of the host `server`"));
+        assert!(message("file://schema.json").contains("three slashes"));
+        assert!(message("file://").contains("no path"));
+        assert!(message("file:///").contains("no path"));
+        assert!(message("file:///a%2").contains("hexadecimal"));
+        assert!(message("file:///a#b").contains("%23"));
     }
 
     #[test]

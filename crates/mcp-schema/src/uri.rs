@@ -35,8 +35,8 @@ pub enum UriFault {
     /// The text ends where more is needed.
     #[error("the URI ends too early")]
     Truncated,
-    /// A house rule: `resource://<provider>/…` is wanted.
-    #[error("the URI is not of the form `resource://<provider>/…`")]
+    /// A house rule: `resource://<provider>` is wanted.
+    #[error("the URI is not of the form `resource://<provider>`, with or without a path")]
     NotFromProvider,
 }
 
@@ -88,21 +88,22 @@ pub fn absolute_uri(text: &str) -> Result<(), UriFault> {
     })
 }
 
-/// Whether `text` is `resource://<provider>/…`: a house rule of some stacks, not of MCP.
+/// Whether `text` is `resource://<provider>`, with or without a path: a house rule of some stacks,
+/// not of MCP.
 ///
 /// # Errors
 ///
-/// [`UriFault::NotFromProvider`] for another scheme, a missing provider or a missing path, and
-/// whatever [`absolute_uri`] finds.
+/// [`UriFault::NotFromProvider`] for another scheme or a missing provider, and whatever
+/// [`absolute_uri`] finds.
 pub fn provider_uri(text: &str) -> Result<(), UriFault> {
     absolute_uri(text)?;
     let Some(rest) = text.strip_prefix("resource://") else {
         return Err(UriFault::NotFromProvider);
     };
-    match rest.split_once('/') {
-        Some((provider, _)) if !provider.is_empty() && !provider.contains(['?', '#']) => Ok(()),
-        _ => Err(UriFault::NotFromProvider),
+    if rest.is_empty() || rest.starts_with(['/', '?', '#']) {
+        return Err(UriFault::NotFromProvider);
     }
+    Ok(())
 }
 
 /// `scheme = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." )`, then a colon.
@@ -164,14 +165,22 @@ mod tests {
     }
 
     #[test]
-    fn the_house_rule_wants_a_provider_and_a_path() {
-        assert_eq!(provider_uri("resource://github/issues/1"), Ok(()));
-        assert_eq!(provider_uri("resource://github/"), Ok(()));
+    fn the_house_rule_wants_a_provider() {
         for text in [
-            "file:///x",
-            "resource:///x",
+            "resource://github/issues/1",
+            "resource://github/",
             "resource://github",
             "resource://github?x=/y",
+        ] {
+            assert_eq!(provider_uri(text), Ok(()), "{text}");
+        }
+        for text in [
+            "file:///x",
+            "https://x",
+            "resource://",
+            "resource:///x",
+            "resource://?x",
+            "resource://#x",
             "resource:github/x",
         ] {
             assert_eq!(provider_uri(text), Err(UriFault::NotFromProvider), "{text}");

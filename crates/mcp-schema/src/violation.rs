@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+pub(crate) use mcp_json::push_token;
 use mcp_json::{Node, Span};
 use serde_json::{Value, json};
 
@@ -139,18 +140,6 @@ pub(crate) fn listed(values: &[Value]) -> String {
         list.push_str(", …");
     }
     list
-}
-
-/// Appends one token to a JSON pointer.
-pub(crate) fn push_token(pointer: &mut String, token: &str) {
-    pointer.push('/');
-    for character in token.chars() {
-        match character {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            _ => pointer.push(character),
-        }
-    }
 }
 
 #[cfg(test)]

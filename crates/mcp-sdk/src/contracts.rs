@@ -122,8 +122,9 @@ impl SchemaContract {
             Purpose::Form => "/content",
         };
         let mut finding = self.finding(self.rule(), violation.message.clone());
+        finding.pointer = Some(format!("{place}{}", violation.instance_path));
         finding.schema = Some(SchemaFault {
-            instance_path: format!("{place}{}", violation.instance_path),
+            instance_path: violation.instance_path.clone(),
             schema_path: violation.schema_path.clone(),
             keyword: violation.keyword.clone(),
             params: violation.params.clone(),
@@ -182,7 +183,8 @@ mod tests {
             let contract = SchemaContracts::default().compile(&schema, purpose).unwrap();
             let value = Json::parse(r#"{"n":"x"}"#).unwrap();
             let found: serde_json::Value = contract.breaches(&value)[0].read().unwrap();
-            assert_eq!((&found["rule"], &found["instancePath"]), (&rule.into(), &place.into()));
+            assert_eq!((&found["rule"], &found["pointer"]), (&rule.into(), &place.into()));
+            assert_eq!(found["instancePath"], "/n");
             assert!(contract.breaches(&Json::parse(r#"{"n":1}"#).unwrap()).is_empty());
         }
     }

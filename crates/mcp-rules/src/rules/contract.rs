@@ -114,17 +114,16 @@ fn keywords(violation: &Violation) -> impl Iterator<Item = &str> {
     steps.chain([violation.keyword.as_str()])
 }
 
-/// A fault for each breach, with the JSON pointer of the value in its message.
+/// A fault for each breach.
 pub(crate) fn faults<'v>(
     rule: &'static Meta,
     breaches: &'v [Violation],
-    prefix: &'v str,
     code: ErrorCode,
     help: &'static str,
 ) -> impl Iterator<Item = Fault> + 'v {
     breaches
         .iter()
-        .map(move |breach| payload::violation_fault(rule, breach, prefix, Some(code)).or_help(help))
+        .map(move |breach| payload::violation_fault(rule, breach, "", Some(code)).or_help(help))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ rules! {
     RESERVED: "error-code-reserved", JsonRpc, Level::Warning, Revisions::ALL, "basic#error-codes";
     UNDEFINED: "error-code-undefined", JsonRpc, Level::Error, MODERN, "basic#error-codes";
     LEGACY_RANGE: "error-code-legacy-range", JsonRpc, Level::Warning, MODERN, "basic#error-codes";
+    NOT_PERMITTED: "error-code-not-permitted", JsonRpc, Level::OptIn, Revisions::ALL, "";
     RETIRED: "error-code-retired", JsonRpc, Level::Error, MODERN, "basic#error-codes";
 }
 
@@ -23,6 +24,10 @@ pub(crate) fn check(code: i64, node: Node<'_>, context: &Context, findings: &mut
         ErrorCodeClass::ReservedUndefined => {
             let message = format!("{code} lies in the range JSON-RPC keeps for itself");
             Fault::new(&RESERVED, message).help(OWN)
+        }
+        ErrorCodeClass::NotPermitted => {
+            Fault::new(&NOT_PERMITTED, format!("the profile in force knows no error {code}"))
+                .help("use a code of −32700…−32600, −32113…−32000 or 1001…1089")
         }
         // The server may be of an older revision, which has other codes.
         _ if context.refuses_probe => return,

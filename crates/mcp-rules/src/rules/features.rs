@@ -59,7 +59,7 @@ fn check_request(engine: &Engine, method: &str, params: Node<'_>, findings: &mut
             resources::check_member(params, "uri", findings);
         }
         "completion/complete" => completion::check_request(params, findings),
-        "sampling/createMessage" => sampling::check_request(engine, params, "/params", findings),
+        "sampling/createMessage" => sampling::check_request(engine, params, findings),
         "elicitation/create" => elicitation::check_request(params, findings),
         "initialize" => icons::check_implementation(params.get("clientInfo"), findings),
         "subscriptions/listen" => check_subscription(params, findings),

@@ -111,7 +111,7 @@ fn report_invalid(at: Span, message: &str, findings: &mut Findings<'_>) {
 /// The deeper rules for the entries of `inputRequests`.
 pub(crate) fn check_requests(engine: &Engine, result: Node<'_>, findings: &mut Findings<'_>) {
     let entries = result.get("inputRequests");
-    for (key, entry) in entries.into_iter().flat_map(Node::members) {
+    for (_, entry) in entries.into_iter().flat_map(Node::members) {
         let method = method_of(entry, findings.revision());
         let (Some(method), Some(params)) = (method, entry.get("params")) else {
             continue;
@@ -119,7 +119,7 @@ pub(crate) fn check_requests(engine: &Engine, result: Node<'_>, findings: &mut F
         match method.name {
             "elicitation/create" => elicitation::check_request(params, findings),
             "sampling/createMessage" => {
-                sampling::check_request(engine, params, &params_path(key), findings);
+                sampling::check_request(engine, params, findings);
             }
             _ => walk::described(params, Thing::Other, findings),
         }

@@ -6,7 +6,7 @@ use mcp_jsonrpc::{Envelope, EnvelopeFault, ErrorCode, FaultKind, MessageKind};
 use mcp_schema::MethodKind;
 
 use super::{error_code, json};
-use crate::{Context, Findings, Level, Meta, Severity, findings::Fault};
+use crate::{Context, Findings, Layer, Level, Meta, Severity, findings::Fault};
 
 const BATCHING: Revisions = Revisions::only(Revision::V2025_03_26);
 
@@ -51,19 +51,25 @@ pub(crate) fn check(
     context: &Context,
     findings: &mut Findings<'_>,
 ) -> Standing {
-    let base_only = findings.settings().profile.is_base_json_rpc();
+    let policy = findings.settings().profile.envelope();
     let contradicts_itself = envelope.result.is_some() && envelope.error.is_some();
     let says_nothing = envelope.method.is_none() && envelope.kind().is_none();
+    let mut standing = Standing::Sound;
     for fault in envelope.faults() {
         let follows_from_another = contradicts_itself && fault.kind.concerns_error()
             || says_nothing && fault.kind == FaultKind::VersionMissing;
-        if follows_from_another {
+        if follows_from_another && !policy.every_fault {
             continue;
         }
-        // A void message is reported once.
         if report_fault(envelope, context, fault, findings) == Standing::Void {
-            return Standing::Void;
+            standing = Standing::Void;
+            if !policy.every_fault {
+                break; // A void message is reported once.
+            }
         }
+    }
+    if standing == Standing::Void && !policy.every_fault {
+        return Standing::Void;
     }
     if let Some(id) = envelope.id {
         json::check_integer("id", id, findings);
@@ -73,7 +79,7 @@ pub(crate) fn check(
     {
         error_code::check(code, node, context, findings);
     }
-    if base_only {
+    if standing == Standing::Void || findings.settings().stops_before(Layer::Schema) {
         return Standing::Void;
     }
     match envelope.kind() {
@@ -91,6 +97,7 @@ fn report_fault(
     fault: EnvelopeFault,
     findings: &mut Findings<'_>,
 ) -> Standing {
+    let policy = findings.settings().profile.envelope();
     let message = fault.kind.message();
     let report = |findings: &mut Findings<'_>, rule: &'static Meta| {
         let fault = invalid_request(rule, message, fault.span);
@@ -112,20 +119,16 @@ fn report_fault(
         FaultKind::MethodEmpty => report(findings, &METHOD_EMPTY),
         FaultKind::IdInvalid => report_bad_id(envelope, context, fault.span, message, findings),
         // Judged with the other ways of lacking an id.
-        FaultKind::ResponseWithoutId if !findings.settings().profile.is_base_json_rpc() => {
-            return Standing::Sound;
-        }
+        FaultKind::ResponseWithoutId if !policy.null_ids => return Standing::Sound,
+        // Where an error that could not be matched has the id null, leaving it out is no excuse.
         FaultKind::ResponseWithoutId => {
             let rule =
                 if envelope.error.is_some() { &ERROR_MISSING_ID } else { &RESULT_MISSING_ID };
-            report(findings, rule);
+            let fault = invalid_request(rule, message, fault.span);
+            findings.report(fault.severity(Severity::Error));
         }
-        FaultKind::ParamsNotStructured => {
-            if findings.settings().profile.is_base_json_rpc() {
-                report(findings, &PARAMS_NOT_OBJECT);
-            }
-            return Standing::Sound;
-        }
+        FaultKind::ParamsNotStructured if !policy.positional_params => return Standing::Sound,
+        FaultKind::ParamsNotStructured => report(findings, &PARAMS_NOT_OBJECT),
         FaultKind::ResultAndError => {
             report(findings, &RESULT_AND_ERROR);
             return Standing::Sound;
@@ -186,24 +189,26 @@ fn check_call(
     context: &Context,
     findings: &mut Findings<'_>,
 ) -> Standing {
+    let policy = findings.settings().profile.envelope();
     let whole = envelope.object.span();
     if kind == MessageKind::Notification {
         if let Some(method) = context.method
             && method.kind == MethodKind::Request
+            && policy.kind_by_name
         {
             let message = format!("`{}` is a request, but has no `id`", method.name);
             findings.report(invalid_request(&REQUEST_MISSING_ID, message, whole));
             return Standing::Void;
         }
     } else if let Some(id) = envelope.id {
-        if is_notification(envelope, context) {
+        if policy.kind_by_name && is_notification(envelope, context) {
             findings.report(
                 invalid_request(&NOTIFICATION_WITH_ID, "the notification has an `id`", id.span())
                     .help("leave the `id` out: nobody will answer"),
             );
             return Standing::Void;
         }
-        if id.is_null() {
+        if id.is_null() && !policy.null_ids {
             findings.report(
                 invalid_request(
                     &REQUEST_ID_NULL,
@@ -214,7 +219,7 @@ fn check_call(
             );
             return Standing::Void;
         }
-        if id.is_number() && !id.is_integer() {
+        if id.is_number() && !id.is_integer() && !policy.fractional_ids {
             let message = "the `id` of a request must be a string or an integer";
             findings.report(invalid_request(&REQUEST_ID_TYPE, message, id.span()));
             return Standing::Void;
@@ -229,6 +234,7 @@ fn check_call(
         );
     }
     match envelope.params {
+        Some(params) if params.is_array() && policy.positional_params => Standing::Sound,
         Some(params) if !params.is_object() => {
             let help = if params.is_null() {
                 "leave `params` out where there are none"
@@ -250,7 +256,12 @@ fn check_response(
     context: &Context,
     findings: &mut Findings<'_>,
 ) -> Standing {
-    let usable = envelope.id.is_some_and(|id| id.is_string() || id.is_integer());
+    let policy = findings.settings().profile.envelope();
+    let usable = envelope.id.is_some_and(|id| {
+        let fits_policy =
+            id.is_null() && policy.null_ids || id.is_number() && policy.fractional_ids;
+        id.is_string() || id.is_integer() || fits_policy
+    });
     if !usable {
         report_unusable_id(envelope, context, findings);
     }
@@ -258,7 +269,7 @@ fn check_response(
         return Standing::Void;
     }
     match envelope.result {
-        Some(result) if !result.is_object() => {
+        Some(result) if !result.is_object() && !policy.positional_params => {
             findings.report(
                 invalid_request(&RESULT_NOT_OBJECT, "`result` must be an object", result.span())
                     .help("an empty result is `{}`"),
@@ -278,7 +289,13 @@ fn report_unusable_id(envelope: &Envelope<'_>, context: &Context, findings: &mut
         let message = "a result must carry the `id` of its request, a string or an integer";
         return findings.report(invalid_request(&RESULT_MISSING_ID, message, span));
     };
+    // From 2025-11-25 on an error to something unreadable has no id. Before, it must have one, and
+    // JSON-RPC knows only null for it.
+    let may_lack = context.revision >= Revision::V2025_11_25 || !context.settled;
+    let must_have = context.revision < Revision::V2025_11_25 || !context.settled;
+    let null_is_right = must_have && context.unreadable_before && !context.http_error_body;
     match id {
+        Some(id) if id.is_null() && null_is_right => {}
         Some(id) if id.is_null() => findings.report(
             Fault::new(&ERROR_ID_NULL, "the `id` of the error is null, which MCP does not know")
                 .at(id.span())
@@ -290,8 +307,6 @@ fn report_unusable_id(envelope: &Envelope<'_>, context: &Context, findings: &mut
             findings.report(fault.severity(Severity::Error));
         }
         None => {
-            // From 2025-11-25 on an error to something unreadable has no id.
-            let may_lack = context.revision >= Revision::V2025_11_25 || !context.settled;
             let excused = may_lack && context.unreadable_before;
             if !excused && !context.http_error_body {
                 let message = "an error must carry the `id` of its request";
@@ -299,6 +314,11 @@ fn report_unusable_id(envelope: &Envelope<'_>, context: &Context, findings: &mut
             }
         }
     }
+}
+
+/// For a whole message that is of another kind than somebody asked for.
+pub(crate) fn not_what_was_expected(expected: &str, span: Span) -> Fault {
+    invalid_request(&UNCLASSIFIABLE, format!("this is not {expected}"), span)
 }
 
 pub(crate) fn batch_not_supported(revision: Revision) -> Fault {
@@ -314,12 +334,15 @@ pub(crate) fn check_batch(
     settled: bool,
     findings: &mut Findings<'_>,
 ) -> Standing {
-    if findings.settings().profile.is_base_json_rpc() {
+    let settings = findings.settings();
+    if settings.profile.envelope().batches {
         return check_batch_shape(batch, findings);
     }
     if settled && !BATCHING.contains(revision) {
         findings.report(batch_not_supported(revision).at(batch.span()));
-        return Standing::Void;
+        if !settings.lets_batches_in() {
+            return Standing::Void;
+        }
     }
     let outcome = check_batch_shape(batch, findings);
     let entries = || batch.elements().map(Envelope::of);

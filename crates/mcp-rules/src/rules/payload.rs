@@ -6,7 +6,7 @@
 use mcp_core::{Revision, Revisions, Side};
 use mcp_json::{Node, Span};
 use mcp_jsonrpc::{Envelope, ErrorCode, MessageKind};
-use mcp_schema::{Definition, Method, Schemas, Violation};
+use mcp_schema::{Definition, Method, MethodKind, Schemas, Violation};
 use serde_json::json;
 
 use super::{
@@ -94,6 +94,16 @@ pub(crate) struct Payload<'a> {
     pub(crate) node: Node<'a>,
 }
 
+impl Payload<'_> {
+    /// What a receiver answers with if it is wrong; nobody answers an answer.
+    pub(crate) const fn code(&self) -> Option<ErrorCode> {
+        match self.part {
+            Part::Params => Some(ErrorCode::InvalidParams),
+            _ => None,
+        }
+    }
+}
+
 /// What was found out about the payload of a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Verdict<'a> {
@@ -150,6 +160,8 @@ fn check_call<'a>(
         return Verdict::Nothing;
     }
     let (definition, params) = match (method.params, envelope.params) {
+        // A profile that allows positional params cannot say what they must be.
+        (_, Some(params)) if params.is_array() => return Verdict::Nothing,
         (Some(definition), Some(params)) => (definition, params),
         (None, Some(node)) => {
             return Verdict::Fits(Payload { part, shape: Shape::Usual, method, node });
@@ -396,14 +408,19 @@ fn report_unknown_method<'a>(
     let Some((node, name)) = envelope.method.and_then(|node| Some((node, node.as_str()?))) else {
         return Verdict::Broken;
     };
+    let kind = match envelope.kind() {
+        Some(MessageKind::Notification) => MethodKind::Notification,
+        _ => MethodKind::Request,
+    };
     // `method-reserved-prefix` has spoken about the latter.
-    if findings.settings().profile.knows_method(name.as_bytes()) || name.starts_with("rpc.") {
+    if findings.settings().permits_method(&name, kind) || name.starts_with("rpc.") {
         return Verdict::Nothing;
     }
+    let closed = findings.settings().has_closed_names();
     let elsewhere = mcp_schema::revisions_with(&name);
     if elsewhere != Revisions::NONE {
         let by_extension = context.extensible && name.starts_with("tasks/");
-        if context.settled && !by_extension {
+        if (context.settled && !by_extension) || closed {
             findings.report(
                 Fault::new(
                     &METHOD_NOT_IN_REVISION,
@@ -420,12 +437,19 @@ fn report_unknown_method<'a>(
     let known = mcp_schema::methods(context.revision).iter().map(|method| method.name);
     let near = mcp_schema::nearest(&name, known);
     // A private method is legal. Without a declaration to go by, only a near miss is suspicious.
-    if context.extensible && near.is_none() {
+    if context.extensible && near.is_none() && !closed {
         return Verdict::Nothing;
     }
-    let fault = Fault::new(&METHOD_UNKNOWN, format!("no published revision defines `{name}`"))
-        .at(node.span())
-        .code(ErrorCode::MethodNotFound.code());
+    let message = match kind {
+        MethodKind::Notification
+            if findings.settings().permits_method(&name, MethodKind::Request) =>
+        {
+            format!("`{name}` is a request, but has no `id`")
+        }
+        _ => format!("no published revision defines `{name}`"),
+    };
+    let fault =
+        Fault::new(&METHOD_UNKNOWN, message).at(node.span()).code(ErrorCode::MethodNotFound.code());
     findings.report(match near {
         Some(near) => fault.help(format!("did you mean `{near}`?")),
         None => fault.help("declare an `experimental` capability for methods of your own"),

@@ -26,13 +26,8 @@ rules! {
     TOOL_BLOCK_ROLE: "sampling-tool-block-role", Schema, Level::Warning, WITH_TOOLS, "client/sampling#message-roles";
 }
 
-/// The params of `sampling/createMessage`; `prefix` is the JSON pointer that leads to them.
-pub(crate) fn check_request(
-    engine: &Engine,
-    params: Node<'_>,
-    prefix: &str,
-    findings: &mut Findings<'_>,
-) {
+/// The params of `sampling/createMessage`.
+pub(crate) fn check_request(engine: &Engine, params: Node<'_>, findings: &mut Findings<'_>) {
     let messages = params.get("messages");
     walk::messages(messages, Home::Elsewhere, findings);
     if !WITH_TOOLS.contains(findings.revision()) {
@@ -52,12 +47,12 @@ pub(crate) fn check_request(
         before = Some(message);
     }
     if findings.wants(&STRUCTURED_CONTENT_INVALID) {
-        check_structured(engine, params, prefix, findings);
+        check_structured(engine, params, findings);
     }
 }
 
 /// Structured results against the output schemas of the tools that the request itself offers.
-fn check_structured(engine: &Engine, params: Node<'_>, prefix: &str, findings: &mut Findings<'_>) {
+fn check_structured(engine: &Engine, params: Node<'_>, findings: &mut Findings<'_>) {
     const SHOWN: usize = 10;
     let mut left = SHOWN;
     let tools = params.get("tools").into_iter().flat_map(Node::elements);
@@ -68,22 +63,17 @@ fn check_structured(engine: &Engine, params: Node<'_>, prefix: &str, findings: &
         return;
     }
     let mut before = None;
-    for (number, message) in params.get("messages").into_iter().flat_map(Node::elements).enumerate()
-    {
-        let is_list = message.get("content").is_some_and(Node::is_array);
-        for (position, block) in blocks(message).enumerate() {
+    for message in params.get("messages").into_iter().flat_map(Node::elements) {
+        for block in blocks(message) {
             let name = used_tool(before, block).and_then(Node::str_bytes);
             let schema = name.and_then(|name| schemas.get(&name));
             let (Some(schema), Some(content)) = (schema, block.get("structuredContent")) else {
                 continue;
             };
             let breaches = Contract::of(engine, *schema, findings.revision()).breaches(content);
-            let position = if is_list { format!("/{position}") } else { String::new() };
-            let prefix = format!("{prefix}/messages/{number}/content{position}/structuredContent");
             let faults = contract::faults(
                 &STRUCTURED_CONTENT_INVALID,
                 &breaches,
-                &prefix,
                 ErrorCode::InvalidParams,
                 "send what the tool's `outputSchema` promises",
             );

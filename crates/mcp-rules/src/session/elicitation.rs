@@ -204,7 +204,7 @@ fn follow_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     }
     let Some(result) = event.result() else { return };
     if !(request.task && result.get("task").is_some()) {
-        check_answer(asked, result, "/result", known, notes);
+        check_answer(asked, result, known, notes);
     }
 }
 
@@ -234,15 +234,8 @@ fn check_mode(asked: &Asked, event: &Event<'_>, known: &Known<'_>, notes: &mut N
     true
 }
 
-/// An answer of the user, `result` of a response or an entry of `inputResponses`; `prefix` is the
-/// JSON pointer that leads to it.
-pub(super) fn check_answer(
-    asked: &Asked,
-    result: Node<'_>,
-    prefix: &str,
-    known: &Known<'_>,
-    notes: &mut Notes,
-) {
+/// An answer of the user, `result` of a response or an entry of `inputResponses`.
+pub(super) fn check_answer(asked: &Asked, result: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
     let Some(action) = result.get("action").and_then(Node::as_str) else { return };
     let accepted = *action == *"accept";
     if !accepted && !matches!(&*action, "decline" | "cancel") {
@@ -262,7 +255,7 @@ pub(super) fn check_answer(
                     .help("leave `content` out"),
             );
         }
-        Some(content) => check_content(asked, content, prefix, known, notes),
+        Some(content) => check_content(asked, content, known, notes),
         None if accepted && !asked.is_url && asked.has_required => notes.note(
             Fault::new(&CONTENT_MISSING, "the form has required fields, and nothing was filled in")
                 .at(result.span())
@@ -273,20 +266,12 @@ pub(super) fn check_answer(
     }
 }
 
-fn check_content(
-    asked: &Asked,
-    content: Node<'_>,
-    prefix: &str,
-    known: &Known<'_>,
-    notes: &mut Notes,
-) {
+fn check_content(asked: &Asked, content: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
     let Some(schema) = &asked.schema else { return };
     let breaches = schema.contract(known.engine).breaches(content);
-    let prefix = format!("{prefix}/content");
     let faults = contract::faults(
         &CONTENT_INVALID,
         &breaches,
-        &prefix,
         ErrorCode::InternalError,
         "let the user correct the field before sending",
     );

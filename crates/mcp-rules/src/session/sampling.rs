@@ -124,7 +124,7 @@ fn follow_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
         check_not_rejected(asked, result, event, known, notes);
     }
     if !(request.task && result.get("task").is_some()) {
-        check_answer(asked, result, "/result", known, notes);
+        check_answer(asked, result, known, notes);
     }
 }
 
@@ -152,15 +152,8 @@ fn check_not_rejected(
     }
 }
 
-/// An answer of the model, `result` of a response or an entry of `inputResponses`; `prefix` is the
-/// JSON pointer that leads to it.
-pub(super) fn check_answer(
-    asked: &Asked,
-    result: Node<'_>,
-    prefix: &str,
-    known: &Known<'_>,
-    notes: &mut Notes,
-) {
+/// An answer of the model, `result` of a response or an entry of `inputResponses`.
+pub(super) fn check_answer(asked: &Asked, result: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
     let is_use = |block: &Node<'_>| block.get("type").is_some_and(|kind| kind.str_eq("tool_use"));
     let first_use = blocks(result).find(is_use);
     let reason = result.get("stopReason");
@@ -201,20 +194,13 @@ pub(super) fn check_answer(
         }
         _ => {}
     }
-    check_inputs(asked, result, prefix, known, notes);
+    check_inputs(asked, result, known, notes);
 }
 
 /// The tool uses of an answer against the tools that were offered.
-fn check_inputs(
-    asked: &Asked,
-    result: Node<'_>,
-    prefix: &str,
-    known: &Known<'_>,
-    notes: &mut Notes,
-) {
-    let is_list = result.get("content").is_some_and(Node::is_array);
+fn check_inputs(asked: &Asked, result: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
     let mut left = SHOWN;
-    for (position, block) in blocks(result).enumerate() {
+    for block in blocks(result) {
         let name = block
             .get("name")
             .filter(|_| block.get("type").is_some_and(|kind| kind.str_eq("tool_use")) && left > 0);
@@ -228,16 +214,10 @@ fn check_inputs(
             continue;
         };
         let (Some(schema), Some(input)) = (&tool.input, block.get("input")) else { continue };
-        let prefix = if is_list {
-            format!("{prefix}/content/{position}/input")
-        } else {
-            format!("{prefix}/content/input")
-        };
         let breaches = schema.contract(known.engine).breaches(input);
         let faults = contract::faults(
             &TOOL_INPUT_INVALID,
             &breaches,
-            &prefix,
             ErrorCode::InternalError,
             "check what the model says against the tool's `inputSchema`",
         );

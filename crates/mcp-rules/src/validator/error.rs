@@ -1,97 +1,137 @@
-use std::fmt::Write as _;
+use std::fmt;
 
-use mcp_json::SyntaxError;
-use mcp_schema::{UriFault, Violation};
+use mcp_jsonrpc::ErrorCode;
 
-use super::{FieldType, Reason};
-use crate::Finding;
+use super::{Details, Reason};
 
 /// Why a call of the [`Validator`](super::Validator) said no.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{message}")]
+///
+/// `{error}` is one sentence, `{error:#}` adds a line for each fault, and
+/// [`format_validation_error`] writes reason and facts for programs and logs.
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ValidationError {
     /// The kind of fault.
     pub reason: Reason,
-    /// What is wrong, in one sentence.
+    /// What is wrong, in one sentence; empty for an error that a caller has made of facts alone.
     pub message: String,
     /// The facts behind it.
     pub details: Details,
 }
 
-/// The facts behind a [`ValidationError`], by kind.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Details {
-    /// Where the text stops being JSON, and why.
-    Syntax(SyntaxError),
-    /// Everything found in a message.
-    Findings(Vec<Finding>),
-    /// Every way in which a payload breaks its schema.
-    Violations(Vec<Violation>),
-    /// A name nobody knows, and the one it may have been meant to be.
-    Name {
-        /// What was given.
-        given: String,
-        /// The nearest known name.
-        did_you_mean: Option<&'static str>,
-    },
-    /// An error code.
-    Code(i64),
-    /// A field of the wrong type.
-    Field {
-        /// Its name.
-        name: String,
-        /// What it may be.
-        expected: Vec<FieldType>,
-        /// What it is.
-        actual: FieldType,
-    },
-    /// Fields that are not there.
-    Missing(Vec<String>),
-    /// What is wrong with a URI.
-    Uri(UriFault),
-    /// Nothing beyond the message.
-    None,
-}
-
 impl ValidationError {
-    pub(super) fn new(reason: Reason, message: impl Into<String>, details: Details) -> Self {
+    /// An error of the caller's own. It has no facts yet.
+    pub fn new(reason: Reason) -> ValidationError {
+        ValidationError { reason, message: String::new(), details: Details::None }
+    }
+
+    /// Adds a fact. Facts of other kinds, as the validator gives them, are replaced.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<String>) -> ValidationError {
+        let pair = (key.into(), value.into());
+        match &mut self.details {
+            Details::Pairs(pairs) => pairs.push(pair),
+            other => *other = Details::Pairs(vec![pair]),
+        }
+        self
+    }
+
+    /// The JSON-RPC error code that this is answered with.
+    pub fn code(&self) -> i64 {
+        let of_finding = match &self.details {
+            Details::Findings(findings) => findings.first().and_then(|finding| finding.code),
+            _ => None,
+        };
+        of_finding.unwrap_or_else(|| self.reason.code().code())
+    }
+
+    pub(super) fn of(
+        reason: Reason,
+        message: impl Into<String>,
+        details: Details,
+    ) -> ValidationError {
         ValidationError { reason, message: message.into(), details }
+    }
+
+    /// The facts for a log: what may show a value of the traffic is masked.
+    pub(super) fn masked(&self) -> String {
+        let facts = self.details.facts();
+        let facts: Vec<String> = facts
+            .iter()
+            .map(|fact| match fact.shows_payload {
+                true => format!("{}=…", fact.key),
+                false => format!("{}={}", fact.key, fact.value),
+            })
+            .collect();
+        facts.join(", ")
     }
 }
 
-/// One fault per line, as a person wants to read it: reason, place, what is wrong, what to do.
-pub fn format_validation_error(error: &ValidationError) -> String {
-    let mut text = format!("{}: {}", error.reason, error.message);
-    match &error.details {
-        Details::Findings(findings) => {
-            for finding in findings {
-                text.push_str("\n  ");
-                if let Some(fault) = &finding.schema
-                    && !fault.instance_path.is_empty()
-                {
-                    let _ = write!(text, "at {}: ", fault.instance_path);
-                }
-                let _ = write!(text, "{} [{}]", finding.message, finding.rule.name);
-                if let Some(help) = &finding.help {
-                    let _ = write!(text, " ({help})");
-                }
-            }
+impl fmt::Display for ValidationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.message.is_empty() {
+            return f.write_str(&format_validation_error(self));
         }
-        Details::Violations(violations) => {
-            for violation in violations {
+        f.write_str(&self.message)?;
+        if let Details::Name { did_you_mean: Some(near), .. } = &self.details {
+            write!(f, "; did you mean `{near}`?")?;
+        }
+        if !f.alternate() {
+            return Ok(());
+        }
+        match &self.details {
+            Details::Findings(findings) => findings.iter().try_for_each(|finding| {
+                f.write_str("\n  ")?;
+                if let Some(at) = finding.pointer.as_ref().filter(|pointer| !pointer.is_empty()) {
+                    write!(f, "at {at}: ")?;
+                }
+                write!(f, "{} [{}]", finding.message, finding.rule.name)?;
+                finding.help.as_ref().map_or(Ok(()), |help| write!(f, " ({help})"))
+            }),
+            Details::Violations(violations) => violations.iter().try_for_each(|violation| {
                 let place = match violation.instance_path.as_str() {
                     "" => "the value itself",
                     path => path,
                 };
-                let _ = write!(text, "\n  at {place}: {}", violation.message);
-            }
+                write!(f, "\n  at {place}: {}", violation.message)
+            }),
+            _ => Ok(()),
         }
-        Details::Name { did_you_mean: Some(near), .. } => {
-            let _ = write!(text, "; did you mean `{near}`?");
-        }
-        _ => {}
     }
-    text
+}
+
+impl std::error::Error for ValidationError {}
+
+impl Reason {
+    /// What a receiver answers with where nothing more precise is known.
+    const fn code(self) -> ErrorCode {
+        match self {
+            Reason::ParseError => ErrorCode::ParseError,
+            Reason::UnknownMethod | Reason::UnknownNotification => ErrorCode::MethodNotFound,
+            Reason::TypeMismatch
+            | Reason::MissingRequiredFields
+            | Reason::SchemaViolation
+            | Reason::InvalidUri => ErrorCode::InvalidParams,
+            _ => ErrorCode::InvalidRequest,
+        }
+    }
+}
+
+/// Reason and facts on one line: `invalid_method: method=bad`, several facts joined by commas.
+///
+/// ```
+/// use mcp_rules::{Reason, ValidationError, format_validation_error};
+///
+/// let error = ValidationError::new(Reason::InvalidMethod).with("method", "bad");
+/// assert_eq!(format_validation_error(&error), "invalid_method: method=bad");
+/// ```
+pub fn format_validation_error(error: &ValidationError) -> String {
+    let facts = error.details.facts();
+    let facts: Vec<String> =
+        facts.iter().map(|fact| format!("{}={}", fact.key, fact.value)).collect();
+    match (facts.is_empty(), error.message.is_empty()) {
+        (false, _) => format!("{}: {}", error.reason, facts.join(", ")),
+        (true, false) => format!("{}: {}", error.reason, error.message),
+        (true, true) => error.reason.to_string(),
+    }
 }

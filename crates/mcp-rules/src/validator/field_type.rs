@@ -1,8 +1,11 @@
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use mcp_json::{Kind, Node};
 
 /// A type of JSON value.
+///
+/// Read from text, the names of other validators are understood too: `binary` is a string, `map` an
+/// object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are JSON's")]
 #[expect(clippy::exhaustive_enums, reason = "JSON has no more types")]
@@ -15,6 +18,8 @@ pub enum FieldType {
     String,
     Array,
     Object,
+    /// Whatever it is.
+    Any,
 }
 
 impl FieldType {
@@ -33,7 +38,9 @@ impl FieldType {
 
     /// Whether a value of type `actual` may stand where this type is wanted.
     pub fn admits(self, actual: FieldType) -> bool {
-        self == actual || (self == FieldType::Number && actual == FieldType::Integer)
+        self == actual
+            || self == FieldType::Any
+            || (self == FieldType::Number && actual == FieldType::Integer)
     }
 }
 
@@ -47,6 +54,32 @@ impl fmt::Display for FieldType {
             FieldType::String => "string",
             FieldType::Array => "array",
             FieldType::Object => "object",
+            FieldType::Any => "any",
         })
     }
 }
+
+impl FromStr for FieldType {
+    type Err = UnknownFieldType;
+
+    fn from_str(text: &str) -> Result<Self, UnknownFieldType> {
+        Ok(match text {
+            "null" => FieldType::Null,
+            "boolean" => FieldType::Boolean,
+            "integer" => FieldType::Integer,
+            "number" => FieldType::Number,
+            "string" | "binary" => FieldType::String,
+            "array" => FieldType::Array,
+            "object" | "map" => FieldType::Object,
+            "any" => FieldType::Any,
+            other => return Err(UnknownFieldType(other.into())),
+        })
+    }
+}
+
+/// A type that JSON does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not a type: null, boolean, integer, number, string (binary), array, object (map), any"
+)]
+pub struct UnknownFieldType(Box<str>);

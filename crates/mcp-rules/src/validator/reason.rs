@@ -2,7 +2,7 @@ use std::fmt;
 
 use mcp_jsonrpc::{Envelope, MessageKind};
 
-use crate::Finding;
+use crate::{Finding, Settings};
 
 /// Why something was refused, as one word that programs can match on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -10,7 +10,9 @@ use crate::Finding;
 pub enum Reason {
     /// Not JSON.
     ParseError,
-    /// JSON, but no message: not an object, an empty batch, contradicting members.
+    /// JSON, but not an object.
+    NotMap,
+    /// An object, but no message: an empty batch, contradicting members.
     InvalidMessage,
     /// `jsonrpc` is not `"2.0"`.
     InvalidJsonrpcVersion,
@@ -49,6 +51,7 @@ impl Reason {
     pub const fn as_str(self) -> &'static str {
         match self {
             Reason::ParseError => "parse_error",
+            Reason::NotMap => "not_map",
             Reason::InvalidMessage => "invalid_message",
             Reason::InvalidJsonrpcVersion => "invalid_jsonrpc_version",
             Reason::MissingMethod => "missing_method",
@@ -69,9 +72,18 @@ impl Reason {
     }
 
     /// What `finding` amounts to for the message it was found in.
-    pub(super) fn of_finding(finding: &Finding, envelope: &Envelope<'_>) -> Reason {
+    pub(super) fn of_finding(
+        finding: &Finding,
+        envelope: &Envelope<'_>,
+        settings: &Settings,
+    ) -> Reason {
         let is_notification = envelope.kind() == Some(MessageKind::Notification);
+        // Where names are a closed list, a name of the other kind is an unknown one.
+        let closed = settings.has_closed_names();
         match finding.rule.name {
+            "message-not-object" | "batch-not-supported" => Reason::NotMap,
+            "request-missing-id" if closed => Reason::UnknownNotification,
+            "notification-with-id" if closed => Reason::UnknownMethod,
             "jsonrpc-version-invalid" => Reason::InvalidJsonrpcVersion,
             "message-unclassifiable" if envelope.method.is_none() => Reason::MissingMethod,
             "method-not-string" | "method-empty" => Reason::InvalidMethod,
@@ -83,9 +95,11 @@ impl Reason {
             | "error-missing-id" => Reason::InvalidId,
             "params-not-object" | "result-not-object" => Reason::InvalidPayloadType,
             "error-object-invalid" | "error-code-not-integer" => Reason::InvalidError,
-            "error-code-undefined" | "error-code-retired" | "error-code-reserved" => {
-                Reason::InvalidErrorCode
-            }
+            "error-code-not-permitted"
+            | "error-code-undefined"
+            | "error-code-retired"
+            | "error-code-reserved" => Reason::InvalidErrorCode,
+            "resource-uri-invalid" | "resource-uri-provider" => Reason::InvalidUri,
             "method-not-in-revision" | "method-unknown" if is_notification => {
                 Reason::UnknownNotification
             }

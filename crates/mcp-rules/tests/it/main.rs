@@ -3,6 +3,7 @@
 mod alone;
 mod authorization;
 mod catalogue;
+mod compat;
 mod features;
 mod http_requests;
 mod interleaving;

@@ -78,7 +78,7 @@ fn jsonrpc_judges_every_entry_of_a_batch_by_itself() {
     for revision in Revision::ALL {
         assert_eq!(
             rules_in(batch, Profile::JsonRpc, Some(revision)),
-            ["message-not-object", "message-unclassifiable"],
+            ["message-not-object", "jsonrpc-version-invalid", "message-unclassifiable"],
             "{revision}"
         );
     }
@@ -111,67 +111,6 @@ fn schema_has_no_findings_of_later_layers() {
     assert!(layers(Profile::Spec).iter().any(|layer| *layer > Layer::Schema));
     assert!(layers(Profile::Schema).iter().all(|layer| *layer <= Layer::Schema));
     assert!(layers(Profile::JsonRpc).is_empty());
-}
-
-#[test]
-fn base_stack_wants_a_provider_in_resource_uris() {
-    for (uri, house) in [
-        ("resource://notes/a", None),
-        ("resource://notes/", None),
-        ("resource:///a", Some("resource-uri-provider")),
-        ("resource://notes", Some("resource-uri-provider")),
-        ("file:///a", Some("resource-uri-provider")),
-    ] {
-        let message = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{{"uri":"{uri}"}}}}"#
-        );
-        check(&message, Profile::Spec, &[]);
-        check(&message, Profile::BaseStack, house.as_slice());
-    }
-    let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#;
-    check(message, Profile::BaseStack, &["params-invalid"]);
-}
-
-#[test]
-fn erlmcp_accepts_its_own_method_names() {
-    for (name, id) in [
-        ("tools/list_changed", ""),
-        ("resources/updated", ""),
-        ("roots/list_changed", ""),
-        ("tasks/create", r#""id":2,"#),
-        ("requests/cancel", r#""id":2,"#),
-    ] {
-        let line = format!(
-            r#"{{"from":"client","msg":{{"jsonrpc":"2.0",{id}"method":"{name}","params":{{}}}}}}"#
-        );
-        check_trace(&line, Profile::Spec, &["method-unknown"]);
-        check_trace(&line, Profile::Erlmcp, &[]);
-    }
-    let line = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":2,"method":"tools/execute"}}"#;
-    check_trace(line, Profile::Erlmcp, &["method-unknown"]);
-}
-
-#[test]
-fn erlmcp_accepts_its_own_code_ranges() {
-    let message = |code: i64| {
-        format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"x"}}}}"#)
-    };
-    for code in [-32699, -32604, -32113, -32100] {
-        check(&message(code), Profile::Spec, &["error-code-reserved"]);
-        check(&message(code), Profile::Erlmcp, &[]);
-    }
-    for code in [-32768, -32701, -32599, -32114] {
-        check(&message(code), Profile::Erlmcp, &["error-code-reserved"]);
-    }
-    for code in [-32700, -32050, -32000, 1001, 1089, 1090, 0] {
-        check(&message(code), Profile::Spec, &[]);
-        check(&message(code), Profile::Erlmcp, &[]);
-    }
-    for (code, spec) in [(-32050, "error-code-undefined"), (-32002, "error-code-retired")] {
-        let modern = Some(Revision::V2026_07_28);
-        assert_eq!(rules_in(&message(code), Profile::Spec, modern), [spec]);
-        assert!(rules_in(&message(code), Profile::Erlmcp, modern).is_empty());
-    }
 }
 
 /// A result of `tools/list` with this one tool, as 2025-11-25 has it.

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use mcp_rules::{Level, Origin, Setting, Settings, Severity};
+use mcp_rules::{Layer, Level, Origin, Profile, Setting, Settings, Severity};
 
 use crate::observe::observe;
 
@@ -64,6 +64,9 @@ pub(crate) fn settings_for(trace: &Path) -> Settings {
     {
         settings.rules.insert(rule.name.to_owned(), Setting::On(Severity::Warning));
     }
+    if folder == Some("error-code-not-permitted") {
+        settings.profile = Profile::Erlmcp;
+    }
     if folder == Some("origin-not-rejected") {
         settings.allowed_origins.push(ALLOWED_ORIGIN.to_owned());
     }
@@ -96,6 +99,30 @@ fn every_trace_gives_exactly_what_it_expects() {
     }
     assert!(count > 0, "there are traces");
     assert!(wrong.is_empty(), "{} of {count} traces:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_finding_about_a_message_points_into_it() {
+    for path in traces(&root()) {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        for finding in observe(text.as_bytes(), settings_for(&path), Origin::default()) {
+            let about_json = !matches!(
+                finding.rule.layer,
+                Layer::Trace | Layer::Framing | Layer::Json | Layer::Http
+            );
+            let line = lines[usize::try_from(finding.line.unwrap()).unwrap() - 1];
+            let Some(pointer) = &finding.pointer else {
+                assert!(!about_json, "{} {finding:?}", path.display());
+                continue;
+            };
+            let record: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+            if let Some(message) = record.get("msg") {
+                let leads = message.pointer(pointer).is_some();
+                assert!(leads, "{} {pointer} {finding:?}", path.display());
+            }
+        }
+    }
 }
 
 /// Where the same fault weighs more in one case than in another.

@@ -28,9 +28,9 @@ fn refused(answer: Answer, reason: &str) -> ValidationError {
 #[track_caller]
 fn did_you_mean(answer: Answer, reason: &str, name: &str, near: Option<&'static str>) {
     let error = refused(answer, reason);
-    let expected = Details::Name { given: name.into(), did_you_mean: near };
-    assert_eq!(error.details, expected);
-    let text = format_validation_error(&error);
+    let Details::Name { given, did_you_mean, .. } = &error.details else { panic!("{error:?}") };
+    assert_eq!((given.as_str(), *did_you_mean), (name, near));
+    let text = error.to_string();
     match near {
         Some(near) => assert!(text.ends_with(&format!("; did you mean `{near}`?")), "{text}"),
         None => assert!(!text.contains("did you mean"), "{text}"),
@@ -142,9 +142,9 @@ fn each_fault_of_a_message_has_its_reason() {
         &["response-result-and-error"],
     );
     for message in ["7", "\"ping\"", "null"] {
-        check_message(message, "invalid_message", &["message-not-object"]);
+        check_message(message, "not_map", &["message-not-object"]);
     }
-    check_message("[]", "invalid_message", &["batch-not-supported"]);
+    check_message("[]", "not_map", &["batch-not-supported"]);
 }
 
 #[test]
@@ -478,10 +478,10 @@ fn required_fields_are_there_whatever_they_hold() {
         "missing_required_fields",
     );
     assert_eq!(error.details, Details::Missing(vec!["a".into(), "c".into()]));
-    assert_eq!(format_validation_error(&error), "missing_required_fields: missing: a, c");
+    assert_eq!(format_validation_error(&error), "missing_required_fields: missing=a, missing=c");
     for text in ["[]", "7", "null", "\"a\""] {
         let answer = validator.validate_required_fields(text.as_bytes(), &["a"]);
-        refused(answer, "type_mismatch");
+        refused(answer, "not_map");
     }
     refused(validator.validate_required_fields(b"", &["a"]), "parse_error");
 }
@@ -522,7 +522,7 @@ fn tool_arguments_are_judged_by_the_tools_own_schema() {
     assert_eq!(violations(&error), [("/count", "type")]);
     assert_eq!(
         format_validation_error(&error),
-        "type_mismatch: /count: \"three\" is not of type \"integer\"\n  at /count: \"three\" is not of type \"integer\""
+        "type_mismatch: at=/count, schema=#/properties/count/type, keyword=type, message=\"three\" is not of type \"integer\""
     );
     refused(validator.validate_tool_arguments(schema, b"{}"), "missing_required_fields");
     refused(validator.validate_tool_arguments(schema, b"[]"), "type_mismatch");
@@ -562,40 +562,11 @@ fn resource_uris_follow_the_profile() {
 
     let house = Validator::with_profile(LATEST_LEGACY, Profile::BaseStack);
     house.validate_resource_uri("resource://notes/a").unwrap();
-    for uri in ["file:///a", "https://example.com/", "resource:///a", "resource://notes"] {
+    for uri in ["file:///a", "https://example.com/", "resource:///a"] {
         let error = refused(house.validate_resource_uri(uri), "invalid_uri");
         assert_eq!(error.details, Details::Uri(UriFault::NotFromProvider), "{uri}");
     }
     refused(house.validate_resource_uri("resource://notes/a b"), "invalid_uri");
-}
-
-#[test]
-fn the_erlmcp_profile_knows_more_names_and_codes() {
-    let spec = validator();
-    let house = Validator::with_profile(LATEST_LEGACY, Profile::Erlmcp);
-    for name in ["tasks/create", "requests/cancel"] {
-        refused(spec.validate_method_name(name), "unknown_method");
-        house.validate_method_name(name).unwrap();
-        house.validate_request(name, Some(br#"{"any":"thing"}"#)).unwrap();
-        house.validate(name, b"{}").unwrap();
-        house.validate_result(name, b"{}").unwrap();
-        refused(house.validate_request(name, Some(b"oops")), "parse_error");
-        refused(house.validate_request(name, Some(b"7")), "invalid_payload_type");
-    }
-    for name in ["tools/list_changed", "resources/updated"] {
-        refused(spec.validate_notification_name(name), "unknown_notification");
-        house.validate_notification_name(name).unwrap();
-        house.validate_notification(name, None).unwrap();
-    }
-    refused(house.validate_method_name("tools/execute"), "unknown_method");
-
-    for code in [-32700, -32650, -32600, -32113, -32000, 1001, 1089] {
-        house.validate_error_code(code).unwrap();
-    }
-    for code in [-32768, -32599, -32114] {
-        refused(house.validate_error_code(code), "invalid_error_code");
-    }
-    refused(spec.validate_error_code(-32113), "invalid_error_code");
 }
 
 #[test]
@@ -665,14 +636,14 @@ fn a_report_has_a_line_per_fault() {
     let message =
         br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":null,"arguments":[]}}"#;
     let error = validator().validate_jsonrpc(message).unwrap_err();
-    insta::assert_snapshot!(format_validation_error(&error), @r#"
-    type_mismatch: null is not of type "string"
+    insta::assert_snapshot!(format!("{error:#}"), @r#"
+    null is not of type "string"
       at /params/name: null is not of type "string" [params-invalid] (null is a value: send a string)
       at /params/arguments: [] is not of type "object" [params-invalid]
     "#);
     let error = validator().validate("Tool", br#"{"inputSchema":{}}"#).unwrap_err();
-    insta::assert_snapshot!(format_validation_error(&error), @r#"
-    missing_required_fields: required property "name" is missing
+    insta::assert_snapshot!(format!("{error:#}"), @r#"
+    required property "name" is missing
       at the value itself: required property "name" is missing
       at /inputSchema: required property "type" is missing
     "#);

@@ -3,6 +3,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::Fault;
+use crate::percent::decoded_text;
 use crate::violation::push_token;
 
 /// A document and what references in it may name.
@@ -71,7 +72,7 @@ impl<'d> Names<'d> {
         let pointer = if fragment.is_empty() {
             base
         } else if fragment.starts_with('/') {
-            format!("{base}{}", percent_decoded(fragment).ok_or_else(dangling)?)
+            format!("{base}{}", decoded_text(fragment).ok_or_else(dangling)?)
         } else {
             self.anchors.get(fragment).cloned().ok_or_else(dangling)?
         };
@@ -106,24 +107,4 @@ fn is_bundled(uri: &str) -> bool {
     ["http://json-schema.org/draft-0", "https://json-schema.org/draft/20"]
         .iter()
         .any(|prefix| uri.starts_with(prefix))
-}
-
-fn percent_decoded(fragment: &str) -> Option<String> {
-    if !fragment.contains('%') {
-        return Some(fragment.to_owned());
-    }
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        rest = tail;
-        if *first == b'%' {
-            let (digits, tail) = rest.split_at_checked(2)?;
-            let digits = std::str::from_utf8(digits).ok().filter(|text| !text.starts_with('+'))?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = tail;
-        } else {
-            bytes.push(*first);
-        }
-    }
-    String::from_utf8(bytes).ok()
 }

@@ -160,6 +160,156 @@ fn unreadable_and_oversized_files_are_refused() {
     assert!(matches!(large.load(&limits), Err(SourceError::TooLarge { limit: 1000, .. })));
 }
 
+/// The sentences about what a document cannot change.
+fn ignored(loaded: &LoadedOverride) -> Vec<String> {
+    loaded.ignored().map(ToString::to_string).collect()
+}
+
+#[test]
+fn methods_that_a_document_adds_are_named_once() {
+    let mut document = inline_document();
+    for name in ["GrepRequest", "GrepRequestAgain"] {
+        document["definitions"][name] = json!({
+            "type": "object",
+            "properties": {"method": {"const": "tools/grep", "type": "string"}},
+        });
+    }
+    document["definitions"]["OldNotification"] =
+        json!({"properties": {"method": {"enum": ["notifications/old"]}}});
+    let loaded = load("2025-03-26.json", &document.to_string()).unwrap();
+    assert_eq!(
+        ignored(&loaded),
+        [
+            "`GrepRequest` has no effect: 2025-03-26 has no method `tools/grep`, and a schema cannot add one",
+            "`OldNotification` has no effect: 2025-03-26 has no method `notifications/old`, and a schema cannot add one",
+        ]
+    );
+    let loaded = load("2025-03-26.json", &inline_document().to_string()).unwrap();
+    assert_eq!(loaded.ignored().next(), None);
+}
+
+#[test]
+fn changes_of_the_envelope_are_named() {
+    let request = |id: Value| {
+        json!({
+            "type": "object",
+            "required": ["jsonrpc", "id", "method"],
+            "properties": {
+                "jsonrpc": {"const": "2.0"},
+                "id": id,
+                "method": {"type": "string"},
+                "params": {"type": "object"},
+            },
+        })
+    };
+    let with = |name: &str, definition: Value| {
+        let mut document = inline_document();
+        document["definitions"][name] = definition;
+        ignored(&load("2025-03-26.json", &document.to_string()).unwrap())
+    };
+    let id = json!({"type": ["integer", "string"]});
+    assert!(with("RequestId", id.clone()).is_empty());
+    assert!(
+        with("RequestId", json!({"anyOf": [{"type": "string"}, {"type": "integer"}]})).is_empty()
+    );
+    assert!(with("JSONRPCRequest", request(id)).is_empty());
+    assert_eq!(
+        with("RequestId", json!({"type": ["integer", "string", "null"]})),
+        [
+            "`RequestId` has no effect: it judges null differently, and a schema cannot change the envelope of messages"
+        ]
+    );
+    for (name, definition) in [
+        ("RequestId", json!({"type": "string"})),
+        ("RequestId", json!({"type": ["string", "integer"], "maxLength": 8})),
+        ("JSONRPCRequest", request(json!({"type": ["integer", "string", "null"]}))),
+        ("JSONRPCRequest", json!({"$ref": "#/definitions/Result"})),
+        ("JSONRPCError", json!({"type": "object", "required": ["error"]})),
+        ("JSONRPCMessage", request(json!({"type": "integer"}))),
+    ] {
+        let found = with(name, definition.clone());
+        assert_eq!(found.len(), 1, "{name} {definition}: {found:?}");
+    }
+}
+
+/// The official files are not part of this repository; where they lie beside it, they must load
+/// without a word.
+#[test]
+fn official_documents_change_nothing_that_they_cannot() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/spec/schema");
+    for revision in Revision::ALL {
+        let path = folder.join(revision.as_str()).join("schema.json");
+        if !path.exists() {
+            continue;
+        }
+        let given = Override { revision: None, source: Source::File(path) };
+        let loaded = given.load(&SourceLimits::default()).unwrap();
+        assert_eq!(loaded.revision(), revision);
+        assert_eq!(ignored(&loaded), Vec::<String>::new(), "{revision}");
+    }
+}
+
+/// What `schemas` say of a name in capital letters.
+fn refuses_capitals(schemas: &Schemas) -> bool {
+    let revision = Revision::V2025_03_26;
+    !violations(schemas, revision, "CallToolRequestParams", r#"{"name":"UPPER"}"#).is_empty()
+}
+
+#[test]
+fn an_override_is_reloaded_and_a_broken_one_changes_nothing() {
+    let limits = SourceLimits::default();
+    let folder = tempfile::tempdir().unwrap();
+    let strict = inline_document().to_string();
+    let given = write(folder.path(), "2025-03-26.json", &strict);
+    let (first, errors) = Schemas::load(std::slice::from_ref(&given), &limits);
+    assert!(errors.is_empty() && refuses_capitals(&first));
+
+    write(folder.path(), "2025-03-26.json", &strict.replace("^[a-z]+$", "^[A-Z]+$"));
+    let second = first.reload(&limits).unwrap();
+    assert!(!refuses_capitals(&second));
+    assert!(refuses_capitals(&first), "who has the old one keeps it");
+    let running = second.clone();
+
+    write(folder.path(), "2025-03-26.json", "{");
+    let error = second.reload(&limits).unwrap_err();
+    assert!(matches!(error, SourceError::NotJson { .. }), "{error:?}");
+    assert!(!refuses_capitals(&second), "nothing has changed");
+    fs::remove_file(folder.path().join("2025-03-26.json")).unwrap();
+    assert!(matches!(second.reload(&limits), Err(SourceError::Read { .. })));
+
+    write(folder.path(), "2025-03-26.json", &strict);
+    let third = second.reload(&limits).unwrap();
+    assert!(refuses_capitals(&third) && !refuses_capitals(&running));
+    assert_eq!(third.origin(Revision::V2025_03_26), Origin::Override(given.source));
+}
+
+#[test]
+fn an_override_that_was_broken_at_first_is_tried_again() {
+    let limits = SourceLimits::default();
+    let folder = tempfile::tempdir().unwrap();
+    let given = write(folder.path(), "2025-03-26.json", "{");
+    let (first, errors) = Schemas::load(&[given], &limits);
+    assert_eq!(errors.len(), 1);
+    assert_eq!(first.origin(Revision::V2025_03_26), Origin::Embedded);
+    assert!(first.reload(&limits).is_err());
+    write(folder.path(), "2025-03-26.json", &inline_document().to_string());
+    let second = first.reload(&limits).unwrap();
+    assert!(refuses_capitals(&second) && !refuses_capitals(&first));
+    assert!(second.reload(&limits).is_ok(), "it is an override like any other now");
+}
+
+#[test]
+fn a_file_url_is_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("my schema.json");
+    fs::write(&path, inline_document().to_string()).unwrap();
+    let url = format!("2025-03-26=file://{}", path.display()).replace(' ', "%20");
+    let given: Override = url.parse().unwrap();
+    assert_eq!(given.source, Source::File(path));
+    let loaded = given.load(&SourceLimits::default()).unwrap();
+    assert_eq!(loaded.revision(), Revision::V2025_03_26);
+}
+
 #[cfg(not(feature = "http"))]
 #[test]
 fn without_the_feature_urls_are_refused() {

@@ -56,6 +56,7 @@ fn found(rule: &str, place: &str, message: &str) -> Finding {
     let mut finding = Finding::new(mcp_rules::rule(rule).unwrap(), Severity::Error, message);
     finding.from = Some(Side::Server);
     finding.method = Some("tools/list");
+    finding.pointer = Some(place.into());
     finding.schema = (!place.is_empty()).then(|| SchemaFault {
         instance_path: place.into(),
         schema_path: String::new(),

@@ -34,8 +34,8 @@ impl<W: Write> Renderer for Github<W> {
             let _ = write!(line, " by the {side}");
         }
         let _ = write!(line, "::{}", data(&finding.message));
-        if let Some(fault) = &finding.schema {
-            let _ = write!(line, " (at {})", data(&fault.instance_path));
+        if let Some(pointer) = finding.pointer.as_ref().filter(|pointer| !pointer.is_empty()) {
+            let _ = write!(line, " (at {})", data(pointer));
         }
         if let Some(related) = &finding.related {
             let _ = write!(line, "%0Aline {}: {}", related.line, data(related.reason));

@@ -115,8 +115,8 @@ fn details(file: &str, finding: &Finding) -> String {
     if let Some(revision) = finding.revision {
         let _ = write!(out, "\nrevision: {revision}");
     }
-    if let Some(fault) = &finding.schema {
-        let _ = write!(out, "\nat: {}", fault.instance_path);
+    if let Some(pointer) = finding.pointer.as_ref().filter(|pointer| !pointer.is_empty()) {
+        let _ = write!(out, "\nat: {pointer}");
     }
     if let Some(related) = &finding.related {
         let _ = write!(out, "\nline {}: {}", related.line, related.reason);

@@ -127,10 +127,8 @@ fn place(located: &Located) -> Value {
     let finding = &located.finding;
     let line = finding.line.unwrap_or(1);
     let mut place = location(&located.file, line, located.excerpt.as_ref());
-    let fault = finding.schema.as_ref().filter(|fault| !fault.instance_path.is_empty());
-    if let Some(fault) = fault {
-        place["logicalLocations"] =
-            json!([{ "fullyQualifiedName": fault.instance_path, "kind": "value" }]);
+    if let Some(pointer) = finding.pointer.as_ref().filter(|pointer| !pointer.is_empty()) {
+        place["logicalLocations"] = json!([{ "fullyQualifiedName": pointer, "kind": "value" }]);
     }
     place
 }

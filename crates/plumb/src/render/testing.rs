@@ -74,6 +74,7 @@ pub(super) fn findings() -> Vec<Located> {
 fn wrong_type() -> Located {
     let message = br#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":7,"arguments":{"city":"Oslo"}}}"#;
     let mut finding = found("params-invalid", Severity::Error, "7 is not of type \"string\"");
+    finding.pointer = Some("/params/name".into());
     finding.from = Some(Side::Client);
     finding.code = Some(-32602);
     finding.schema = Some(SchemaFault {
@@ -89,6 +90,7 @@ fn wrong_type() -> Located {
 fn missing_member() -> Located {
     let message = br#"{"jsonrpc":"2.0","id":"a-1","result":{"tools":[{"name":"echo","description":"says it again"}]}}"#;
     let mut finding = found("result-invalid", Severity::Error, "\"inputSchema\" is missing");
+    finding.pointer = Some("/result/tools/0".into());
     finding.from = Some(Side::Server);
     finding.schema = Some(SchemaFault {
         instance_path: "/result/tools/0".into(),
@@ -159,6 +161,7 @@ fn long_value() -> Located {
         Severity::Error,
         "[\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA… is not of type \"string\"",
     );
+    finding.pointer = Some("/params/uri".into());
     finding.from = Some(Side::Client);
     finding.schema = Some(SchemaFault {
         instance_path: "/params/uri".into(),

@@ -43,7 +43,13 @@ impl fmt::Display for Fingerprint {
 
 /// Where in the message, for any entry of an array: `/result/tools/#/name`.
 pub(crate) fn place(finding: &Finding) -> String {
-    let path = finding.schema.as_ref().map_or("", |fault| fault.instance_path.as_str());
+    let mut path =
+        finding.pointer.as_deref().filter(|_| finding.schema.is_some()).unwrap_or_default();
+    if finding.index.is_some() {
+        // The entries of a batch are messages of their own.
+        path =
+            path.char_indices().skip(1).find(|(_, c)| *c == '/').map_or("", |(at, _)| &path[at..]);
+    }
     let is_index = |step: &str| !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
     let steps = path.split('/').map(|step| if is_index(step) { "#" } else { step });
     steps.collect::<Vec<_>>().join("/")
@@ -75,6 +81,7 @@ mod tests {
     fn finding(place: &str, message: &str) -> Finding {
         let rule = mcp_rules::rule("params-invalid").unwrap();
         let mut finding = Finding::new(rule, Severity::Error, message);
+        finding.pointer = Some(place.into());
         finding.schema = Some(SchemaFault {
             instance_path: place.into(),
             schema_path: String::new(),
@@ -91,6 +98,9 @@ mod tests {
         other.line = Some(7);
         assert_eq!(Fingerprint::of(&one), Fingerprint::of(&other));
         assert_eq!(place(&one), "/params/list/#");
+        let mut in_batch = finding("/5/params/list/12", "the id 9 was used on line 120");
+        in_batch.index = Some(5);
+        assert_eq!(Fingerprint::of(&one), Fingerprint::of(&in_batch));
     }
 
     #[test]

@@ -61,6 +61,7 @@ fn json_is_one_finding_per_line_and_nothing_else() {
     assert_eq!(lines[0]["rule"], "params-invalid");
     assert_eq!(lines[0]["line"], 1);
     assert_eq!(lines[0]["instancePath"], "/params/name");
+    assert_eq!(lines[0]["pointer"], "/params/name");
 }
 
 #[test]
@@ -242,6 +243,39 @@ fn an_unusable_schema_is_a_warning_unless_it_is_required() {
     let mut required = args.to_vec();
     required.push("--schema-required");
     place.run(&required).exits(2).complains("broken.json").complains("help: ");
+}
+
+#[test]
+fn quiet_hides_no_warning_about_a_schema() {
+    let place = place().file("broken.json", "{");
+    let args = ["check", "-q", "--schema", "2025-11-25=broken.json", "good.jsonl"];
+    place.run(&args).exits(0).complains("warning: ").complains("broken.json");
+}
+
+#[test]
+fn a_schema_may_be_named_by_a_file_url() {
+    let place = place().file("my broken.json", "{");
+    let folder = place.0.path().display().to_string();
+    for host in ["", "localhost"] {
+        let schema = format!("2025-11-25=file://{host}{folder}/my%20broken.json");
+        let run = place.run(&["check", "--schema", &schema, "good.jsonl"]).exits(0);
+        run.complains("my broken.json is not JSON");
+    }
+    let elsewhere = ["check", "--schema", "file://server/x.json", "good.jsonl"];
+    place.run(&elsewhere).exits(2).complains("of the host `server`");
+}
+
+#[test]
+fn what_a_schema_cannot_change_is_said() {
+    let schema = r#"{"$defs": {
+        "EmptyResult": {"type": "object"},
+        "RequestId": {"type": ["string", "integer", "null"]},
+        "GrepRequest": {"properties": {"method": {"const": "tools/grep"}}}
+    }}"#;
+    let place = place().file("mine.json", schema);
+    let run = place.run(&["check", "-q", "--schema", "2025-11-25=mine.json", "good.jsonl"]);
+    let run = run.exits(0).complains("warning: `GrepRequest` has no effect");
+    run.complains("warning: `RequestId` has no effect").complains("mine.json");
 }
 
 #[test]

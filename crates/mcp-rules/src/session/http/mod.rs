@@ -218,6 +218,7 @@ impl Http {
 
     pub(super) fn finish(&mut self, notes: &mut Notes) {
         self.streams.finish(notes);
+        self.auth.finish(notes);
     }
 
     /// A new session begins on the same endpoint; exchanges under way go on.

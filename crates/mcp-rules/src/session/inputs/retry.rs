@@ -220,20 +220,20 @@ fn check_answer(
 ) {
     let schemas = known.engine.schemas();
     let Some(definition) = question.definition() else { return };
-    let prefix = format!("/params/inputResponses/{}", escaped(&question.key));
     if schemas.accepts(definition, answer) {
         match &question.kind {
             QuestionKind::Elicitation(Some(details)) => {
-                elicitation::check_answer(details, answer, &prefix, known, notes);
+                elicitation::check_answer(details, answer, known, notes);
             }
             QuestionKind::Sampling(Some(details)) => {
-                sampling::check_answer(details, answer, &prefix, known, notes);
+                sampling::check_answer(details, answer, known, notes);
             }
             _ => {}
         }
         return;
     }
     let violations = schemas.violations(definition, answer);
+    let prefix = format!("/params/inputResponses/{}", escaped(&question.key));
     let fault = match violations.first() {
         Some(violation) => payload::violation_fault(&RESPONSE_TYPE, violation, &prefix, None),
         None => Fault::new(&RESPONSE_TYPE, "the answer does not fit the question"),

@@ -97,7 +97,6 @@ fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option
     let faults = contract::faults(
         &ARGUMENTS_INVALID,
         &breaches,
-        "/params/arguments",
         ErrorCode::InvalidParams,
         "send arguments that fit the tool's `inputSchema`",
     );
@@ -183,7 +182,6 @@ fn check_structured(
     let faults = contract::faults(
         &STRUCTURED_CONTENT_INVALID,
         &breaches,
-        "/result/structuredContent",
         ErrorCode::InternalError,
         "return what the tool's `outputSchema` promises",
     );

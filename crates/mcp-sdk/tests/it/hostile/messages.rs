@@ -103,8 +103,8 @@ async fn arguments_that_break_the_contract_are_findings() {
         let findings = &answer["result"]["_meta"][Meta::FINDINGS];
         assert_eq!(findings[0]["rule"], "tool-arguments-invalid", "{answer}");
         if checks == Checks::Enforce {
-            let place = findings[0]["instancePath"].as_str().unwrap();
-            assert!(place.ends_with("/text"), "{answer}");
+            assert_eq!(findings[0]["pointer"], "/params/arguments/text", "{answer}");
+            assert_eq!(findings[0]["instancePath"], "/text", "{answer}");
         }
         wire.still_works().await;
     })
@@ -125,7 +125,7 @@ async fn tools_that_fail_panic_or_lie_are_told_apart() {
             assert_eq!(lie["error"]["code"], -32603, "{lie}");
             let finding = &lie["error"]["data"][0];
             assert_eq!(finding["rule"], "tool-structured-content-invalid", "{lie}");
-            assert_eq!(finding["instancePath"], "/result/structuredContent/total", "{lie}");
+            assert_eq!(finding["pointer"], "/result/structuredContent/total", "{lie}");
         } else {
             assert_eq!(lie["result"]["structuredContent"]["total"], "secret", "{lie}");
         }

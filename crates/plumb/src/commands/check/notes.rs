@@ -8,7 +8,7 @@ use std::{
 };
 
 use mcp_core::Revision;
-use mcp_schema::{Override, Schemas, SourceLimits};
+use mcp_schema::{LoadedOverride, Override, Schemas, SourceLimits};
 
 use crate::{
     args::Format,
@@ -24,6 +24,8 @@ use crate::{
 
 /// Whoever wants to see more asks for it.
 const STALE_SHOWN: usize = 20;
+/// A document of another protocol would fill the screen.
+const IGNORED_SHOWN: usize = 10;
 
 /// Says it, as far as it is wanted.
 pub(super) struct Notes {
@@ -38,20 +40,41 @@ impl Notes {
 
     /// The embedded schemas, and in their place the overrides that can be used.
     pub(super) fn load(&self, overrides: &[Override], required: bool) -> anyhow::Result<Schemas> {
-        let mut schemas = Schemas::embedded();
-        for given in overrides {
-            match given.load(&SourceLimits::default()) {
-                Ok(loaded) => schemas = schemas.with_override(loaded),
-                Err(error) if required => {
-                    let failure = Failure::new("a schema that is required cannot be used")
-                        .hint("without --schema-required the embedded schema would be used instead")
-                        .because(error);
-                    return Err(failure.into());
-                }
-                Err(error) => self.warning(&error.into(), "the embedded schema is used instead"),
+        let (schemas, errors) = Schemas::load(overrides, &SourceLimits::default());
+        for error in errors {
+            if required {
+                let failure = Failure::new("a schema that is required cannot be used")
+                    .hint("without --schema-required the embedded schema would be used instead")
+                    .because(error);
+                return Err(failure.into());
             }
+            self.warning(&error.into(), "the embedded schema is used instead");
+        }
+        for replacement in schemas.overrides() {
+            self.ignored(replacement);
         }
         Ok(schemas)
+    }
+
+    /// What an override tries to change and cannot.
+    fn ignored(&self, replacement: &LoadedOverride) {
+        let ignored: Vec<String> = replacement.ignored().map(ToString::to_string).collect();
+        let source = replacement.source();
+        for part in ignored.iter().take(IGNORED_SHOWN) {
+            let text = visible(part).into_owned();
+            self.warning(
+                &anyhow::anyhow!(text),
+                &format!("it stands in {source}; the rest of it is used"),
+            );
+        }
+        if let Some(rest) = ignored.len().checked_sub(IGNORED_SHOWN).filter(|rest| *rest > 0) {
+            let text =
+                format!("{} more definitions of {source} have no effect", grouped(rest as u64));
+            self.warning(
+                &anyhow::anyhow!(text),
+                "a schema cannot add methods or change the envelope",
+            );
+        }
     }
 
     pub(super) fn in_force(&self, plan: &Plan) {
@@ -121,10 +144,9 @@ impl Notes {
         }
     }
 
+    /// About schemas that do not do what was asked of them. Also those hear it who want no
+    /// summaries: findings do not mean what they think.
     fn warning(&self, error: &anyhow::Error, consequence: &str) {
-        if self.chatter == Chatter::Quiet {
-            return;
-        }
         let Palette { warning, bold, .. } = self.palette;
         let mut text = format!("{warning}warning{warning:#}{bold}:{bold:#} {error}\n");
         for cause in error.chain().skip(1) {

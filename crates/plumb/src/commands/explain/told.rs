@@ -33,7 +33,9 @@ pub(super) fn told(finding: &Value) -> Option<String> {
     if let Some(revision) = member("revision") {
         list.push(format!("judged by: {revision}"));
     }
-    if let Some(place) = member("instancePath").filter(|place| !place.is_empty()) {
+    if let Some(place) =
+        member("pointer").or(member("instancePath")).filter(|place| !place.is_empty())
+    {
         list.push(format!("at: {place}"));
     }
     let related = &finding["related"];
@@ -64,7 +66,7 @@ mod tests {
         let finding = json!({
             "file": "t.jsonl", "rule": "params-invalid", "severity": "error", "from": "client",
             "atFault": "client", "line": 5, "revision": "2025-11-25", "span": [1, 2],
-            "instancePath": "/params/cursor", "message": "null is not of type \"string\"",
+            "pointer": "/params/cursor", "instancePath": "/cursor", "message": "null is not of type \"string\"",
             "help": "leave `cursor` out", "related": { "line": 2, "reason": "it was here" },
         });
         insta::assert_snapshot!(told(&finding).unwrap());

@@ -135,9 +135,8 @@ impl Look {
         let finding = &located.finding;
         let room = self.width.saturating_sub(gutter(located) + 3);
         let mut notes = Vec::new();
-        if let Some(fault) = finding.schema.as_ref().filter(|fault| !fault.instance_path.is_empty())
-        {
-            let path = text::without_middle(&fault.instance_path, room.saturating_sub(6));
+        if let Some(pointer) = finding.pointer.as_ref().filter(|pointer| !pointer.is_empty()) {
+            let path = text::without_middle(pointer, room.saturating_sub(6));
             notes.push((Level::NOTE.with_name("at"), path.into_owned()));
         }
         if let Some(related) = finding.related.as_ref().filter(|_| located.related.is_none()) {

@@ -3,15 +3,16 @@
 use mcp_core::Side;
 
 use super::{
-    Auth, HEADER_MISSING, INSUFFICIENT_SCOPE_CHALLENGE, INVALID_TOKEN_STATUS, OFFLINE_ACCESS_SCOPE,
-    RESOURCE_METADATA_MISSING, SCOPE_MISSING, TOKEN_IN_QUERY, WWW_AUTHENTICATE_MISSING, capacity,
-    challenge::Challenge,
+    Accepted, Auth, HEADER_MISSING, INSUFFICIENT_SCOPE_CHALLENGE, INVALID_TOKEN_STATUS,
+    OFFLINE_ACCESS_SCOPE, RESOURCE_METADATA_MISSING, SCOPE_MISSING, TOKEN_IN_QUERY, TurnedAway,
+    WWW_AUTHENTICATE_MISSING, capacity, challenge::Challenge,
 };
 use crate::{
     Severity,
     findings::Fault,
     session::{
         Known, Notes,
+        digest::digest,
         http::{Exchange, Headers, HttpEvent, endpoints::Aim, url::Url},
     },
 };
@@ -48,7 +49,26 @@ impl Auth {
         if authorization.is_none() && !in_query && !is_preliminary {
             exchange.auth.lacks_token = self.accepted.get(exchange.path()).copied();
         }
-        exchange.auth.bears_token = authorization.is_some_and(|value| is_bearer(&value));
+        if let Some(value) = authorization {
+            let credentials = digest(value.as_bytes());
+            // Who still had the token has forgotten it; who has another one was authorized anew.
+            self.report_turned_away(|before| before.credentials == credentials, notes);
+            exchange.auth.bearer = is_bearer(&value).then_some(credentials);
+        }
+    }
+
+    /// Reports those requests that were turned away for no reason that `is_fault` accepts, and
+    /// forgets the others.
+    pub(super) fn report_turned_away(
+        &mut self,
+        is_fault: impl Fn(&Accepted) -> bool,
+        notes: &mut Notes,
+    ) {
+        for (_, TurnedAway { line, before }) in std::mem::take(&mut self.turned_away).iter() {
+            if is_fault(before) {
+                notes.always(header_missing(*line, before));
+            }
+        }
     }
 
     pub(super) fn follow_response(
@@ -62,18 +82,20 @@ impl Auth {
         if !exchange.seen || exchange.aim == Aim::Beside {
             return; // Nobody knows what is there.
         }
-        if let Some(accepted) = exchange.auth.lacks_token.take()
-            && status != UNAUTHORIZED
-        {
-            notes.always(
-                Fault::new(&HEADER_MISSING, "the request has no `Authorization` header any more")
-                    .earlier(exchange.at.line, Side::Client)
-                    .related(accepted.line, "a token was accepted here")
-                    .help("send the token with every request, also within a session"),
-            );
+        if let Some(before) = exchange.auth.lacks_token.take() {
+            let line = exchange.at.line;
+            if status == UNAUTHORIZED {
+                let refused = TurnedAway { line, before };
+                self.turned_away.insert(exchange.number, refused, capacity(known));
+            } else {
+                notes.always(header_missing(line, &before));
+            }
         }
-        if exchange.auth.bears_token && (200..300).contains(&status) {
-            self.accepted.insert(exchange.path().into(), exchange.at, capacity(known));
+        if let Some(credentials) = exchange.auth.bearer
+            && (200..300).contains(&status)
+        {
+            let accepted = Accepted { at: exchange.at, credentials };
+            self.accepted.insert(exchange.path().into(), accepted, capacity(known));
         }
         self.challenged |= status == UNAUTHORIZED;
         let mut values = headers.all("www-authenticate").peekable();
@@ -105,6 +127,13 @@ impl Auth {
         // Only one revision demands it.
         if self.heard { fault } else { fault.severity(Severity::Warning) }
     }
+}
+
+fn header_missing(line: Option<u64>, before: &Accepted) -> Fault {
+    Fault::new(&HEADER_MISSING, "the request has no `Authorization` header any more")
+        .earlier(line, Side::Client)
+        .related(before.at.line, "a token was accepted here")
+        .help("send the token with every request, also within a session")
 }
 
 /// What the challenges of a 401 say together.

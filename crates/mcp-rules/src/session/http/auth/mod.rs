@@ -54,8 +54,10 @@ pub(crate) struct Auth {
     heard: bool,
     /// Whether the MCP server has asked for a token.
     challenged: bool,
-    /// Where tokens were accepted in this session, by endpoint.
-    accepted: Bounded<Box<str>, Moment>,
+    /// The tokens last accepted in this session, by endpoint.
+    accepted: Bounded<Box<str>, Accepted>,
+    /// Requests without a token that were answered with 401, by exchange.
+    turned_away: Bounded<u64, TurnedAway>,
     /// Scheme, host and port of endpoints.
     origins: Bounded<Box<str>, ()>,
     servers: Servers,
@@ -65,13 +67,29 @@ pub(crate) struct Auth {
     foreign_codes: Bounded<u64, Moment>,
 }
 
+/// A token that was accepted.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Accepted {
+    at: Moment,
+    /// The `Authorization` header, as a hash: it is a secret.
+    credentials: u64,
+}
+
+/// A request without a token, answered with 401, where a token had been accepted before. Whether
+/// the client meant it is seen by what it does next.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct TurnedAway {
+    line: Option<u64>,
+    before: Accepted,
+}
+
 /// What is remembered of one exchange.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
-    /// Whether the request had a bearer token.
-    bears_token: bool,
-    /// Where a token was accepted before, if this request had none.
-    lacks_token: Option<Moment>,
+    /// Hash of the `Authorization` header, if it has a bearer token.
+    bearer: Option<u64>,
+    /// The token accepted before, if this request had none.
+    lacks_token: Option<Accepted>,
     role: Role,
 }
 
@@ -100,7 +118,10 @@ impl HttpFamily for Auth {
             (Part::Response { status, headers }, false) => {
                 self.follow_response(status, headers, exchange, known, notes);
             }
-            (Part::Request { .. }, true) => self.follow_other(event, exchange, known, notes),
+            (Part::Request { .. }, true) => {
+                self.turned_away.clear(); // The client may be authorizing.
+                self.follow_other(event, exchange, known, notes);
+            }
             (Part::Response { status, headers }, true) => {
                 self.follow_other_response(event, status, headers, exchange, known, notes);
             }
@@ -113,6 +134,11 @@ impl Auth {
     /// A new session begins on the same endpoint.
     pub(super) fn restart(&mut self) {
         self.accepted.clear();
+    }
+
+    /// The session has ended: who was turned away has not tried to authorize.
+    pub(super) fn finish(&mut self, notes: &mut Notes) {
+        self.report_turned_away(|_| true, notes);
     }
 }
 

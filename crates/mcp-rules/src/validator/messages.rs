@@ -1,0 +1,141 @@
+//! Whole messages.
+
+use mcp_json::{Node, SyntaxError, Tape};
+use mcp_jsonrpc::{Envelope, MessageKind};
+
+use super::{Answer, MessageReport, Validator, logged};
+use crate::{Carrier, Finding, Findings, rules::jsonrpc};
+
+/// What somebody expects a message to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expected {
+    Message,
+    /// With or without an `id`: in JSON-RPC 2.0 a notification is a request, too.
+    Call,
+    Request,
+    Notification,
+    Response,
+    Batch,
+}
+
+impl Expected {
+    const fn name(self) -> &'static str {
+        match self {
+            Expected::Message => "a message",
+            Expected::Call => "a request or a notification",
+            Expected::Request => "a request",
+            Expected::Notification => "a notification",
+            Expected::Response => "a response",
+            Expected::Batch => "a batch, which is an array",
+        }
+    }
+
+    /// Whether `message` is something else. What cannot be told is reported for what it is.
+    fn is_missed_by(self, message: Node<'_>) -> bool {
+        if self == Expected::Message {
+            return false;
+        }
+        if message.is_array() || self == Expected::Batch {
+            return message.is_array() != (self == Expected::Batch);
+        }
+        match Envelope::of(message).kind() {
+            None => false,
+            Some(MessageKind::Request) => !matches!(self, Expected::Call | Expected::Request),
+            Some(MessageKind::Notification) => {
+                !matches!(self, Expected::Call | Expected::Notification)
+            }
+            Some(MessageKind::Response) => self != Expected::Response,
+        }
+    }
+}
+
+impl Validator {
+    /// Whether `message` is right by itself: JSON, envelope, and the payload of a request or
+    /// notification. Warnings are no reason to say no. A batch is judged where the revision or the
+    /// profile has batches.
+    ///
+    /// # Errors
+    ///
+    /// With all findings of severity error; the reason is that of the first.
+    pub fn validate_jsonrpc(&self, message: &[u8]) -> Answer {
+        let mut tape = Tape::new();
+        let answer =
+            self.parse(&mut tape, message).and_then(|document| self.judge(document.root()));
+        logged("validate_jsonrpc", answer)
+    }
+
+    /// Every fault of a whole message.
+    pub fn validate_message(&self, message: &[u8]) -> MessageReport {
+        self.report("validate_message", message, Expected::Message)
+    }
+
+    /// Every fault of a whole request or notification. [`Validator::validate_request`] takes the
+    /// parts of one.
+    ///
+    /// ```
+    /// use mcp_core::Revision;
+    /// use mcp_rules::{Profile, Validator};
+    ///
+    /// let validator = Validator::with_profile(Revision::V2025_11_25, Profile::BaseStack);
+    /// let message = br#"{"jsonrpc":"1.0","method":"","id":2,"params":7}"#;
+    /// let report = validator.validate_request_message(message);
+    /// assert!(!report.valid);
+    /// assert_eq!(report.errors.len(), 3);
+    /// ```
+    pub fn validate_request_message(&self, message: &[u8]) -> MessageReport {
+        self.report("validate_request_message", message, Expected::Call)
+    }
+
+    /// Every fault of a whole response, judged without its request. [`Validator::validate_response`]
+    /// takes the parts of one.
+    pub fn validate_response_message(&self, message: &[u8]) -> MessageReport {
+        self.report("validate_response_message", message, Expected::Response)
+    }
+
+    /// Every fault of a batch; those of its entries have their index.
+    pub fn validate_batch(&self, message: &[u8]) -> MessageReport {
+        self.report("validate_batch", message, Expected::Batch)
+    }
+
+    fn report(&self, call: &'static str, message: &[u8], expected: Expected) -> MessageReport {
+        let mut tape = Tape::new();
+        let report = match tape.parse(message, self.settings().limits.json()) {
+            Ok(document) => MessageReport::of(self.findings_as(document.root(), expected)),
+            Err(error) => MessageReport::unreadable(self.unreadable(message, &error)),
+        };
+        for error in &report.errors {
+            let fault = error.schema.as_ref();
+            tracing::debug!(
+                target: "mcp_rules::validator",
+                call,
+                rule = error.rule.name,
+                pointer = error.pointer,
+                schema_path = fault.map(|fault| fault.schema_path.as_str()),
+                keyword = fault.map(|fault| fault.keyword.as_str()),
+                "refused"
+            );
+        }
+        report
+    }
+
+    fn unreadable(&self, text: &[u8], error: &SyntaxError) -> Vec<Finding> {
+        let mut session = self.engine.session(Some(self.revision));
+        let mut findings = Findings::new(self.settings());
+        let carrier = Carrier::WebSocket; // It delivers messages whole, as they come here.
+        self.engine.judge_unreadable(carrier, &mut session, None, text, error, &mut findings);
+        findings.take()
+    }
+
+    /// What is found in `message`, and that it is not what was expected.
+    pub(super) fn findings_as(&self, message: Node<'_>, expected: Expected) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        if expected.is_missed_by(message) {
+            let mut missed = Findings::new(self.settings());
+            missed.scene().revision = Some(self.revision);
+            missed.report(jsonrpc::not_what_was_expected(expected.name(), message.span()));
+            findings = missed.take();
+        }
+        findings.extend(self.findings_in(message));
+        findings
+    }
+}

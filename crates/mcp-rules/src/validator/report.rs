@@ -1,0 +1,28 @@
+use serde::Serialize;
+
+use crate::{Finding, Severity};
+
+/// What was found in a whole message: every fault, not the first alone.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct MessageReport {
+    /// Whether there are no errors.
+    pub valid: bool,
+    /// Everything that must not be; of a batch each with the index of its entry.
+    pub errors: Vec<Finding>,
+    /// What is unwise and does no harm to the verdict.
+    pub warnings: Vec<Finding>,
+}
+
+impl MessageReport {
+    pub(super) fn of(findings: Vec<Finding>) -> MessageReport {
+        let (errors, warnings): (Vec<_>, Vec<_>) =
+            findings.into_iter().partition(|finding| finding.severity == Severity::Error);
+        MessageReport { valid: errors.is_empty(), errors, warnings }
+    }
+
+    /// A text that could not be read is not valid, however little its rule weighs.
+    pub(super) fn unreadable(errors: Vec<Finding>) -> MessageReport {
+        MessageReport { valid: false, errors, warnings: Vec::new() }
+    }
+}

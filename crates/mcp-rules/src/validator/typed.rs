@@ -1,0 +1,145 @@
+//! A value and the name of its type.
+
+use mcp_json::{Node, Tape};
+use mcp_schema::MethodKind;
+
+use super::{
+    Answer, Details, Reason, ValidationError, Validator, expect_type, logged, messages::Expected,
+    parts::is_error_object,
+};
+use crate::{FieldType, rules::jsonrpc};
+
+/// What a name that no revision defines stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Generic {
+    Whole(Expected),
+    /// A response with an `error`, or the error object alone.
+    Error,
+}
+
+impl Generic {
+    /// `Request`, `MCPRequest`, `JSONRPCRequest` and so on, in any case.
+    fn named(name: &str) -> Option<Generic> {
+        let name = name.to_ascii_lowercase();
+        let name = name.strip_prefix("mcp").unwrap_or(&name);
+        let name = name.strip_prefix("jsonrpc").or(name.strip_prefix("json_rpc")).unwrap_or(name);
+        Some(match name.trim_start_matches('_') {
+            "message" => Generic::Whole(Expected::Message),
+            "request" => Generic::Whole(Expected::Request),
+            "notification" => Generic::Whole(Expected::Notification),
+            "response" | "resultresponse" => Generic::Whole(Expected::Response),
+            "batch" | "batchrequest" | "batchresponse" => Generic::Whole(Expected::Batch),
+            "error" | "errorresponse" => Generic::Error,
+            _ => return None,
+        })
+    }
+}
+
+impl Validator {
+    /// Whether `value` (JSON text) is a `message_type`.
+    ///
+    /// | `message_type` | what `value` is |
+    /// |---|---|
+    /// | a method, `tools/call` | a whole message of that method (it has `jsonrpc`), or its params |
+    /// | a definition, `Tool` | an instance of it |
+    /// | `Request`, `Notification`, `Response`, `Error`, `Message`, `Batch` | a whole message of that kind, by any method; the names may begin with `MCP` or `JSONRPC` |
+    ///
+    /// ```
+    /// use mcp_core::Revision;
+    /// use mcp_rules::Validator;
+    ///
+    /// let validator = Validator::new(Revision::V2025_11_25);
+    /// let whole = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    /// validator.validate("JSONRPCRequest", whole)?;
+    /// validator.validate("ping", whole)?;
+    /// validator.validate("Tool", br#"{"name":"echo","inputSchema":{"type":"object"}}"#)?;
+    ///
+    /// let error = validator.validate("resources/read", br#"{"uri":"no uri"}"#).unwrap_err();
+    /// assert_eq!(error.code(), -32602);
+    /// # Ok::<(), mcp_rules::ValidationError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::UnknownType`] with the nearest known name, or what is wrong with the value.
+    pub fn validate(&self, message_type: &str, value: &[u8]) -> Answer {
+        logged("validate", self.typed(message_type, value))
+    }
+
+    fn typed(&self, message_type: &str, value: &[u8]) -> Answer {
+        let mut tape = Tape::new();
+        if let Some(definition) = mcp_schema::definition(self.revision, message_type) {
+            return self.validate_definition(definition, self.parse(&mut tape, value)?.root());
+        }
+        if let Some(generic) = Generic::named(message_type) {
+            return self.generic(generic, self.parse(&mut tape, value)?.root());
+        }
+        if let Some(kind) = self.kind_of(message_type) {
+            let document = self.parse(&mut tape, value)?;
+            return match document.root() {
+                whole if whole.get("jsonrpc").is_some() => self.whole(message_type, whole),
+                _ => self.validate_call(message_type, kind, Some(value)),
+            };
+        }
+        let methods = mcp_schema::methods(self.revision).iter().map(|method| method.name);
+        let definitions =
+            mcp_schema::definitions(self.revision).iter().map(|definition| definition.name);
+        let near = mcp_schema::nearest(message_type, methods.chain(definitions));
+        Err(ValidationError::of(
+            Reason::UnknownType,
+            format!("{} has no method or definition `{message_type}`", self.revision),
+            Details::Name { kind: "type", given: message_type.into(), did_you_mean: near },
+        ))
+    }
+
+    /// What a method of that name is, if there may be one.
+    fn kind_of(&self, name: &str) -> Option<MethodKind> {
+        if let Some(method) = mcp_schema::method(self.revision, name.as_bytes()) {
+            return Some(method.kind);
+        }
+        let listed = |kind: &MethodKind| self.settings().permits_method(name, *kind);
+        let known = [MethodKind::Request, MethodKind::Notification].into_iter().find(listed)?;
+        // Any name is permitted where names mean nothing; those with a slash are methods.
+        (!self.takes_any_name() || name.contains('/')).then_some(known)
+    }
+
+    fn generic(&self, generic: Generic, value: Node<'_>) -> Answer {
+        match generic {
+            Generic::Whole(expected) => {
+                self.refuse_findings(value, self.findings_as(value, expected))
+            }
+            Generic::Error if is_error_object(value) => {
+                match value.get("code").and_then(Node::as_i64) {
+                    Some(code) => self.validate_error_code(code),
+                    None => Ok(()),
+                }
+            }
+            Generic::Error => {
+                let types = [FieldType::Object];
+                match value.get("error") {
+                    Some(error) => expect_type("error", error, &types, Reason::InvalidError)?,
+                    None => {
+                        let message = "there is neither an `error` nor a `code` and a `message`";
+                        let missing = Details::Missing(vec!["error".into()]);
+                        return Err(ValidationError::of(Reason::InvalidError, message, missing));
+                    }
+                }
+                self.refuse_findings(value, self.findings_as(value, Expected::Response))
+            }
+        }
+    }
+
+    /// A whole message that should be one of `method`.
+    fn whole(&self, method: &str, message: Node<'_>) -> Answer {
+        let mut findings = self.findings_in(message);
+        let is_other = message.get("method").is_some_and(|name| !name.str_eq(method));
+        if is_other || message.get("method").is_none() {
+            let mut missed = crate::Findings::new(self.settings());
+            missed.scene().revision = Some(self.revision);
+            let expected = format!("a message of `{method}`");
+            missed.report(jsonrpc::not_what_was_expected(&expected, message.span()));
+            findings.splice(0..0, missed.take());
+        }
+        self.refuse_findings(message, findings)
+    }
+}
