@@ -48,6 +48,36 @@ impl Validation {
         Validation { strictness, engine: Some(Arc::new(engine)), sink: None }
     }
 
+    /// Judges by these schemas of the protocol: embedded ones, or overrides of them. Where nothing is
+    /// looked at, they make no difference.
+    ///
+    /// A conversation keeps the schemas it began with. [`Server::replace_schemas`] gives others to those
+    /// that are still to come; a client is one conversation.
+    ///
+    /// [`Server::replace_schemas`]: crate::Server::replace_schemas
+    ///
+    /// ```no_run
+    /// use mcp_sdk::{Validation, schema::{Override, Schemas, SourceLimits}};
+    ///
+    /// let given: Override = "2025-11-25=file:///etc/mcp/schema.json".parse()?;
+    /// let schemas = Schemas::embedded().with_override(given.load(&SourceLimits::default())?);
+    /// let validation = Validation::enforce().schemas(schemas);
+    /// # let _ = validation;
+    /// # Ok::<(), mcp_sdk::schema::SourceError>(())
+    /// ```
+    #[must_use]
+    pub fn schemas(mut self, schemas: Schemas) -> Validation {
+        if let Some(engine) = &self.engine {
+            self.engine = Some(Arc::new(Engine::new(schemas, engine.settings().clone())));
+        }
+        self
+    }
+
+    /// The schemas of the protocol that are in force.
+    pub(crate) fn schemas_in_force(&self) -> Schemas {
+        self.engine.as_ref().map(|engine| engine.schemas().clone()).unwrap_or_default()
+    }
+
     /// For conversations that are JSON-RPC and nothing else: what MCP asks for on top of it would
     /// refuse all of them.
     pub(crate) fn for_json_rpc(self) -> Validation {
@@ -72,7 +102,7 @@ impl Validation {
         if let Some(engine) = &self.engine {
             let mut settings = engine.settings().clone();
             change(&mut settings);
-            self.engine = Some(Arc::new(Engine::new(Schemas::embedded(), settings)));
+            self.engine = Some(Arc::new(Engine::new(engine.schemas().clone(), settings)));
         }
         self
     }

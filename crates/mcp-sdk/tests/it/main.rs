@@ -5,6 +5,7 @@
 mod arguments;
 mod careless;
 mod client;
+mod compat;
 mod contracts;
 mod everyday;
 mod failures;

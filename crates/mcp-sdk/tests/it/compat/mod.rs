@@ -1,0 +1,3 @@
+//! What people who come from other validators expect of live conversations.
+
+mod overrides;
