@@ -1,6 +1,7 @@
 use std::{fmt, sync::Arc};
 
 use mcp_core::{Carriage, Contracts, Gate, OpenGate, Revision, Side, Unchecked};
+use mcp_jsonrpc::ProcessorSettings;
 use mcp_rules::{Engine, Finding, FindingSink, Profile, SessionGate, Settings, Strictness};
 use mcp_schema::Schemas;
 
@@ -90,6 +91,14 @@ impl Validation {
             return self;
         }
         self.changed(|settings| settings.limits.message_bytes = bytes)
+    }
+
+    /// Lets a conversation take what its profile allows beyond MCP.
+    pub(crate) fn allow(&self, settings: &mut ProcessorSettings) {
+        let profile = self.engine.as_ref().map(|engine| engine.settings().profile);
+        let profile = profile.unwrap_or_default();
+        settings.any_id |= profile.takes_any_id();
+        settings.batches |= profile.takes_batches();
     }
 
     /// How long a message may be.

@@ -81,6 +81,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
 
     pub(super) fn takes_batches(&self) -> bool {
         self.link.settings.dialect == ErrorDialect::Bare
+            || self.link.settings.batches
             || self.handler.revision() == Some(Revision::V2025_03_26)
     }
 
@@ -151,7 +152,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
 
     /// Base JSON-RPC puts up with null and fractions, MCP does not.
     fn knows(&self, id: &JsonRpcId) -> bool {
-        self.link.settings.dialect == ErrorDialect::Bare || id.is_known_to_mcp()
+        self.link.settings.dialect == ErrorDialect::Bare
+            || self.link.settings.any_id
+            || id.is_known_to_mcp()
     }
 
     async fn send(&self, answer: Answer, ticket: Option<Ticket>) {

@@ -290,9 +290,14 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                     _ => self.own_request(ticket),
                 };
                 let meant = self.settle_invalid(own, &refusal, ticket);
-                // An exchange of its own waits for something, whatever its message was meant as.
-                let is_waited_for = ticket.is_some() || may_ask && !meant;
-                if message.is_none() && is_server && is_waited_for {
+                // An exchange of its own waits for something, whatever its message was meant as. A
+                // server may print anything, but what has a method and an id waits for an answer.
+                let is_waited_for = if is_server {
+                    ticket.is_some() || may_ask && !meant
+                } else {
+                    may_ask && !may_answer && id.is_some() && !self.may_not_answer()
+                };
+                if message.is_none() && is_waited_for {
                     start(work, self.refuse(id, refusal, ticket));
                 }
             }

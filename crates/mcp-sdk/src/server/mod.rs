@@ -62,6 +62,7 @@ impl Server {
             settings.dialect = ErrorDialect::Bare;
             validation = validation.for_json_rpc();
         }
+        validation.allow(&mut settings);
         Server {
             mcp,
             validation: Arc::new(RwLock::new(validation)),

@@ -1,3 +1,4 @@
 //! What people who come from other validators expect of live conversations.
 
+mod base_stack;
 mod overrides;
