@@ -50,7 +50,7 @@ async fn open(server: Server, revision: Revision) -> MemoryTransport {
     near
 }
 
-fn call(id: Value, method: &str, params: Value, revision: Revision) -> Value {
+fn call(id: &Value, method: &str, params: &Value, revision: Revision) -> Value {
     let mut call = json!({ "jsonrpc": "2.0", "method": method, "params": params, "id": id });
     if revision == Revision::LATEST {
         call["params"]["_meta"] = json!({
@@ -83,7 +83,7 @@ async fn a_server_answers_a_bad_request_with_all_its_errors() {
         send_text(&near, THREE_FAULTS).await;
         lists_three_faults(&hear(&near).await, "");
         // The conversation goes on.
-        send(&near, &call(json!(3), "tools/call", json!({ "name": "greet" }), revision)).await;
+        send(&near, &call(&json!(3), "tools/call", &json!({ "name": "greet" }), revision)).await;
         assert_eq!(hear(&near).await["result"]["content"][0]["text"], "hello", "{revision}");
     }
 }
@@ -92,7 +92,7 @@ async fn a_server_answers_a_bad_request_with_all_its_errors() {
 async fn any_method_is_a_proper_request_if_not_one_that_is_served() {
     for revision in Revision::ALL {
         let near = open(server(), revision).await;
-        send(&near, &call(json!(1), "tools/execute", json!({}), revision)).await;
+        send(&near, &call(&json!(1), "tools/execute", &json!({}), revision)).await;
         let answer = hear(&near).await;
         assert_eq!(answer["error"]["code"], -32601, "{revision}: {answer}");
         assert_eq!(answer["id"], 1, "{answer}");
@@ -104,7 +104,7 @@ async fn ids_may_be_null_or_fractions() {
     for revision in Revision::ALL {
         let near = open(server(), revision).await;
         for id in [json!(null), json!(1.5), json!("a"), json!(7)] {
-            let greet = call(id.clone(), "tools/call", json!({ "name": "greet" }), revision);
+            let greet = call(&id, "tools/call", &json!({ "name": "greet" }), revision);
             send(&near, &greet).await;
             let answer = hear(&near).await;
             assert_eq!(answer["result"]["content"][0]["text"], "hello", "{revision}: {answer}");
@@ -117,7 +117,7 @@ async fn ids_may_be_null_or_fractions() {
 async fn batches_are_served_in_every_revision() {
     for revision in Revision::ALL {
         let near = open(server(), revision).await;
-        let greet = |id| call(json!(id), "tools/call", json!({ "name": "greet" }), revision);
+        let greet = |id| call(&json!(id), "tools/call", &json!({ "name": "greet" }), revision);
         let bad: Value = serde_json::from_str(THREE_FAULTS).unwrap();
         send(&near, &json!([greet(1), bad, greet(3)])).await;
         let answers = hear(&near).await;
@@ -227,7 +227,7 @@ async fn a_host_gets_an_error_instead_of_a_bad_response() {
 #[tokio::test]
 async fn a_tool_gets_an_error_instead_of_a_bad_response() {
     let near = open(server(), Revision::V2025_11_25).await;
-    send(&near, &call(json!(1), "tools/call", json!({ "name": "ask" }), Revision::V2025_11_25))
+    send(&near, &call(&json!(1), "tools/call", &json!({ "name": "ask" }), Revision::V2025_11_25))
         .await;
     let question = hear(&near).await;
     assert_eq!(question["method"], "sampling/createMessage", "{question}");
@@ -251,7 +251,7 @@ async fn a_server_replaces_a_bad_response_of_its_own() {
             .unwrap();
         for revision in Revision::ALL {
             let near = open(server.clone(), revision).await;
-            send(&near, &call(json!(1), "resources/list", json!({}), revision)).await;
+            send(&near, &call(&json!(1), "resources/list", &json!({}), revision)).await;
             let answer = hear(&near).await;
             assert_eq!(answer["error"]["code"] == -32603, is_bad, "{revision}: {answer}");
             if is_bad {

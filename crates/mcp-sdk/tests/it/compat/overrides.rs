@@ -3,7 +3,7 @@
 use mcp_sdk::{
     Client, ClientError, Host, HostError, NoArguments, Server, ServerBuilder, Validation,
     core::{PeerError, Revision},
-    schema::{LoadedOverride, Override, Schemas, Source, schema_text},
+    schema::{LoadedOverride, Override, Schemas, Source, SourceLimits, schema_text},
     transport::memory,
 };
 use serde_json::{Value, json};
@@ -126,7 +126,7 @@ async fn new_conversations_have_new_schemas_and_running_ones_keep_theirs() {
     assert_eq!(call(&before, "forbidden").await.unwrap(), "done");
     assert_eq!(call(&after, "forbidden").await.unwrap_err().code(), Some(-32602));
     // The file is not there, so nothing changes.
-    assert!(server.schemas().reload(&Default::default()).is_err());
+    assert!(server.schemas().reload(&SourceLimits::default()).is_err());
     server.replace_schemas(Schemas::embedded());
     let last = connect(&server, Validation::off(), REVISION).await;
     assert_eq!(call(&last, "forbidden").await.unwrap(), "done");
