@@ -262,3 +262,54 @@ async fn a_server_replaces_a_bad_response_of_its_own() {
     }
     assert!(!heard.lock().unwrap().is_empty());
 }
+
+/// Posts `body` and gives the status and what is answered.
+#[cfg(feature = "http")]
+async fn post(address: &str, headers: &str, body: &str) -> (String, Value) {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\
+         content-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         {headers}\r\n{body}",
+        body.len()
+    );
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
+    // One event of a stream, or the body itself.
+    let start = body.find(['{', '[']).unwrap_or(body.len());
+    let end = body.rfind(['}', ']']).map_or(start, |end| end + 1);
+    (head.to_owned(), serde_json::from_str(&body[start..end]).unwrap_or_default())
+}
+
+#[cfg(feature = "http")]
+#[tokio::test]
+async fn over_http_a_bad_request_is_answered_with_all_its_errors() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        let settings = mcp_sdk::transport::http::server::HttpSettings::default();
+        server().serve_http_on(listener, settings, std::future::pending()).await;
+    });
+    let initialize = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{
+        "protocolVersion":"2025-11-25","capabilities":{},
+        "clientInfo":{"name":"test","version":"1"}}}"#;
+    let (head, _) = post(&address, "", initialize).await;
+    let session = head.lines().find(|line| line.starts_with("mcp-session-id")).unwrap();
+    let headers = format!("{session}\r\nmcp-protocol-version: 2025-11-25\r\n");
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    post(&address, &headers, initialized).await;
+    let (_, answer) = post(&address, &headers, THREE_FAULTS).await;
+    lists_three_faults(&answer, "");
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let (_, answers) = post(&address, &headers, &format!("[{ping},{THREE_FAULTS}]")).await;
+    assert_eq!(answers[0]["result"], json!({}), "{answers}");
+    lists_three_faults(&answers[1], "/1");
+
+    // The headers say the same as the body, whatever that is worth.
+    let headers = "mcp-protocol-version: 2026-07-28\r\nmcp-method: \r\n";
+    let (_, answer) = post(&address, headers, THREE_FAULTS).await;
+    lists_three_faults(&answer, "");
+}
