@@ -16,6 +16,11 @@ pub enum Error {
     /// What the caller sent does not fit; `findings` say where, if that is known.
     #[error("{message}")]
     InvalidParams { message: String, findings: Vec<Json> },
+    /// The arguments of a tool do not fit it. How that is answered is for the settings of the server
+    /// to say, as for arguments that break the schema; `InvalidParams` is an error of the protocol
+    /// always.
+    #[error("{message}")]
+    InvalidArguments { message: String, findings: Vec<Json> },
     /// A request does not carry what every request of its revision must.
     #[error("{message}")]
     InvalidMeta { message: String },
@@ -74,7 +79,7 @@ impl Error {
             Error::ToolNotFound { .. } => "tool_not_found",
             Error::PromptNotFound { .. } => "prompt_not_found",
             Error::ResourceNotFound { .. } => "resource_not_found",
-            Error::InvalidParams { .. } => "invalid_params",
+            Error::InvalidParams { .. } | Error::InvalidArguments { .. } => "invalid_params",
             Error::InvalidMeta { .. } => "invalid_meta",
             Error::ToolError { .. } => "tool_error",
             Error::MissingCapability { .. } => "missing_capability",

@@ -59,8 +59,8 @@ pub use model::{
     ServerCapabilities, TextContent, Tool, ToolAnnotations, UriTemplate, UriTemplateError,
 };
 pub use ports::{
-    Ask, BoxFuture, Call, Carriage, Clock, Contract, ContractRefused, Contracts, Gate, Handler,
-    Inbound, Labels, OpenGate, Outbound, OutboundRole, Peer, PeerError, Purpose, Refusal,
+    Ask, BoxFuture, Call, Carriage, Clock, Contract, ContractRefused, Contracts, Edges, Gate,
+    Handler, Inbound, Labels, OpenGate, Outbound, OutboundRole, Peer, PeerError, Purpose, Refusal,
     RefusalReason, Seal, Standing, Ticket, Transport, TransportError, Unchecked, Verdict,
 };
 pub use request_id::RequestId;

@@ -1,23 +1,26 @@
 //! What older revisions cannot express, and what is said instead.
 //!
 //! Members that a revision does not know are legal everywhere and stay; this is about what its
-//! definitions refuse.
+//! definitions refuse, and about what would promise something that the revision cannot keep.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{
-    CallToolResult, ClientCapabilities, Content, Era, GetPromptResult, Json, Revision, Tool,
-};
+use crate::{CallToolResult, ClientCapabilities, Content, GetPromptResult, Json, Revision};
 
-/// A tool as the handshake era can read it, if that differs: its output is an object, or nothing is
-/// said about it. Results leave other output out in the same way.
-pub(crate) fn handshake_tool(tool: &Tool) -> Option<Tool> {
-    let promises_object = tool.output_schema.as_ref().is_none_or(is_about_objects);
-    (!promises_object).then(|| Tool { output_schema: None, ..tool.clone() })
+/// The first revision at which a tool lists this output schema: from there on its results have the
+/// structured content that [`tool_result`] leaves in. Clients that know the schema refuse results
+/// without it, whatever revision is spoken.
+pub(crate) fn output_listed_since(schema: &Json) -> Revision {
+    if is_about_objects(schema) { STRUCTURED_OBJECTS } else { STRUCTURED_ANYTHING }
 }
+
+/// Results have structured content since, which is an object;
+const STRUCTURED_OBJECTS: Revision = Revision::V2025_06_18;
+/// and since then any value.
+const STRUCTURED_ANYTHING: Revision = Revision::V2026_07_28;
 
 fn is_about_objects(schema: &Json) -> bool {
     #[derive(Deserialize)]
@@ -31,8 +34,8 @@ fn is_about_objects(schema: &Json) -> bool {
 /// A tool's result as `revision` can read it.
 pub(crate) fn tool_result(revision: Revision, mut result: CallToolResult) -> CallToolResult {
     result.content.iter_mut().for_each(|content| reshape(revision, content));
-    let readable = revision.era() == Era::Modern
-        || (revision >= Revision::V2025_06_18
+    let readable = revision >= STRUCTURED_ANYTHING
+        || (revision >= STRUCTURED_OBJECTS
             && result.structured_content.as_ref().is_some_and(Json::is_object));
     if !readable {
         result.structured_content = None;
@@ -85,16 +88,12 @@ mod tests {
     use crate::Resource;
 
     #[test]
-    fn output_that_is_no_object_is_not_promised_in_the_handshake_era() {
-        let promises = |schema: &'static str| {
-            let tool = Tool::new("t", Json::empty_object()).output_schema(Json::parse(schema)?);
-            Ok::<_, serde_json::Error>(handshake_tool(&tool).is_none())
-        };
-        assert!(promises(r#"{"type":"object"}"#).unwrap());
+    fn output_is_promised_where_results_have_it() {
+        let since = |schema: &'static str| output_listed_since(&Json::parse(schema).unwrap());
+        assert_eq!(since(r#"{"type":"object"}"#), Revision::V2025_06_18);
         for schema in [r#"{"type":"array"}"#, r#"{"type":["object","null"]}"#, "{}", "true"] {
-            assert!(!promises(schema).unwrap(), "{schema}");
+            assert_eq!(since(schema), Revision::V2026_07_28, "{schema}");
         }
-        assert_eq!(handshake_tool(&Tool::new("t", Json::empty_object())), None);
     }
 
     #[test]

@@ -76,6 +76,7 @@ fn code_of(error: &Error, revision: Revision, dispatch: Dispatch) -> i64 {
         | Error::ResourceNotFound { .. }
         | Error::UnsupportedRevision { .. }
         | Error::InvalidParams { .. }
+        | Error::InvalidArguments { .. }
         | Error::InvalidMeta { .. } => ErrorCode::InvalidParams.code(),
         Error::HeaderMismatch { .. } => HEADER_MISMATCH,
         // Only one revision has it; later ones must not use the number.
@@ -119,9 +120,9 @@ struct Data<'a> {
 /// helps, and the findings.
 fn data_of(error: &Error, dispatch: Dispatch) -> Option<Json> {
     let errors = match error {
-        Error::Refused(Refusal { findings, .. }) | Error::InvalidParams { findings, .. } => {
-            findings.as_slice()
-        }
+        Error::Refused(Refusal { findings, .. })
+        | Error::InvalidParams { findings, .. }
+        | Error::InvalidArguments { findings, .. } => findings.as_slice(),
         _ => &[],
     };
     if dispatch == Dispatch::Mcp && !errors.is_empty() {

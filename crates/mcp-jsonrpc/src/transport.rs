@@ -2,8 +2,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use mcp_core::{
-    Gate, Inbound, Labels, Outbound, OutboundRole, Refusal, RefusalReason, Side, Ticket, Transport,
-    TransportError, Verdict,
+    Edges, Gate, Inbound, Labels, Outbound, OutboundRole, Refusal, RefusalReason, Side, Ticket,
+    Transport, TransportError, Verdict,
 };
 use mcp_json::{Limits, SyntaxErrorKind, Tape};
 
@@ -49,9 +49,12 @@ pub(crate) enum Arrival {
     },
     /// News may be lost from here on.
     Deaf(TransportError),
-    /// Text beyond the transport's limit, of which only the length is known.
+    /// Text beyond a limit, of which only the edges are known.
     TooLong {
+        ticket: Option<Ticket>,
         length: u64,
+        limit: u64,
+        edges: Edges,
     },
     /// Nothing that matters here.
     Skipped,
@@ -94,7 +97,7 @@ impl<T: Transport> JsonRpcTransport<T> {
         }
     }
 
-    /// Takes other limits for what comes in.
+    /// Takes other limits. Messages of more than [`Limits::max_bytes`] are neither taken in nor sent.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -115,9 +118,9 @@ impl<T: Transport> JsonRpcTransport<T> {
             None => None,
             Some(Inbound::Message { ticket, bytes }) => Some(self.read(ticket, &bytes)),
             Some(Inbound::Refusal { ticket, bytes }) => Some(self.read_refusal(ticket, &bytes)),
-            Some(Inbound::Skipped { length }) => {
+            Some(Inbound::Skipped { ticket, length, limit, edges }) => {
                 self.judge().gate.skipped(self.side.other(), length);
-                Some(Arrival::TooLong { length })
+                Some(Arrival::TooLong { ticket, length, limit, edges })
             }
             Some(Inbound::Over { ticket, error }) => Some(Arrival::Over { ticket, error }),
             Some(Inbound::Deaf { error }) => Some(Arrival::Deaf(error)),
@@ -143,6 +146,11 @@ impl<T: Transport> JsonRpcTransport<T> {
 
     fn read(&self, ticket: Option<Ticket>, bytes: &Bytes) -> Arrival {
         let mut judge = self.judge();
+        // Some transports have no limit of their own.
+        if let Err(TransportError::TooLong { length, limit }) = self.fits(bytes) {
+            judge.gate.skipped(self.side.other(), length);
+            return Arrival::TooLong { ticket, length, limit, edges: Edges::of(bytes) };
+        }
         let verdict = judge.gate.judge(self.side.other(), bytes);
         match Incoming::parse_on(&mut judge.tape, bytes, self.limits) {
             Err(error) => {
@@ -193,7 +201,13 @@ impl<T: Transport> JsonRpcTransport<T> {
         }
     }
 
-    /// Sends a message if the gate lets it pass.
+    /// Whether a message is short enough.
+    pub(crate) fn fits(&self, bytes: &Bytes) -> Result<(), TransportError> {
+        let (length, limit) = (bytes.len() as u64, self.limits.max_bytes as u64);
+        if length > limit { Err(TransportError::TooLong { length, limit }) } else { Ok(()) }
+    }
+
+    /// Sends a message if it is short enough and the gate lets it pass.
     pub(crate) async fn send(
         &self,
         bytes: Bytes,
@@ -201,6 +215,8 @@ impl<T: Transport> JsonRpcTransport<T> {
         ticket: Option<Ticket>,
         labels: Option<Box<Labels>>,
     ) -> Result<(), SendError> {
+        // First, as a gate remembers what it has seen.
+        self.fits(&bytes).map_err(SendError::Transport)?;
         if let Some(refusal) = self.judge_own(&bytes).refusals.into_iter().next() {
             return Err(SendError::Refused(refusal));
         }
@@ -212,7 +228,7 @@ impl<T: Transport> JsonRpcTransport<T> {
         self.judge().gate.judge(self.side, bytes)
     }
 
-    /// Sends what stands in for a message that did not pass.
+    /// Sends what stands in for a message that did not pass, if it is short enough.
     pub(crate) async fn send_unjudged(
         &self,
         bytes: Bytes,
@@ -220,6 +236,7 @@ impl<T: Transport> JsonRpcTransport<T> {
         ticket: Option<Ticket>,
         labels: Option<Box<Labels>>,
     ) -> Result<(), SendError> {
+        self.fits(&bytes).map_err(SendError::Transport)?;
         let outbound = Outbound { bytes, role, ticket, labels };
         self.transport.send(outbound).await.map_err(SendError::Transport)
     }

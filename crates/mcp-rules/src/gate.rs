@@ -133,17 +133,18 @@ impl Gate for SessionGate {
                 }
             }
         }
-        let findings = findings.take();
+        let mut findings = findings.take();
         if findings.is_empty() {
             return Verdict::PASS;
         }
         let arrives = self.guarded.is_some_and(|side| side != from);
         let verdict = match self.strictness {
             Strictness::Enforce => {
-                let serious = |finding: &&Finding| {
-                    is_serious(from, self.seen, finding) && !(arrives && is_borne(finding))
+                let number = self.seen;
+                let serious = |finding: &&mut Finding| {
+                    is_serious(from, number, finding) && !(arrives && is_borne(finding))
                 };
-                refuse(findings.iter().filter(serious), &kinds)
+                refuse(findings.iter_mut().filter(serious), &kinds)
             }
             Strictness::Off | Strictness::Observe => Verdict::PASS,
         };
@@ -191,10 +192,12 @@ impl Kinds {
     }
 }
 
-/// One refusal for each entry that has something serious against it.
-fn refuse<'a>(serious: impl Iterator<Item = &'a Finding>, kinds: &Kinds) -> Verdict {
+/// One refusal for each entry that has something serious against it. What does not let a message pass
+/// is an error, whatever level its rule has elsewhere.
+fn refuse<'a>(serious: impl Iterator<Item = &'a mut Finding>, kinds: &Kinds) -> Verdict {
     let mut refusals: Vec<Refusal> = Vec::new();
     for finding in serious {
+        finding.severity = Severity::Error;
         // The other side does not count messages as we do.
         let shown = Finding { line: None, related: None, ..finding.clone() };
         let Ok(shown) = Json::of(&shown) else { continue };
@@ -389,6 +392,41 @@ mod tests {
         let banner = "\u{feff}server started".as_bytes();
         let verdict = gate_over(Carrier::Stdio).judge(Side::Server, banner);
         assert_eq!(verdict.refusals[0].message, "not a JSON-RPC message but other text");
+    }
+
+    const LISTED: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"t","inputSchema":{
+        "type":"object","properties":{"n":{"type":"integer"}}}}]}}"#;
+
+    #[test]
+    fn what_does_not_pass_is_an_error_wherever_it_is_told() {
+        for strictness in [Strictness::Enforce, Strictness::Observe] {
+            let engine = Arc::new(Engine::new(Schemas::embedded(), Settings::default()));
+            let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+            let sink = Arc::clone(&heard);
+            let mut gate = SessionGate::new(engine, strictness, Carrier::Stdio)
+                .guarding(Side::Client)
+                .with_sink(Arc::new(move |finding| sink.lock().unwrap().push(finding.severity)));
+            let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+            for (from, message) in HANDSHAKE.into_iter().chain([
+                (Side::Client, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#),
+                (Side::Client, list),
+                (Side::Server, LISTED),
+            ]) {
+                assert_eq!(reasons(&mut gate, from, message), [], "{message}");
+            }
+            let call = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t",
+                "arguments":{"n":"x"}}}"#;
+            let verdict = gate.judge(Side::Client, call.as_bytes());
+            if strictness == Strictness::Enforce {
+                let finding: serde_json::Value = verdict.refusals[0].findings[0].read().unwrap();
+                assert_eq!(finding["rule"], NEVER_PASSES);
+                assert_eq!(finding["severity"], "error");
+                assert_eq!(*heard.lock().unwrap(), [Severity::Error]);
+            } else {
+                assert_eq!(verdict, Verdict::PASS);
+                assert_eq!(*heard.lock().unwrap(), [Severity::Warning]);
+            }
+        }
     }
 
     const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"METHOD","params":{"name":"t","_meta":{

@@ -52,6 +52,16 @@ impl Profile {
         }
     }
 
+    /// Whether requests may have ids that MCP does not have: null, for example.
+    pub const fn takes_any_id(self) -> bool {
+        self.envelope().null_ids
+    }
+
+    /// Whether there are batches in every revision.
+    pub const fn takes_batches(self) -> bool {
+        self.envelope().batches
+    }
+
     /// What an envelope may look like.
     pub(crate) const fn envelope(self) -> EnvelopePolicy {
         match self {

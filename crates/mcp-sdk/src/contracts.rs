@@ -57,12 +57,11 @@ struct Reporter {
 
 impl Reporter {
     /// The call is refused however little a rule matters to the user, who may not want to hear of
-    /// it then.
+    /// it then. Who does hears of an error, as the caller does.
     fn report(&self, finding: &Finding, revision: Revision) {
         let level = self.engine.settings().level(finding.rule);
-        if let Some(severity) = level.severity(revision) {
+        if level.severity(revision).is_some() {
             let mut finding = finding.clone();
-            finding.severity = severity;
             finding.revision = Some(revision);
             (self.sink)(&finding);
         }
@@ -217,7 +216,7 @@ mod tests {
             let contract = contracts.compile(&schema, purpose).unwrap();
             let found = contract.breaches(&Json::parse(r#"{"n":"x"}"#).unwrap());
             let found = found[0].to_value().unwrap();
-            assert_eq!(found["instancePath"], place);
+            assert_eq!(found["pointer"], place);
             assert_eq!(found.get("method"), None);
         }
     }

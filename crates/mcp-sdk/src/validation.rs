@@ -1,6 +1,7 @@
 use std::{fmt, sync::Arc};
 
 use mcp_core::{Carriage, Contracts, Dispatch, Gate, OpenGate, Revision, Side, Unchecked};
+use mcp_jsonrpc::ProcessorSettings;
 use mcp_rules::{Engine, Finding, FindingSink, Profile, SessionGate, Settings, Strictness};
 use mcp_schema::Schemas;
 
@@ -48,6 +49,36 @@ impl Validation {
         Validation { strictness, engine: Some(Arc::new(engine)), sink: None }
     }
 
+    /// Judges by these schemas of the protocol: embedded ones, or overrides of them. Where nothing is
+    /// looked at, they make no difference.
+    ///
+    /// A conversation keeps the schemas it began with. [`Server::replace_schemas`] gives others to those
+    /// that are still to come; a client is one conversation.
+    ///
+    /// [`Server::replace_schemas`]: crate::Server::replace_schemas
+    ///
+    /// ```no_run
+    /// use mcp_sdk::{Validation, schema::{Override, Schemas, SourceLimits}};
+    ///
+    /// let given: Override = "2025-11-25=file:///etc/mcp/schema.json".parse()?;
+    /// let schemas = Schemas::embedded().with_override(given.load(&SourceLimits::default())?);
+    /// let validation = Validation::enforce().schemas(schemas);
+    /// # let _ = validation;
+    /// # Ok::<(), mcp_sdk::schema::SourceError>(())
+    /// ```
+    #[must_use]
+    pub fn schemas(mut self, schemas: Schemas) -> Validation {
+        if let Some(engine) = &self.engine {
+            self.engine = Some(Arc::new(Engine::new(schemas, engine.settings().clone())));
+        }
+        self
+    }
+
+    /// The schemas of the protocol that are in force.
+    pub(crate) fn schemas_in_force(&self) -> Schemas {
+        self.engine.as_ref().map(|engine| engine.schemas().clone()).unwrap_or_default()
+    }
+
     /// For conversations that are JSON-RPC and nothing else: what MCP asks for on top of it would
     /// refuse all of them.
     pub(crate) fn for_json_rpc(self) -> Validation {
@@ -62,6 +93,14 @@ impl Validation {
         self.changed(|settings| settings.limits.message_bytes = bytes)
     }
 
+    /// Lets a conversation take what its profile allows beyond MCP.
+    pub(crate) fn allow(&self, settings: &mut ProcessorSettings) {
+        let profile = self.engine.as_ref().map(|engine| engine.settings().profile);
+        let profile = profile.unwrap_or_default();
+        settings.any_id |= profile.takes_any_id();
+        settings.batches |= profile.takes_batches();
+    }
+
     /// How long a message may be.
     pub(crate) fn message_bytes(&self) -> usize {
         let settings = self.engine.as_ref().map(|engine| engine.settings().limits);
@@ -72,7 +111,7 @@ impl Validation {
         if let Some(engine) = &self.engine {
             let mut settings = engine.settings().clone();
             change(&mut settings);
-            self.engine = Some(Arc::new(Engine::new(Schemas::embedded(), settings)));
+            self.engine = Some(Arc::new(Engine::new(engine.schemas().clone(), settings)));
         }
         self
     }

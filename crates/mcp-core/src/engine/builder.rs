@@ -3,8 +3,8 @@ use std::{collections::BTreeMap, mem::take, sync::Arc};
 use serde_json::Value;
 
 use super::{
-    Dispatch, Mcp, McpSettings, ServedPrompt, ServedResource, ServedTemplate, ServedTool, Shared,
-    ToolRegistry, capabilities::Offer, result::Decoration, updates::Updates,
+    Dispatch, InvalidArguments, Mcp, McpSettings, ServedPrompt, ServedResource, ServedTemplate,
+    ServedTool, Shared, ToolRegistry, capabilities::Offer, result::Decoration, updates::Updates,
 };
 use crate::{
     CompletionHandler, ContractRefused, Contracts, Implementation, Json, Prompt, PromptHandler,
@@ -112,6 +112,15 @@ impl McpBuilder {
     /// How calls name what they want, as it is chosen so far.
     pub fn chosen_dispatch(&self) -> Dispatch {
         self.settings.dispatch
+    }
+
+    /// Answers arguments that do not fit a tool in this way, whatever the [settings] before have said.
+    ///
+    /// [settings]: McpBuilder::settings
+    #[must_use]
+    pub fn invalid_arguments(mut self, answered: InvalidArguments) -> Self {
+        self.settings.invalid_arguments = answered;
+        self
     }
 
     /// Offers a tool.
@@ -325,8 +334,13 @@ impl ServedTool {
                 .map(|schema| compile("output schema", schema, Purpose::Output))
                 .transpose()?,
             listed: Json::of(&definition).map_err(BuildError::Unwritable)?,
-            listed_in_handshake_era: revision_shape::handshake_tool(&definition)
-                .map(|tool| Json::of(&tool))
+            listed_without_output: definition
+                .output_schema
+                .as_ref()
+                .map(|schema| {
+                    let listed = Json::of(&Tool { output_schema: None, ..definition.clone() })?;
+                    Ok((revision_shape::output_listed_since(schema), listed))
+                })
                 .transpose()
                 .map_err(BuildError::Unwritable)?,
             definition,

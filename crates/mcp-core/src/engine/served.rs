@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Contract, Era, Json, Prompt, PromptHandler, Resource, ResourceHandler, ResourceTemplate,
-    Revision, Tool, ToolHandler, UriTemplate, registry::Named,
+    Contract, Json, Prompt, PromptHandler, Resource, ResourceHandler, ResourceTemplate, Revision,
+    Tool, ToolHandler, UriTemplate, registry::Named,
 };
 
 /// A tool that can be called.
@@ -15,8 +15,8 @@ pub struct ServedTool {
     pub definition: Tool,
     /// The definition as it is listed.
     pub(super) listed: Json,
-    /// The same for the handshake era, if that is not the same.
-    pub(super) listed_in_handshake_era: Option<Json>,
+    /// The same before the revision from which on its output schema is listed, if it has one.
+    pub(super) listed_without_output: Option<(Revision, Json)>,
     pub(super) handler: Arc<dyn ToolHandler>,
     pub(super) input: Arc<dyn Contract>,
     pub(super) output: Option<Arc<dyn Contract>>,
@@ -53,8 +53,10 @@ pub struct ServedTemplate {
 impl ServedTool {
     /// The definition as clients of `revision` can read it.
     pub(super) fn listed(&self, revision: Revision) -> &Json {
-        let older = self.listed_in_handshake_era.as_ref();
-        older.filter(|_| revision.era() == Era::Legacy).unwrap_or(&self.listed)
+        match &self.listed_without_output {
+            Some((since, without)) if revision < *since => without,
+            _ => &self.listed,
+        }
     }
 }
 

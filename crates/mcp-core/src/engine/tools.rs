@@ -1,8 +1,12 @@
-use serde_json::value::RawValue;
+use std::{iter, panic::AssertUnwindSafe};
 
-use super::{Dispatch, InvalidArguments, Mcp, ServedTool, result::Keep};
+use futures_util::FutureExt as _;
+use serde_json::{Value, value::RawValue};
+
+use super::{Mcp, ServedTool, result::Keep};
 use crate::{
-    CallToolResult, Content, Context, Error, Json, Refusal, RefusalReason, Revision, revision_shape,
+    CallToolResult, Content, Context, Error, Json, Meta, Refusal, RefusalReason, Revision,
+    revision_shape,
 };
 
 impl Mcp {
@@ -18,17 +22,26 @@ impl Mcp {
         context: Context,
     ) -> Result<CallToolResult, Error> {
         let revision = context.revision();
-        if let Some(refused) = self.refuse_arguments(tool, &arguments, revision) {
-            return refused;
+        let name = &tool.definition.name;
+        let findings = tool.input.enforce(Some(&arguments), revision);
+        if !findings.is_empty() {
+            let summary = format!("the arguments of `{name}` do not fit its input schema");
+            return self.refuse_arguments(summary, findings, revision);
         }
         // Only bare calls come here with something else, where no contract has objected to it.
         if !arguments.is_object() {
             return Err(Error::invalid_params("the arguments of a tool have to be an object"));
         }
-        let result = tool.handler.call(arguments, context).await;
-        let mut result = match result {
+        let mut result = match run(tool, arguments, context).await {
+            Ok(result) => result,
             Err(Error::ToolError { message }) => return Ok(CallToolResult::error(message)),
-            result => result?,
+            Err(Error::InvalidArguments { message, findings }) => {
+                return self.refuse_arguments(message, findings, revision);
+            }
+            Err(Error::Internal { message }) if !self.settings().prefers_protocol_errors() => {
+                return Ok(CallToolResult::error(message));
+            }
+            Err(error) => return Err(error),
         };
         check_output(tool, &result, revision)?;
         if let (true, Some(structured)) = (result.content.is_empty(), &result.structured_content) {
@@ -40,27 +53,26 @@ impl Mcp {
 
     fn refuse_arguments(
         &self,
-        tool: &ServedTool,
-        arguments: &Json,
+        summary: String,
+        findings: Vec<Json>,
         revision: Revision,
-    ) -> Option<Result<CallToolResult, Error>> {
-        let findings = tool.input.enforce(Some(arguments), revision);
+    ) -> Result<CallToolResult, Error> {
+        if self.settings().refuses_arguments_at(revision) {
+            let message = match sentences(&findings) {
+                what if what.is_empty() => summary,
+                what => format!("{summary}: {what}"),
+            };
+            return Err(Error::InvalidParams { message, findings });
+        }
         if findings.is_empty() {
-            return None;
+            return Ok(CallToolResult::error(summary));
         }
-        let message = format!(
-            "the arguments of `{}` do not fit its input schema: {}",
-            tool.definition.name,
-            sentences(&findings)
-        );
-        // Base JSON-RPC has no results for models to read.
-        if self.settings().dispatch == Dispatch::Bare {
-            return Some(Err(Error::InvalidParams { message, findings }));
-        }
-        Some(match self.settings().invalid_arguments {
-            InvalidArguments::ProtocolError => Err(Error::InvalidParams { message, findings }),
-            InvalidArguments::ToolResult => Ok(CallToolResult::error(message)),
-        })
+        let faults = findings.iter().filter_map(sentence);
+        let lines: Vec<String> = iter::once(format!("{summary}:")).chain(faults).collect();
+        let findings: Vec<Value> = findings.iter().filter_map(|one| one.read().ok()).collect();
+        let mut result = CallToolResult::error(lines.join("\n"));
+        result.meta = Some(Meta::new().with(Meta::FINDINGS, findings));
+        Ok(result)
     }
 
     pub(super) fn write_tool_result(
@@ -72,6 +84,24 @@ impl Mcp {
         let result = revision_shape::tool_result(revision, result);
         self.write(revision, &result, meta, Keep::Not)
     }
+}
+
+/// What the tool says. One that panics has failed like any other.
+async fn run(
+    tool: &ServedTool,
+    arguments: Json,
+    context: Context,
+) -> Result<CallToolResult, Error> {
+    let running = async { tool.handler.call(arguments, context).await };
+    AssertUnwindSafe(running).catch_unwind().await.unwrap_or_else(|panic| {
+        let name = &tool.definition.name;
+        let said = panic
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        tracing::error!(tool = name, "panicked: {}", said.unwrap_or("nothing that can be shown"));
+        Err(Error::internal(format!("`{name}` failed unexpectedly")))
+    })
 }
 
 /// A tool's arguments as an object; `{}` if there are none.
@@ -104,26 +134,27 @@ fn check_output(
     Err(Error::Refused(Refusal { index: None, reason: RefusalReason::Invalid, message, findings }))
 }
 
-/// What the findings say, for those who see only text.
+/// What the findings say, for those who see only text: the first few of them.
 pub(crate) fn sentences(findings: &[Json]) -> String {
+    const SHOWN: usize = 3;
+    let mut said: Vec<String> = findings.iter().take(SHOWN).filter_map(sentence).collect();
+    if findings.len() > SHOWN {
+        said.push(format!("and {} more", findings.len() - SHOWN));
+    }
+    said.join("; ")
+}
+
+/// Where something is wrong, and what.
+fn sentence(finding: &Json) -> Option<String> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Said {
         instance_path: Option<String>,
         message: Option<String>,
     }
-    const SHOWN: usize = 3;
-    let mut said: Vec<String> = findings
-        .iter()
-        .take(SHOWN)
-        .filter_map(|finding| finding.read::<Said>().ok())
-        .filter_map(|said| match (said.instance_path, said.message?) {
-            (Some(path), message) if !path.is_empty() => Some(format!("{path}: {message}")),
-            (_, message) => Some(message),
-        })
-        .collect();
-    if findings.len() > SHOWN {
-        said.push(format!("and {} more", findings.len() - SHOWN));
+    let said = finding.read::<Said>().ok()?;
+    match (said.instance_path, said.message?) {
+        (Some(path), message) if !path.is_empty() => Some(format!("{path}: {message}")),
+        (_, message) => Some(message),
     }
-    said.join("; ")
 }

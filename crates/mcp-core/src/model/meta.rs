@@ -23,6 +23,9 @@ impl Meta {
     pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
     /// Connects news with the request that subscribed to them.
     pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+    /// What is wrong with the arguments of a tool, in its result: one finding each, as in the `data`
+    /// of an error. This name is ours, not the protocol's.
+    pub const FINDINGS: &str = "dev.plumb/findings";
 
     /// Nothing.
     pub fn new() -> Meta {

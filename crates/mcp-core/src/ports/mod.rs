@@ -4,6 +4,7 @@
 
 mod clock;
 mod contract;
+mod edges;
 mod gate;
 mod handler;
 mod peer;
@@ -12,6 +13,7 @@ mod transport;
 
 pub use clock::Clock;
 pub use contract::{Contract, ContractRefused, Contracts, Purpose, Unchecked};
+pub use edges::Edges;
 pub use gate::{Gate, OpenGate, Refusal, RefusalReason, Verdict};
 pub use handler::{Call, Handler};
 pub use peer::{Ask, Peer, PeerError};

@@ -2,7 +2,7 @@ use std::{fmt, sync::Arc};
 
 use bytes::Bytes;
 
-use super::BoxFuture;
+use super::{BoxFuture, Edges};
 use crate::Revision;
 
 /// Moves messages of one conversation, whole, without looking into them.
@@ -133,8 +133,14 @@ pub enum Inbound {
     },
     /// Text that was too long to be kept, skipped up to its end.
     Skipped {
+        /// What it belongs to, where the transport can tell.
+        ticket: Option<Ticket>,
         /// How many bytes there were.
         length: u64,
+        /// How many are kept at most.
+        limit: u64,
+        /// How it begins and ends.
+        edges: Edges,
     },
     /// Nothing more comes of this exchange: a client has hung up, or a server's last word is said.
     Over {

@@ -53,6 +53,10 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             return self.settle(ticket);
         }
         let mut bytes = write_batch(&responses);
+        if let Err(error) = self.link.transport.fits(&bytes) {
+            responses = all_unsendable(responses, &error);
+            bytes = write_batch(&responses);
+        }
         let verdict = self.link.transport.judge_own(&bytes);
         if !verdict.refusals.is_empty() {
             tracing::error!(refusals = verdict.refusals.len(), "answers break the protocol");
@@ -62,11 +66,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let role = OutboundRole::Answer(Standing::Served);
         match self.link.transport.send_unjudged(bytes, role, ticket, None).await {
             Ok(()) => {}
-            // However short each of them is: whoever asked must not wait for them.
-            Err(SendError::Transport(error @ TransportError::TooLong { .. })) => {
-                tracing::error!(%error, "the answers to a batch are not sent");
-                let instead = |answer: JsonRpcResponse| unsendable(answer.id, &error).response;
-                let responses: Vec<_> = responses.into_iter().map(instead).collect();
+            Err(SendError::Transport(error)) if is_too_long(&error) => {
+                let responses = all_unsendable(responses, &error);
                 self.send_unjudged(write_batch(&responses), Standing::Served, ticket).await;
             }
             Err(error) => tracing::debug!(%error, "the answers to a batch were not sent"),
@@ -85,7 +86,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     }
 
     pub(super) fn takes_batches(&self) -> bool {
-        self.is_bare() || self.handler.revision() == Some(Revision::V2025_03_26)
+        self.is_bare()
+            || self.link.settings.batches
+            || self.handler.revision() == Some(Revision::V2025_03_26)
     }
 
     /// Lets the request be handled. `None` if it was cancelled: then there is no answer.
@@ -170,17 +173,20 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
 
     /// Base JSON-RPC puts up with null and fractions, MCP does not.
     fn knows(&self, id: &JsonRpcId) -> bool {
-        self.is_bare() || id.is_known_to_mcp()
+        self.is_bare() || self.link.settings.any_id || id.is_known_to_mcp()
     }
 
     async fn send(&self, answer: Answer, ticket: Option<Ticket>) {
-        let Answer { response, standing } = answer;
+        let Answer { mut response, mut standing } = answer;
+        let mut bytes = response.to_bytes();
+        if let Err(error) = self.link.transport.fits(&bytes) {
+            Answer { response, standing } = unsendable(response.id, &error);
+            bytes = response.to_bytes();
+        }
         let role = OutboundRole::Answer(standing);
-        match self.link.transport.send(response.to_bytes(), role, ticket, None).await {
+        match self.link.transport.send(bytes, role, ticket, None).await {
             Ok(()) => {}
-            // Whoever asked must not wait for it.
-            Err(SendError::Transport(error @ TransportError::TooLong { .. })) => {
-                tracing::error!(%error, "an answer is not sent");
+            Err(SendError::Transport(error)) if is_too_long(&error) => {
                 let Answer { response, standing } = unsendable(response.id, &error);
                 self.send_unjudged(response.to_bytes(), standing, ticket).await;
             }
@@ -201,6 +207,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let role = OutboundRole::Answer(standing);
         if let Err(error) = self.link.transport.send_unjudged(bytes, role, ticket, None).await {
             tracing::debug!(%error, "an answer was not sent");
+            // Nothing can be said, but the transport may hold something open.
+            self.settle(ticket);
         }
     }
 }
@@ -211,8 +219,20 @@ fn fallback(id: Option<JsonRpcId>, refusal: &Refusal) -> Answer {
     instead(id, message, refusal.findings.clone())
 }
 
-/// What is said instead of an answer that the transport does not take.
+/// Whether an answer is longer than we send, the transport carries or the other side takes. Whoever
+/// asked must not wait for it.
+fn is_too_long(error: &TransportError) -> bool {
+    matches!(error, TransportError::TooLong { .. } | TransportError::Status { status: 413, .. })
+}
+
+/// However short each of them is: whoever asked must not wait for them.
+fn all_unsendable(responses: Vec<JsonRpcResponse>, error: &TransportError) -> Vec<JsonRpcResponse> {
+    responses.into_iter().map(|answer| unsendable(answer.id, error).response).collect()
+}
+
+/// What is said instead of an answer that is too long.
 fn unsendable(id: Option<JsonRpcId>, error: &TransportError) -> Answer {
+    tracing::error!(%error, "an answer is not sent");
     instead(id, format!("the answer cannot be sent: {error}"), Vec::new())
 }
 
@@ -260,11 +280,11 @@ pub(super) fn no_batches() -> Refusal {
     }
 }
 
-pub(super) fn too_long(length: u64) -> Refusal {
+pub(super) fn too_long(length: u64, limit: u64) -> Refusal {
     Refusal {
         index: None,
         reason: RefusalReason::NotAMessage,
-        message: format!("a message of {length} bytes is longer than what is taken here"),
+        message: TransportError::TooLong { length, limit }.to_string(),
         findings: Vec::new(),
     }
 }

@@ -56,6 +56,13 @@ impl Calls {
         waiting.is_some_and(|sender| sender.send(outcome).is_ok())
     }
 
+    /// The request that waits, if it is the only one.
+    pub(super) fn only(&self) -> Option<i64> {
+        let state = self.state();
+        let mut waiting = state.waiting.keys();
+        waiting.next().copied().filter(|_| waiting.next().is_none())
+    }
+
     /// Stops waiting; `false` if the answer was here already.
     pub(super) fn forget(&self, id: i64) -> bool {
         self.state().waiting.remove(&id).is_some()

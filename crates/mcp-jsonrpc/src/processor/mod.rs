@@ -7,6 +7,7 @@ mod answer;
 mod calls;
 mod cancelled;
 mod in_work;
+mod overlong;
 mod peer;
 mod settings;
 #[cfg(test)]
@@ -27,7 +28,11 @@ use mcp_core::{
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use self::{calls::Calls, in_work::InWork};
+use self::{
+    calls::Calls,
+    in_work::InWork,
+    overlong::{Kind, Overlong},
+};
 pub use self::{peer::JsonRpcPeer, settings::ProcessorSettings};
 use crate::{
     JsonRpcId, JsonRpcMessage, JsonRpcNotification, JsonRpcResponse, JsonRpcTransport,
@@ -194,11 +199,14 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                     self.settle_invalid(self.own_request(ticket), &refusal, ticket);
                 }
             }
-            Arrival::TooLong { length } => {
+            Arrival::TooLong { ticket, length, limit, edges } => {
                 tracing::debug!(length, "a message that is too long was skipped");
+                let error = TransportError::TooLong { length, limit };
+                let message = Overlong::of(&edges);
                 // Whoever sent it may wait for an answer.
-                if self.link.transport.side() == Side::Server {
-                    start(work, self.refuse(None, answer::too_long(length), None));
+                let is_server = self.link.transport.side() == Side::Server;
+                if !self.settle_overlong(&message, error, ticket) && is_server {
+                    start(work, self.refuse(message.id, answer::too_long(length, limit), ticket));
                 }
             }
             Arrival::Over { ticket, error } => self.exchange_over(ticket, error),
@@ -323,9 +331,14 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                     None => self.own_request(ticket),
                 };
                 let meant = self.settle_invalid(own, &refusal, ticket);
-                // An exchange of its own waits for something, whatever its message was meant as.
-                let is_waited_for = ticket.is_some() || may_ask && !meant;
-                if message.is_none() && is_server && is_waited_for {
+                // An exchange of its own waits for something, whatever its message was meant as. A
+                // server may print anything, but what has a method and an id waits for an answer.
+                let is_waited_for = if is_server {
+                    ticket.is_some() || may_ask && !meant
+                } else {
+                    may_ask && !may_answer && id.is_some() && !self.may_not_answer()
+                };
+                if message.is_none() && is_waited_for {
                     start(work, self.refuse(id, refusal, ticket));
                 }
             }
@@ -340,6 +353,31 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             self.answered(ticket);
         }
         waited
+    }
+
+    /// Fails the request of ours that a message was meant to answer, which was too long to be read.
+    /// `false` if it was not meant as an answer, or that cannot be told.
+    ///
+    /// Where it is an answer and does not tell to which request, it must be to the only one that
+    /// waits. If several wait, they go on waiting: failing those that will still be answered is worse
+    /// than a time-out of one.
+    fn settle_overlong(
+        &self,
+        message: &Overlong,
+        error: TransportError,
+        ticket: Option<Ticket>,
+    ) -> bool {
+        let own = match (&message.id, message.kind) {
+            (Some(JsonRpcId::Integer(id)), Kind::Answer | Kind::Unknown) => Some(*id),
+            (None, Kind::Answer) => self.own_request(ticket).or_else(|| self.link.calls.only()),
+            (_, Kind::Call) | (Some(_), _) | (None, Kind::Unknown) => None,
+        };
+        let failed = Err(PeerError::Transport(error));
+        if own.is_some_and(|own| self.link.calls.settle(own, failed)) {
+            self.answered(ticket);
+            return true;
+        }
+        message.kind == Kind::Answer
     }
 
     /// Whether an entry of a batch that is no message has the id of a request of ours, and so was

@@ -88,7 +88,12 @@ impl<T: Transport> Peer for JsonRpcPeer<T> {
             let labels = (transport.side() == Side::Client).then(|| {
                 Box::new(Labels { method: Some(notification.method), ..Labels::default() })
             });
-            transport.send(bytes, role, self.ticket, labels).await.map_err(not_sent)
+            let sent = transport.send(bytes, role, self.ticket, labels).await;
+            if let Err(SendError::Transport(error @ TransportError::TooLong { .. })) = &sent {
+                // Most callers do not care whether anybody hears of it.
+                tracing::warn!(%error, "a notification is not sent");
+            }
+            sent.map_err(not_sent)
         })
     }
 

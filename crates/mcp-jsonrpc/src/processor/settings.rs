@@ -8,6 +8,11 @@ use crate::TokioClock;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ProcessorSettings {
+    /// Serves requests whose ids MCP does not have, null and fractions, as base JSON-RPC 2.0 does. Bare
+    /// calls may have them always.
+    pub any_id: bool,
+    /// Serves batches in every revision. Bare calls may come in batches always.
+    pub batches: bool,
     /// Requests of the other side that may be in work at once; beyond it they are answered with an
     /// error. Default 10,000.
     pub max_in_work: usize,
@@ -30,6 +35,8 @@ impl ProcessorSettings {
     /// The defaults, with a clock of your own.
     pub fn new(clock: Arc<dyn Clock>) -> ProcessorSettings {
         ProcessorSettings {
+            any_id: false,
+            batches: false,
             max_in_work: 10_000,
             max_in_work_bytes: 256 << 20,
             max_waiting: 10_000,
@@ -50,6 +57,8 @@ impl Default for ProcessorSettings {
 impl fmt::Debug for ProcessorSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ProcessorSettings")
+            .field("any_id", &self.any_id)
+            .field("batches", &self.batches)
             .field("max_in_work", &self.max_in_work)
             .field("max_in_work_bytes", &self.max_in_work_bytes)
             .field("max_waiting", &self.max_waiting)

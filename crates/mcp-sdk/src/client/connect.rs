@@ -42,6 +42,7 @@ pub(super) async fn connect(
     settings.max_in_work = builder.max_questions.max(1);
     let max_bytes = builder.max_message();
     let validation = builder.validation.clone().for_messages_of(max_bytes);
+    validation.allow(&mut settings);
     let carriage = transport.carriage();
     let gate = validation.gate(Side::Client, carriage, None);
     let limits = Limits { max_bytes, ..Limits::default() };

@@ -2,8 +2,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use mcp_core::{
     BuildError, CompleteRequest, Completion, Context, Dispatch, GetPromptResult, Implementation,
-    Json, Mcp, McpBuilder, McpSettings, Prompt, ReadResourceResult, Resource, ResourceTemplate,
-    Revisions, Seal, Tool, ToolHandler, ToolRegistry,
+    InvalidArguments, Json, Mcp, McpBuilder, McpSettings, Prompt, ReadResourceResult, Resource,
+    ResourceTemplate, Revisions, Seal, Tool, ToolHandler, ToolRegistry,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -65,6 +65,23 @@ impl ServerBuilder {
         self.with(|mcp| mcp.dispatch(dispatch))
     }
 
+    /// Answers arguments that do not fit a tool with an error of the protocol, or with a result that
+    /// models read. Default: as the revision in use says. [`settings`](ServerBuilder::settings) that
+    /// are given later win.
+    ///
+    /// ```
+    /// use mcp_sdk::{Server, core::InvalidArguments};
+    ///
+    /// let server = Server::builder("strict", "1.0.0")
+    ///     .invalid_arguments(InvalidArguments::ProtocolError)
+    ///     .build()?;
+    /// # Ok::<(), mcp_sdk::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn invalid_arguments(self, answered: InvalidArguments) -> Self {
+        self.with(|mcp| mcp.invalid_arguments(answered))
+    }
+
     /// Validates as `validation` says. Default: everything is enforced.
     #[must_use]
     pub fn validation(mut self, validation: Validation) -> Self {
@@ -72,9 +89,10 @@ impl ServerBuilder {
         self
     }
 
-    /// Takes messages of at most so many bytes, whatever they travel over, and where messages are
-    /// validated sends none that are longer. Default 16 MiB. A transport that you make yourself has
-    /// a limit of its own.
+    /// Takes and sends messages of at most so many bytes, whatever they travel over. Default 16 MiB. A
+    /// transport that you make yourself has a limit of its own besides. The
+    /// [guide to validation](crate::guide::validation#how-long-a-message-may-be) tells what becomes of
+    /// longer ones.
     #[must_use]
     pub fn max_message_bytes(mut self, bytes: usize) -> Self {
         self.max_message_bytes = Some(bytes);

@@ -1,10 +1,12 @@
 //! Servers: functions become what is offered, and what is offered is served over any transport.
 
+mod arguments;
 mod builder;
 mod failure;
 mod functions;
 #[cfg(feature = "http")]
 pub(crate) mod http;
+mod integers;
 mod listen;
 mod offers;
 mod output;
@@ -12,11 +14,12 @@ mod schema;
 mod tool_function;
 mod tool_name;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use mcp_core::{Era, Implementation, Mcp, Revision, Side, Transport, TransportError};
 use mcp_json::Limits;
 use mcp_jsonrpc::{JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
+use mcp_schema::Schemas;
 
 pub use self::{
     builder::ServerBuilder,
@@ -32,7 +35,8 @@ use crate::Validation;
 #[derive(Debug, Clone)]
 pub struct Server {
     mcp: Mcp,
-    validation: Validation,
+    /// For conversations to come.
+    validation: Arc<RwLock<Validation>>,
     settings: ProcessorSettings,
     /// Bytes of the longest message.
     max_message: usize,
@@ -52,14 +56,15 @@ impl Server {
     }
 
     fn new(mcp: Mcp, validation: Validation, max_message: usize) -> Server {
-        let settings = ProcessorSettings::default();
+        let mut settings = ProcessorSettings::default();
         let mut validation = validation;
         if mcp.settings().dispatch == mcp_core::Dispatch::Bare {
             validation = validation.for_json_rpc();
         }
+        validation.allow(&mut settings);
         Server {
             mcp,
-            validation,
+            validation: Arc::new(RwLock::new(validation)),
             settings,
             max_message,
             #[cfg(feature = "http")]
@@ -77,6 +82,34 @@ impl Server {
     /// The engine: what is offered, by name, and how it is served.
     pub fn mcp(&self) -> &Mcp {
         &self.mcp
+    }
+
+    /// The schemas of the protocol by which conversations are judged that begin now.
+    pub fn schemas(&self) -> Schemas {
+        self.validation().schemas_in_force()
+    }
+
+    /// Judges conversations by these schemas of the protocol that begin from now on. Those that run
+    /// keep theirs: a session over HTTP to its end, while in the stateless era every request is a
+    /// conversation of its own.
+    ///
+    /// ```
+    /// use mcp_sdk::{Server, schema::{SourceError, SourceLimits}};
+    ///
+    /// /// Reads overrides again from where they came. If one cannot be used, nothing changes.
+    /// fn reload(server: &Server) -> Result<(), SourceError> {
+    ///     server.replace_schemas(server.schemas().reload(&SourceLimits::default())?);
+    ///     Ok(())
+    /// }
+    /// # reload(&Server::builder("test", "1.0.0").build().unwrap()).unwrap();
+    /// ```
+    pub fn replace_schemas(&self, schemas: Schemas) {
+        let mut validation = self.validation.write().unwrap_or_else(PoisonError::into_inner);
+        *validation = validation.clone().schemas(schemas);
+    }
+
+    fn validation(&self) -> Validation {
+        self.validation.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What is read of a message.
@@ -117,7 +150,7 @@ impl Server {
     ) -> JsonRpcProcessor<T> {
         let Circumstances { era, principal } = circumstances;
         let settled = (era == Some(Era::Modern)).then_some(Revision::LATEST);
-        let gate = self.validation.gate(Side::Server, transport.carriage(), settled);
+        let gate = self.validation().gate(Side::Server, transport.carriage(), settled);
         let transport =
             JsonRpcTransport::new(transport, Side::Server, gate).with_limits(self.limits());
         let conversation = self.mcp.conversation(era).with_principal(principal);

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use tokio::task::AbortHandle;
 
-use super::{Failure, ToolOutput, schema::arguments_schema};
+use super::{Failure, ToolOutput, arguments::read, schema::arguments_schema};
 
 /// A function as a tool, with everything that clients see of it. The schemas come from the types it
 /// takes and gives.
@@ -171,9 +171,4 @@ impl Drop for Queued {
     fn drop(&mut self) {
         self.0.abort();
     }
-}
-
-fn read<A: DeserializeOwned>(arguments: &Json) -> Result<A, Error> {
-    let read = arguments.read();
-    read.map_err(|error| Error::invalid_params(format!("arguments do not fit: {error}")))
 }

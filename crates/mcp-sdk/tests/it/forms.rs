@@ -85,7 +85,7 @@ async fn an_answer_that_does_not_fit_its_form_never_reaches_the_tool() {
         for over_http in [false, true] {
             for ours in [Validation::enforce(), Validation::observe()] {
                 for (answer, what) in [
-                    (filled_in(&json!({ "age": "old" })), "/content/age: "),
+                    (filled_in(&json!({ "age": "old" })), "/age: "),
                     (filled_in(&json!({})), "`age`"),
                 ] {
                     let strictness = (ours.clone(), Validation::off());

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod arguments;
 mod careless;
 mod client;
 mod compat;
@@ -26,6 +27,8 @@ mod reconnecting;
 mod refusals;
 mod rounds;
 mod subscriptions;
+#[cfg(all(feature = "http", feature = "ws"))]
+mod too_long;
 mod tool_functions;
 mod unruly;
 mod wire;

@@ -64,7 +64,12 @@ pub(crate) fn http_request(
 }
 
 pub(crate) async fn send(near: &MemoryTransport, message: &Value) {
-    let (bytes, role) = (message.to_string().into(), OutboundRole::Request);
+    send_text(near, &message.to_string()).await;
+}
+
+/// Sends a message as it is spelled.
+pub(crate) async fn send_text(near: &MemoryTransport, message: &str) {
+    let (bytes, role) = (message.to_owned().into(), OutboundRole::Request);
     near.send(Outbound { bytes, role, ticket: None, labels: None }).await.unwrap();
 }
 

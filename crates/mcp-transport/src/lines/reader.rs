@@ -5,7 +5,7 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use mcp_core::{Inbound, TransportError};
+use mcp_core::{Edges, Inbound, TransportError};
 use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
@@ -26,11 +26,25 @@ pub(crate) struct LineReader<R> {
     buffer: BytesMut,
     /// There is no newline in the buffer before this.
     scanned: usize,
-    /// How much of an over-long line is gone already.
-    skipped: Option<u64>,
+    /// What is known of an over-long line that is gone already.
+    skipped: Option<Skipped>,
     /// Why no more is read: the end, or an error.
     ended: Option<Result<(), TransportError>>,
     limit: usize,
+}
+
+/// A line that is too long to be kept, as far as it has come.
+#[derive(Debug, Default)]
+struct Skipped {
+    length: u64,
+    edges: Edges,
+}
+
+impl Skipped {
+    fn push(&mut self, part: &[u8]) {
+        self.length += part.len() as u64;
+        self.edges.push(part);
+    }
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
@@ -99,11 +113,13 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 
     fn finish_line(&mut self, line: BytesMut) -> Option<Inbound> {
-        if let Some(skipped) = self.skipped.take() {
-            return Some(Inbound::Skipped { length: skipped + line.len() as u64 });
-        }
-        if self.is_too_long(line.len(), line.last().copied()) {
-            return Some(Inbound::Skipped { length: line.len() as u64 });
+        let skipped = self.skipped.take();
+        if skipped.is_some() || self.is_too_long(line.len(), line.last().copied()) {
+            let mut skipped = skipped.unwrap_or_default();
+            skipped.push(&line);
+            let Skipped { length, edges } = skipped;
+            let limit = self.limit as u64;
+            return Some(Inbound::Skipped { ticket: None, length, limit, edges });
         }
         if line.len() > KEPT_SIZE {
             self.buffer = BytesMut::from(self.buffer.as_ref());
@@ -127,7 +143,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         if self.skipped.is_none() && self.buffer.len() <= self.limit.saturating_add(1) {
             return;
         }
-        *self.skipped.get_or_insert(0) += self.buffer.len() as u64;
+        self.skipped.get_or_insert_default().push(&self.buffer);
         self.scanned = 0;
         if self.buffer.capacity() > KEPT_SIZE {
             self.buffer = BytesMut::new();
@@ -149,7 +165,7 @@ mod tests {
         while let Some(inbound) = poll_fn(|context| reader.poll_next(context)).await.unwrap() {
             found.push(match inbound {
                 Inbound::Message { bytes, .. } => String::from_utf8_lossy(&bytes).into_owned(),
-                Inbound::Skipped { length } => format!("skipped {length}"),
+                Inbound::Skipped { length, .. } => format!("skipped {length}"),
                 other => panic!("{other:?}"),
             });
         }
@@ -171,5 +187,18 @@ mod tests {
             found,
             ["1234", "skipped 5", "1234", "skipped 6", "skipped 9", "1", "skipped 5"]
         );
+    }
+
+    #[tokio::test]
+    async fn how_a_skipped_line_begins_and_ends_is_kept() {
+        let line = format!("begin{}end", "x".repeat(200_000));
+        let text = format!("{line}\n");
+        let mut reader = LineReader::new(text.as_bytes(), 10);
+        let next = poll_fn(|context| reader.poll_next(context)).await;
+        let Ok(Some(Inbound::Skipped { length, limit, edges, .. })) = next else {
+            panic!("{next:?}")
+        };
+        assert_eq!((length, limit), (line.len() as u64, 10));
+        assert!(edges.start().starts_with(b"beginx") && edges.end().ends_with(b"xend"));
     }
 }

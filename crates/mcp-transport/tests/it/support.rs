@@ -23,7 +23,7 @@ pub(crate) async fn next(transport: &dyn Transport) -> Result<Option<String>, Tr
         Some(Inbound::Message { bytes, ticket: None }) => {
             Some(String::from_utf8_lossy(&bytes).into_owned())
         }
-        Some(Inbound::Skipped { length }) => Some(format!("skipped {length}")),
+        Some(Inbound::Skipped { length, .. }) => Some(format!("skipped {length}")),
         Some(other) => panic!("{other:?}"),
         None => None,
     })

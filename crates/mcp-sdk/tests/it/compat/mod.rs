@@ -1,3 +1,6 @@
-//! What people who come from other validators and adapters try first, table by table.
+//! What people who come from other validators and adapters try first with live conversations, table
+//! by table.
 
 mod adapter_pair;
+mod base_stack;
+mod overrides;

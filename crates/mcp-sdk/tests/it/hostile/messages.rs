@@ -1,6 +1,6 @@
 //! Single messages that are wrong, and what is said to them.
 
-use mcp_sdk::core::Revision;
+use mcp_sdk::core::{Meta, Revision};
 use serde_json::{Value, json};
 
 use super::{
@@ -114,15 +114,15 @@ async fn unknown_methods_tools_and_params_have_their_codes() {
 async fn arguments_that_break_the_contract_are_findings() {
     everywhere(async |mut wire, checks| {
         let wrong = wire.call(1, "echo", json!({ "text": 7 }));
-        let answer = refused(&mut wire, &wrong, -32602).await;
-        let data = &answer["error"]["data"];
+        let answer = within(wire.ask(&wrong)).await;
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        let findings = &answer["result"]["_meta"][Meta::FINDINGS];
+        assert_eq!(findings[0]["rule"], "tool-arguments-invalid", "{answer}");
         if checks == Checks::Enforce {
-            assert_eq!(data[0]["rule"], "tool-arguments-invalid", "{answer}");
-            assert_eq!(data[0]["pointer"], "/params/arguments/text", "{answer}");
-            assert_eq!(data[0]["instancePath"], "/text", "{answer}");
-        } else {
-            assert_eq!(data["error_type"], "invalid_params", "{answer}");
+            assert_eq!(findings[0]["pointer"], "/params/arguments/text", "{answer}");
+            assert_eq!(findings[0]["instancePath"], "/text", "{answer}");
         }
+        wire.still_works().await;
     })
     .await;
 }
@@ -133,9 +133,8 @@ async fn tools_that_fail_panic_or_lie_are_told_apart() {
         let failed = wire.ask(&wire.call(1, "fail", json!({}))).await;
         assert_eq!(failed["result"]["isError"], true, "{failed}");
         assert_eq!(failed["result"]["content"][0]["text"], "no luck");
-        let panicked = wire.call(2, "panic", json!({}));
-        let panicked = refused(&mut wire, &panicked, -32603).await;
-        assert_eq!(panicked["error"]["data"]["error_type"], "internal_error", "{panicked}");
+        let panicked = wire.ask(&wire.call(2, "panic", json!({}))).await;
+        assert_eq!(panicked["result"]["isError"], true, "{panicked}");
         assert!(!panicked.to_string().contains("on purpose"), "{panicked}");
         let lie = wire.ask(&wire.call(3, "lie", json!({}))).await;
         if checks == Checks::Enforce {
@@ -215,7 +214,8 @@ async fn nesting_has_an_end() {
             let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
             let text = wire.call(1, "echo", json!({ "text": "DEEP" }));
             let answer = within(wire.ask(&text.replace(r#""DEEP""#, &nested))).await;
-            assert!(answer["error"].is_object(), "{depth}: {answer}");
+            let is_refused = answer["error"].is_object() || answer["result"]["isError"] == true;
+            assert!(is_refused, "{depth}: {answer}");
         }
         wire.still_works().await;
     })

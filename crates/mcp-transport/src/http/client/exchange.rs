@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use mcp_core::{Era, Ticket, TransportError};
+use mcp_core::{Edges, Era, Ticket, TransportError};
 use tokio::{
     sync::{OwnedSemaphorePermit, oneshot},
     time::{Instant, sleep_until, timeout},
@@ -16,7 +16,7 @@ use super::{
     Shared,
     backoff::Backoff,
     exchanges::Farewell,
-    inbox::Abandoned,
+    inbox::{Abandoned, Skipped},
     reply::{Refusal, Reply, drain, read_whole},
     stream::{Ended, Stream},
 };
@@ -90,8 +90,10 @@ impl Course<'_> {
             }
             Ok(bytes) => self.shared.inbox.last(self.ticket, Some(bytes), None).await,
             Err(error) => {
-                if let TransportError::TooLong { length, .. } = error {
-                    let _ = self.shared.inbox.skipped(length).await;
+                if let TransportError::TooLong { length, limit } = error {
+                    // Whose answer it was, the end of the exchange tells.
+                    let skipped = Skipped { length, limit, edges: Edges::default() };
+                    let _ = self.shared.inbox.skipped(Some(self.ticket), skipped).await;
                 }
                 self.over(Some(error)).await;
             }

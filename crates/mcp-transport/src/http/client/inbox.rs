@@ -5,7 +5,7 @@
 //! is taken out: by then everything before it has been received, and settled if it was the answer.
 
 use bytes::Bytes;
-use mcp_core::{Inbound, Ticket, TransportError};
+use mcp_core::{Edges, Inbound, Ticket, TransportError};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -30,7 +30,8 @@ enum Item {
         bytes: Bytes,
     },
     Skipped {
-        length: u64,
+        ticket: Option<Ticket>,
+        skipped: Skipped,
     },
     Last {
         ticket: Ticket,
@@ -46,6 +47,14 @@ enum Item {
         ticket: Ticket,
         go_on: oneshot::Sender<()>,
     },
+}
+
+/// What is known of a message that was too long to be kept.
+#[derive(Debug)]
+pub(super) struct Skipped {
+    pub(super) length: u64,
+    pub(super) limit: u64,
+    pub(super) edges: Edges,
 }
 
 /// Nobody receives any more.
@@ -66,8 +75,12 @@ impl Inbox {
         self.put(Item::Message { ticket, bytes }).await
     }
 
-    pub(super) async fn skipped(&self, length: u64) -> Result<(), Abandoned> {
-        self.put(Item::Skipped { length }).await
+    pub(super) async fn skipped(
+        &self,
+        ticket: Option<Ticket>,
+        skipped: Skipped,
+    ) -> Result<(), Abandoned> {
+        self.put(Item::Skipped { ticket, skipped }).await
     }
 
     pub(super) async fn deaf(&self, error: TransportError) {
@@ -124,7 +137,9 @@ impl Outlet {
                     }
                     return Ok(Some(Inbound::Message { ticket, bytes }));
                 }
-                Item::Skipped { length } => return Ok(Some(Inbound::Skipped { length })),
+                Item::Skipped { ticket, skipped: Skipped { length, limit, edges } } => {
+                    return Ok(Some(Inbound::Skipped { ticket, length, limit, edges }));
+                }
                 Item::Deaf { error } => return Ok(Some(Inbound::Deaf { error })),
                 Item::Last { ticket, message, error } => {
                     let refused = error.is_some();

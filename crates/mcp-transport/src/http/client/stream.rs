@@ -10,7 +10,7 @@ use mcp_core::{Ticket, TransportError};
 
 use super::{
     endpoint::chain,
-    inbox::{Abandoned, Inbox},
+    inbox::{Abandoned, Inbox, Skipped},
 };
 use crate::http::sse::{Decoded, Decoder};
 
@@ -69,9 +69,10 @@ impl Stream {
             match decoded {
                 Decoded::Event(event) if event.data.is_empty() => {}
                 Decoded::Event(event) => inbox.message(self.ticket, event.data).await?,
-                Decoded::Skipped { length } => {
+                Decoded::Skipped { length, edges } => {
                     ended.skipped = Some(length);
-                    inbox.skipped(length).await?;
+                    let limit = self.decoder.limit() as u64;
+                    inbox.skipped(self.ticket, Skipped { length, limit, edges }).await?;
                 }
             }
         }

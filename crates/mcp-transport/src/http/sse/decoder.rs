@@ -2,9 +2,16 @@ use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use super::Event;
+use mcp_core::Edges;
+
+use super::{
+    Event,
+    block::{Block, Lines},
+};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// At most so much stands before the data of a line: a byte order mark and `data: `.
+const NAME_LENGTH: usize = 9;
 
 /// What a [`Decoder`] finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +23,8 @@ pub enum Decoded {
     Skipped {
         /// How long they were.
         length: u64,
+        /// How its data begins and ends.
+        edges: Edges,
     },
 }
 
@@ -29,8 +38,8 @@ pub struct Decoder {
     chunk: Bytes,
     /// The beginning of a line whose end has not come.
     partial: BytesMut,
-    /// How long the line is so far, if it is too long to be kept; else 0.
-    overlong: u64,
+    /// The line so far, if it is too long to be kept.
+    overlong: Option<Overlong>,
     at_start: bool,
     after_carriage_return: bool,
     block: Block,
@@ -38,22 +47,13 @@ pub struct Decoder {
     retry: Option<Duration>,
 }
 
-/// The lines since the last blank one.
-#[derive(Debug, Default)]
-struct Block {
-    event: Event,
-    lines: Lines,
-    any_field: bool,
+/// A line that is too long to be kept, as far as it has come.
+#[derive(Debug)]
+struct Overlong {
     length: u64,
-    too_long: bool,
-}
-
-#[derive(Debug, Default)]
-enum Lines {
-    #[default]
-    None,
-    One(Bytes),
-    Many(BytesMut),
+    is_comment: bool,
+    /// What stands behind the name of the field.
+    edges: Edges,
 }
 
 impl Decoder {
@@ -63,7 +63,7 @@ impl Decoder {
             limit,
             chunk: Bytes::new(),
             partial: BytesMut::new(),
-            overlong: 0,
+            overlong: None,
             at_start: true,
             after_carriage_return: false,
             block: Block::default(),
@@ -94,7 +94,9 @@ impl Decoder {
                     }
                 }
                 Line::Text(text) => self.take_field(&text),
-                Line::TooLong(length) => self.block.skip(length),
+                Line::TooLong(line) => {
+                    self.block.skip(line.length, &[line.edges.start(), line.edges.end()]);
+                }
             }
         }
         None
@@ -110,6 +112,11 @@ impl Decoder {
     /// The id of the last event that has one: where to go on from. `None` also after an empty id.
     pub fn last_id(&self) -> Option<&Bytes> {
         self.last_id.as_ref()
+    }
+
+    /// The longest event that is kept, in bytes.
+    pub fn limit(&self) -> usize {
+        self.limit
     }
 
     /// The last waiting time the stream has named, whether or not its event was finished.
@@ -137,15 +144,23 @@ impl Decoder {
 
     /// Keeps the beginning of a line, as far as it may become part of an event.
     fn keep(&mut self, part: &[u8]) {
-        if self.overlong > 0 {
-            self.overlong += part.len() as u64;
+        if let Some(overlong) = &mut self.overlong {
+            overlong.length += part.len() as u64;
+            overlong.edges.push(part);
         } else if self.partial.len() + part.len() <= self.line_limit() {
             self.partial.put_slice(part);
         } else {
-            self.overlong = (self.partial.len() + part.len()) as u64;
-            // The first byte stays: it tells a comment, which may be of any length.
-            let first = self.partial.first().or(part.first()).copied();
-            self.partial = first.into_iter().collect();
+            self.partial.put_slice(part.get(..NAME_LENGTH).unwrap_or(part));
+            let name = self.name_of_data();
+            let mut edges = Edges::default();
+            edges.push(self.partial.get(name..).unwrap_or_default());
+            edges.push(part.get(NAME_LENGTH..).unwrap_or_default());
+            self.overlong = Some(Overlong {
+                length: (self.partial.len() + part.len().saturating_sub(NAME_LENGTH)) as u64,
+                is_comment: self.partial.first() == Some(&b':'),
+                edges,
+            });
+            self.partial = BytesMut::new();
         }
     }
 
@@ -154,21 +169,35 @@ impl Decoder {
         self.limit.saturating_add(BYTE_ORDER_MARK.len() + b"data: ".len())
     }
 
+    /// How much of the line that begins with `partial` stands before its data.
+    fn name_of_data(&self) -> usize {
+        let mark = if self.at_start && self.partial.starts_with(BYTE_ORDER_MARK) {
+            BYTE_ORDER_MARK.len()
+        } else {
+            0
+        };
+        let line = self.partial.get(mark..).unwrap_or_default();
+        let name = [&b"data: "[..], b"data:"].into_iter().find(|name| line.starts_with(name));
+        mark + name.map_or(0, <[u8]>::len)
+    }
+
     fn finish_line(&mut self, head: Bytes) -> Line {
-        let line = if self.partial.is_empty() && head.len() <= self.line_limit() {
+        let is_whole = self.partial.is_empty() && self.overlong.is_none();
+        let line = if is_whole && head.len() <= self.line_limit() {
             head
         } else {
             self.keep(&head);
             self.partial.split().freeze()
         };
         let at_start = std::mem::take(&mut self.at_start);
-        match std::mem::take(&mut self.overlong) {
-            0 if at_start && line.starts_with(BYTE_ORDER_MARK) => {
+        match self.overlong.take() {
+            None if at_start && line.starts_with(BYTE_ORDER_MARK) => {
                 Line::Text(line.slice(BYTE_ORDER_MARK.len()..))
             }
-            0 => Line::Text(line),
-            _ if line.starts_with(b":") => Line::Text(line),
-            length => Line::TooLong(length),
+            None => Line::Text(line),
+            // It may be of any length, and says nothing.
+            Some(comment) if comment.is_comment => Line::Text(Bytes::from_static(b":")),
+            Some(overlong) => Line::TooLong(overlong),
         }
     }
 
@@ -199,8 +228,8 @@ impl Decoder {
             // Kept for the whole stream: on its own, so that it does not hold on to a chunk.
             self.last_id = Some(Bytes::copy_from_slice(id)).filter(|id| !id.is_empty());
         }
-        if block.too_long {
-            return Some(Decoded::Skipped { length: block.length });
+        if let Some(edges) = block.too_long {
+            return Some(Decoded::Skipped { length: block.length, edges });
         }
         if !block.any_field {
             return None;
@@ -216,39 +245,7 @@ impl Decoder {
 
 enum Line {
     Text(Bytes),
-    /// How long it was.
-    TooLong(u64),
-}
-
-impl Block {
-    fn add_data(&mut self, line: Bytes, limit: usize) {
-        let joint = u64::from(!matches!(self.lines, Lines::None));
-        if self.too_long || self.length + joint + line.len() as u64 > limit as u64 {
-            return self.skip(line.len() as u64);
-        }
-        self.length += joint + line.len() as u64;
-        self.lines = match std::mem::take(&mut self.lines) {
-            Lines::None => Lines::One(line),
-            Lines::One(first) => {
-                let mut lines = BytesMut::with_capacity(first.len() + line.len() + 1);
-                lines.put_slice(&first);
-                lines.put_u8(b'\n');
-                lines.put_slice(&line);
-                Lines::Many(lines)
-            }
-            Lines::Many(mut lines) => {
-                lines.put_u8(b'\n');
-                lines.put_slice(&line);
-                Lines::Many(lines)
-            }
-        };
-    }
-
-    fn skip(&mut self, length: u64) {
-        self.too_long = true;
-        self.length += length;
-        self.lines = Lines::None;
-    }
+    TooLong(Overlong),
 }
 
 /// Anything but digits is no waiting time; a number beyond all measure is one, and long.
@@ -288,7 +285,7 @@ mod tests {
             .into_iter()
             .map(|decoded| match decoded {
                 Decoded::Event(event) => String::from_utf8_lossy(&event.data).into_owned(),
-                Decoded::Skipped { length } => format!("skipped {length}"),
+                Decoded::Skipped { length, .. } => format!("skipped {length}"),
             })
             .collect()
     }
@@ -354,9 +351,31 @@ mod tests {
     fn an_event_beyond_the_limit_is_skipped_up_to_its_end() {
         let good = Decoded::Event(Event::of(Bytes::from_static(b"0123456789")));
         let text = b"data: 0123456789\n\ndata: 0123456789a\n\ndata: 0123456789\n\n";
-        assert_eq!(decode(text, 10), [good.clone(), Decoded::Skipped { length: 11 }, good.clone()]);
+        let found = decode(text, 10);
+        assert_eq!((&found[0], skipped(&found[1]), &found[2]), (&good, (11, "0123456789a"), &good));
         let lines = b"data: 01234\ndata: 56789\ndata: a\n\ndata: 0123456789\n\n";
-        assert_eq!(decode(lines, 10), [Decoded::Skipped { length: 11 }, good]);
+        let found = decode(lines, 10);
+        assert_eq!((skipped(&found[0]), &found[1]), ((11, "01234\n56789\na"), &good));
+    }
+
+    /// How long something is that was skipped, and how it begins.
+    #[track_caller]
+    fn skipped(decoded: &Decoded) -> (u64, &str) {
+        let Decoded::Skipped { length, edges } = decoded else { panic!("{decoded:?}") };
+        (*length, std::str::from_utf8(edges.start()).unwrap().trim())
+    }
+
+    #[test]
+    fn how_a_skipped_event_begins_and_ends_is_kept() {
+        for field in ["data: ", "data:", "\u{feff}data: "] {
+            let text = format!("{field}{{\"id\":1,{}}}end\n\n", "x".repeat(9000));
+            for size in [1, 7, 100, 20_000] {
+                let found = decode_chunks(text.as_bytes().chunks(size), 100);
+                let [Decoded::Skipped { edges, .. }] = &found[..] else { panic!("{found:?}") };
+                assert!(edges.start().trim_ascii_start().starts_with(b"{\"id\":1,x"), "{field}");
+                assert!(edges.end().ends_with(b"x}end"), "{field} {size}");
+            }
+        }
     }
 
     #[test]
@@ -378,7 +397,7 @@ mod tests {
             assert!(decoder.partial.len() <= decoder.line_limit());
         }
         decoder.push(Bytes::from_static(b"\n\n"));
-        assert_eq!(decoder.next_event(), Some(Decoded::Skipped { length: 160_000 }));
+        assert_eq!(skipped(&decoder.next_event().unwrap()).0, 160_000);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! An event beyond the limit is *skipped*: its end can be found without keeping it, so the stream
 //! is still good and the next event is read. It is reported with its length.
 
+mod block;
 mod decoder;
 mod event;
 

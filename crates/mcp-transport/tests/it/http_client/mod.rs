@@ -64,7 +64,7 @@ async fn next(transport: &HttpTransport) -> String {
             let ticket = ticket.map_or("-".to_owned(), |ticket| ticket.0.to_string());
             format!("{ticket}: {}", String::from_utf8_lossy(&bytes))
         }
-        Ok(Some(Inbound::Skipped { length })) => format!("skipped {length}"),
+        Ok(Some(Inbound::Skipped { length, .. })) => format!("skipped {length}"),
         Ok(Some(Inbound::Over { ticket, error: None })) => format!("{} over", ticket.0),
         Ok(Some(Inbound::Over { ticket, error: Some(error) })) => {
             format!("{} over: {error}", ticket.0)

@@ -14,6 +14,8 @@ use mcp_core::{
 };
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 
+mod overlong;
+
 use super::{JsonRpcPeer, JsonRpcProcessor, ProcessorSettings};
 use crate::JsonRpcTransport;
 
@@ -336,14 +338,6 @@ async fn a_server_of_the_handshake_era_cancels_requests_of_its_own_only() {
     far.say(None, CANCEL);
     far.say(None, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     assert_eq!(asked.await.unwrap(), Ok(Json::empty_object()));
-}
-
-#[tokio::test]
-async fn a_message_too_long_to_be_kept_is_answered_without_an_id() {
-    let mut far = Far::new(Side::Server, Revision::LATEST_LEGACY, Box::new(OpenGate));
-    far.incoming.send(Inbound::Skipped { length: 17 << 20 }).unwrap();
-    let said = far.hear().await;
-    assert!(said.starts_with(r#"{"jsonrpc":"2.0","error":{"code":-32600,"#), "{said}");
 }
 
 #[tokio::test]

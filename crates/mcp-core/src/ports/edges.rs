@@ -1,0 +1,65 @@
+/// How a text that was too long to be kept begins and how it ends: enough to tell whom it concerns.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Edges {
+    start: Vec<u8>,
+    end: Vec<u8>,
+}
+
+impl Edges {
+    /// The most bytes that are kept at either edge.
+    pub const MOST: usize = 1024;
+
+    /// The edges of a text that is here as a whole.
+    pub fn of(text: &[u8]) -> Edges {
+        let mut edges = Edges::default();
+        edges.push(text);
+        edges
+    }
+
+    /// Takes the next part of the text. Costs no more than the part is long.
+    pub fn push(&mut self, part: &[u8]) {
+        let room = Edges::MOST.saturating_sub(self.start.len()).min(part.len());
+        self.start.extend_from_slice(part.get(..room).unwrap_or_default());
+        let last = part.len().saturating_sub(Edges::MOST);
+        self.end.extend_from_slice(part.get(last..).unwrap_or_default());
+        // Not with every part: moving bytes for each of many short ones would add up.
+        if self.end.len() > 2 * Edges::MOST {
+            self.end.drain(..self.end.len() - Edges::MOST);
+        }
+    }
+
+    /// The first bytes.
+    pub fn start(&self) -> &[u8] {
+        &self.start
+    }
+
+    /// The last bytes. In a short text some of the first are among them.
+    pub fn end(&self) -> &[u8] {
+        let excess = self.end.len().saturating_sub(Edges::MOST);
+        self.end.get(excess..).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_edges_are_the_same_however_the_text_is_cut() {
+        let text: Vec<u8> = (0..5000_u32).map(|n| (n % 251) as u8).collect();
+        let whole = Edges::of(&text);
+        assert_eq!(whole.start(), &text[..Edges::MOST]);
+        assert_eq!(whole.end(), &text[text.len() - Edges::MOST..]);
+        for size in [1, 7, 1000, 1024, 1025, 3000] {
+            let mut edges = Edges::default();
+            text.chunks(size).for_each(|part| edges.push(part));
+            assert_eq!((edges.start(), edges.end()), (whole.start(), whole.end()), "{size}");
+        }
+    }
+
+    #[test]
+    fn a_short_text_is_both_of_its_edges() {
+        let edges = Edges::of(b"short");
+        assert_eq!((edges.start(), edges.end()), (&b"short"[..], &b"short"[..]));
+    }
+}

@@ -1,0 +1,220 @@
+//! What can be told of a message that was too long to be kept, from how it begins and how it ends.
+//!
+//! Whoever waits for it should not have to wait for its time-out. `id` usually stands before or after
+//! everything that is long, and the first members show what kind of message it is.
+
+use mcp_core::Edges;
+
+use crate::JsonRpcId;
+
+/// What a message that nobody has read seems to be.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Overlong {
+    pub(super) id: Option<JsonRpcId>,
+    pub(super) kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Kind {
+    /// It has `result` or `error`.
+    Answer,
+    /// It has `method`: a request or a notification.
+    Call,
+    /// A batch, a message whose first members are all long, or no message at all.
+    #[default]
+    Unknown,
+}
+
+impl Overlong {
+    pub(super) fn of(edges: &Edges) -> Overlong {
+        let mut seen = Overlong::default();
+        let mut text = Text::new(edges.start());
+        if text.take(b'{').is_none() {
+            return seen;
+        }
+        // As far as whole members go, and the name of the one that is cut off.
+        while let Some(name) = text.name() {
+            match name {
+                b"result" | b"error" => seen.kind = Kind::Answer,
+                b"method" => seen.kind = Kind::Call,
+                _ => {}
+            }
+            let Some(value) = text.value() else { break };
+            if name == b"id" {
+                seen.id = id_of(value);
+            }
+            if text.take(b',').is_none() {
+                break;
+            }
+        }
+        seen.id = seen.id.or_else(|| last_id(edges.end()));
+        seen
+    }
+}
+
+/// The id of an object of which only the end is here: one of its last members, with nothing but
+/// plain values behind it.
+fn last_id(end: &[u8]) -> Option<JsonRpcId> {
+    const NAME: &[u8] = b"\"id\"";
+    /// More members than this do not stand behind it.
+    const TRIED: usize = 8;
+    let places = (0..end.len()).rev().filter(|at| {
+        let is_name = end.get(*at..).is_some_and(|rest| rest.starts_with(NAME));
+        let before = end.get(..*at).unwrap_or_default().trim_ascii_end();
+        // Behind anything else it is a value, or part of a text.
+        is_name && matches!(before.last(), Some(b',' | b'{'))
+    });
+    places.take(TRIED).find_map(|at| {
+        let mut text = Text::new(end.get(at..)?);
+        text.name()?;
+        let id = id_of(text.value()?)?;
+        while text.take(b',').is_some() {
+            text.name()?;
+            let value = text.value()?;
+            if matches!(value.first(), Some(b'{' | b'[')) {
+                return None;
+            }
+        }
+        // Only the message itself ends with the text.
+        text.take(b'}')?;
+        text.is_at_end().then_some(id)
+    })
+}
+
+fn id_of(value: &[u8]) -> Option<JsonRpcId> {
+    if value == b"null" {
+        return None;
+    }
+    if let Ok(integer) = serde_json::from_slice(value) {
+        return Some(JsonRpcId::Integer(integer));
+    }
+    let text: String = serde_json::from_slice(value).ok()?;
+    Some(JsonRpcId::String(text.into()))
+}
+
+/// A piece of JSON that may end anywhere. What is cut off is not there.
+struct Text<'t> {
+    rest: &'t [u8],
+}
+
+impl<'t> Text<'t> {
+    fn new(text: &'t [u8]) -> Text<'t> {
+        Text { rest: text.trim_ascii_start() }
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// The next byte that is not blank, if it is this one.
+    fn take(&mut self, byte: u8) -> Option<()> {
+        self.rest = self.rest.strip_prefix(&[byte])?.trim_ascii_start();
+        Some(())
+    }
+
+    /// The name of a member, up to its value. Names with escapes are of no interest here.
+    fn name(&mut self) -> Option<&'t [u8]> {
+        let quoted = self.value().filter(|name| name.starts_with(b"\""))?;
+        self.take(b':')?;
+        quoted.get(1..quoted.len().checked_sub(1)?)
+    }
+
+    /// A value of any kind, if all of it is here.
+    fn value(&mut self) -> Option<&'t [u8]> {
+        let mut depth = 0_usize;
+        let mut at = 0;
+        loop {
+            match self.rest.get(at)? {
+                b'"' => at += string_length(self.rest.get(at..)?)?,
+                b'{' | b'[' => {
+                    depth += 1;
+                    at += 1;
+                }
+                b'}' | b']' => {
+                    depth = depth.checked_sub(1)?;
+                    at += 1;
+                }
+                b',' | b':' | b' ' | b'\t' | b'\r' | b'\n' if depth > 0 => at += 1,
+                _ => at += plain_length(self.rest.get(at..)?)?,
+            }
+            if depth == 0 {
+                let (value, rest) = self.rest.split_at_checked(at)?;
+                self.rest = rest.trim_ascii_start();
+                return Some(value);
+            }
+        }
+    }
+}
+
+fn string_length(text: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        match text.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// How long a number or a word is. One at the end of the text may go on.
+fn plain_length(text: &[u8]) -> Option<usize> {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+    text.iter().position(|byte| !is_plain(byte)).filter(|length| *length > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is told of `text` with a long run of `x` in the place of `…`.
+    fn told(text: &str) -> (Option<JsonRpcId>, Kind) {
+        let text = text.replace('…', &"x".repeat(5000));
+        let Overlong { id, kind } = Overlong::of(&Edges::of(text.as_bytes()));
+        (id, kind)
+    }
+
+    #[test]
+    fn an_id_before_or_after_everything_else_is_found() {
+        for text in [
+            r#"{"jsonrpc":"2.0","id":7,"result":{"text":"…"}}"#,
+            r#"{"result":{"content":[{"id":1,"text":"…"}]},"jsonrpc":"2.0","id":7}"#,
+            r#"{"result":{"text":"…"},"id":7,"jsonrpc":"2.0"}"#,
+            r#" { "id" : 7 , "error" : { "message" : "…" } } "#,
+            r#"{"result":{"text":"…","id":3},"id" : 7 }"#,
+            r#"{"_meta":{"id":1},"id":7,"result":["…"]}"#,
+            r#"{"result":"…,\"id\":3}","id":7}"#,
+        ] {
+            assert_eq!(told(text), (Some(JsonRpcId::Integer(7)), Kind::Answer), "{text}");
+        }
+        let call = r#"{"method":"tools/call","params":{"a":"…"},"jsonrpc":"2.0","id":"a\"b"}"#;
+        assert_eq!(told(call), (Some(JsonRpcId::String("a\"b".into())), Kind::Call));
+    }
+
+    #[test]
+    fn what_belongs_to_something_else_is_not_taken_for_it() {
+        for text in [
+            r#"{"result":{"text":"…","id":7}}"#,
+            r#"{"result":{"text":"…"},"x":{"id":7}}"#,
+            r#"{"result":{"text":"…,\"id\":7}"}}"#,
+            r#"{"result":["…",{"id":7}]}"#,
+            r#"{"id":null,"result":"…"}"#,
+            r#"{"result":"…","id":null}"#,
+            r#"{"id":1.5,"result":"…"}"#,
+            r#"{"result":"…","a":1}"#,
+        ] {
+            assert_eq!(told(text), (None, Kind::Answer), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_tells_nothing() {
+        for text in ["…", "[INFO] …", r#"[{"id":7,"result":"…"}]"#, "", "{", r#"{"…":1}"#, "{\"a"]
+        {
+            assert_eq!(told(text), (None, Kind::Unknown), "{text}");
+        }
+        assert_eq!(told(r#"{"a":"…","id":7,"b":"…"}"#), (None, Kind::Unknown));
+        let note = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"…"}}"#;
+        assert_eq!(told(note), (None, Kind::Call));
+    }
+}

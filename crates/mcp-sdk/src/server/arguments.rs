@@ -1,0 +1,77 @@
+use mcp_core::{Error, Json, Side};
+use mcp_rules::{Finding, Severity};
+use serde::de::DeserializeOwned;
+
+use super::integers::with_plain_integers;
+
+/// Reads the arguments of a tool as the type that its function takes.
+///
+/// They have kept the schema by now, for which `2.0` is an integer. So where the type refuses them,
+/// numbers like that are written as integers and the arguments are read once more.
+pub(super) fn read<A: DeserializeOwned>(arguments: &Json) -> Result<A, Error> {
+    let refused = match arguments.read() {
+        Ok(read) => return Ok(read),
+        Err(refused) => refused,
+    };
+    match with_plain_integers(arguments.as_bytes()) {
+        Some(plain) => serde_json::from_slice(&plain).map_err(|error| does_not_fit(&error)),
+        None => Err(does_not_fit(&refused)),
+    }
+}
+
+/// It is the schema that promises too much, but the caller can do something about it.
+fn does_not_fit(error: &serde_json::Error) -> Error {
+    let message = "the arguments do not fit what the tool takes".to_owned();
+    let findings = mcp_rules::rule("tool-arguments-invalid").map(|rule| {
+        let mut finding = Finding::new(rule, Severity::Error, error.to_string());
+        finding.code = Some(-32602);
+        finding.from = Some(Side::Client);
+        finding.at_fault = Some(Side::Client);
+        finding.method = Some("tools/call");
+        finding
+    });
+    let findings = findings.and_then(|finding| Json::of(&finding).ok()).into_iter().collect();
+    Error::InvalidArguments { message, findings }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::Value;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Taken {
+        count: u32,
+        many: Vec<Option<i64>>,
+        ratio: f64,
+        rest: Value,
+    }
+
+    fn taken(json: &'static str) -> Result<Taken, Error> {
+        read(&Json::parse(json).unwrap())
+    }
+
+    #[test]
+    fn integral_numbers_are_integers() {
+        let plain = taken(r#"{"count":1000,"many":[2,null],"ratio":3,"rest":{}}"#).unwrap();
+        assert_eq!(taken(r#"{"count":1e3,"many":[2.0,null],"ratio":3.0,"rest":{}}"#), Ok(plain));
+    }
+
+    #[test]
+    fn what_still_does_not_fit_says_why() {
+        for json in [
+            r#"{"count":1.5,"many":[],"ratio":1,"rest":0}"#,
+            r#"{"count":1e400,"many":[],"ratio":1,"rest":0}"#,
+            r#"{"count":4294967296.0,"many":[],"ratio":1,"rest":0}"#,
+        ] {
+            let Err(Error::InvalidArguments { findings, .. }) = taken(json) else {
+                panic!("{json} fits")
+            };
+            let finding: Value = findings[0].read().unwrap();
+            assert_eq!(finding["rule"], "tool-arguments-invalid");
+            assert!(finding["message"].as_str().unwrap().contains("line 1"), "{finding}");
+        }
+    }
+}

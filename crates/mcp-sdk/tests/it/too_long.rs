@@ -1,0 +1,323 @@
+//! Messages beyond the limit: they are not sent, and who waits for one that came is told at once,
+//! on both sides and over everything that messages travel over.
+
+use std::time::Duration;
+
+use mcp_sdk::{
+    CallOptions, Client, ClientBuilder, ClientError, ClientEvent, Failure, NoArguments, Server,
+    Validation,
+    core::{
+        Content, CreateMessageRequest, CreateMessageResult, Error, LogLevel, PeerError, Revision,
+        SamplingMessage, TransportError,
+    },
+    schemars::JsonSchema,
+    transport::{
+        LineSettings, LineTransport, WsListener, http::server::HttpSettings, memory,
+        ws::WsServerSettings,
+    },
+};
+use serde::Deserialize;
+use serde_json::json;
+
+const SMALL: usize = 1500;
+const LARGE: usize = 1 << 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Memory,
+    /// Standard streams are the same.
+    Lines,
+    Http,
+    WebSocket,
+}
+
+const WAYS: [Way; 4] = [Way::Memory, Way::Lines, Way::Http, Way::WebSocket];
+const ERAS: [Revision; 2] = [Revision::LATEST_LEGACY, Revision::LATEST];
+
+#[derive(Deserialize, JsonSchema)]
+struct Text {
+    text: String,
+}
+
+fn long() -> String {
+    "x".repeat(2 * SMALL)
+}
+
+fn sampling(text: String) -> CreateMessageRequest {
+    CreateMessageRequest::new(vec![SamplingMessage::user(text)], 10)
+}
+
+/// Lets the model read what went wrong.
+fn told(sampled: Result<CreateMessageResult, Error>) -> Result<&'static str, Failure> {
+    match sampled {
+        Ok(_) => Ok("sampled"),
+        Err(Error::InputRequired) => Err(Error::InputRequired.into()),
+        Err(error) => Err(Failure::new(error.to_string())),
+    }
+}
+
+fn server(limit: usize, validation: Validation) -> Server {
+    Server::builder("test", "1.0.0")
+        .max_message_bytes(limit)
+        .validation(validation)
+        .tool("length", "Counts", async |text: Text, _| Ok(text.text.len().to_string()))
+        .tool("long", "Says much", async |_: NoArguments, _| Ok(long()))
+        .tool("slow", "Takes its time", async |_: NoArguments, context| {
+            context.cancelled().await;
+            Ok("never")
+        })
+        .tool("log", "Logs much", async |_: NoArguments, context| {
+            context.log(LogLevel::Error, None, long()).await;
+            context.log(LogLevel::Error, None, "short").await;
+            Ok("logged")
+        })
+        .tool("ask", "Asks much", async |_: NoArguments, context| {
+            told(context.sample("ask", &sampling(long())).await)
+        })
+        .tool("hear", "Asks a little", async |_: NoArguments, context| {
+            told(context.sample("hear", &sampling("short".to_owned())).await)
+        })
+        .build()
+        .unwrap()
+}
+
+fn client(limit: usize, revision: Revision) -> ClientBuilder {
+    Client::builder("test", "1.0.0")
+        .max_message_bytes(limit)
+        .validation(Validation::off())
+        .revision(revision)
+        .on_sampling(async |_| Ok(CreateMessageResult::new("model", Content::text(long()))))
+}
+
+/// Connects a client to a server of whose messages the longest have `limit` bytes.
+async fn connect(way: Way, server: Server, limit: usize, client: ClientBuilder) -> Client {
+    match way {
+        Way::Memory => {
+            let (near, far) = memory::pair(16);
+            tokio::spawn(async move { server.serve(far).await });
+            client.connect(near).await.unwrap()
+        }
+        Way::Lines => {
+            let (near, far) = tokio::io::duplex(1 << 16);
+            let lines = |stream, limit| {
+                let (input, output) = tokio::io::split(stream);
+                let mut settings = LineSettings::default();
+                settings.max_message = limit;
+                LineTransport::new(input, output, &settings)
+            };
+            let serving = lines(far, limit);
+            tokio::spawn(async move { server.serve(serving).await });
+            let theirs = if limit == SMALL { LARGE } else { SMALL };
+            client.connect(lines(near, theirs)).await.unwrap()
+        }
+        Way::Http => {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+            tokio::spawn(async move {
+                let settings = HttpSettings::default();
+                server.serve_http_on(listener, settings, std::future::pending()).await;
+            });
+            client.connect_http(&url).await.unwrap()
+        }
+        Way::WebSocket => {
+            let mut settings = WsServerSettings::default();
+            settings.connection.max_message = limit;
+            let listener = WsListener::bind("127.0.0.1:0", settings).await.unwrap();
+            let url = format!("ws://{}/", listener.local_addr());
+            tokio::spawn(async move { server.serve_ws_on(listener, std::future::pending()).await });
+            client.connect_ws(&url).await.unwrap()
+        }
+    }
+}
+
+/// Far less than the time-out of a call.
+async fn at_once<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(20), future).await.expect("nobody waits")
+}
+
+async fn everywhere(limits: (usize, usize), test: impl AsyncFn(Client, Way, Revision)) {
+    let (theirs, ours) = limits;
+    for way in WAYS {
+        for revision in ERAS {
+            for validation in [Validation::off(), Validation::enforce()] {
+                let server = server(theirs, validation);
+                let client = client(ours, revision);
+                let client = at_once(connect(way, server, theirs, client)).await;
+                at_once(test(client, way, revision)).await;
+            }
+        }
+    }
+}
+
+async fn still_works(client: &Client) {
+    let length = client.call_tool("length", json!({ "text": "short" })).await;
+    assert_eq!(length.unwrap().all_text(), "5");
+}
+
+fn cause(error: &ClientError) -> &PeerError {
+    let ClientError::Call { cause, .. } = error else { panic!("{error}") };
+    cause
+}
+
+#[tokio::test]
+async fn a_server_sends_an_error_instead_of_an_answer_that_is_too_long() {
+    everywhere((SMALL, LARGE), async |client, way, revision| {
+        let error = client.call_tool("long", json!({})).await.unwrap_err();
+        assert_eq!(error.code(), Some(-32603), "{way:?} {revision}: {error}");
+        assert!(error.to_string().contains("exceeds the limit of 1500"), "{error}");
+        still_works(&client).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_client_does_not_send_a_request_that_is_too_long() {
+    everywhere((LARGE, SMALL), async |client, way, revision| {
+        let error = client.call_tool("length", json!({ "text": long() })).await.unwrap_err();
+        let is_held_back = matches!(cause(&error), PeerError::NotSent { .. });
+        assert!(is_held_back, "{way:?} {revision}: {error}");
+        assert!(error.to_string().contains("exceeds the limit of 1500"), "{error}");
+        still_works(&client).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn news_that_are_too_long_are_dropped() {
+    everywhere((SMALL, LARGE), async |client, way, revision| {
+        client.set_log_level(LogLevel::Info).await.unwrap();
+        let mut events = client.events();
+        assert_eq!(client.call_tool("log", json!({})).await.unwrap().all_text(), "logged");
+        let heard = loop {
+            match events.recv().await {
+                Ok(ClientEvent::Log(message)) => break message.data,
+                Ok(_) => {}
+                Err(error) => panic!("{way:?} {revision}: nothing is heard: {error}"),
+            }
+        };
+        assert_eq!(heard, json!("short"), "{way:?} {revision}");
+        still_works(&client).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn questions_of_a_server_and_their_answers_have_the_same_limit() {
+    // The server's question is too long; in the stateless era it is its answer.
+    everywhere((SMALL, LARGE), async |client, way, revision| {
+        let said = match client.call_tool("ask", json!({})).await {
+            Ok(result) => result.all_text(),
+            Err(error) => error.to_string(),
+        };
+        assert!(said.contains("exceeds the limit of 1500"), "{way:?} {revision}: {said}");
+        still_works(&client).await;
+    })
+    .await;
+    // The client's answer is too long; in the stateless era it is in its next request.
+    everywhere((LARGE, SMALL), async |client, way, revision| {
+        let said = match client.call_tool("hear", json!({})).await {
+            Ok(result) => result.all_text(),
+            Err(error) => error.to_string(),
+        };
+        assert!(said.contains("exceeds the limit of 1500"), "{way:?} {revision}: {said}");
+        still_works(&client).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_longer_than_the_client_takes_fails_its_call_at_once() {
+    everywhere((LARGE, SMALL), async |client, way, revision| {
+        // Another call waits meanwhile, and is not concerned.
+        let (other, options) = (client.clone(), CallOptions::new());
+        let slow =
+            tokio::spawn(async move { other.call_tool_with("slow", json!({}), &options).await });
+        still_works(&client).await;
+        let error = client.call_tool("long", json!({})).await.unwrap_err();
+        assert!(error.to_string().contains("exceeds the limit of 1500"), "{way:?}: {error}");
+        if way == Way::WebSocket {
+            // What does not fit ends the connection there, with everything on it.
+            assert!(error.is_disconnected(), "{error}");
+            assert!(slow.await.unwrap().is_err());
+            return;
+        }
+        let is_too_long =
+            matches!(cause(&error), PeerError::Transport(TransportError::TooLong { .. }));
+        assert!(is_too_long, "{way:?} {revision}: {error}");
+        still_works(&client).await;
+        assert!(!slow.is_finished(), "{way:?} {revision}");
+        slow.abort();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_longer_than_the_server_takes_fails_its_question_at_once() {
+    everywhere((SMALL, LARGE), async |client, way, revision| {
+        let said = match client.call_tool("hear", json!({})).await {
+            Ok(result) => result.all_text(),
+            Err(error) => error.to_string(),
+        };
+        let expected = match way {
+            Way::Http if revision == Revision::LATEST_LEGACY => "HTTP status 413",
+            Way::Memory | Way::Lines | Way::Http => "exceeds the limit of 1500",
+            Way::WebSocket => "code 1009",
+        };
+        assert!(said.contains(expected), "{way:?} {revision}: {said}");
+        if way != Way::WebSocket {
+            still_works(&client).await;
+        }
+    })
+    .await;
+}
+
+/// A server that answers whatever comes with one event, and leaves the stream open after it.
+async fn leaving_streams_open(event: impl Fn(&str) -> String + Send + Sync + 'static) -> String {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let event = std::sync::Arc::new(event);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let event = std::sync::Arc::clone(&event);
+            tokio::spawn(async move {
+                let mut request = String::new();
+                while !request.contains("\"id\":") {
+                    let mut part = [0; 4096];
+                    let length = stream.read(&mut part).await.unwrap();
+                    request.push_str(std::str::from_utf8(&part[..length]).unwrap());
+                }
+                let (_, id) = request.split_once("\"id\":").unwrap();
+                let id: String = id.chars().take_while(char::is_ascii_digit).collect();
+                let answer = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: {}\n\n",
+                    event(&id)
+                );
+                stream.write_all(answer.as_bytes()).await.unwrap();
+                std::future::pending::<()>().await;
+            });
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn an_event_longer_than_the_client_takes_fails_its_call_though_the_stream_goes_on() {
+    for id_first in [true, false] {
+        let url = leaving_streams_open(move |id| {
+            let result = format!(r#""result":{{"content":[],"x":"{}"}}"#, long());
+            if id_first {
+                format!(r#"{{"jsonrpc":"2.0","id":{id},{result}}}"#)
+            } else {
+                format!(r#"{{{result},"jsonrpc":"2.0","id":{id}}}"#)
+            }
+        })
+        .await;
+        // Its first call asks what the server offers.
+        let connecting = client(SMALL, Revision::LATEST).connect_http(&url);
+        let error = at_once(connecting).await.unwrap_err();
+        let is_too_long =
+            matches!(cause(&error), PeerError::Transport(TransportError::TooLong { .. }));
+        assert!(is_too_long, "{error}");
+    }
+}

@@ -1,0 +1,65 @@
+use bytes::{BufMut as _, Bytes, BytesMut};
+use mcp_core::Edges;
+
+use super::Event;
+
+/// The lines since the last blank one.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    pub(super) event: Event,
+    pub(super) lines: Lines,
+    pub(super) any_field: bool,
+    pub(super) length: u64,
+    /// How the data begins and ends, if it is too long.
+    pub(super) too_long: Option<Edges>,
+}
+
+#[derive(Debug, Default)]
+pub(super) enum Lines {
+    #[default]
+    None,
+    One(Bytes),
+    Many(BytesMut),
+}
+
+impl Block {
+    pub(super) fn add_data(&mut self, line: Bytes, limit: usize) {
+        let joint = u64::from(!matches!(self.lines, Lines::None));
+        let length = self.length + joint + line.len() as u64;
+        if self.too_long.is_some() || length > limit as u64 {
+            return self.skip(line.len() as u64, &[&line]);
+        }
+        self.length += joint + line.len() as u64;
+        self.lines = match std::mem::take(&mut self.lines) {
+            Lines::None => Lines::One(line),
+            Lines::One(first) => {
+                let mut lines = BytesMut::with_capacity(first.len() + line.len() + 1);
+                lines.put_slice(&first);
+                lines.put_u8(b'\n');
+                lines.put_slice(&line);
+                Lines::Many(lines)
+            }
+            Lines::Many(mut lines) => {
+                lines.put_u8(b'\n');
+                lines.put_slice(&line);
+                Lines::Many(lines)
+            }
+        };
+    }
+
+    /// Does not keep a line of so many bytes, nor those before it, but for how all of it begins and
+    /// ends.
+    pub(super) fn skip(&mut self, length: u64, line: &[&[u8]]) {
+        self.length += length;
+        let edges = self.too_long.get_or_insert_default();
+        match std::mem::take(&mut self.lines) {
+            Lines::None => {}
+            Lines::One(before) => edges.push(&before),
+            Lines::Many(before) => edges.push(&before),
+        }
+        edges.push(b"\n");
+        for part in line {
+            edges.push(part);
+        }
+    }
+}
