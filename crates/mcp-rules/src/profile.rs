@@ -57,11 +57,6 @@ impl Profile {
         self.envelope().null_ids
     }
 
-    /// Whether there are batches in every revision.
-    pub const fn takes_batches(self) -> bool {
-        self.envelope().batches
-    }
-
     /// What an envelope may look like.
     pub(crate) const fn envelope(self) -> EnvelopePolicy {
         match self {

@@ -122,7 +122,7 @@ impl Settings {
     }
 
     /// Whether batches are let in where the revision has none; their entries are judged then.
-    pub(crate) fn lets_batches_in(&self) -> bool {
+    pub fn lets_batches_in(&self) -> bool {
         let setting = self.rule(&jsonrpc::BATCH_NOT_SUPPORTED);
         let tolerated = matches!(setting, Some(Setting::Off | Setting::On(Severity::Warning)));
         self.profile.envelope().batches || tolerated

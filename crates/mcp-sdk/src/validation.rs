@@ -43,14 +43,16 @@ impl Validation {
         Validation::with(Strictness::Enforce, Settings::default())
     }
 
-    /// Judges as `settings` say: profile, levels of single rules, limits.
+    /// Judges as `settings` say: profile, levels of single rules, limits. Levels that can have no
+    /// effect are warned of in the log.
     pub fn with(strictness: Strictness, settings: Settings) -> Validation {
+        warn_of_idle(&settings);
         let engine = Engine::new(Schemas::embedded(), settings);
         Validation { strictness, engine: Some(Arc::new(engine)), sink: None }
     }
 
     /// Judges by these schemas of the protocol: embedded ones, or overrides of them. Where nothing is
-    /// looked at, they make no difference.
+    /// looked at, they make no difference. What an override cannot change is warned of in the log.
     ///
     /// A conversation keeps the schemas it began with. [`Server::replace_schemas`] gives others to those
     /// that are still to come; a client is one conversation.
@@ -68,6 +70,11 @@ impl Validation {
     /// ```
     #[must_use]
     pub fn schemas(mut self, schemas: Schemas) -> Validation {
+        for replacement in schemas.overrides() {
+            for part in replacement.ignored() {
+                tracing::warn!(schema = %replacement.source(), "a part has no effect: {part}");
+            }
+        }
         if let Some(engine) = &self.engine {
             self.engine = Some(Arc::new(Engine::new(schemas, engine.settings().clone())));
         }
@@ -93,12 +100,13 @@ impl Validation {
         self.changed(|settings| settings.limits.message_bytes = bytes)
     }
 
-    /// Lets a conversation take what its profile allows beyond MCP.
+    /// Lets a conversation take what is allowed beyond MCP.
     pub(crate) fn allow(&self, settings: &mut ProcessorSettings) {
-        let profile = self.engine.as_ref().map(|engine| engine.settings().profile);
-        let profile = profile.unwrap_or_default();
-        settings.any_id |= profile.takes_any_id();
-        settings.batches |= profile.takes_batches();
+        if let Some(engine) = &self.engine {
+            let judged_by = engine.settings();
+            settings.any_id |= judged_by.profile.takes_any_id();
+            settings.batches |= judged_by.lets_batches_in();
+        }
     }
 
     /// How long a message may be.
@@ -117,7 +125,7 @@ impl Validation {
     }
 
     /// Hands every finding to `sink`, also about arguments and output that break the schemas of a
-    /// tool. By default they go to the log (`tracing`). Of lines that a server prints where its
+    /// tool. By default they go to the log (`tracing`), as rule and place, without values of the traffic. Of lines that a server prints where its
     /// messages belong, a client reports the first, tenth, hundredth and so on, with the text: there
     /// may be thousands.
     #[must_use]
@@ -174,10 +182,33 @@ impl Default for Validation {
     }
 }
 
+/// Says what is wrong and where, but no value of the traffic: the message of a finding may show some.
 fn log(finding: &Finding) {
-    let rule = finding.rule.name;
-    let side = finding.at_fault.or(finding.from).map(Side::as_str);
-    tracing::warn!(target: "mcp_sdk::findings", rule, side, "{}", finding.message);
+    let schema = finding.schema.as_ref();
+    tracing::warn!(
+        target: "mcp_sdk::findings",
+        rule = finding.rule.name,
+        side = finding.at_fault.or(finding.from).map(Side::as_str),
+        method = finding.method,
+        pointer = finding.pointer,
+        instance_path = schema.map(|fault| fault.instance_path.as_str()),
+        schema_path = schema.map(|fault| fault.schema_path.as_str()),
+        keyword = schema.map(|fault| fault.keyword.as_str()),
+        "{}",
+        finding.rule.summary()
+    );
+}
+
+/// Settings that can make no difference are probably not what somebody means.
+fn warn_of_idle(settings: &Settings) {
+    for name in settings.rules.keys() {
+        let why = match mcp_rules::rule(name) {
+            None => "there is no such rule",
+            Some(rule) if !settings.looks_at(rule) => "the profile stops before its layer",
+            Some(_) => continue,
+        };
+        tracing::warn!(rule = name, "a level has no effect: {why}");
+    }
 }
 
 impl fmt::Debug for Validation {

@@ -196,7 +196,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 self.send_unjudged(response.to_bytes(), standing, ticket).await;
             }
             Err(SendError::Refused(refusal)) => {
-                tracing::error!(reason = refusal.message, "an answer breaks the protocol");
+                tracing::error!(reason = ?refusal.reason, "an answer breaks the protocol");
                 let Answer { response, standing } = fallback(response.id, &refusal);
                 self.send_unjudged(response.to_bytes(), standing, ticket).await;
             }

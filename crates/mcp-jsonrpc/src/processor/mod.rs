@@ -190,7 +190,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 self.refuse_batch(&entries, refusal, ticket, work);
             }
             Arrival::Unreadable { ticket, refusal } => {
-                tracing::trace!(reason = refusal.message, "something that is not JSON came in");
+                tracing::trace!(reason = ?refusal.reason, "something that is not JSON came in");
                 // A server may print anything by mistake; it does not wait for an answer to it. But
                 // where it came in the exchange of a request, it was meant as the answer.
                 if self.link.transport.side() == Side::Server {
@@ -317,11 +317,11 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let is_server = self.link.transport.side() == Side::Server;
         match message {
             Some(JsonRpcMessage::Request(request)) if self.may_not_answer() => {
-                tracing::warn!(method = request.method, reason = refusal.message, "dropped");
+                tracing::warn!(method = request.method, reason = ?refusal.reason, "dropped");
             }
             Some(JsonRpcMessage::Request(_)) => start(work, self.refuse(id, refusal, ticket)),
             Some(JsonRpcMessage::Notification(notification)) => {
-                tracing::warn!(method = notification.method, reason = refusal.message, "dropped");
+                tracing::warn!(method = notification.method, reason = ?refusal.reason, "dropped");
             }
             // What has the id of a request of ours was meant as its answer.
             Some(JsonRpcMessage::Response(_)) | None => {
@@ -403,7 +403,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                     Some(_) => self.take_refused(*refused, ticket, work),
                     None if self.was_our_answer(&refused, ticket) => {}
                     None if is_server && refused.may_ask => requests.push(Err(refused)),
-                    None => tracing::warn!(reason = refused.refusal.message, "dropped"),
+                    None => tracing::warn!(reason = ?refused.refusal.reason, "dropped"),
                 },
             }
         }

@@ -6,7 +6,7 @@ use mcp_schema::ToolSchemaError;
 use super::{
     Answer, Details, FieldType, Reason, ValidationError, Validator, expect_type, logged, refuse,
 };
-use crate::Profile;
+use crate::{Setting, rules::resources};
 
 impl Validator {
     /// Whether `value` (JSON text) is of one of `types`; `field` is only for the message.
@@ -84,8 +84,9 @@ impl Validator {
     ///
     /// [`Reason::InvalidUri`] saying what is wrong with it.
     pub fn validate_resource_uri(&self, uri: &str) -> Answer {
-        let outcome = match self.settings().profile {
-            Profile::BaseStack => mcp_schema::provider_uri(uri),
+        let of_provider = self.settings().rule(&resources::URI_PROVIDER);
+        let outcome = match of_provider {
+            Some(Setting::On(_)) => mcp_schema::provider_uri(uri),
             _ => mcp_schema::absolute_uri(uri),
         };
         let answer = outcome.map_err(|fault| {

@@ -3,4 +3,6 @@
 
 mod adapter_pair;
 mod base_stack;
+mod batches;
+mod logging;
 mod overrides;

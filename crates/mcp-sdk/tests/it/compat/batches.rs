@@ -1,0 +1,44 @@
+//! Batches that settings let in are served, and judged entry by entry.
+
+use mcp_sdk::{
+    NoArguments, Server, Setting, Settings, Severity, Strictness, Validation, transport::memory,
+};
+use serde_json::json;
+
+use crate::wire::{hear, send};
+
+#[tokio::test]
+async fn a_batch_that_is_let_in_is_judged_entry_by_entry_and_served() {
+    for setting in [Setting::Off, Setting::On(Severity::Warning)] {
+        let mut settings = Settings::default();
+        settings.rules.insert("batch-not-supported".to_owned(), setting);
+        let server = Server::builder("test", "1.0.0")
+            .validation(Validation::with(Strictness::Enforce, settings))
+            .tool("greet", "Greets", async |_: NoArguments, _| Ok("hello"))
+            .build()
+            .unwrap();
+        let (near, far) = memory::pair(16);
+        tokio::spawn(async move { server.serve(far).await });
+        send(
+            &near,
+            &json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" } } }),
+        )
+        .await;
+        hear(&near).await;
+        send(&near, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+        send(
+            &near,
+            &json!([
+                { "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "greet" } },
+                { "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {} },
+            ]),
+        )
+        .await;
+        let answers = hear(&near).await;
+        assert_eq!(answers[0]["result"]["content"][0]["text"], "hello", "{answers}");
+        assert_eq!(answers[1]["error"]["code"], -32602, "{answers}");
+        assert_eq!(answers[1]["error"]["data"][0]["pointer"], "/1/params", "{answers}");
+    }
+}
