@@ -33,9 +33,7 @@ pub fn locate(root: Node<'_>, spans: &[Span]) -> Vec<Option<String>> {
     let mut found = vec![None; spans.len()];
     let mut path = Path::new(root);
     for index in order {
-        if path.descend_to(spans[index]) {
-            found[index] = path.pointer();
-        }
+        found[index] = path.find(spans[index]);
     }
     found
 }
@@ -44,15 +42,13 @@ pub fn locate(root: Node<'_>, spans: &[Span]) -> Vec<Option<String>> {
 struct Path<'a> {
     steps: Vec<Step<'a>>,
     pointer: String,
-    /// Steps from which on the pointer is too long to be written.
-    unwritten: usize,
 }
 
 struct Step<'a> {
     span: Span,
     children: Children<'a>,
-    /// How long the pointer is up to here.
-    length: usize,
+    /// How long the pointer is up to here; `None` if it is too long to be written.
+    length: Option<usize>,
 }
 
 enum Children<'a> {
@@ -68,58 +64,53 @@ enum Token<'a> {
 
 impl<'a> Path<'a> {
     fn new(root: Node<'a>) -> Path<'a> {
-        let step = Step { span: root.span(), children: Children::of(root), length: 0 };
-        Path { steps: vec![step], pointer: String::new(), unwritten: 0 }
+        let step = Step { span: root.span(), children: Children::of(root), length: Some(0) };
+        Path { steps: vec![step], pointer: String::new() }
     }
 
-    /// Goes to the innermost value that contains `wanted`; `false` if there is none.
-    fn descend_to(&mut self, wanted: Span) -> bool {
-        while self.steps.len() > 1 && self.steps.last().is_some_and(|top| !top.holds(wanted)) {
+    /// The pointer of the innermost value that contains `wanted`.
+    fn find(&mut self, wanted: Span) -> Option<String> {
+        // What ends before it holds none of the spans to come, either.
+        while self.steps.len() > 1
+            && self.steps.last().is_some_and(|top| top.span.end <= wanted.start)
+        {
             self.steps.pop();
-            let length = self.steps.last().map_or(0, |top| top.length);
-            if self.unwritten > 0 {
-                self.unwritten -= 1;
-            } else {
-                self.pointer.truncate(length);
-            }
         }
-        while let Some((token, child)) = self.steps.last_mut().and_then(|top| {
-            top.children.skip_before(wanted.start);
-            top.children.child_with(wanted)
-        }) {
+        while self.steps.last().is_some_and(|top| top.holds(wanted))
+            && let Some((token, child)) = self.steps.last_mut().and_then(|top| {
+                top.children.skip_before(wanted.start);
+                top.children.child_with(wanted)
+            })
+        {
             self.push(&token, child);
         }
-        self.steps.last().is_some_and(|top| top.holds(wanted))
+        let step = self.steps.iter().rev().find(|step| step.holds(wanted))?;
+        step.length.and_then(|length| self.pointer.get(..length)).map(str::to_owned)
     }
 
     fn push(&mut self, token: &Token<'a>, child: Node<'a>) {
-        let room = LONGEST.saturating_sub(self.pointer.len());
-        let fits = match token {
-            Token::Name(name) => name.raw().len() < room,
-            Token::Index(_) => room > 20,
-        };
-        if self.unwritten > 0 || !fits {
-            self.unwritten += 1;
-        } else {
+        let length = self.steps.last().and_then(|top| top.length);
+        let length = length.and_then(|length| {
+            self.pointer.truncate(length);
+            let room = LONGEST.saturating_sub(length);
             match token {
-                Token::Name(name) => {
+                Token::Name(name) if name.raw().len() < room => {
                     push_token(&mut self.pointer, &name.as_str().unwrap_or_default());
                 }
-                Token::Index(index) => push_token(&mut self.pointer, &index.to_string()),
+                Token::Index(index) if room > 20 => {
+                    push_token(&mut self.pointer, &index.to_string());
+                }
+                Token::Name(_) | Token::Index(_) => return None,
             }
-        }
+            Some(self.pointer.len())
+        });
         // The name of a member belongs to it.
         let start = match token {
             Token::Name(name) => name.span().start,
             Token::Index(_) => child.span().start,
         };
         let span = Span { start, end: child.span().end };
-        let children = Children::of(child);
-        self.steps.push(Step { span, children, length: self.pointer.len() });
-    }
-
-    fn pointer(&self) -> Option<String> {
-        (self.unwritten == 0).then(|| self.pointer.clone())
+        self.steps.push(Step { span, children: Children::of(child), length });
     }
 }
 
@@ -205,6 +196,13 @@ mod tests {
             ("ru", Some("/a/1/b")),
             ("true", Some("/a/1/b")),
         ]);
+    }
+
+    #[test]
+    fn spans_that_overlap_take_what_holds_both_ends() {
+        let across = "true}],\"~/\"";
+        check(&[("{\"b\":true}", Some("/a/1")), (across, Some("")), ("true", Some("/a/1/b"))]);
+        check(&[("1,{\"b\"", Some("/a")), ("b\":tr", Some("/a/1/b")), ("ru", Some("/a/1/b"))]);
     }
 
     #[test]

@@ -112,8 +112,16 @@ impl<'a> Envelope<'a> {
             report(FaultKind::IdInvalid, id.span());
         }
         match self.kind() {
-            None if self.method.is_some() => report(FaultKind::MethodWithOutcome, whole),
-            None => report(FaultKind::Unclassifiable, whole),
+            None => {
+                report(
+                    match self.method {
+                        Some(_) => FaultKind::MethodWithOutcome,
+                        None => FaultKind::Unclassifiable,
+                    },
+                    whole,
+                );
+                self.check_call(report);
+            }
             Some(MessageKind::Request | MessageKind::Notification) => self.check_call(report),
             Some(MessageKind::Response) => self.check_response(report),
         }

@@ -79,8 +79,11 @@ impl Engine {
             return Followed::One(session.follow(self, from, &Envelope::of(message), at));
         }
         let mut whole = session.context(from);
-        let batches =
-            self.settings.lets_batches_in() || session.takes_batches(from, at, &mut whole);
+        let let_in = match session.revision() {
+            (revision, true) => self.settings.judges_batches_in(revision),
+            (_, false) => self.settings.lets_batches_in(),
+        };
+        let batches = let_in || session.takes_batches(from, at, &mut whole);
         if !batches {
             session.note_void_batch(self, from, message);
         }
@@ -168,6 +171,10 @@ impl Engine {
         findings: &mut Findings<'_>,
     ) -> bool {
         if jsonrpc::check(envelope, context, findings) == Standing::Void {
+            let lists_all = self.settings.profile.envelope().every_fault;
+            if lists_all && !self.settings.stops_before(Layer::Schema) {
+                payload::check_despite(&self.schemas, envelope, context, findings);
+            }
             return false;
         }
         if context.foreign {

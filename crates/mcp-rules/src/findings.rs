@@ -12,6 +12,8 @@ use crate::{Finding, Layer, Meta, Related, SchemaFault, Setting, Settings, Sever
 pub struct Findings<'s> {
     settings: &'s Settings,
     list: Vec<Finding>,
+    /// How many of `list` are errors.
+    errors: usize,
     capacity: usize,
     dropped: u64,
     scene: Scene,
@@ -34,11 +36,12 @@ pub(crate) struct Scene {
 }
 
 impl<'s> Findings<'s> {
-    /// An empty list that keeps at most `settings.limits.findings` findings.
+    /// An empty list that keeps at most `settings.limits.findings` errors and as many warnings.
     pub fn new(settings: &'s Settings) -> Findings<'s> {
         Findings {
             settings,
             list: Vec::new(),
+            errors: 0,
             capacity: settings.limits.findings,
             dropped: 0,
             scene: Scene::default(),
@@ -52,6 +55,7 @@ impl<'s> Findings<'s> {
 
     /// Takes what was found so far and leaves the list empty.
     pub fn take(&mut self) -> Vec<Finding> {
+        self.errors = 0;
         std::mem::take(&mut self.list)
     }
 
@@ -94,10 +98,16 @@ impl<'s> Findings<'s> {
         let Some(severity) = self.severity(fault.rule, revision, fault.severity) else {
             return;
         };
-        if self.list.len() >= self.capacity {
+        // However many warnings there are, they do not crowd out what decides the verdict.
+        let alike = match severity {
+            Severity::Error => self.errors,
+            Severity::Warning => self.list.len() - self.errors,
+        };
+        if alike >= self.capacity {
             self.dropped += 1;
             return;
         }
+        self.errors += usize::from(severity == Severity::Error);
         let Scene { from, line, index, method, base, code, .. } = self.scene;
         let shift = |span: Span| Span { start: span.start - base, end: span.end - base };
         let elsewhere = fault.line.is_some();

@@ -1,5 +1,6 @@
 use std::{fmt, str::FromStr};
 
+use mcp_core::Revision;
 use mcp_schema::ErrorCodePolicy;
 
 use crate::{
@@ -22,7 +23,7 @@ pub enum Profile {
     /// `resource://<provider>`; payloads, sessions and tool schemas by the specification.
     BaseStack,
     /// The specification with the method names, ids and error codes of the erlmcp stack, and no
-    /// others.
+    /// others; 2025-11-25 unless another revision is chosen.
     Erlmcp,
     /// The specification, and warnings for tools that well-known clients and model providers
     /// refuse or change although it allows them.
@@ -49,6 +50,14 @@ impl Profile {
             Profile::BaseStack => "base-stack",
             Profile::Erlmcp => "erlmcp",
             Profile::Portability => "portability",
+        }
+    }
+
+    /// The revision it is for, where nobody chooses another.
+    pub const fn revision(self) -> Option<Revision> {
+        match self {
+            Profile::Erlmcp => Some(Revision::V2025_11_25),
+            _ => None,
         }
     }
 
@@ -88,7 +97,10 @@ impl Profile {
 
     pub(crate) fn rule(self, name: &str) -> Option<Setting> {
         match (self, name) {
-            (Profile::BaseStack, "resource-uri-provider")
+            (
+                Profile::BaseStack,
+                "resource-uri-invalid" | "resource-uri-provider" | "tool-arguments-invalid",
+            )
             | (
                 Profile::Erlmcp,
                 "error-code-not-permitted" | "method-not-in-revision" | "method-unknown",
@@ -104,8 +116,14 @@ impl Profile {
     pub(crate) const fn error_codes(self) -> ErrorCodePolicy {
         match self {
             Profile::Erlmcp => ErrorCodePolicy::ERLMCP,
+            Profile::JsonRpc | Profile::BaseStack => ErrorCodePolicy::JSON_RPC,
             _ => ErrorCodePolicy::SPEC,
         }
+    }
+
+    /// Whether error codes do not mean what the revision says.
+    pub(crate) const fn has_own_codes(self) -> bool {
+        matches!(self, Profile::Erlmcp | Profile::JsonRpc | Profile::BaseStack)
     }
 }
 

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use mcp_core::Revision;
 use mcp_json::Limits as JsonLimits;
 
 use mcp_schema::MethodKind;
@@ -55,7 +56,7 @@ pub struct Limits {
     pub remembered: usize,
     /// Conversations followed at once in one file.
     pub sessions: usize,
-    /// Findings kept of one message; what is beyond is counted.
+    /// Errors kept of one message, and as many warnings; what is beyond is counted.
     pub findings: usize,
 }
 
@@ -121,11 +122,19 @@ impl Settings {
         matches!(self.profile.naming(), Naming::Closed { .. })
     }
 
-    /// Whether batches are let in where the revision has none; their entries are judged then.
+    /// Whether batches are let in where the revision has none.
     pub fn lets_batches_in(&self) -> bool {
         let setting = self.rule(&jsonrpc::BATCH_NOT_SUPPORTED);
         let tolerated = matches!(setting, Some(Setting::Off | Setting::On(Severity::Warning)));
         self.profile.envelope().batches || tolerated
+    }
+
+    /// Whether the entries of a batch are judged although `revision` has no batches: whatever is not
+    /// refused as a whole is looked at.
+    pub(crate) fn judges_batches_in(&self, revision: Revision) -> bool {
+        let level = jsonrpc::BATCH_NOT_SUPPORTED.level.severity(revision);
+        let set = self.rule(&jsonrpc::BATCH_NOT_SUPPORTED).is_some();
+        self.lets_batches_in() || !set && level == Some(Severity::Warning)
     }
 
     /// Whether the profile leaves out `layer` altogether.

@@ -185,6 +185,10 @@ impl ErrorCodePolicy {
     /// The specification alone.
     pub const SPEC: ErrorCodePolicy = ErrorCodePolicy { permitted: &[], closed: false };
 
+    /// What base JSON-RPC 2.0 says: servers are free in their whole range.
+    pub const JSON_RPC: ErrorCodePolicy =
+        ErrorCodePolicy { permitted: &[-32099..=-32000], closed: false };
+
     /// The ranges of the profile `erlmcp`, and nothing else.
     pub const ERLMCP: ErrorCodePolicy = ErrorCodePolicy {
         permitted: &[-32700..=-32600, -32113..=-32000, 1001..=1089],

@@ -46,6 +46,7 @@ mod error_code;
 mod generated;
 mod ignored;
 mod loaded;
+mod message_names;
 mod method;
 mod percent;
 mod program;
@@ -67,6 +68,7 @@ pub use error_code::{
 };
 pub use ignored::Ignored;
 pub use loaded::LoadedOverride;
+pub use message_names::method_of_message;
 pub use method::{Capability, Declarer, Method, MethodKind, Sender};
 pub use registry::{definition, definitions, method, methods, revisions_with, schema_text};
 pub use schemas::Schemas;

@@ -97,13 +97,15 @@ pub fn absolute_uri(text: &str) -> Result<(), UriFault> {
 /// [`absolute_uri`] finds.
 pub fn provider_uri(text: &str) -> Result<(), UriFault> {
     absolute_uri(text)?;
-    let Some(rest) = text.strip_prefix("resource://") else {
-        return Err(UriFault::NotFromProvider);
-    };
-    if rest.is_empty() || rest.starts_with(['/', '?', '#']) {
-        return Err(UriFault::NotFromProvider);
+    let (scheme, rest) = text.split_once("://").ok_or(UriFault::NotFromProvider)?;
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let has_provider = !host.is_empty() && !host.starts_with(':');
+    if scheme.eq_ignore_ascii_case("resource") && has_provider {
+        Ok(())
+    } else {
+        Err(UriFault::NotFromProvider)
     }
-    Ok(())
 }
 
 /// `scheme = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." )`, then a colon.

@@ -122,17 +122,19 @@ impl Plan {
     ) -> anyhow::Result<Plan> {
         let overrides = overrides(args, &config)?;
         let format = args.format.or(config.format).unwrap_or_default();
-        let revision = args.revision.or(config.revision).unwrap_or_default();
+        let revision = args.revision.or(config.revision);
         let chatter = match (args.quiet, args.verbose) {
             (true, _) => Chatter::Quiet,
             (false, true) => Chatter::Verbose,
             (false, false) => Chatter::Normal,
         };
+        let profile = profile(args, &config)?;
         let forced_revision = match revision {
-            RevisionChoice::Auto => None,
-            RevisionChoice::Only(revision) => Some(revision),
+            Some(RevisionChoice::Only(revision)) => Some(revision),
+            Some(RevisionChoice::Auto) => None,
+            None => profile.base.revision(),
         };
-        let (settings, without_effect) = settings(args, &config, forced_revision)?;
+        let (settings, without_effect) = settings(args, &config, profile, forced_revision);
         let check = CheckPlan {
             inputs: inputs(&args.files, surroundings)?,
             forced_revision,
@@ -196,17 +198,20 @@ fn shown(limit: Option<MaxFindings>, format: Format) -> Shown {
     }
 }
 
+fn profile(args: &CheckArgs, config: &Config) -> Result<ResolvedProfile, Failure> {
+    match args.profile.as_deref().or(config.profile.as_deref()) {
+        Some(name) => config.profiles.named(name),
+        None => Ok(ResolvedProfile::default()),
+    }
+}
+
 /// The settings, and what was said about rules that can make no difference.
 fn settings(
     args: &CheckArgs,
     config: &Config,
+    profile: ResolvedProfile,
     forced: Option<Revision>,
-) -> anyhow::Result<(Settings, Vec<String>)> {
-    let name = args.profile.as_deref().or(config.profile.as_deref());
-    let profile = match name {
-        Some(name) => config.profiles.named(name)?,
-        None => ResolvedProfile::default(),
-    };
+) -> (Settings, Vec<String>) {
     let mut settings = Settings::default();
     settings.profile = profile.base;
     settings.methods = profile.methods;
@@ -218,7 +223,7 @@ fn settings(
     settings.rules.extend(typed.by_rule());
     let said = profile.levels.iter().chain([&config.levels, &typed]);
     let without_effect = said.flat_map(|levels| levels.without_effect(&settings, forced)).collect();
-    Ok((settings, without_effect))
+    (settings, without_effect)
 }
 
 /// Schemas on the command line replace those of the file.

@@ -3,7 +3,7 @@
 use mcp_core::{Revision, Revisions};
 use mcp_json::{Node, Span};
 use mcp_jsonrpc::{Envelope, EnvelopeFault, ErrorCode, FaultKind, MessageKind};
-use mcp_schema::MethodKind;
+use mcp_schema::MethodKind::{self, Notification, Request};
 
 use super::{error_code, json};
 use crate::{Context, Findings, Layer, Level, Meta, Severity, findings::Fault};
@@ -74,9 +74,11 @@ pub(crate) fn check(
     if let Some(id) = envelope.id {
         json::check_integer("id", id, findings);
     }
-    if let Some(code) = envelope.error_code()
-        && let Some(node) = envelope.error.and_then(|error| error.get("code"))
+    if let Some(node) = envelope.error.and_then(|error| error.get("code"))
+        && node.is_integer()
     {
+        // An integer that does not fit lies beyond every range.
+        let code = envelope.error_code().unwrap_or(i64::MAX);
         error_code::check(code, node, context, findings);
     }
     if standing == Standing::Void || findings.settings().stops_before(Layer::Schema) {
@@ -173,9 +175,25 @@ fn invalid_request(rule: &'static Meta, message: impl Into<String>, span: Span) 
 /// Whether the revision defines the method as a notification, or its name says so.
 fn is_notification(envelope: &Envelope<'_>, context: &Context) -> bool {
     match context.method {
-        Some(method) => method.kind == MethodKind::Notification,
+        Some(method) => method.kind == Notification,
         None => method_name_starts_with(envelope, b"notifications/"),
     }
+}
+
+/// Whether the revision defines the method as a request, or the settings know it as one.
+fn is_request(envelope: &Envelope<'_>, context: &Context, findings: &Findings<'_>) -> bool {
+    match context.method {
+        Some(method) => method.kind == Request,
+        None => is_known_as(Request, envelope, findings),
+    }
+}
+
+/// Whether the settings know the method as this kind, and not as the other.
+fn is_known_as(kind: MethodKind, envelope: &Envelope<'_>, findings: &Findings<'_>) -> bool {
+    let other = if kind == Request { Notification } else { Request };
+    let name = envelope.method.and_then(Node::as_str).unwrap_or_default();
+    let settings = findings.settings();
+    settings.permits_method(&name, kind) && !settings.permits_method(&name, other)
 }
 
 fn method_name_starts_with(envelope: &Envelope<'_>, prefix: &[u8]) -> bool {
@@ -192,16 +210,16 @@ fn check_call(
     let policy = findings.settings().profile.envelope();
     let whole = envelope.object.span();
     if kind == MessageKind::Notification {
-        if let Some(method) = context.method
-            && method.kind == MethodKind::Request
-            && policy.kind_by_name
-        {
-            let message = format!("`{}` is a request, but has no `id`", method.name);
+        if policy.kind_by_name && is_request(envelope, context, findings) {
+            let name = envelope.method.and_then(Node::as_str).unwrap_or_default();
+            let message = format!("`{name}` is a request, but has no `id`");
             findings.report(invalid_request(&REQUEST_MISSING_ID, message, whole));
             return Standing::Void;
         }
     } else if let Some(id) = envelope.id {
-        if policy.kind_by_name && is_notification(envelope, context) {
+        if policy.kind_by_name
+            && (is_notification(envelope, context) || is_known_as(Notification, envelope, findings))
+        {
             findings.report(
                 invalid_request(&NOTIFICATION_WITH_ID, "the notification has an `id`", id.span())
                     .help("leave the `id` out: nobody will answer"),
@@ -316,13 +334,8 @@ fn report_unusable_id(envelope: &Envelope<'_>, context: &Context, findings: &mut
     }
 }
 
-/// For a whole message that is of another kind than somebody asked for.
-pub(crate) fn not_what_was_expected(expected: &str, span: Span) -> Fault {
-    invalid_request(&UNCLASSIFIABLE, format!("this is not {expected}"), span)
-}
-
 pub(crate) fn batch_not_supported(revision: Revision) -> Fault {
-    Fault::new(&BATCH_NOT_SUPPORTED, format!("this is a batch, and {revision} knows none"))
+    Fault::new(&BATCH_NOT_SUPPORTED, format!("{revision} does not support batches"))
         .code(ErrorCode::InvalidRequest.code())
         .help("send each message on its own; only 2025-03-26 has batches")
 }
@@ -340,7 +353,7 @@ pub(crate) fn check_batch(
     }
     if settled && !BATCHING.contains(revision) {
         findings.report(batch_not_supported(revision).at(batch.span()));
-        if !settings.lets_batches_in() {
+        if !settings.judges_batches_in(revision) {
             return Standing::Void;
         }
     }

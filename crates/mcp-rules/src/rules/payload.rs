@@ -179,6 +179,29 @@ fn check_call<'a>(
     }
 }
 
+/// Judges the params of a message whose envelope was refused already, where all faults are wanted.
+#[cold]
+pub(crate) fn check_despite(
+    schemas: &Schemas,
+    envelope: &Envelope<'_>,
+    context: &Context,
+    findings: &mut Findings<'_>,
+) {
+    let name = envelope.method.and_then(Node::str_bytes);
+    let method = name.and_then(|name| mcp_schema::method(context.revision, &name));
+    let (Some(method), Some(params)) = (method, envelope.params.filter(|node| node.is_object()))
+    else {
+        return;
+    };
+    let part = match method.kind {
+        MethodKind::Request => Part::Params,
+        MethodKind::Notification => Part::NotificationParams,
+    };
+    if let Some(definition) = method.params {
+        fits(schemas, definition, params, part, method, findings);
+    }
+}
+
 fn check_result<'a>(
     schemas: &Schemas,
     result: Node<'a>,
@@ -412,11 +435,11 @@ fn report_unknown_method<'a>(
         Some(MessageKind::Notification) => MethodKind::Notification,
         _ => MethodKind::Request,
     };
+    let closed = findings.settings().has_closed_names();
     // `method-reserved-prefix` has spoken about the latter.
-    if findings.settings().permits_method(&name, kind) || name.starts_with("rpc.") {
+    if findings.settings().permits_method(&name, kind) || name.starts_with("rpc.") && !closed {
         return Verdict::Nothing;
     }
-    let closed = findings.settings().has_closed_names();
     let elsewhere = mcp_schema::revisions_with(&name);
     if elsewhere != Revisions::NONE {
         let by_extension = context.extensible && name.starts_with("tasks/");
@@ -440,16 +463,9 @@ fn report_unknown_method<'a>(
     if context.extensible && near.is_none() && !closed {
         return Verdict::Nothing;
     }
-    let message = match kind {
-        MethodKind::Notification
-            if findings.settings().permits_method(&name, MethodKind::Request) =>
-        {
-            format!("`{name}` is a request, but has no `id`")
-        }
-        _ => format!("no published revision defines `{name}`"),
-    };
-    let fault =
-        Fault::new(&METHOD_UNKNOWN, message).at(node.span()).code(ErrorCode::MethodNotFound.code());
+    let fault = Fault::new(&METHOD_UNKNOWN, format!("no published revision defines `{name}`"))
+        .at(node.span())
+        .code(ErrorCode::MethodNotFound.code());
     findings.report(match near {
         Some(near) => fault.help(format!("did you mean `{near}`?")),
         None => fault.help("declare an `experimental` capability for methods of your own"),
@@ -467,6 +483,9 @@ fn check_error<'a>(
     let Some(code) = envelope.error_code() else {
         return Verdict::Broken;
     };
+    if findings.settings().profile.has_own_codes() {
+        return Verdict::Nothing; // They may mean something else.
+    }
     let shape = mcp_schema::defined_code(context.revision, code).and_then(|defined| defined.data);
     let Some(definition) = shape.and_then(|name| mcp_schema::definition(context.revision, name))
     else {

@@ -41,7 +41,7 @@ fn suggestion(near: Option<&str>) -> String {
 }
 
 impl ValidatorBuilder {
-    /// The revision to judge by; without one, the latest.
+    /// The revision to judge by; without one, the profile's own or the latest.
     #[must_use]
     pub fn revision(mut self, revision: Revision) -> Self {
         self.revision = Some(revision);
@@ -76,7 +76,7 @@ impl ValidatorBuilder {
         self
     }
 
-    /// What is too much.
+    /// Size limits.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.settings.limits = limits;
@@ -113,8 +113,10 @@ impl ValidatorBuilder {
 
     pub(super) fn validator(self) -> Validator {
         Validator {
+            revision: (self.revision)
+                .or(self.settings.profile.revision())
+                .unwrap_or(Revision::LATEST),
             engine: Engine::new(self.schemas, self.settings),
-            revision: self.revision.unwrap_or(Revision::LATEST),
             tools: ToolSchemas::default(),
         }
     }

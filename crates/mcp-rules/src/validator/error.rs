@@ -117,6 +117,19 @@ impl Reason {
     }
 }
 
+/// What a peer has sent must not look like a line of its own.
+fn on_one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
+    }
+    line
+}
+
 /// Reason and facts on one line: `invalid_method: method=bad`, several facts joined by commas.
 ///
 /// ```
@@ -128,7 +141,7 @@ impl Reason {
 pub fn format_validation_error(error: &ValidationError) -> String {
     let facts = error.details.facts();
     let facts: Vec<String> =
-        facts.iter().map(|fact| format!("{}={}", fact.key, fact.value)).collect();
+        facts.iter().map(|fact| format!("{}={}", fact.key, on_one_line(&fact.value))).collect();
     match (facts.is_empty(), error.message.is_empty()) {
         (false, _) => format!("{}: {}", error.reason, facts.join(", ")),
         (true, false) => format!("{}: {}", error.reason, error.message),

@@ -1,10 +1,14 @@
 //! Whole messages.
 
-use mcp_json::{Node, SyntaxError, Tape};
-use mcp_jsonrpc::{Envelope, MessageKind};
+use mcp_core::Side;
+use mcp_json::{Node, Span, SyntaxError, Tape};
+use mcp_jsonrpc::{Envelope, ErrorCode, MessageKind};
 
 use super::{Answer, MessageReport, Validator, logged};
-use crate::{Carrier, Finding, Findings, rules::jsonrpc};
+use crate::{
+    Carrier, Finding, Findings, Severity,
+    rules::{json, jsonrpc},
+};
 
 /// What somebody expects a message to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +104,7 @@ impl Validator {
     fn report(&self, call: &'static str, message: &[u8], expected: Expected) -> MessageReport {
         let mut tape = Tape::new();
         let report = match tape.parse(message, self.settings().limits.json()) {
-            Ok(document) => MessageReport::of(self.findings_as(document.root(), expected)),
+            Ok(document) => MessageReport::of(self.findings_as(document.root(), expected, None)),
             Err(error) => MessageReport::unreadable(self.unreadable(message, &error)),
         };
         for error in &report.errors {
@@ -123,19 +127,40 @@ impl Validator {
         let mut findings = Findings::new(self.settings());
         let carrier = Carrier::WebSocket; // It delivers messages whole, as they come here.
         self.engine.judge_unreadable(carrier, &mut session, None, text, error, &mut findings);
-        findings.take()
+        let mut findings = findings.take();
+        if findings.is_empty() {
+            let rule = &json::MESSAGE_NOT_JSON;
+            findings.push(Finding::new(rule, Severity::Error, error.to_string()));
+        }
+        for finding in &mut findings {
+            finding.severity = Severity::Error;
+        }
+        findings
     }
 
     /// What is found in `message`, and that it is not what was expected.
-    pub(super) fn findings_as(&self, message: Node<'_>, expected: Expected) -> Vec<Finding> {
+    pub(super) fn findings_as(
+        &self,
+        message: Node<'_>,
+        expected: Expected,
+        from: Option<Side>,
+    ) -> Vec<Finding> {
         let mut findings = Vec::new();
         if expected.is_missed_by(message) {
-            let mut missed = Findings::new(self.settings());
-            missed.scene().revision = Some(self.revision);
-            missed.report(jsonrpc::not_what_was_expected(expected.name(), message.span()));
-            findings = missed.take();
+            findings.push(self.not_what_was_expected(expected.name(), message));
         }
-        findings.extend(self.findings_in(message));
+        findings.extend(self.findings_in(message, from));
         findings
+    }
+
+    /// Whatever the level of the rule: the caller has asked for this.
+    pub(super) fn not_what_was_expected(&self, expected: &str, message: Node<'_>) -> Finding {
+        let sentence = format!("this is not {expected}");
+        let mut finding = Finding::new(&jsonrpc::UNCLASSIFIABLE, Severity::Error, sentence);
+        finding.revision = Some(self.revision);
+        finding.code = Some(ErrorCode::InvalidRequest.code());
+        finding.span = Some(Span { start: 0, end: message.raw().len() });
+        finding.pointer = Some(String::new());
+        finding
     }
 }

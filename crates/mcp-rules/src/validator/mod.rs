@@ -42,8 +42,8 @@ mod report;
 mod typed;
 mod values;
 
-use mcp_core::Revision;
-use mcp_json::{Document, Node, SyntaxError, Tape};
+use mcp_core::{Revision, Side};
+use mcp_json::{Document, Limits, Node, SyntaxError, Tape};
 use mcp_jsonrpc::Envelope;
 use mcp_schema::{Definition, Schemas, ToolSchemas, Violation};
 
@@ -56,7 +56,7 @@ pub use self::{
     reason::Reason,
     report::MessageReport,
 };
-use crate::{Engine, Finding, Findings, Profile, Settings, Severity};
+use crate::{Engine, Finding, Findings, Profile, Settings, Severity, rules::jsonrpc};
 
 /// Answers single questions about messages of one revision.
 #[derive(Debug)]
@@ -104,22 +104,37 @@ impl Validator {
         tape: &'t mut Tape,
         text: &'t [u8],
     ) -> Result<Document<'t>, ValidationError> {
-        tape.parse(text, self.settings().limits.json()).map_err(|error: SyntaxError| {
-            ValidationError::of(Reason::ParseError, error.to_string(), Details::Syntax(error))
-        })
+        parse(tape, text, self.settings().limits.json())
+    }
+
+    /// Parses a message that was put together around a text that keeps the limits itself.
+    fn parse_around<'t>(
+        &self,
+        tape: &'t mut Tape,
+        text: &'t [u8],
+    ) -> Result<Document<'t>, ValidationError> {
+        let Limits { max_depth, .. } = self.settings().limits.json();
+        parse(tape, text, Limits { max_bytes: usize::MAX, max_depth: max_depth + 1 })
     }
 
     /// Everything that is found in `message` by itself.
-    fn findings_in(&self, message: Node<'_>) -> Vec<Finding> {
+    fn findings_in(&self, message: Node<'_>, from: Option<Side>) -> Vec<Finding> {
         let mut session = self.engine.session(Some(self.revision));
         let mut findings = Findings::new(self.settings());
-        let followed = self.engine.follow(&mut session, None, message);
+        let followed = self.engine.follow(&mut session, from, message);
         self.engine.judge(message, &followed, &mut findings);
-        findings.take()
+        let mut findings = findings.take();
+        for finding in &mut findings {
+            // What was not judged is not valid.
+            if *finding.rule == jsonrpc::BATCH_SIZE_LIMIT {
+                finding.severity = Severity::Error;
+            }
+        }
+        findings
     }
 
     fn judge(&self, message: Node<'_>) -> Answer {
-        self.refuse_findings(message, self.findings_in(message))
+        self.refuse_findings(message, self.findings_in(message, None))
     }
 
     /// The error that findings amount to. Warnings are no reason to say no.
@@ -153,6 +168,16 @@ fn logged(call: &'static str, answer: Answer) -> Answer {
         );
     }
     answer
+}
+
+fn parse<'t>(
+    tape: &'t mut Tape,
+    text: &'t [u8],
+    limits: Limits,
+) -> Result<Document<'t>, ValidationError> {
+    tape.parse(text, limits).map_err(|error: SyntaxError| {
+        ValidationError::of(Reason::ParseError, error.to_string(), Details::Syntax(error))
+    })
 }
 
 fn expect_type(name: &str, value: Node<'_>, types: &[FieldType], reason: Reason) -> Answer {

@@ -102,7 +102,7 @@ impl Validator {
         message.extend_from_slice(body);
         message.push(b'}');
         let mut tape = Tape::new();
-        self.judge(self.parse(&mut tape, &message)?.root())
+        self.judge(self.parse_around(&mut tape, &message)?.root())
     }
 
     /// Whether `result` (JSON text) fits as the answer to `method`: its own result, or what may
@@ -135,6 +135,10 @@ impl Validator {
     /// [`Reason::InvalidErrorCode`] for codes that JSON-RPC or the revision keeps for itself, or
     /// that the profile does not allow.
     pub fn validate_error_code(&self, code: i64) -> Answer {
+        logged("validate_error_code", self.error_code(code))
+    }
+
+    pub(super) fn error_code(&self, code: i64) -> Answer {
         let policy = self.settings().profile.error_codes();
         let message = match policy.classify(self.revision, code) {
             ErrorCodeClass::ReservedUndefined => {
@@ -145,13 +149,14 @@ impl Validator {
             }
             ErrorCodeClass::Retired(_) => format!("{} no longer uses {code}", self.revision),
             ErrorCodeClass::NotPermitted => {
-                format!("the profile `{}` knows no error {code}", self.settings().profile)
+                format!(
+                    "the profile `{}` does not allow error code {code}",
+                    self.settings().profile
+                )
             }
             _ => return Ok(()),
         };
-        let details = Details::Code(code);
-        let error = ValidationError::of(Reason::InvalidErrorCode, message, details);
-        logged("validate_error_code", Err(error))
+        Err(ValidationError::of(Reason::InvalidErrorCode, message, Details::Code(code)))
     }
 
     /// Whether the revision (or the profile) has a request called `name`.
@@ -236,12 +241,12 @@ impl Validator {
         let head = format!(r#"{{"jsonrpc":"2.0",{id}"method":"{}","params":"#, method.name);
         let message = [head.as_bytes(), params, b"}"].concat();
         let mut tape = Tape::new();
-        let document = self.parse(&mut tape, &message)?;
+        let document = self.parse_around(&mut tape, &message)?;
         let root = document.root();
-        let mut findings = self.findings_in(root);
+        let mut findings = self.findings_in(root, None);
         // The rest is about the message around the params, which is not the caller's.
         findings.retain(|finding| {
-            let inside = finding.pointer.as_deref().is_some_and(|at| at.starts_with("/params"));
+            let inside = finding.span.is_some_and(|span| span.start >= head.len());
             inside && matches!(finding.rule.layer, Layer::Schema | Layer::ToolSchema)
         });
         self.refuse_findings(root, findings)

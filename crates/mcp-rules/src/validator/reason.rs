@@ -40,9 +40,9 @@ pub enum Reason {
     MissingRequiredFields,
     /// A payload breaks its schema in another way.
     SchemaViolation,
-    /// A tool's schema is none, or cannot be used.
+    /// A tool's schema is not a valid schema, or cannot be used.
     InvalidToolSchema,
-    /// A resource URI is not one.
+    /// A resource URI is not valid.
     InvalidUri,
 }
 
@@ -77,6 +77,8 @@ impl Reason {
         envelope: &Envelope<'_>,
         settings: &Settings,
     ) -> Reason {
+        let lacks_method =
+            envelope.method.is_none() && envelope.kind().is_none() && envelope.object.is_object();
         let is_notification = envelope.kind() == Some(MessageKind::Notification);
         // Where names are a closed list, a name of the other kind is an unknown one.
         let closed = settings.has_closed_names();
@@ -85,7 +87,7 @@ impl Reason {
             "request-missing-id" if closed => Reason::UnknownNotification,
             "notification-with-id" if closed => Reason::UnknownMethod,
             "jsonrpc-version-invalid" => Reason::InvalidJsonrpcVersion,
-            "message-unclassifiable" if envelope.method.is_none() => Reason::MissingMethod,
+            "message-unclassifiable" if lacks_method => Reason::MissingMethod,
             "method-not-string" | "method-empty" => Reason::InvalidMethod,
             "request-id-null"
             | "request-id-type"

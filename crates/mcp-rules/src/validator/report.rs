@@ -8,9 +8,9 @@ use crate::{Finding, Severity};
 pub struct MessageReport {
     /// Whether there are no errors.
     pub valid: bool,
-    /// Everything that must not be; of a batch each with the index of its entry.
+    /// Every error; in a batch, each has the index of its entry.
     pub errors: Vec<Finding>,
-    /// What is unwise and does no harm to the verdict.
+    /// Findings that do not make the message invalid.
     pub warnings: Vec<Finding>,
 }
 

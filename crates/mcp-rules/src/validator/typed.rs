@@ -1,18 +1,21 @@
 //! A value and the name of its type.
 
+use mcp_core::Side;
 use mcp_json::{Node, Tape};
+use mcp_jsonrpc::JsonRpcId;
 use mcp_schema::MethodKind;
 
 use super::{
     Answer, Details, Reason, ValidationError, Validator, expect_type, logged, messages::Expected,
     parts::is_error_object,
 };
-use crate::{FieldType, rules::jsonrpc};
+use crate::FieldType;
 
 /// What a name that no revision defines stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Generic {
-    Whole(Expected),
+    /// A whole message, of one side if that is given.
+    Whole(Expected, Option<Side>),
     /// A response with an `error`, or the error object alone.
     Error,
 }
@@ -23,15 +26,20 @@ impl Generic {
         let name = name.to_ascii_lowercase();
         let name = name.strip_prefix("mcp").unwrap_or(&name);
         let name = name.strip_prefix("jsonrpc").or(name.strip_prefix("json_rpc")).unwrap_or(name);
-        Some(match name.trim_start_matches('_') {
-            "message" => Generic::Whole(Expected::Message),
-            "request" => Generic::Whole(Expected::Request),
-            "notification" => Generic::Whole(Expected::Notification),
-            "response" | "resultresponse" => Generic::Whole(Expected::Response),
-            "batch" | "batchrequest" | "batchresponse" => Generic::Whole(Expected::Batch),
-            "error" | "errorresponse" => Generic::Error,
+        let (expected, from) = match name.trim_start_matches('_') {
+            "message" => (Expected::Message, None),
+            "request" => (Expected::Request, None),
+            "clientrequest" => (Expected::Request, Some(Side::Client)),
+            "serverrequest" => (Expected::Request, Some(Side::Server)),
+            "notification" => (Expected::Notification, None),
+            "clientnotification" => (Expected::Notification, Some(Side::Client)),
+            "servernotification" => (Expected::Notification, Some(Side::Server)),
+            "response" | "resultresponse" => (Expected::Response, None),
+            "batch" | "batchrequest" | "batchresponse" => (Expected::Batch, None),
+            "error" | "errorresponse" => return Some(Generic::Error),
             _ => return None,
-        })
+        };
+        Some(Generic::Whole(expected, from))
     }
 }
 
@@ -40,8 +48,9 @@ impl Validator {
     ///
     /// | `message_type` | what `value` is |
     /// |---|---|
-    /// | a method, `tools/call` | a whole message of that method (it has `jsonrpc`), or its params |
+    /// | a method, `tools/call` | a whole message of that method (it has `jsonrpc`, or this `method`), or its params |
     /// | a definition, `Tool` | an instance of it |
+    /// | an official name of a message, `CallToolRequest` | a whole message of that method |
     /// | `Request`, `Notification`, `Response`, `Error`, `Message`, `Batch` | a whole message of that kind, by any method; the names may begin with `MCP` or `JSONRPC` |
     ///
     /// ```
@@ -74,12 +83,16 @@ impl Validator {
         if let Some(generic) = Generic::named(message_type) {
             return self.generic(generic, self.parse(&mut tape, value)?.root());
         }
-        if let Some(kind) = self.kind_of(message_type) {
+        let official = mcp_schema::method_of_message(self.revision, message_type);
+        let name = official.map_or(message_type, |method| method.name);
+        if let Some(kind) = self.kind_of(name) {
             let document = self.parse(&mut tape, value)?;
-            return match document.root() {
-                whole if whole.get("jsonrpc").is_some() => self.whole(message_type, whole),
-                _ => self.validate_call(message_type, kind, Some(value)),
-            };
+            let root = document.root();
+            let says_so = root.get("method").is_some_and(|method| method.str_eq(name));
+            if says_so || root.get("jsonrpc").is_some() || official.is_some() {
+                return self.whole(name, root);
+            }
+            return self.validate_call(name, kind, Some(value));
         }
         let methods = mcp_schema::methods(self.revision).iter().map(|method| method.name);
         let definitions =
@@ -105,14 +118,13 @@ impl Validator {
 
     fn generic(&self, generic: Generic, value: Node<'_>) -> Answer {
         match generic {
-            Generic::Whole(expected) => {
-                self.refuse_findings(value, self.findings_as(value, expected))
+            Generic::Whole(expected, from) => {
+                self.refuse_findings(value, self.findings_as(value, expected, from))
             }
             Generic::Error if is_error_object(value) => {
-                match value.get("code").and_then(Node::as_i64) {
-                    Some(code) => self.validate_error_code(code),
-                    None => Ok(()),
-                }
+                let code = value.get("code").and_then(JsonRpcId::read);
+                // An integer that does not fit lies beyond every range.
+                self.error_code(code.and_then(|code| code.as_i64()).unwrap_or(i64::MAX))
             }
             Generic::Error => {
                 let Some(error) = value.get("error") else {
@@ -121,22 +133,19 @@ impl Validator {
                     return Err(ValidationError::of(Reason::InvalidError, message, missing));
                 };
                 expect_type("error", error, &[FieldType::Object], Reason::InvalidError)?;
-                self.refuse_findings(value, self.findings_as(value, Expected::Response))
+                self.refuse_findings(value, self.findings_as(value, Expected::Response, None))
             }
         }
     }
 
     /// A whole message that should be one of `method`.
     fn whole(&self, method: &str, message: Node<'_>) -> Answer {
-        let mut findings = self.findings_in(message);
-        let is_other = message.get("method").is_some_and(|name| !name.str_eq(method));
-        if is_other || message.get("method").is_none() {
-            let mut missed = crate::Findings::new(self.settings());
-            missed.scene().revision = Some(self.revision);
+        let mut findings = Vec::new();
+        if !message.get("method").is_some_and(|name| name.str_eq(method)) {
             let expected = format!("a message of `{method}`");
-            missed.report(jsonrpc::not_what_was_expected(&expected, message.span()));
-            findings.splice(0..0, missed.take());
+            findings.push(self.not_what_was_expected(&expected, message));
         }
+        findings.extend(self.findings_in(message, None));
         self.refuse_findings(message, findings)
     }
 }

@@ -1,5 +1,7 @@
 //! What a finding shows of the messages it speaks of.
 
+use std::borrow::Cow;
+
 use mcp_json::{Limits, Node, Tape};
 use mcp_jsonrpc::Envelope;
 use mcp_rules::{Finding, message_of};
@@ -10,19 +12,40 @@ use crate::report::{Excerpt, Located};
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 const LIMITS: Limits = Limits { max_bytes: usize::MAX, max_depth: 1024 };
 
-/// The part of the message around the fault; `text` is the message.
-pub(super) fn of_message(finding: &Finding, text: &[u8]) -> Excerpt {
-    let mut tape = Tape::new();
-    let title = match tape.parse(text, LIMITS) {
-        Ok(document) => {
-            let root = document.root();
-            let message =
-                finding.index.and_then(|index| root.elements().nth(index)).unwrap_or(root);
-            title(message, finding.method)
+/// The parts of messages around faults. A message is read once, however many faults it has.
+#[derive(Debug, Default)]
+pub(super) struct Excerpts {
+    /// Where the message is that was read last.
+    read: Option<(usize, usize)>,
+    whole: Name,
+    /// Those of the entries of a batch.
+    entries: Vec<Name>,
+}
+
+impl Excerpts {
+    /// The part of the message around the fault; `text` is the message, which stays where it is as
+    /// long as its findings come.
+    pub(super) fn of_message(&mut self, finding: &Finding, text: &[u8]) -> Excerpt {
+        let place = (text.as_ptr().addr(), text.len());
+        if self.read != Some(place) {
+            self.read(text);
+            self.read = Some(place);
         }
-        Err(_) => String::new(),
-    };
-    Excerpt::new(text, finding.span, title)
+        let entry = finding.index.and_then(|index| self.entries.get(index));
+        let title = entry.unwrap_or(&self.whole).title(finding.method);
+        Excerpt::new(text, finding.span, title)
+    }
+
+    fn read(&mut self, text: &[u8]) {
+        let mut tape = Tape::new();
+        (self.whole, self.entries) = match tape.parse(text, LIMITS) {
+            Ok(document) => {
+                let root = document.root();
+                (Name::of(root), root.elements().map(Name::of).collect())
+            }
+            Err(_) => (Name::default(), Vec::new()),
+        };
+    }
 }
 
 /// Adds what stands on other lines than the one that was judged.
@@ -45,28 +68,44 @@ fn of_line(line: &[u8], method: Option<&str>) -> Excerpt {
     if let Ok(document) = tape.parse(line, LIMITS)
         && let Some(message) = message_of(document.root())
     {
-        return Excerpt::new(message.raw(), None, title(message, method));
+        return Excerpt::new(message.raw(), None, Name::of(message).title(method));
     }
     Excerpt::new(line, None, String::new())
 }
 
-/// Which message it is: `tools/call, id 3` or `result of tools/call, id 3`.
-fn title(message: Node<'_>, answered: Option<&str>) -> String {
-    let envelope = Envelope::of(message);
-    let answer = |word: &str| match answered {
-        Some(method) => format!("{word} of {method}"),
-        None => word.to_owned(),
-    };
-    let name = match envelope.method.and_then(Node::as_str) {
-        Some(method) => method.into_owned(),
-        None if envelope.result.is_some() => answer("result"),
-        None if envelope.error.is_some() => answer("error"),
-        None => String::new(),
-    };
-    match envelope.readable_id() {
-        Some(id) if name.is_empty() => format!("id {id}"),
-        Some(id) => format!("{name}, id {id}"),
-        None => name,
+/// What a message is called.
+#[derive(Debug, Default)]
+struct Name {
+    method: Option<String>,
+    /// `result` or `error`.
+    answer: Option<&'static str>,
+    id: Option<String>,
+}
+
+impl Name {
+    fn of(message: Node<'_>) -> Name {
+        let envelope = Envelope::of(message);
+        let answer = envelope.result.map(|_| "result").or(envelope.error.map(|_| "error"));
+        Name {
+            method: envelope.method.and_then(Node::as_str).map(Cow::into_owned),
+            answer,
+            id: envelope.readable_id().map(|id| id.to_string()),
+        }
+    }
+
+    /// Which message it is: `tools/call, id 3` or `result of tools/call, id 3`.
+    fn title(&self, answered: Option<&str>) -> String {
+        let name = match (&self.method, self.answer, answered) {
+            (Some(method), ..) => method.clone(),
+            (None, Some(word), Some(method)) => format!("{word} of {method}"),
+            (None, Some(word), None) => word.to_owned(),
+            (None, None, _) => String::new(),
+        };
+        match &self.id {
+            Some(id) if name.is_empty() => format!("id {id}"),
+            Some(id) => format!("{name}, id {id}"),
+            None => name,
+        }
     }
 }
 
@@ -90,6 +129,24 @@ mod tests {
         check(&format!(r#"{{"from":"client","msg":{ping}}}"#), ping, "ping, id 1");
         check(&format!("\u{feff}{ping}"), ping, "ping, id 1");
         check(r#"{"id":"a","result":{}}"#, r#"{"id":"a","result":{}}"#, "result, id \"a\"");
+    }
+
+    #[test]
+    fn a_message_is_read_once_for_all_its_findings() {
+        let batch = br#"[{"id":1,"method":"ping"},{"id":2,"result":{}}]"#;
+        let other = br#"{"id":3,"method":"tools/list"}"#;
+        let mut excerpts = Excerpts::default();
+        let mut title = |text: &[u8], index| {
+            let rule = mcp_rules::rule("params-invalid").unwrap();
+            let mut finding = Finding::new(rule, Severity::Error, "wrong");
+            (finding.index, finding.method) = (index, Some("ping"));
+            excerpts.of_message(&finding, text).title
+        };
+        assert_eq!(title(batch, Some(0)), "ping, id 1");
+        assert_eq!(title(batch, Some(1)), "result of ping, id 2");
+        assert_eq!(title(batch, None), "");
+        assert_eq!(title(other, None), "tools/list, id 3");
+        assert_eq!(title(b"no message", None), "");
     }
 
     #[test]

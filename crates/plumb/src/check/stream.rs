@@ -14,7 +14,7 @@ use mcp_rules::{Engine, Findings, Observer, Origin};
 
 use super::{
     chunks::{Chunk, Chunks},
-    excerpts,
+    excerpts::Excerpts,
     output::{FileOutput, Sated},
     turns::Turns,
     worker::{Following, Found, Worker},
@@ -123,8 +123,9 @@ impl<R: Read + Send> Stream<'_, '_, '_, R> {
                 return;
             };
             let mut located = Vec::new();
+            let mut excerpts = Excerpts::default();
             worker.judge(self.run.engine, first_line, &mut findings, |found| {
-                located.push(self.locate(found));
+                located.push(self.locate(found, &mut excerpts));
             });
             let length = worker.chunk.bytes.len() as u64;
             self.bytes.fetch_add(length, Ordering::Relaxed);
@@ -157,10 +158,10 @@ impl<R: Read + Send> Stream<'_, '_, '_, R> {
         })
     }
 
-    fn locate(&self, found: Found<'_>) -> Located {
+    fn locate(&self, found: Found<'_>, excerpts: &mut Excerpts) -> Located {
         let Found { finding, text } = found;
         let wanted = self.run.wants_excerpts && !text.is_empty() && !self.sated.contains(&finding);
-        let excerpt = wanted.then(|| excerpts::of_message(&finding, text));
+        let excerpt = wanted.then(|| excerpts.of_message(&finding, text));
         Located { file: self.name.clone(), finding, excerpt, related: None }
     }
 
@@ -191,9 +192,10 @@ impl<R: Read + Send> Stream<'_, '_, '_, R> {
         let dropped = observer.dropped() + self.dropped.load(Ordering::Relaxed);
         let mut located = Vec::new();
         for judged in &late {
+            let mut excerpts = Excerpts::default();
             for finding in &judged.findings {
                 let finding = finding.clone();
-                located.push(self.locate(Found { finding, text: &judged.text }));
+                located.push(self.locate(Found { finding, text: &judged.text }, &mut excerpts));
             }
         }
         let mut output = self.output.into_inner();

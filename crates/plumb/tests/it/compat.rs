@@ -5,7 +5,7 @@ use super::Place;
 
 #[track_caller]
 fn check(profile: &str, message: &str, refused_by: &[&str]) {
-    let args = ["check", "--profile", profile, "--revision", "2025-11-25", "--format", "json"];
+    let args = ["check", "--profile", profile, "--format", "json"];
     let run = Place::new().run_with_input(&args, message);
     let findings: Vec<serde_json::Value> =
         run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -33,6 +33,8 @@ fn erlmcp() {
     let notification = r#"{"jsonrpc":"2.0","method":"notifications/resourcesupdated"}"#;
     check("erlmcp", notification, &[]);
     check("erlmcp", r#"{"jsonrpc":"2.0","id":null,"result":{}}"#, &[]);
+    let batch = r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#;
+    check("erlmcp", batch, &["batch-not-supported"]);
     check("erlmcp", &error(1089), &[]);
     for code in [0, 9999, -32599] {
         check("erlmcp", &error(code), &["error-code-not-permitted"]);

@@ -92,6 +92,38 @@ fn all_faults_of_a_message_are_listed() {
 }
 
 #[test]
+fn faults_of_the_payload_are_listed_with_those_of_the_envelope() {
+    let message = r#"{"jsonrpc":"1.0","id":1,"method":"tools/call","params":{"name":7}}"#;
+    assert_eq!(errors(message, Profile::BaseStack), ["jsonrpc-version-invalid", "params-invalid"]);
+    let message = r#"{"jsonrpc":"2.0","id":1,"params":7}"#;
+    let two = ["message-unclassifiable", "params-not-object"];
+    assert_eq!(errors(message, Profile::BaseStack), two);
+    let message = r#"{"jsonrpc":"1.0","method":5,"id":{},"params":7,"result":1}"#;
+    assert_eq!(errors(message, Profile::BaseStack).len(), 5);
+}
+
+#[test]
+fn codes_are_free_in_every_revision() {
+    for revision in Revision::ALL {
+        for code in [-32050, -32042, -32002, 7] {
+            let message =
+                format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"no"}}}}"#);
+            let found = found(&message, Profile::BaseStack, revision);
+            assert!(found.is_empty(), "{revision} {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_batch_that_is_too_long_to_be_judged_is_not_valid() {
+    let entry = r#"{"jsonrpc":"2.0","id":1,"method":"x"},"#;
+    let batch = format!("[{}7]", entry.repeat(1000));
+    let report = validator().validate_batch(batch.as_bytes());
+    assert_eq!(rules(&report), [(None, "batch-size-limit")]);
+    assert!(validator().validate_jsonrpc(batch.as_bytes()).is_err());
+}
+
+#[test]
 fn a_batch_is_an_array_with_entries_each_judged() {
     let validator = validator();
     assert_eq!(rules(&validator.validate_batch(b"[]")), [(None, "batch-empty")]);
@@ -137,6 +169,11 @@ fn tool_parameters_are_judged_by_the_input_schema() {
     let answer = validator().validate_tool_arguments(schema, b"{}");
     refused(answer, "missing_required_fields");
     refused(validator().validate_tool_arguments(schema, br#"{"n":"1"}"#), "type_mismatch");
+
+    let listed = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}
+{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}]}}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","arguments":{"n":"x"}}}"#;
+    assert!(errors(listed, Profile::BaseStack).contains(&"tool-arguments-invalid"));
 }
 
 #[test]
@@ -147,7 +184,13 @@ fn resource_uris_have_a_provider() {
             r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{{"uri":"{uri}"}}}}"#
         ));
     }
-    for uri in ["resource://", "https://x", "resource:///a", "resource:github", ""] {
+    let old = Validator::with_profile(Revision::V2024_11_05, Profile::BaseStack);
+    let answer = old.validate_request("resources/read", Some(br#"{"uri":"no uri"}"#));
+    refused(answer, "invalid_uri");
+    validator().validate_resource_uri("RESOURCE://github").expect("schemes ignore case");
+    let bad =
+        ["resource://", "https://x", "resource:///a", "resource:github", "", "resource://:80"];
+    for uri in bad {
         refused(validator().validate_resource_uri(uri), "invalid_uri");
         let message = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{{"uri":"{uri}"}}}}"#

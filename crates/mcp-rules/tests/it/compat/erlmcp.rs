@@ -86,11 +86,13 @@ fn spellings_of_the_specification_are_accepted_beside_them() {
 
 #[test]
 fn names_in_neither_list_are_refused() {
-    for name in ["tools/execute", "tasks/update", "resources/updated", "server/discover", "x"] {
+    for name in
+        ["tools/execute", "tasks/update", "resources/updated", "server/discover", "rpc.x", "x"]
+    {
         refused(validator().validate_method_name(name), "unknown_method");
         no(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{name}"}}"#), "unknown_method");
     }
-    for name in ["tools/list_changed", "notifications/tick", "tick"] {
+    for name in ["tools/list_changed", "notifications/tick", "rpc.x", "tick"] {
         refused(validator().validate_notification_name(name), "unknown_notification");
         no(&format!(r#"{{"jsonrpc":"2.0","method":"{name}"}}"#), "unknown_notification");
     }
@@ -126,6 +128,19 @@ fn codes_outside_its_ranges_are_invalid() {
         validator().validate_error_code(code).unwrap();
         ok(&format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"x"}}}}"#));
     }
+}
+
+#[test]
+fn codes_that_fit_no_number_are_invalid_and_none_needs_data() {
+    for code in ["99999999999999999999", "1e30", "9007199254740993.0", "-1e25"] {
+        let error = format!(r#"{{"code":{code},"message":"x"}}"#);
+        no(&format!(r#"{{"jsonrpc":"2.0","id":1,"error":{error}}}"#), "invalid_error_code");
+        refused(validator().validate("Error", error.as_bytes()), "invalid_error_code");
+    }
+    for code in -32_113..=-32_000 {
+        ok(&format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"x"}}}}"#));
+    }
+    validator().validate("Error", br#"{"code":-32601.0,"message":"x"}"#).unwrap();
 }
 
 #[test]

@@ -52,7 +52,58 @@ fn a_method_is_a_whole_message_or_its_params() {
     refused(validator().validate("tools/call", broken), "missing_required_fields");
     refused(validator().validate("tools/call", b"{}"), "missing_required_fields");
     refused(validator().validate("tools/list", whole), "invalid_message");
-    refused(validator().validate("tools/list", RESULT), "missing_method");
+    refused(validator().validate("tools/list", RESULT), "invalid_message");
+    let nameless = br#"{"id":1,"method":"ping"}"#;
+    refused(validator().validate("ping", nameless), "invalid_jsonrpc_version");
+}
+
+#[test]
+fn official_names_of_messages_are_known() {
+    let call = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}"#;
+    validator().validate("CallToolRequest", call).unwrap();
+    validator().validate("PingRequest", PING).unwrap();
+    validator().validate("InitializedNotification", TICK).unwrap();
+    validator().validate("ClientRequest", call).unwrap();
+    refused(validator().validate("ServerRequest", call), "invalid_message");
+    refused(validator().validate("ListToolsRequest", call), "invalid_message");
+    refused(validator().validate("CallToolRequest", b"{}"), "missing_method");
+    let broken = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#;
+    refused(validator().validate("CallToolRequest", broken), "missing_required_fields");
+}
+
+#[test]
+fn what_is_found_deep_in_params_counts_however_long_its_path_is() {
+    for length in [5, 5000] {
+        let params = format!(r#"{{"_meta":{{"bad key{}":1}}}}"#, "x".repeat(length));
+        let answer = validator().validate_request("ping", Some(params.as_bytes()));
+        refused(answer, "invalid_message");
+    }
+}
+
+#[test]
+fn a_text_is_measured_without_what_is_put_around_it() {
+    let mut limits = mcp_rules::Limits::default();
+    (limits.message_bytes, limits.depth) = (60, 3);
+    let strict = Validator::builder().revision(REVISION).limits(limits).build().unwrap();
+    let params = format!(r#"{{"_meta":{{"a":["{}"]}}}}"#, "x".repeat(30));
+    strict.validate_request("ping", Some(params.as_bytes())).unwrap();
+    let params = format!(r#"{{"_meta":{{"a":["{}"]}}}}"#, "x".repeat(60));
+    refused(strict.validate_request("ping", Some(params.as_bytes())), "parse_error");
+}
+
+#[test]
+fn warnings_do_not_crowd_out_errors() {
+    let mut limits = mcp_rules::Limits::default();
+    limits.findings = 10;
+    let validator = Validator::builder().revision(REVISION).limits(limits).build().unwrap();
+    let many = r#""a":1,"#.repeat(50);
+    let message = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":7,"arguments":{{{many}"b":1}}}}}}"#
+    );
+    refused(validator.validate_jsonrpc(message.as_bytes()), "type_mismatch");
+    let report = validator.validate_message(message.as_bytes());
+    assert!(!report.valid && report.errors.len() == 1, "{report:?}");
+    assert_eq!(report.warnings.len(), 10);
 }
 
 #[test]

@@ -59,6 +59,10 @@ fn names_of_ones_own_are_accepted_as_their_kind() {
         refused(answer, "unknown_notification");
         let message = br#"{"jsonrpc":"2.0","id":1,"method":"weather/forecats"}"#;
         validator.validate_jsonrpc(message).unwrap();
+        let nameless = br#"{"jsonrpc":"2.0","method":"weather/forecats"}"#;
+        assert_eq!(validator.validate_message(nameless).errors[0].rule.name, "request-missing-id");
+        let with_id = br#"{"jsonrpc":"2.0","id":1,"method":"notifications/weather"}"#;
+        assert_eq!(validator.validate_message(with_id).errors[0].rule.name, "notification-with-id");
     }
 }
 
@@ -79,4 +83,8 @@ fn a_batch_that_is_let_in_is_judged_entry_by_entry() {
     assert_eq!(rules(Some(Setting::On(Severity::Error))), [refused]);
     assert_eq!(rules(Some(Setting::On(Severity::Warning))), [refused, entry]);
     assert_eq!(rules(Some(Setting::Off)), [entry]);
+    // Where a batch is only warned of by default, its entries are judged as well.
+    let old = Validator::new(Revision::V2024_11_05);
+    assert!(!old.validate_batch(batch.as_bytes()).valid);
+    assert!(!old.validate_batch(b"[7]").valid && !old.validate_batch(b"[]").valid);
 }
