@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_the_domain_has_not_go_by_their_spelling() {
+    fn ids_unknown_to_the_domain_keep_their_spelling() {
         for (id, name) in [
             (JsonRpcId::Null, RequestId::from("null")),
             (JsonRpcId::Number("1.5".into()), RequestId::from("1.5")),

@@ -1,7 +1,7 @@
 //! The wire types read and written by `serde_json`.
 //!
-//! Reading goes through the envelope, whatever type is asked for: what is no message is refused
-//! with all its faults, and what is another kind of message is refused by its name. An error
+//! Reading goes through the envelope, whatever type is asked for. Text that is not a message is
+//! refused with all its faults; a message of the wrong kind is refused by saying which kind it is. An error
 //! response without an id is read, as everywhere in this crate: MCP leaves the id out where a
 //! request could not be read.
 //!

@@ -22,7 +22,7 @@ pub struct Settings {
     pub methods: ExtraMethods,
     /// How far to look into payloads.
     pub depth: Depth,
-    /// What is too much.
+    /// Size limits.
     pub limits: Limits,
     /// The web origins that a server should let in, such as `https://app.example.com`. Without any,
     /// nobody can say which are foreign, and `origin-not-rejected` is silent.
@@ -40,7 +40,7 @@ pub enum Depth {
     Definitions,
 }
 
-/// What is too much. Reaching a limit is reported, never fatal.
+/// Size limits. Reaching a limit is reported, never fatal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

@@ -32,18 +32,18 @@ pub struct ToolRegistry {
 }
 
 impl ToolRegistry {
-    /// Without tools. Their schemas are shown to clients, and nothing is checked against them.
+    /// An empty registry. Tool schemas are shown to clients but not enforced.
     pub fn new() -> ToolRegistry {
         ToolRegistry::with_contracts(Arc::new(Unchecked))
     }
 
-    /// Without tools. Calls are held to the `contracts` that the schemas of the tools make.
+    /// An empty registry that holds calls to the `contracts` made from its tools' schemas.
     pub fn with_contracts(contracts: Arc<dyn Contracts>) -> ToolRegistry {
         ToolRegistry { tools: Arc::new(Registry::new()), contracts }
     }
 
     /// Adds a tool that takes any object. One of the same name is replaced, keeps its place and is
-    /// given back. Without a name nobody could call it, so it is not kept then.
+    /// returned. A tool without a name is not kept: nobody could call it.
     pub fn insert(
         &self,
         name: impl Into<String>,
@@ -56,7 +56,7 @@ impl ToolRegistry {
     }
 
     /// Adds a tool with a definition of its own: a schema of its arguments, a description. One of the
-    /// same name is replaced, keeps its place and is given back.
+    /// same name is replaced, keeps its place and is returned.
     ///
     /// # Errors
     ///
