@@ -29,6 +29,8 @@ pub struct InvalidMessage {
     pub names_method: bool,
     /// It names a method and has no id: nobody waits for an answer.
     pub is_notification: bool,
+    /// It has an outcome and names no method: it was meant as an answer, and wants none itself.
+    pub is_response: bool,
     /// At least one.
     pub faults: Vec<EnvelopeFault>,
 }
@@ -64,6 +66,7 @@ impl Incoming {
                 id: None,
                 names_method: false,
                 is_notification: false,
+                is_response: false,
                 faults: vec![EnvelopeFault { kind: FaultKind::BatchEmpty, span: root.span() }],
             })));
         }
@@ -87,6 +90,7 @@ pub(crate) fn read(node: Node<'_>, input: &Bytes) -> Result<JsonRpcMessage, Inva
         ),
         is_notification: envelope.kind() == Some(MessageKind::Notification)
             && envelope.method.is_some_and(Node::is_string),
+        is_response: envelope.kind() == Some(MessageKind::Response),
         faults,
     };
     match envelope.kind() {

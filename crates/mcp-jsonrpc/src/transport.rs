@@ -74,6 +74,8 @@ pub(crate) struct RefusedMessage {
     pub(crate) may_answer: bool,
     /// Whether somebody may wait for an answer to it.
     pub(crate) may_ask: bool,
+    /// Whether it has the members of an answer, however broken.
+    pub(crate) is_response: bool,
     pub(crate) refusal: Refusal,
 }
 
@@ -167,6 +169,7 @@ impl<T: Transport> JsonRpcTransport<T> {
                         id: Some(id),
                         may_answer: true,
                         may_ask: false,
+                        is_response: true,
                         refusal,
                     };
                     return Arrival::Single { ticket, entry: Err(Box::new(refused)) };
@@ -263,12 +266,14 @@ fn enter(
             let may_answer = matches!(message, JsonRpcMessage::Response(_));
             let may_ask = matches!(message, JsonRpcMessage::Request(_));
             let message = Some(message);
-            Err(Box::new(RefusedMessage { message, id, may_answer, may_ask, refusal }))
+            let is_response = may_answer;
+            Err(Box::new(RefusedMessage { message, id, may_answer, may_ask, is_response, refusal }))
         }
         (Err(invalid), refusal) => Err(Box::new(RefusedMessage {
             message: None,
             may_answer: !invalid.names_method,
-            may_ask: !invalid.is_notification,
+            may_ask: !invalid.is_notification && !invalid.is_response,
+            is_response: invalid.is_response,
             refusal: refusal.unwrap_or_else(|| Refusal {
                 index,
                 reason: RefusalReason::NotAMessage,

@@ -46,7 +46,7 @@ impl fmt::Display for Ignored {
             ),
             Ignored::Envelope { definition, example } => write!(
                 f,
-                "`{definition}` has no effect: it judges {example} differently, and a schema cannot change the envelope of messages"
+                "`{definition}` does not change the envelope of messages: it judges {example} differently, and counts only inside payloads"
             ),
         }
     }

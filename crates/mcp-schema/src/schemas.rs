@@ -72,8 +72,9 @@ use crate::violation::Violation;
 #[derive(Debug, Clone)]
 pub struct Schemas {
     revisions: [Arc<InForce>; Revision::ALL.len()],
-    /// Overrides that could not be used when they were loaded.
-    unusable: Vec<Override>,
+    /// Every override, in the order in which they were given; of some revisions there may be several,
+    /// and some may not have been usable.
+    given: Vec<Override>,
 }
 
 #[derive(Debug, Default)]
@@ -94,7 +95,7 @@ impl Default for Schemas {
 impl Schemas {
     /// The embedded schemas of all revisions.
     pub fn embedded() -> Schemas {
-        Schemas { revisions: array::from_fn(|_| Arc::default()), unusable: Vec::new() }
+        Schemas { revisions: array::from_fn(|_| Arc::default()), given: Vec::new() }
     }
 
     /// The embedded schemas, and in their place those of `overrides` that can be used, with the
@@ -107,7 +108,7 @@ impl Schemas {
             match given.load(limits) {
                 Ok(loaded) => schemas = schemas.with_override(loaded),
                 Err(error) => {
-                    schemas.unusable.push(given.clone());
+                    schemas.given.push(given.clone());
                     errors.push(error);
                 }
             }
@@ -119,6 +120,7 @@ impl Schemas {
     #[must_use]
     pub fn with_override(mut self, replacement: LoadedOverride) -> Schemas {
         let position = replacement.revision().index();
+        self.given.push(replacement.given().clone());
         let replacement = Some(replacement);
         self.revisions[position] = Arc::new(InForce { replacement, ..InForce::default() });
         self
@@ -133,8 +135,7 @@ impl Schemas {
     /// The first override that cannot be used, be it one that could be before. Nothing is half
     /// reloaded: the schemas in force stay those.
     pub fn reload(&self, limits: &SourceLimits) -> Result<Schemas, SourceError> {
-        let given = self.overrides().map(LoadedOverride::given).chain(&self.unusable);
-        given
+        (self.given.iter())
             .map(|given| given.load(limits))
             .try_fold(Schemas::embedded(), |schemas, loaded| Ok(schemas.with_override(loaded?)))
     }

@@ -182,7 +182,9 @@ pub enum SourceError {
     Redirects { source_name: Source, limit: u32 },
     #[error("{source_name} did not arrive within {limit:?}")]
     Timeout { source_name: Source, limit: Duration },
-    #[error("this build cannot load {source_name}: it has no HTTP support; save it to a file")]
+    #[error(
+        "this build cannot load {source_name}: it has no HTTP support (feature `http`, in mcp-sdk `schema-http`); save it to a file"
+    )]
     NoHttp { source_name: Source },
     #[error("{source_name} is larger than the limit of {limit} bytes")]
     TooLarge { source_name: Source, limit: usize },

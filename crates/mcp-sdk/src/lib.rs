@@ -111,6 +111,7 @@
 //! | `http` | yes | `Server::serve_http`, `Server::http_service`, `ClientBuilder::connect_http` |
 //! | `ws` | yes | `Server::serve_ws`, `ClientBuilder::connect_ws` |
 //! | `tls` | no | `https` and `wss` |
+//! | `schema-http` | no | overrides of the protocol's schemas from `http:` and `https:` URLs |
 //!
 //! Without any of them there are conversations [in memory](transport::memory) and over any byte
 //! streams ([`transport::LineTransport`]).

@@ -1,9 +1,9 @@
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use mcp_core::{Carriage, Contracts, Dispatch, Gate, OpenGate, Revision, Side, Unchecked};
 use mcp_jsonrpc::ProcessorSettings;
 use mcp_rules::{Engine, Finding, FindingSink, Profile, SessionGate, Settings, Strictness};
-use mcp_schema::Schemas;
+use mcp_schema::{LoadedOverride, Schemas};
 
 use crate::{contracts::SchemaContracts, stray::StrayGate};
 
@@ -53,6 +53,7 @@ impl Validation {
 
     /// Judges by these schemas of the protocol: embedded ones, or overrides of them. Where nothing is
     /// looked at, they make no difference. What an override cannot change is warned of in the log.
+    /// Overrides from `http:` and `https:` URLs need the feature `schema-http`.
     ///
     /// A conversation keeps the schemas it began with. [`Server::replace_schemas`] gives others to those
     /// that are still to come; a client is one conversation.
@@ -70,10 +71,10 @@ impl Validation {
     /// ```
     #[must_use]
     pub fn schemas(mut self, schemas: Schemas) -> Validation {
-        for replacement in schemas.overrides() {
-            for part in replacement.ignored() {
-                tracing::warn!(schema = %replacement.source(), "a part has no effect: {part}");
-            }
+        // What was said about the schemas so far is not said again.
+        let known = ignored_parts(&self.schemas_in_force());
+        for (source, part) in ignored_parts(&schemas).difference(&known) {
+            tracing::warn!(schema = source, "{part}");
         }
         if let Some(engine) = &self.engine {
             self.engine = Some(Arc::new(Engine::new(schemas, engine.settings().clone())));
@@ -197,6 +198,16 @@ fn log(finding: &Finding) {
         "{}",
         finding.rule.summary()
     );
+}
+
+/// What overrides cannot change, with their sources.
+fn ignored_parts(schemas: &Schemas) -> BTreeSet<(String, String)> {
+    let of_one = |replacement: &LoadedOverride| {
+        let source = replacement.source().to_string();
+        let parts = replacement.ignored().map(ToString::to_string);
+        parts.map(|part| (source.clone(), part)).collect::<Vec<_>>()
+    };
+    schemas.overrides().flat_map(of_one).collect()
 }
 
 /// Settings that can make no difference are probably not what somebody means.

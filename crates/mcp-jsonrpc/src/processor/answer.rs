@@ -85,6 +85,17 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         self.send(answer, ticket).await;
     }
 
+    /// The same for a message that the gate has not seen: it would not know what is answered.
+    pub(super) async fn refuse_unseen(
+        &self,
+        id: Option<JsonRpcId>,
+        refusal: Refusal,
+        ticket: Option<Ticket>,
+    ) {
+        let Answer { response, standing } = self.refusal(id, &refusal);
+        self.send_unjudged(response.to_bytes(), standing, ticket).await;
+    }
+
     pub(super) fn takes_batches(&self) -> bool {
         self.is_bare()
             || self.link.settings.batches
@@ -159,6 +170,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     /// must have one, say null.
     fn refusal(&self, id: Option<JsonRpcId>, refusal: &Refusal) -> Answer {
         let says_null = self.is_bare()
+            || self.link.settings.any_id
             || self.handler.revision().is_some_and(|spoken| spoken < Revision::V2025_11_25);
         let id = id.filter(|id| self.knows(id)).or(says_null.then_some(JsonRpcId::Null));
         Answer {

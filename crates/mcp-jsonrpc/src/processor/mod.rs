@@ -203,7 +203,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 // Whoever sent it may wait for an answer.
                 let is_server = self.link.transport.side() == Side::Server;
                 if !self.settle_overlong(&message, error, ticket) && is_server {
-                    start(work, self.refuse(message.id, answer::too_long(length, limit), ticket));
+                    let refusal = answer::too_long(length, limit);
+                    start(work, self.refuse_unseen(message.id, refusal, ticket));
                 }
             }
             Arrival::Over { ticket, error } => self.exchange_over(ticket, error),
@@ -279,7 +280,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         ticket: Option<Ticket>,
         work: &mut Work<'p>,
     ) {
-        let RefusedMessage { message, id, may_answer, may_ask, refusal } = refused;
+        let RefusedMessage { message, id, may_answer, may_ask, is_response, refusal } = refused;
         let is_server = self.link.transport.side() == Side::Server;
         match message {
             Some(JsonRpcMessage::Request(request)) if self.may_not_answer() => {
@@ -294,7 +295,11 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 let own = match id.as_ref().and_then(JsonRpcId::as_i64) {
                     _ if !may_answer => None,
                     Some(id) => Some(id),
-                    None => self.own_request(ticket),
+                    // What names no request was meant for the only one that waits.
+                    None => self.own_request(ticket).or_else(|| {
+                        let is_nameless = is_response && id.is_none();
+                        self.link.calls.only().filter(|_| is_nameless)
+                    }),
                 };
                 let meant = self.settle_invalid(own, &refusal, ticket);
                 // An exchange of its own waits for something, whatever its message was meant as. A

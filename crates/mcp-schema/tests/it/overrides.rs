@@ -216,7 +216,7 @@ fn changes_of_the_envelope_are_named() {
     assert_eq!(
         with("RequestId", json!({"type": ["integer", "string", "null"]})),
         [
-            "`RequestId` has no effect: it judges null differently, and a schema cannot change the envelope of messages"
+            "`RequestId` does not change the envelope of messages: it judges null differently, and counts only inside payloads"
         ]
     );
     for (name, definition) in [
@@ -281,6 +281,22 @@ fn an_override_is_reloaded_and_a_broken_one_changes_nothing() {
     let third = second.reload(&limits).unwrap();
     assert!(refuses_capitals(&third) && !refuses_capitals(&running));
     assert_eq!(third.origin(Revision::V2025_03_26), Origin::Override(given.source));
+}
+
+#[test]
+fn the_last_override_of_a_revision_counts_after_a_reload_as_well() {
+    let limits = SourceLimits::default();
+    let folder = tempfile::tempdir().unwrap();
+    let strict = inline_document().to_string();
+    let broken = write(folder.path(), "first-2025-03-26.json", "{");
+    let good = write(folder.path(), "last-2025-03-26.json", &strict);
+    let (first, errors) = Schemas::load(&[broken, good.clone()], &limits);
+    assert_eq!(errors.len(), 1);
+    let other = strict.replace("^[a-z]+$", "^[A-Z]+$");
+    write(folder.path(), "first-2025-03-26.json", &other);
+    let second = first.reload(&limits).unwrap();
+    assert!(refuses_capitals(&first) && refuses_capitals(&second));
+    assert_eq!(second.origin(Revision::V2025_03_26), Origin::Override(good.source));
 }
 
 #[test]

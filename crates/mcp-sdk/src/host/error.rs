@@ -76,6 +76,7 @@ fn first(findings: &[Json]) -> String {
         message: String,
     }
     match findings.first().and_then(|finding| finding.read::<Finding>().ok()) {
+        Some(finding) if finding.instance_path.is_empty() => finding.message,
         Some(finding) => format!("{} (at {})", finding.message, finding.instance_path),
         None => "they break the schema".to_owned(),
     }

@@ -1,6 +1,7 @@
 use mcp_core::{Error, Json, Side};
-use mcp_rules::{Finding, Severity};
+use mcp_rules::{Finding, SchemaFault, Severity};
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use super::integers::with_plain_integers;
 
@@ -28,6 +29,14 @@ fn does_not_fit(error: &serde_json::Error) -> Error {
         finding.from = Some(Side::Client);
         finding.at_fault = Some(Side::Client);
         finding.method = Some("tools/call");
+        // The reader does not say where it gave up: as far as the schema goes, it is the whole value.
+        finding.pointer = Some("/params/arguments".to_owned());
+        finding.schema = Some(SchemaFault {
+            instance_path: String::new(),
+            schema_path: "#".to_owned(),
+            keyword: "type".to_owned(),
+            params: json!({ "type": "object" }),
+        });
         finding
     });
     let findings = findings.and_then(|finding| Json::of(&finding).ok()).into_iter().collect();

@@ -58,8 +58,9 @@ impl ServerBuilder {
     }
 
     /// Has calls name what they want as `dispatch` says: with [`Dispatch::Bare`] the server speaks base
-    /// JSON-RPC and its methods are its tools. Nothing else needs to be set for it. The same as
-    /// [`McpSettings::dispatch`].
+    /// JSON-RPC and its methods are its tools. Nothing else needs to be set for it. It is served over
+    /// standard streams and WebSockets; Streamable HTTP is a transport of MCP and wants its headers. The
+    /// same as [`McpSettings::dispatch`].
     #[must_use]
     pub fn dispatch(self, dispatch: Dispatch) -> Self {
         self.with(|mcp| mcp.dispatch(dispatch))

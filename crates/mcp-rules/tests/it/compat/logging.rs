@@ -51,6 +51,8 @@ impl Subscriber for Log {
 /// What is logged while `call` runs.
 fn logged(call: impl FnOnce(&Validator)) -> Vec<String> {
     let log = Log::default();
+    // With one subscriber alone, a thread that has none may switch an event off for all threads.
+    let _other = tracing::Dispatch::new(Log::default());
     let validator = Validator::with_profile(REVISION, Profile::Erlmcp);
     tracing::subscriber::with_default(log.clone(), || call(&validator));
     let lines = log.0.lock().expect("no thread panicked");

@@ -313,3 +313,25 @@ async fn over_http_a_bad_request_is_answered_with_all_its_errors() {
     let (_, answer) = post(&address, headers, THREE_FAULTS).await;
     lists_three_faults(&answer, "");
 }
+
+#[tokio::test]
+async fn what_cannot_be_read_is_answered_with_a_null_id() {
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
+        let near = open(server(), revision).await;
+        for text in ["{", "[]", "7"] {
+            send_text(&near, text).await;
+            let answer = hear(&near).await;
+            assert_eq!(answer.get("id"), Some(&Value::Null), "{revision} {text} {answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_to_nothing_is_not_answered() {
+    let near = open(server(), Revision::V2025_11_25).await;
+    let both = r#"{"jsonrpc":"2.0","id":500,"result":{},"error":{"code":1,"message":"no"}}"#;
+    send_text(&near, both).await;
+    send_text(&near, r#"{"jsonrpc":"2.0","result":{}}"#).await;
+    send(&near, &call(&json!(7), "ping", &json!({}), Revision::V2025_11_25)).await;
+    assert_eq!(hear(&near).await["id"], 7);
+}

@@ -59,6 +59,8 @@ struct Arguments {
 #[tokio::test]
 async fn refused_messages_are_logged_without_their_values() {
     let log = Log::default();
+    // With one subscriber alone, a thread that has none may switch an event off for all threads.
+    let _other = tracing::Dispatch::new(Log::default());
     let _logging = tracing::subscriber::set_default(log.clone());
     let server = Server::builder("test", "1.0.0")
         .tool("count", "Counts", async |_: Arguments, _| Ok("counted"))
