@@ -275,7 +275,7 @@ fn what_a_schema_cannot_change_is_said() {
     let place = place().file("mine.json", schema);
     let run = place.run(&["check", "-q", "--schema", "2025-11-25=mine.json", "good.jsonl"]);
     let run = run.exits(0).complains("warning: `GrepRequest` has no effect");
-    run.complains("warning: `RequestId` has no effect").complains("mine.json");
+    run.complains("warning: `RequestId` does not change the envelope").complains("mine.json");
 }
 
 #[test]

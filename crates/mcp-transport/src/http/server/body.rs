@@ -1,4 +1,7 @@
-use std::pin::pin;
+use std::{
+    pin::{Pin, pin},
+    time::Duration,
+};
 
 use bytes::{Bytes, BytesMut};
 use http_body::Body;
@@ -6,6 +9,12 @@ use http_body_util::BodyExt;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{HttpFault, HttpSettings};
+
+/// What is read and thrown away of a body that is too long. A client that is cut off while it still
+/// sends may never read why, and finds its connection broken instead.
+const DISCARDED: usize = 16 << 20;
+/// How long that may take.
+const DISCARDING: Duration = Duration::from_secs(2);
 
 /// Reads the bodies of requests, which together take only so much room until they are whole.
 #[derive(Debug)]
@@ -25,21 +34,27 @@ impl Bodies {
         B: Body<Data = Bytes>,
     {
         let limit = settings.max_body;
-        if body.size_hint().lower() > limit as u64 {
-            return Err(HttpFault::BodyTooLong { limit });
+        let mut body = pin!(body);
+        let outcome = if body.size_hint().lower() > limit as u64 {
+            Err(HttpFault::BodyTooLong { limit })
+        } else {
+            let collected = self.collect(body.as_mut(), limit);
+            let seconds = settings.body_timeout.as_secs();
+            tokio::time::timeout(settings.body_timeout, collected)
+                .await
+                .unwrap_or(Err(HttpFault::BodyTooSlow { seconds }))
+        };
+        if matches!(outcome, Err(HttpFault::BodyTooLong { .. })) {
+            let patience = DISCARDING.min(settings.body_timeout);
+            let _ = tokio::time::timeout(patience, discard(body)).await;
         }
-        let seconds = settings.body_timeout.as_secs();
-        match tokio::time::timeout(settings.body_timeout, self.collect(body, limit)).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(HttpFault::BodyTooSlow { seconds }),
-        }
+        outcome
     }
 
-    async fn collect<B>(&self, body: B, limit: usize) -> Result<Bytes, HttpFault>
+    async fn collect<B>(&self, mut body: Pin<&mut B>, limit: usize) -> Result<Bytes, HttpFault>
     where
         B: Body<Data = Bytes>,
     {
-        let mut body = pin!(body);
         let mut first = Bytes::new();
         let mut joined = Unfinished::new(self);
         while let Some(frame) = body.frame().await {
@@ -59,6 +74,17 @@ impl Bodies {
             }
         }
         Ok(if joined.text.is_empty() { first } else { joined.text.freeze() })
+    }
+}
+
+/// Reads what is left of a body, within reason.
+async fn discard<B: Body<Data = Bytes>>(mut body: Pin<&mut B>) {
+    let mut left = DISCARDED;
+    while let Some(Ok(frame)) = body.frame().await {
+        match left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) {
+            Some(rest) => left = rest,
+            None => return,
+        }
     }
 }
 
