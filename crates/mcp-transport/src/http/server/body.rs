@@ -44,7 +44,8 @@ impl Bodies {
                 .await
                 .unwrap_or(Err(HttpFault::BodyTooSlow { seconds }))
         };
-        if matches!(outcome, Err(HttpFault::BodyTooLong { .. })) {
+        let can_end = body.size_hint().lower() <= DISCARDED as u64;
+        if can_end && matches!(outcome, Err(HttpFault::BodyTooLong { .. })) {
             let patience = DISCARDING.min(settings.body_timeout);
             let _ = tokio::time::timeout(patience, discard(body)).await;
         }

@@ -86,6 +86,26 @@ async fn too_long_a_body_is_refused_before_it_is_read() {
 }
 
 #[tokio::test]
+async fn who_sends_too_long_a_body_reads_why_and_goes_on() {
+    let mut settings = HttpSettings::default();
+    settings.max_body = 1000;
+    let server = Server::with(settings, ServeSettings::default()).await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    for _ in 0..2 {
+        let text = head("Content-Length: 3000000") + &"x".repeat(3_000_000);
+        soon(stream.write_all(text.as_bytes())).await.unwrap();
+        let mut answer = String::new();
+        while !answer.ends_with("the limit of 1000 bytes") {
+            let mut piece = [0; 1024];
+            let length = soon(stream.read(&mut piece)).await.unwrap();
+            assert_ne!(length, 0, "{answer}");
+            answer.push_str(&String::from_utf8_lossy(&piece[..length]));
+        }
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn too_long_a_body_of_unknown_length_is_refused_on_the_way() {
     let mut settings = HttpSettings::default();
     settings.max_body = 1000;
