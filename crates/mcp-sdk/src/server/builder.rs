@@ -59,7 +59,7 @@ impl ServerBuilder {
 
     /// Has calls name what they want as `dispatch` says: with [`Dispatch::Bare`] the server speaks base
     /// JSON-RPC and its methods are its tools. Nothing else needs to be set for it. It is served over
-    /// standard streams and WebSockets; Streamable HTTP is a transport of MCP and wants its headers. The
+    /// standard streams and WebSocket; Streamable HTTP is a transport of MCP and wants its headers. The
     /// same as [`McpSettings::dispatch`].
     #[must_use]
     pub fn dispatch(self, dispatch: Dispatch) -> Self {
