@@ -36,7 +36,7 @@ fn server() -> Server {
 }
 
 /// A server, and a client of it that writes by hand and has finished the handshake, if there is one.
-async fn open(server: Server, revision: Revision) -> MemoryTransport {
+pub(super) async fn open(server: Server, revision: Revision) -> MemoryTransport {
     let (near, far) = memory::pair(16);
     tokio::spawn(async move { server.serve(far).await });
     if revision != Revision::LATEST {

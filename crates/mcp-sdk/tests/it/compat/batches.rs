@@ -1,10 +1,11 @@
 //! Batches that settings let in are served, and judged entry by entry.
 
 use mcp_sdk::{
-    NoArguments, Server, Setting, Settings, Severity, Strictness, Validation, transport::memory,
+    NoArguments, Server, Setting, Settings, Severity, Strictness, Validation, core::Revision,
 };
 use serde_json::json;
 
+use super::base_stack::open;
 use crate::wire::{hear, send};
 
 #[tokio::test]
@@ -17,17 +18,7 @@ async fn a_batch_that_is_let_in_is_judged_entry_by_entry_and_served() {
             .tool("greet", "Greets", async |_: NoArguments, _| Ok("hello"))
             .build()
             .unwrap();
-        let (near, far) = memory::pair(16);
-        tokio::spawn(async move { server.serve(far).await });
-        send(
-            &near,
-            &json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": { "name": "test", "version": "1" } } }),
-        )
-        .await;
-        hear(&near).await;
-        send(&near, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+        let near = open(server, Revision::V2025_11_25).await;
         send(
             &near,
             &json!([
