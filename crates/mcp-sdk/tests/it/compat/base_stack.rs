@@ -50,7 +50,7 @@ pub(super) async fn open(server: Server, revision: Revision) -> MemoryTransport 
     near
 }
 
-fn call(id: &Value, method: &str, params: &Value, revision: Revision) -> Value {
+pub(super) fn call(id: &Value, method: &str, params: &Value, revision: Revision) -> Value {
     let mut call = json!({ "jsonrpc": "2.0", "method": method, "params": params, "id": id });
     if revision == Revision::LATEST {
         call["params"]["_meta"] = json!({

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use mcp_sdk::{Server, transport::memory};
+use mcp_sdk::{Server, core::Revision};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -15,6 +15,7 @@ use tracing::{
     span,
 };
 
+use super::base_stack::open;
 use crate::wire::{hear, send, send_text};
 
 /// Writes events that are on by default down, a line each.
@@ -66,17 +67,7 @@ async fn refused_messages_are_logged_without_their_values() {
         .tool("count", "Counts", async |_: Arguments, _| Ok("counted"))
         .build()
         .unwrap();
-    let (near, far) = memory::pair(16);
-    tokio::spawn(async move { server.serve(far).await });
-    send(
-        &near,
-        &json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": "2025-06-18", "capabilities": {},
-        "clientInfo": { "name": "test", "version": "1" } } }),
-    )
-    .await;
-    hear(&near).await;
-    send(&near, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+    let near = open(server, Revision::V2025_06_18).await;
     let call =
         |params| json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
     for message in [

@@ -2,6 +2,7 @@
 //! by table.
 
 mod adapter_pair;
+mod ajv_errors;
 mod base_stack;
 mod batches;
 mod logging;
