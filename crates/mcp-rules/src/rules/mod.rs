@@ -51,5 +51,6 @@ pub(crate) mod stateless;
 pub(crate) mod tasks;
 pub(crate) mod tool_schema;
 pub(crate) mod tools;
+pub(crate) mod unknown_method;
 pub(crate) mod walk;
 pub(crate) mod x_mcp_header;
