@@ -1,7 +1,7 @@
 use std::{iter, panic::AssertUnwindSafe};
 
 use futures_util::FutureExt as _;
-use serde_json::{Value, value::RawValue};
+use serde_json::{Map, Value, value::RawValue};
 
 use super::{Mcp, ServedTool, result::Keep};
 use crate::{
@@ -151,10 +151,28 @@ fn sentence(finding: &Json) -> Option<String> {
     struct Said {
         instance_path: Option<String>,
         message: Option<String>,
+        keyword: Option<String>,
+        #[serde(default)]
+        params: Map<String, Value>,
     }
+    /// Longer ones are cut: models need a hint, not the schema once more.
+    const LONGEST: usize = 200;
     let said = finding.read::<Said>().ok()?;
-    match (said.instance_path, said.message?) {
-        (Some(path), message) if !path.is_empty() => Some(format!("{path}: {message}")),
-        (_, message) => Some(message),
+    let mut sentence = said.message?;
+    if said.keyword.is_some_and(|keyword| UNNAMED.contains(&keyword.as_str()))
+        && let Some(named) = said.params.values().next()
+    {
+        sentence.push_str(": ");
+        let named = named.to_string();
+        sentence.extend(named.chars().take(LONGEST));
+        sentence.push_str(if named.chars().nth(LONGEST).is_some() { "…" } else { "" });
+    }
+    match said.instance_path {
+        Some(path) if !path.is_empty() => Some(format!("{path}: {sentence}")),
+        _ => Some(sentence),
     }
 }
+
+/// Keywords whose messages do not say what is allowed, or what is not.
+const UNNAMED: [&str; 5] =
+    ["additionalProperties", "const", "enum", "propertyNames", "unevaluatedProperties"];

@@ -522,7 +522,7 @@ fn tool_arguments_are_judged_by_the_tools_own_schema() {
     assert_eq!(violations(&error), [("/count", "type")]);
     assert_eq!(
         format_validation_error(&error),
-        "type_mismatch: at=/count, schema=#/properties/count/type, keyword=type, message=\"three\" is not of type \"integer\""
+        "type_mismatch: at=/count, schema=#/properties/count/type, keyword=type, message=must be integer"
     );
     refused(validator.validate_tool_arguments(schema, b"{}"), "missing_required_fields");
     refused(validator.validate_tool_arguments(schema, b"[]"), "type_mismatch");

@@ -6,7 +6,6 @@ use mcp_json::Node;
 use serde_json::json;
 
 use crate::program::{Types, types_of};
-use crate::violation::shown;
 
 use super::canonical::canonical;
 use super::evaluated::Evaluated;
@@ -23,9 +22,7 @@ impl<'c> Walk<'c> {
         let mut fits = true;
         for rule in rules {
             fits &= match rule {
-                ArrayRule::Length(bound) => {
-                    self.bound(*bound, node.len() as u64, ("item", "items"), node)
-                }
+                ArrayRule::Length(bound) => self.bound(*bound, node.len() as u64, node),
                 ArrayRule::Prefix(branches) => {
                     evaluated.add_prefix(branches.len());
                     let pairs = branches.iter().zip(node.elements()).enumerate();
@@ -107,11 +104,7 @@ impl<'c> Walk<'c> {
     }
 
     fn too_many(&mut self, keyword: &str, limit: usize, node: Node<'_>) {
-        self.report(keyword, node.span(), || {
-            let unit = if limit == 1 { "item" } else { "items" };
-            let message = format!("{} has more than {limit} {unit}", shown(node));
-            (json!({ "limit": limit }), message)
-        });
+        self.report(keyword, node.span(), || json!({ "limit": limit }));
     }
 
     fn contains(
@@ -149,16 +142,9 @@ impl<'c> Walk<'c> {
     }
 
     fn not_contained(&mut self, min: u64, max: Option<u64>, node: Node<'_>) {
-        self.report("contains", node.span(), || {
-            let (params, wanted) = match max {
-                None => (json!({ "minContains": min }), format!("at least {min}")),
-                Some(max) => {
-                    let params = json!({ "minContains": min, "maxContains": max });
-                    (params, format!("at least {min} and at most {max}"))
-                }
-            };
-            let value = shown(node);
-            (params, format!("{value} must have {wanted} items that fit the schema in `contains`"))
+        self.report("contains", node.span(), || match max {
+            None => json!({ "minContains": min }),
+            Some(max) => json!({ "minContains": min, "maxContains": max }),
         });
     }
 
@@ -185,11 +171,7 @@ impl<'c> Walk<'c> {
             }
         }
         let Some((i, j)) = pair else { return true };
-        self.report("uniqueItems", node.span(), || {
-            let (first, second) = (i.min(j), i.max(j));
-            let message = format!("{} has equal items at {first} and {second}", shown(node));
-            (json!({ "i": i, "j": j }), message)
-        });
+        self.report("uniqueItems", node.span(), || json!({ "i": i, "j": j }));
         false
     }
 }

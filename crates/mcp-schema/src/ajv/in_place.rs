@@ -3,8 +3,6 @@
 use mcp_json::Node;
 use serde_json::{Value, json};
 
-use crate::violation::{listed, shown, shown_value};
-
 use super::canonical::canonical;
 use super::evaluated::Evaluated;
 use super::walk::Walk;
@@ -28,30 +26,21 @@ impl<'c> Walk<'c> {
                 if self.is_affordable(node) && *canonical(node) == *literal.canonical {
                     return true;
                 }
-                self.report("const", node.span(), || {
-                    let message = format!("{} is not {}", shown(node), shown_value(&literal.value));
-                    (json!({ "allowedValue": literal.value }), message)
-                });
+                self.report("const", node.span(), || json!({ "allowedValue": literal.value }));
                 false
             }
             InPlace::Enum { options, allowed } => {
                 if self.is_affordable(node) && options.contains(&*canonical(node)) {
                     return true;
                 }
-                self.report("enum", node.span(), || {
-                    let values = allowed.as_array().map_or(&[][..], Vec::as_slice);
-                    let message = format!("{} is not one of {}", shown(node), listed(values));
-                    (json!({ "allowedValues": allowed }), message)
-                });
+                self.report("enum", node.span(), || json!({ "allowedValues": allowed }));
                 false
             }
             InPlace::Not(schema) => {
                 let fits =
                     self.silently(|this| this.schema(*schema, node, &mut Evaluated::default()));
                 if fits {
-                    self.report("not", node.span(), || {
-                        (json!({}), format!("{} fits a schema that it must not fit", shown(node)))
-                    });
+                    self.report("not", node.span(), || json!({}));
                 }
                 !fits
             }
@@ -90,7 +79,7 @@ impl<'c> Walk<'c> {
                 }
             }
             if !fits {
-                this.report("anyOf", node.span(), || (json!({}), fits_none(branches, node)));
+                this.report("anyOf", node.span(), || json!({}));
             }
             fits
         })
@@ -105,21 +94,15 @@ impl<'c> Walk<'c> {
                     continue;
                 }
                 if let Some(first) = passing {
-                    this.report("oneOf", node.span(), || {
-                        let value = shown(node);
-                        let message =
-                            format!("{value} fits more than one alternative, only one may fit");
-                        (json!({ "passingSchemas": [first, position] }), message)
-                    });
+                    let passing = [first, position];
+                    this.report("oneOf", node.span(), || json!({ "passingSchemas": passing }));
                     return false;
                 }
                 passing = Some(position);
                 evaluated.merge(own);
             }
             if passing.is_none() {
-                this.report("oneOf", node.span(), || {
-                    (json!({ "passingSchemas": Value::Null }), fits_none(branches, node))
-                });
+                this.report("oneOf", node.span(), || json!({ "passingSchemas": Value::Null }));
             }
             passing.is_some()
         })
@@ -143,15 +126,8 @@ impl<'c> Walk<'c> {
         if fits {
             evaluated.merge(own);
         } else {
-            self.report("if", node.span(), || {
-                let message = format!("{} does not fit the schema in `{keyword}`", shown(node));
-                (json!({ "failingKeyword": keyword }), message)
-            });
+            self.report("if", node.span(), || json!({ "failingKeyword": keyword }));
         }
         fits
     }
-}
-
-fn fits_none(branches: &[Branch], node: Node<'_>) -> String {
-    format!("{} fits none of {} alternatives", shown(node), branches.len())
 }

@@ -21,6 +21,7 @@ mod object;
 mod order;
 mod scalar;
 mod walk;
+mod wording;
 
 use std::collections::HashSet;
 

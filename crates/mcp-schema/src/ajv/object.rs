@@ -1,9 +1,7 @@
 //! Keywords of objects.
 
 use mcp_json::Node;
-use serde_json::{Value, json};
-
-use crate::violation::{shown, shown_value};
+use serde_json::json;
 
 use super::evaluated::Evaluated;
 use super::order::{Member, Members};
@@ -32,7 +30,7 @@ impl<'c> Walk<'c> {
             fits &= match rule {
                 ObjectRule::Size(bound) => {
                     let size = members.iter().len() as u64;
-                    self.bound(*bound, size, ("property", "properties"), node)
+                    self.bound(*bound, size, node)
                 }
                 ObjectRule::Required(names) => self.required(names, &members, node),
                 ObjectRule::PropertyNames(schema) => self.names(*schema, &members, node),
@@ -81,9 +79,7 @@ impl<'c> Walk<'c> {
             if self.is_done() {
                 break;
             }
-            self.report("required", node.span(), || {
-                (json!({ "missingProperty": name }), missing(name))
-            });
+            self.report("required", node.span(), || json!({ "missingProperty": name }));
         }
         fits
     }
@@ -97,10 +93,11 @@ impl<'c> Walk<'c> {
             let mut nothing = Evaluated::default();
             if !self.below_schema("propertyNames", schema, member.key, &mut nothing) {
                 fits = false;
-                self.report("propertyNames", node.span(), || {
-                    let message = format!("the name {} is not allowed", shown(member.key));
-                    (json!({ "propertyName": member.name }), message)
-                });
+                self.report(
+                    "propertyNames",
+                    node.span(),
+                    || json!({ "propertyName": member.name }),
+                );
             }
         }
         fits
@@ -128,10 +125,7 @@ impl<'c> Walk<'c> {
             }
             if is_false {
                 fits = false;
-                self.report(keyword, member.key.span(), || {
-                    let message = format!("unexpected property {}", shown(member.key));
-                    (json!({ parameter: member.name }), message)
-                });
+                self.report(keyword, member.key.span(), || json!({ parameter: member.name }));
             } else {
                 fits &= self.below(keyword, schema, &member.name, member.value);
             }
@@ -162,14 +156,12 @@ impl<'c> Walk<'c> {
                     return false;
                 }
                 self.report(keyword, node.span(), || {
-                    let params = json!({
+                    json!({
                         "property": property,
                         "missingProperty": name,
                         "depsCount": needed.len(),
                         "deps": joined,
-                    });
-                    let by = shown_value(&Value::from(&**property));
-                    (params, format!("{}, which {by} needs", missing(name)))
+                    })
                 });
             }
         }
@@ -233,8 +225,4 @@ impl<'c> Walk<'c> {
         }
         fits
     }
-}
-
-fn missing(name: &str) -> String {
-    format!("required property {} is missing", shown_value(&name.into()))
 }

@@ -1,10 +1,9 @@
 //! Keywords of numbers and strings, and bounds of anything that has a size.
 
 use mcp_json::Node;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::program::{Number, characters};
-use crate::violation::{shown, shown_value};
 
 use super::walk::Walk;
 use super::{Bound, NumberRule, StringRule};
@@ -14,27 +13,25 @@ impl Walk<'_> {
         match rule {
             NumberRule::Bound { keyword, comparison, limit, written } => {
                 let Some(value) = Number::of_node(node) else { return true };
-                let (fits, words) = match *comparison {
-                    ">=" => (value >= *limit, "less than the minimum of"),
-                    "<=" => (value <= *limit, "greater than the maximum of"),
-                    ">" => (value > *limit, "not greater than"),
-                    _ => (value < *limit, "not less than"),
+                let fits = match *comparison {
+                    ">=" => value >= *limit,
+                    "<=" => value <= *limit,
+                    ">" => value > *limit,
+                    _ => value < *limit,
                 };
                 if !fits {
-                    self.report(keyword, node.span(), || {
-                        let message = format!("{} is {words} {written}", shown(node));
-                        (json!({ "comparison": comparison, "limit": written }), message)
-                    });
+                    self.report(
+                        keyword,
+                        node.span(),
+                        || json!({ "comparison": comparison, "limit": written }),
+                    );
                 }
                 fits
             }
             NumberRule::MultipleOf { divisor, judge } => {
                 let fits = judge.accepts(node);
                 if !fits {
-                    self.report("multipleOf", node.span(), || {
-                        let message = format!("{} is not a multiple of {divisor}", shown(node));
-                        (json!({ "multipleOf": divisor }), message)
-                    });
+                    self.report("multipleOf", node.span(), || json!({ "multipleOf": divisor }));
                 }
                 fits
             }
@@ -45,40 +42,24 @@ impl Walk<'_> {
         match rule {
             StringRule::Length(bound) => {
                 let length = characters(&node.str_bytes().unwrap_or_default());
-                self.bound(*bound, length, ("character", "characters"), node)
+                self.bound(*bound, length, node)
             }
             StringRule::Pattern(expression) => {
                 let fits = expression.matches(node, &mut self.allowance);
                 if !fits {
-                    self.report("pattern", node.span(), || {
-                        let source = Value::from(&*expression.source);
-                        let message =
-                            format!("{} does not match {}", shown(node), shown_value(&source));
-                        (json!({ "pattern": source }), message)
-                    });
+                    let source = &*expression.source;
+                    self.report("pattern", node.span(), || json!({ "pattern": source }));
                 }
                 fits
             }
         }
     }
 
-    /// With the words for one and for several of what is counted.
-    pub(super) fn bound(
-        &mut self,
-        bound: Bound,
-        size: u64,
-        (one, several): (&str, &str),
-        node: Node<'_>,
-    ) -> bool {
+    pub(super) fn bound(&mut self, bound: Bound, size: u64, node: Node<'_>) -> bool {
         let Bound { keyword, is_maximum, limit } = bound;
-        let (fits, words) =
-            if is_maximum { (size <= limit, "more") } else { (size >= limit, "fewer") };
+        let fits = if is_maximum { size <= limit } else { size >= limit };
         if !fits {
-            self.report(keyword, node.span(), || {
-                let unit = if limit == 1 { one } else { several };
-                let message = format!("{} has {words} than {limit} {unit}", shown(node));
-                (json!({ "limit": limit }), message)
-            });
+            self.report(keyword, node.span(), || json!({ "limit": limit }));
         }
         fits
     }

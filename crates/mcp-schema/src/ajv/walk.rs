@@ -4,10 +4,11 @@ use mcp_json::{Kind as NodeKind, Node, Span};
 use serde_json::{Value, json};
 
 use crate::program::{Allowance, Types, types_of};
-use crate::violation::{MAX_VIOLATIONS, Violation, push_token, shown};
+use crate::violation::{MAX_VIOLATIONS, Violation, push_token};
 
 use super::evaluated::Evaluated;
 use super::keywords::place;
+use super::wording;
 use super::{Checklist, Index, Keywords, Kind, ROOT, Schema};
 
 impl Checklist {
@@ -61,9 +62,7 @@ impl<'c> Walk<'c> {
         match &checklist.schemas[index as usize] {
             Schema::Anything => true,
             Schema::Nothing => {
-                self.report("false schema", node.span(), || {
-                    (json!({}), format!("{} is not allowed here", shown(node)))
-                });
+                self.report("false schema", node.span(), || json!({}));
                 false
             }
             Schema::Keywords(keywords) => {
@@ -129,37 +128,23 @@ impl<'c> Walk<'c> {
     }
 
     fn wrong_type(&mut self, kind: &Kind, node: Node<'_>) {
-        self.report("type", node.span(), || {
-            let value = shown(node);
-            let message = match kind.types.names().as_slice() {
-                [name] => format!("{value} is not of type \"{name}\""),
-                names => {
-                    format!("{value} is not of one of the types \"{}\"", names.join("\", \""))
-                }
-            };
-            (json!({ "type": kind.written }), message)
-        });
+        self.report("type", node.span(), || json!({ "type": kind.written }));
     }
 
     /// A keyword of the schema being looked at has failed for the value being looked at.
     ///
-    /// Parameters and message are made only if they are wanted.
-    pub(super) fn report(
-        &mut self,
-        keyword: &str,
-        span: Span,
-        content: impl FnOnce() -> (Value, String),
-    ) {
+    /// Parameters are made only if they are wanted.
+    pub(super) fn report(&mut self, keyword: &str, span: Span, params: impl FnOnce() -> Value) {
         if self.silent > 0 || self.is_full() {
             return;
         }
-        let (params, message) = content();
+        let params = params();
         self.found.push(Violation {
+            message: wording::message(keyword, &params),
             instance_path: self.instance_path.clone(),
             schema_path: format!("{}/{keyword}", self.schema_path),
             keyword: keyword.into(),
             params,
-            message,
             span,
         });
     }

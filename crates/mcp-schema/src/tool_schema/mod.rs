@@ -108,8 +108,7 @@ impl ToolSchema {
     /// Why `node` does not fit, as `ajv` 8 says it with `allErrors`; empty if it fits.
     ///
     /// Everything is listed, in the order of `ajv`: of a union the faults of each branch and then
-    /// the union itself. `instance_path`, `schema_path`, `keyword` and `params` are those of `ajv`,
-    /// the `message` is in words of our own. Paths start at `node`, spans are those of the document,
+    /// the union itself. Paths, keyword, params and message are those of `ajv`. Paths start at `node`, spans are those of the document,
     /// and there are at most [`MAX_VIOLATIONS`](crate::MAX_VIOLATIONS) and a marker.
     ///
     /// `format` is a remark here. Schemas of draft-04, those with dynamic references or several

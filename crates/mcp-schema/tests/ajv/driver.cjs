@@ -26,7 +26,8 @@ function judged({ dialect, schema, values }) {
     } catch {
       return null;
     }
-    const told = ({ instancePath, schemaPath, keyword, params }) => ({ instancePath, schemaPath, keyword, params });
+    const told = ({ instancePath, schemaPath, keyword, params, message }) =>
+      ({ instancePath, schemaPath, keyword, params, message });
     return (validate.errors ?? []).map(told);
   });
 }

@@ -67,6 +67,7 @@ fn listed(schema: &ToolSchema, value: Node<'_>) -> Value {
                 "schemaPath": violation.schema_path,
                 "keyword": violation.keyword,
                 "params": violation.params,
+                "message": violation.message,
             })
         })
         .collect()

@@ -55,6 +55,7 @@ async fn paths_start_at_the_arguments_and_pointers_at_the_message() {
     assert_eq!(entry["pointer"], "/params/arguments/count", "{answer}");
     assert_eq!(entry["schemaPath"], "#/properties/count/type", "{answer}");
     assert_eq!(entry["params"], json!({"type":"integer"}), "{answer}");
+    assert_eq!(entry["message"], "must be integer", "{answer}");
 }
 
 #[tokio::test]
@@ -158,6 +159,18 @@ async fn the_default_follows_the_revision_and_a_setting_chooses_one() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn models_are_told_what_is_allowed() {
+    let schema =
+        json!({"type":"object","properties":{"a":{"enum":["x","y"]}},"additionalProperties":false});
+    let server = server(&schema, InvalidArguments::ToolResult);
+    let answer = answer(server, "t", &json!({"a":"z","b":1}), Revision::V2025_11_25).await;
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    let allowed = r#"/a: must be equal to one of the allowed values: ["x","y"]"#;
+    assert!(text.contains(allowed), "{text}");
+    assert!(text.contains(r#"must NOT have additional properties: "b""#), "{text}");
 }
 
 #[tokio::test]
