@@ -121,6 +121,29 @@ async fn a_broken_answer_fails_what_waits_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_without_an_id_fails_the_only_request_that_waits() {
+    let nameless = r#"{"jsonrpc":"2.0","result":{}}"#;
+    let mut rig = Rig::on(Side::Client, Revision::LATEST_LEGACY, |_| {});
+    let peer = rig.peer.clone();
+    let asking = tokio::spawn(async move { peer.request(Ask::new("now", None)).await });
+    rig.next().await;
+    rig.say(nameless);
+    let error = asking.await.unwrap().unwrap_err();
+    assert!(matches!(error, PeerError::InvalidAnswer { .. }), "{error}");
+
+    // If several wait, nobody can tell which of them it answers.
+    let (one, other) = (rig.peer.clone(), rig.peer.clone());
+    let first = tokio::spawn(async move { one.request(Ask::new("now", None)).await });
+    let second = tokio::spawn(async move { other.request(Ask::new("now", None)).await });
+    let ids = [rig.next().await["id"].clone(), rig.next().await["id"].clone()];
+    rig.say(nameless);
+    for id in ids {
+        rig.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+    }
+    assert!(first.await.unwrap().is_ok() && second.await.unwrap().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
 async fn two_answers_to_one_request_are_one_too_many() {
     let mut rig = Rig::on(Side::Client, Revision::LATEST_LEGACY, |_| {});
     let peer = rig.peer.clone();
