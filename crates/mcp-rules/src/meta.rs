@@ -1,6 +1,6 @@
 use mcp_core::Revisions;
 
-use crate::{Layer, Level};
+use crate::{Enforcement, Layer, Level};
 
 /// What is known about a rule without running it.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +13,8 @@ pub struct Meta {
     pub level: Level,
     /// The revisions it holds for.
     pub applies: Revisions,
+    /// What a gate does about its findings.
+    pub enforcement: Enforcement,
     /// Page and heading of the specification, `page#heading`; empty for guards of our own.
     pub clause: &'static str,
     /// What `plumb explain` prints, Markdown; the first line is a one-sentence summary.

@@ -18,7 +18,7 @@ rules! {
     REQUEST_META_MISSING: "request-meta-missing", Schema, Level::Error, MODERN, "basic#_meta";
     CLIENT_INFO_MISSING: "client-info-missing", Schema, Level::Warning, MODERN, "basic#_meta";
     SERVER_INFO_MISSING: "server-info-missing", Schema, Level::Warning, MODERN, "basic#_meta";
-    RESULT_TYPE_MISSING: "result-type-missing", Schema, Level::Error, MODERN, "basic#resulttype";
+    RESULT_TYPE_MISSING: "result-type-missing", Schema, Level::Error, MODERN, "basic#resulttype", Tolerated;
     RESULT_TYPE_UNKNOWN: "result-type-unknown", Schema, Level::Error, MODERN, "basic#resulttype";
     EXTENSION_ID_INVALID: "extension-id-invalid", Session, Level::Error, MODERN, "basic/versioning#extension-negotiation";
 }

@@ -10,10 +10,10 @@ use crate::{Findings, Layer, Level, findings::Fault, format::token};
 const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
 
 rules! {
-    NAME_INVALID: "x-mcp-header-name-invalid", ToolSchema, Level::Error, MODERN, "server/tools#x-mcp-header";
-    DUPLICATE: "x-mcp-header-duplicate", ToolSchema, Level::Error, MODERN, "basic/transports/streamable-http#schema-extension";
-    TYPE_INVALID: "x-mcp-header-type-invalid", ToolSchema, Level::Error, MODERN, "basic/transports/streamable-http#schema-extension";
-    UNREACHABLE: "x-mcp-header-unreachable", ToolSchema, Level::Error, MODERN, "basic/transports/streamable-http#schema-extension";
+    NAME_INVALID: "x-mcp-header-name-invalid", ToolSchema, Level::Error, MODERN, "server/tools#x-mcp-header", Tolerated;
+    DUPLICATE: "x-mcp-header-duplicate", ToolSchema, Level::Error, MODERN, "basic/transports/streamable-http#schema-extension", Tolerated;
+    TYPE_INVALID: "x-mcp-header-type-invalid", ToolSchema, Level::Error, MODERN, "basic/transports/streamable-http#schema-extension", Tolerated;
+    UNREACHABLE: "x-mcp-header-unreachable", ToolSchema, Level::Error, MODERN, "basic/transports/streamable-http#schema-extension", Tolerated;
 }
 
 /// The annotations in the `inputSchema` of a listed tool.

@@ -22,8 +22,8 @@ const WITH_URLS: Revisions = Revisions::from(Revision::V2025_11_25);
 const WITH_IDS: Revisions = Revisions::only(Revision::V2025_11_25);
 
 rules! {
-    CONTENT_INVALID: "elicitation-content-invalid", Session, Level::Warning, WITH_FORMS, "client/elicitation#response-actions";
-    CONTENT_MISSING: "elicitation-content-missing", Session, Level::Warning, WITH_FORMS, "client/elicitation#response-actions";
+    CONTENT_INVALID: "elicitation-content-invalid", Session, Level::Warning, WITH_FORMS, "client/elicitation#response-actions", Contract;
+    CONTENT_MISSING: "elicitation-content-missing", Session, Level::Warning, WITH_FORMS, "client/elicitation#response-actions", Contract;
     CONTENT_UNEXPECTED: "elicitation-content-unexpected", Session, Level::Warning, WITH_FORMS, "client/elicitation#response-actions";
     MODE_NOT_REJECTED: "elicitation-mode-not-rejected", Session, Level::Error, WITH_IDS, "client/elicitation#error-handling";
     COMPLETE_UNKNOWN: "elicitation-complete-unknown", Session, Level::Error, WITH_IDS, "client/elicitation#completion-notifications-for-url-mode-elicitation";

@@ -20,7 +20,7 @@ use crate::{
 const WITH_OUTPUT: Revisions = Revisions::from(Revision::V2025_06_18);
 
 rules! {
-    ARGUMENTS_INVALID: "tool-arguments-invalid", ToolSchema, Level::Warning, Revisions::ALL, "server/tools#tool";
+    ARGUMENTS_INVALID: "tool-arguments-invalid", ToolSchema, Level::Warning, Revisions::ALL, "server/tools#tool", Contract;
     ARGUMENTS_INVALID_ACCEPTED: "tool-arguments-invalid-accepted", ToolSchema, Level::Warning, Revisions::ALL, "server/tools#security-considerations";
     UNKNOWN: "tool-unknown", ToolSchema, Level::Warning, Revisions::ALL, "server/tools#error-handling";
     STRUCTURED_CONTENT_INVALID: "tool-structured-content-invalid", ToolSchema, Level::Error, WITH_OUTPUT, "server/tools#output-schema";

@@ -1,13 +1,23 @@
 use std::fmt;
 
-use crate::{Json, Side};
+use mcp_core::{Refusal, Side};
+use mcp_json::{Parsed, SyntaxError};
 
 /// May this message pass?
 ///
 /// One gate stands at one conversation and sees every message of both sides, in order.
 pub trait Gate: fmt::Debug + Send {
+    /// Whether it lets everything pass without looking, so that messages of ours need not be parsed
+    /// for it.
+    fn is_open(&self) -> bool {
+        false
+    }
+
     /// Judges `message`, which `from` sends; a batch is one message.
-    fn judge(&mut self, from: Side, message: &[u8]) -> Verdict;
+    fn judge(&mut self, from: Side, message: &Parsed) -> Verdict;
+
+    /// Judges text from which no message could be read.
+    fn judge_unreadable(&mut self, from: Side, text: &[u8], error: &SyntaxError) -> Verdict;
 
     /// Notes text that is too long to be kept, let alone judged.
     fn skipped(&mut self, from: Side, length: u64) {
@@ -33,43 +43,21 @@ impl Verdict {
     }
 }
 
-/// Why a message may not pass.
-#[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::exhaustive_structs, reason = "gates build it")]
-pub struct Refusal {
-    /// The entry of a batch; `None` is the whole message.
-    pub index: Option<usize>,
-    /// What kind of mistake it is.
-    pub reason: RefusalReason,
-    /// One sentence.
-    pub message: String,
-    /// What exactly is wrong, one object each.
-    pub findings: Vec<Json>,
-}
-
-/// The kinds of mistakes that callers are told apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names say it")]
-#[non_exhaustive]
-pub enum RefusalReason {
-    NotJson,
-    NotAMessage,
-    UnknownMethod,
-    InvalidParams,
-    HeaderMismatch,
-    MissingCapability,
-    UnsupportedRevision,
-    /// A result, or anything else that no caller can be told to mend.
-    Invalid,
-}
-
 /// Lets everything pass without looking.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::exhaustive_structs, reason = "it has nothing")]
 pub struct OpenGate;
 
 impl Gate for OpenGate {
-    fn judge(&mut self, _: Side, _: &[u8]) -> Verdict {
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    fn judge(&mut self, _: Side, _: &Parsed) -> Verdict {
+        Verdict::PASS
+    }
+
+    fn judge_unreadable(&mut self, _: Side, _: &[u8], _: &SyntaxError) -> Verdict {
         Verdict::PASS
     }
 }
