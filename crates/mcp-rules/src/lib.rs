@@ -33,6 +33,7 @@ mod carried;
 mod catalogue;
 mod context;
 mod conversations;
+mod criteria;
 mod engine;
 mod envelope_policy;
 mod finding;

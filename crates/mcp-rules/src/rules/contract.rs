@@ -8,7 +8,7 @@ use mcp_jsonrpc::ErrorCode;
 use mcp_schema::{Dialect, ToolSchema, Violation};
 
 use super::payload;
-use crate::{Engine, Meta, findings::Fault};
+use crate::{Meta, criteria::Criteria, findings::Fault};
 
 /// Where the specification says in which dialect a schema without `$schema` is written.
 const WITH_DIALECT: Revisions = Revisions::from(Revision::V2025_11_25);
@@ -43,12 +43,12 @@ pub(crate) struct Contract {
 
 impl Contract {
     /// Reads a schema that a message of this revision stated.
-    pub(crate) fn of(engine: &Engine, schema: Node<'_>, revision: Revision) -> Contract {
+    pub(crate) fn of(criteria: &Criteria, schema: Node<'_>, revision: Revision) -> Contract {
         let assumed = schema.get("$schema").is_none() && !WITH_DIALECT.contains(revision);
         let older = assumed.then_some(Dialect::Draft7);
         let readings = std::iter::once(Dialect::default())
             .chain(older)
-            .filter_map(|dialect| engine.tool_schemas().compile_as(schema, dialect).ok())
+            .filter_map(|dialect| criteria.tool_schemas().compile_as(schema, dialect).ok())
             .collect();
         Contract { readings }
     }
@@ -135,11 +135,11 @@ mod tests {
     use crate::Settings;
 
     fn breaches(schema: &str, value: &str, revision: Revision) -> Vec<String> {
-        let engine = Engine::new(Schemas::default(), Settings::default());
+        let criteria = Criteria::new(Schemas::default(), Settings::default());
         let mut tapes = (Tape::new(), Tape::new());
         let schema: Document<'_> = tapes.0.parse(schema.as_bytes(), Limits::default()).unwrap();
         let value = tapes.1.parse(value.as_bytes(), Limits::default()).unwrap();
-        let found = Contract::of(&engine, schema.root(), revision).breaches(value.root());
+        let found = Contract::of(&criteria, schema.root(), revision).breaches(value.root());
         found.into_iter().map(|breach| breach.schema_path).collect()
     }
 

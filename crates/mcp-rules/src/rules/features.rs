@@ -9,10 +9,10 @@ use super::{
     payload::{Part, Payload, Shape},
     progress, prompts, resources, roots, sampling, stateless, tasks, tools,
 };
-use crate::{Engine, Findings};
+use crate::{Findings, criteria::Criteria};
 
 /// Runs the rules that look into `payload`.
-pub(crate) fn check(engine: &Engine, payload: Payload<'_>, findings: &mut Findings<'_>) {
+pub(crate) fn check(criteria: &Criteria, payload: Payload<'_>, findings: &mut Findings<'_>) {
     let node = payload.node;
     let own_meta = node.get("_meta");
     match payload.part {
@@ -20,7 +20,7 @@ pub(crate) fn check(engine: &Engine, payload: Payload<'_>, findings: &mut Findin
             if let Some(own_meta) = own_meta {
                 meta::check_request(own_meta, findings);
             }
-            check_request(engine, payload.method.name, node, findings);
+            check_request(criteria, payload.method.name, node, findings);
         }
         Part::NotificationParams => {
             if let Some(own_meta) = own_meta {
@@ -33,7 +33,7 @@ pub(crate) fn check(engine: &Engine, payload: Payload<'_>, findings: &mut Findin
                 meta::check_result(own_meta, findings);
             }
             match payload.shape {
-                Shape::Usual => check_result(engine, payload.method.name, node, findings),
+                Shape::Usual => check_result(criteria, payload.method.name, node, findings),
                 Shape::Task => {
                     if let Some(task) = node.get("task") {
                         tasks::check(task, findings);
@@ -41,14 +41,14 @@ pub(crate) fn check(engine: &Engine, payload: Payload<'_>, findings: &mut Findin
                 }
                 Shape::InputRequired => {
                     caching::check_input_required(node, findings);
-                    input_required::check_requests(engine, node, findings);
+                    input_required::check_requests(criteria, node, findings);
                 }
             }
         }
     }
 }
 
-fn check_request(engine: &Engine, method: &str, params: Node<'_>, findings: &mut Findings<'_>) {
+fn check_request(criteria: &Criteria, method: &str, params: Node<'_>, findings: &mut Findings<'_>) {
     match method {
         "tools/call" | "prompts/get" => input_required::check_responses(params, findings),
         "resources/read" => {
@@ -59,7 +59,7 @@ fn check_request(engine: &Engine, method: &str, params: Node<'_>, findings: &mut
             resources::check_member(params, "uri", findings);
         }
         "completion/complete" => completion::check_request(params, findings),
-        "sampling/createMessage" => sampling::check_request(engine, params, findings),
+        "sampling/createMessage" => sampling::check_request(criteria, params, findings),
         "elicitation/create" => elicitation::check_request(params, findings),
         "initialize" => icons::check_implementation(params.get("clientInfo"), findings),
         "subscriptions/listen" => check_subscription(params, findings),
@@ -78,10 +78,10 @@ fn check_notification(method: &str, params: Node<'_>, findings: &mut Findings<'_
     }
 }
 
-fn check_result(engine: &Engine, method: &str, result: Node<'_>, findings: &mut Findings<'_>) {
+fn check_result(criteria: &Criteria, method: &str, result: Node<'_>, findings: &mut Findings<'_>) {
     match method {
         "tools/call" => tools::check_call(result, findings),
-        "tools/list" => tools::check_list(engine, result, findings),
+        "tools/list" => tools::check_list(criteria, result, findings),
         "resources/read" => resources::check_read(result, findings),
         "resources/list" => resources::check_list(result, findings),
         "resources/templates/list" => resources::check_templates(result, findings),

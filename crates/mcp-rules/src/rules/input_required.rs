@@ -15,7 +15,7 @@ use super::{
     roots, sampling,
     walk::{self, Thing},
 };
-use crate::{Engine, Findings, Level, findings::Fault};
+use crate::{Findings, Level, criteria::Criteria, findings::Fault};
 
 const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
 
@@ -109,7 +109,7 @@ fn report_invalid(at: Span, message: &str, findings: &mut Findings<'_>) {
 }
 
 /// The deeper rules for the entries of `inputRequests`.
-pub(crate) fn check_requests(engine: &Engine, result: Node<'_>, findings: &mut Findings<'_>) {
+pub(crate) fn check_requests(criteria: &Criteria, result: Node<'_>, findings: &mut Findings<'_>) {
     let entries = result.get("inputRequests");
     for (_, entry) in entries.into_iter().flat_map(Node::members) {
         let method = method_of(entry, findings.revision());
@@ -119,7 +119,7 @@ pub(crate) fn check_requests(engine: &Engine, result: Node<'_>, findings: &mut F
         match method.name {
             "elicitation/create" => elicitation::check_request(params, findings),
             "sampling/createMessage" => {
-                sampling::check_request(engine, params, findings);
+                sampling::check_request(criteria, params, findings);
             }
             _ => walk::described(params, Thing::Other, findings),
         }

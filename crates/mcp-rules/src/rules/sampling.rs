@@ -14,7 +14,7 @@ use super::{
     tool_schema,
     walk::{self, Home, Thing},
 };
-use crate::{Engine, Findings, Level, findings::Fault};
+use crate::{Findings, Level, criteria::Criteria, findings::Fault};
 
 const WITH_TOOLS: Revisions = Revisions::from(Revision::V2025_11_25);
 
@@ -27,14 +27,14 @@ rules! {
 }
 
 /// The params of `sampling/createMessage`.
-pub(crate) fn check_request(engine: &Engine, params: Node<'_>, findings: &mut Findings<'_>) {
+pub(crate) fn check_request(criteria: &Criteria, params: Node<'_>, findings: &mut Findings<'_>) {
     let messages = params.get("messages");
     walk::messages(messages, Home::Elsewhere, findings);
     if !WITH_TOOLS.contains(findings.revision()) {
         return;
     }
     for tool in params.get("tools").into_iter().flat_map(Node::elements) {
-        tool_schema::check(engine, tool, findings);
+        tool_schema::check(criteria, tool, findings);
         walk::described(tool, Thing::ToolOrPrompt, findings);
     }
     for message in messages.into_iter().flat_map(Node::elements) {
@@ -47,12 +47,12 @@ pub(crate) fn check_request(engine: &Engine, params: Node<'_>, findings: &mut Fi
         before = Some(message);
     }
     if findings.wants(&STRUCTURED_CONTENT_INVALID) {
-        check_structured(engine, params, findings);
+        check_structured(criteria, params, findings);
     }
 }
 
 /// Structured results against the output schemas of the tools that the request itself offers.
-fn check_structured(engine: &Engine, params: Node<'_>, findings: &mut Findings<'_>) {
+fn check_structured(criteria: &Criteria, params: Node<'_>, findings: &mut Findings<'_>) {
     const SHOWN: usize = 10;
     let mut left = SHOWN;
     let tools = params.get("tools").into_iter().flat_map(Node::elements);
@@ -70,7 +70,7 @@ fn check_structured(engine: &Engine, params: Node<'_>, findings: &mut Findings<'
             let (Some(schema), Some(content)) = (schema, block.get("structuredContent")) else {
                 continue;
             };
-            let breaches = Contract::of(engine, *schema, findings.revision()).breaches(content);
+            let breaches = Contract::of(criteria, *schema, findings.revision()).breaches(content);
             let faults = contract::faults(
                 &STRUCTURED_CONTENT_INVALID,
                 &breaches,

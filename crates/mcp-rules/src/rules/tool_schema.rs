@@ -8,7 +8,7 @@ use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
 use mcp_schema::{Dialect, ToolSchemaError, Violation};
 
-use crate::{Engine, Findings, Layer, Level, Meta, findings::Fault};
+use crate::{Findings, Layer, Level, Meta, criteria::Criteria, findings::Fault};
 
 /// Where the specification says that schemas are valid, and in which dialect.
 const WITH_DIALECT: Revisions = Revisions::from(Revision::V2025_11_25);
@@ -24,34 +24,34 @@ rules! {
 }
 
 /// Both schemas of a tool.
-pub(crate) fn check(engine: &Engine, tool: Node<'_>, findings: &mut Findings<'_>) {
+pub(crate) fn check(criteria: &Criteria, tool: Node<'_>, findings: &mut Findings<'_>) {
     if findings.settings().stops_before(Layer::ToolSchema) {
         return;
     }
     if let Some(schema) = tool.get("inputSchema") {
-        check_schema(engine, schema, &INPUT_INVALID, findings);
+        check_schema(criteria, schema, &INPUT_INVALID, findings);
     }
     if WITH_OUTPUT.contains(findings.revision())
         && let Some(schema) = tool.get("outputSchema")
     {
-        check_schema(engine, schema, &OUTPUT_INVALID, findings);
+        check_schema(criteria, schema, &OUTPUT_INVALID, findings);
     }
 }
 
 fn check_schema(
-    engine: &Engine,
+    criteria: &Criteria,
     schema: Node<'_>,
     invalid: &'static Meta,
     findings: &mut Findings<'_>,
 ) {
-    let Err(error) = engine.tool_schemas().compile(schema) else {
+    let Err(error) = criteria.tool_schemas().compile(schema) else {
         return;
     };
     match error {
         ToolSchemaError::Invalid { violations } => {
             let assumed = schema.get("$schema").is_none();
             let stated = WITH_DIALECT.contains(findings.revision());
-            if assumed && !stated && !is_invalid_draft_7(engine, schema) {
+            if assumed && !stated && !is_invalid_draft_7(criteria, schema) {
                 return;
             }
             report_invalid(schema, invalid, &violations, findings);
@@ -71,9 +71,9 @@ fn check_schema(
     }
 }
 
-fn is_invalid_draft_7(engine: &Engine, schema: Node<'_>) -> bool {
+fn is_invalid_draft_7(criteria: &Criteria, schema: Node<'_>) -> bool {
     matches!(
-        engine.tool_schemas().compile_as(schema, Dialect::Draft7),
+        criteria.tool_schemas().compile_as(schema, Dialect::Draft7),
         Err(ToolSchemaError::Invalid { .. })
     )
 }

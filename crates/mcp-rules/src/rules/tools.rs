@@ -10,7 +10,7 @@ use super::{
     walk::{self, Home, Thing},
     x_mcp_header,
 };
-use crate::{Engine, Findings, Layer, Level, findings::Fault};
+use crate::{Findings, Layer, Level, criteria::Criteria, findings::Fault};
 
 /// Most characters a name should have.
 const LONGEST: usize = 128;
@@ -24,7 +24,7 @@ rules! {
 }
 
 /// The result of `tools/list`.
-pub(crate) fn check_list(engine: &Engine, result: Node<'_>, findings: &mut Findings<'_>) {
+pub(crate) fn check_list(criteria: &Criteria, result: Node<'_>, findings: &mut Findings<'_>) {
     let Some(list) = result.get("tools") else {
         return;
     };
@@ -33,7 +33,7 @@ pub(crate) fn check_list(engine: &Engine, result: Node<'_>, findings: &mut Findi
             check_name(name, findings);
         }
         if !findings.settings().stops_before(Layer::ToolSchema) {
-            tool_schema::check(engine, tool, findings);
+            tool_schema::check(criteria, tool, findings);
             x_mcp_header::check(tool, findings);
         }
         walk::described(tool, Thing::ToolOrPrompt, findings);

@@ -268,7 +268,7 @@ pub(super) fn check_answer(asked: &Asked, result: Node<'_>, known: &Known<'_>, n
 
 fn check_content(asked: &Asked, content: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
     let Some(schema) = &asked.schema else { return };
-    let breaches = schema.contract(known.engine).breaches(content);
+    let breaches = schema.contract(known.criteria).breaches(content);
     let faults = contract::faults(
         &CONTENT_INVALID,
         &breaches,

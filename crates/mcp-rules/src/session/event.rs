@@ -4,7 +4,7 @@ use mcp_jsonrpc::Envelope;
 use mcp_schema::Method;
 
 use super::{Capabilities, Declared, Http, Lifecycle, Listings, Moment, Request, Requests, Topic};
-use crate::{Engine, Limits};
+use crate::{Limits, criteria::Criteria};
 
 /// A message that counts, with what is known about it.
 #[derive(Debug, Clone, Copy)]
@@ -114,7 +114,7 @@ impl<'a> Event<'a> {
 /// What all rules may know about the conversation before the message at hand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Known<'s> {
-    pub(crate) engine: &'s Engine,
+    pub(crate) criteria: &'s Criteria,
     pub(crate) limits: &'s Limits,
     /// Whether the beginning was seen. What was never said cannot be told otherwise.
     pub(crate) from_start: bool,

@@ -8,7 +8,7 @@ use super::{
     META_CLIENT_INFO, MethodRef, Moment, Name, Notes, Request, Requests, What, digest::digest,
     versions::Versions,
 };
-use crate::{Engine, Limits, rules::jsonrpc::batch_not_supported};
+use crate::{Limits, criteria::Criteria, rules::jsonrpc::batch_not_supported};
 
 /// What all rules may know about a conversation.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -36,10 +36,10 @@ impl Memory {
         Memory { versions: Versions::new(forced), ..Memory::default() }
     }
 
-    pub(super) fn known<'s>(&'s self, engine: &'s Engine, http: Option<&'s Http>) -> Known<'s> {
+    pub(super) fn known<'s>(&'s self, criteria: &'s Criteria, http: Option<&'s Http>) -> Known<'s> {
         Known {
-            engine,
-            limits: &engine.settings().limits,
+            criteria,
+            limits: &criteria.settings().limits,
             from_start: self.lifecycle.is_from_start(),
             is_all_seen: self.is_all_seen,
             lifecycle: &self.lifecycle,

@@ -214,7 +214,7 @@ fn check_inputs(asked: &Asked, result: Node<'_>, known: &Known<'_>, notes: &mut 
             continue;
         };
         let (Some(schema), Some(input)) = (&tool.input, block.get("input")) else { continue };
-        let breaches = schema.contract(known.engine).breaches(input);
+        let breaches = schema.contract(known.criteria).breaches(input);
         let faults = contract::faults(
             &TOOL_INPUT_INVALID,
             &breaches,

@@ -7,7 +7,7 @@ use mcp_json::{Limits, Node, Tape};
 use serde::{Deserialize, Serialize};
 
 use super::{Event, Known, digest::digest};
-use crate::{Engine, rules::contract::Contract};
+use crate::{criteria::Criteria, rules::contract::Contract};
 
 /// Kept as its text, which is what is saved, and compiled when it is first needed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -64,16 +64,16 @@ impl StatedSchema {
         self.text.is_some() && self.text == other.text
     }
 
-    pub(crate) fn contract(&self, engine: &Engine) -> &Contract {
-        self.contract.get_or_init(|| self.compile(engine).unwrap_or_default())
+    pub(crate) fn contract(&self, criteria: &Criteria) -> &Contract {
+        self.contract.get_or_init(|| self.compile(criteria).unwrap_or_default())
     }
 
-    fn compile(&self, engine: &Engine) -> Option<Contract> {
+    fn compile(&self, criteria: &Criteria) -> Option<Contract> {
         let mut tape = Tape::new();
         // The text was parsed before, under whatever limits there are.
-        let limits = Limits { max_bytes: usize::MAX, ..engine.settings().limits.json() };
+        let limits = Limits { max_bytes: usize::MAX, ..criteria.settings().limits.json() };
         let document = tape.parse(self.text.as_ref()?.as_bytes(), limits).ok()?;
-        Some(Contract::of(engine, document.root(), self.revision))
+        Some(Contract::of(criteria, document.root(), self.revision))
     }
 }
 

@@ -218,7 +218,7 @@ fn check_answer(
     known: &Known<'_>,
     notes: &mut Notes,
 ) {
-    let schemas = known.engine.schemas();
+    let schemas = known.criteria.schemas();
     let Some(definition) = question.definition() else { return };
     if schemas.accepts(definition, answer) {
         match &question.kind {

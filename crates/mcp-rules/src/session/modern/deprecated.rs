@@ -52,7 +52,7 @@ pub(super) struct Deprecated {
 
 impl Deprecated {
     pub(super) fn follow(&mut self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
-        let asked_for = matches!(known.engine.settings().rule(&DEPRECATED), Some(Setting::On(_)));
+        let asked_for = matches!(known.criteria.settings().rule(&DEPRECATED), Some(Setting::On(_)));
         if !asked_for || !event.is_modern() {
             return;
         }

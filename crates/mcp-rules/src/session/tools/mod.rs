@@ -91,8 +91,8 @@ fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option
     let tool = tool.filter(|_| name.len() <= LONGEST_NAME)?;
     let breaches = match (&tool.input, params.get("arguments")) {
         (None, _) => Vec::new(),
-        (Some(schema), None) => schema.contract(known.engine).breaches_by_absence(params.span()),
-        (Some(schema), Some(arguments)) => schema.contract(known.engine).breaches(arguments),
+        (Some(schema), None) => schema.contract(known.criteria).breaches_by_absence(params.span()),
+        (Some(schema), Some(arguments)) => schema.contract(known.criteria).breaches(arguments),
     };
     let faults = contract::faults(
         &ARGUMENTS_INVALID,
@@ -178,7 +178,7 @@ fn check_structured(
         );
         return;
     };
-    let breaches = schema.contract(known.engine).breaches(content);
+    let breaches = schema.contract(known.criteria).breaches(content);
     let faults = contract::faults(
         &STRUCTURED_CONTENT_INVALID,
         &breaches,

@@ -11,7 +11,7 @@ use crate::{
 
 /// The origin of a request, if it is not among the allowed ones.
 pub(super) fn foreign(headers: Headers<'_>, known: &Known<'_>) -> Option<Box<str>> {
-    let allowed = &known.engine.settings().allowed_origins;
+    let allowed = &known.criteria.settings().allowed_origins;
     if allowed.is_empty() {
         return None;
     }
