@@ -1,5 +1,8 @@
 //! Short stand-ins for texts of any length.
 
+use mcp_json::Node;
+use serde::{Deserialize, Serialize};
+
 /// A number that stands for `bytes` where only "the same or not" matters, the same in every build
 /// and on every machine, as sessions are saved. Two texts may share one; then a fault is missed.
 pub(crate) fn digest(bytes: &[u8]) -> u64 {
@@ -29,6 +32,16 @@ fn extend(hash: u64, bytes: &[u8]) -> u64 {
 fn mix(hash: u64, word: u64) -> u64 {
     let product = u128::from(hash.rotate_left(23) ^ word) * u128::from(FACTOR);
     product as u64 ^ (product >> 64) as u64
+}
+
+/// Stands for a text of any length that is only compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Fingerprint(u64);
+
+impl Fingerprint {
+    pub(crate) fn of(text: Node<'_>) -> Option<Fingerprint> {
+        Some(Fingerprint(digest(&text.str_bytes()?)))
+    }
 }
 
 #[cfg(test)]

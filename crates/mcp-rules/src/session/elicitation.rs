@@ -6,7 +6,8 @@ use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Bounded, Event, Flag, Known, Moment, Notes, Topic, What,
+    Asked, Bounded, Event, Flag, Known, Moment, Notes, Topic, What,
+    asked::AskedElicitation,
     digest::{digest, digest_of},
     families::Family,
     stated_schema::{self, StatedSchema},
@@ -50,17 +51,7 @@ struct Introduced {
     what: u64,
 }
 
-/// What was asked of the user, in a request or (2026-07-28) an input request.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Asked {
-    at: Moment,
-    is_url: bool,
-    schema: Option<StatedSchema>,
-    /// Whether the form has required fields.
-    has_required: bool,
-}
-
-impl Asked {
+impl AskedElicitation {
     /// What a client declares that takes such requests.
     pub(super) fn mode(&self) -> Flag {
         if self.is_url { Flag::ElicitationUrl } else { Flag::ElicitationForm }
@@ -75,13 +66,13 @@ impl Family for Elicitation {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut AskedParts,
+        asked: &mut Asked,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         match (event.what, event.name, event.params()) {
             (What::Request(_), "elicitation/create", Some(params)) => {
-                let ask = Asked::of(params, event, known);
+                let ask = AskedElicitation::of(params, event, known);
                 if ask.is_url {
                     self.introduce(params, event, known, notes);
                 }
@@ -179,13 +170,13 @@ impl Elicitation {
     }
 }
 
-impl Asked {
+impl AskedElicitation {
     /// What params of `elicitation/create` ask for.
-    pub(super) fn of(params: Node<'_>, event: &Event<'_>, known: &Known<'_>) -> Asked {
+    pub(super) fn of(params: Node<'_>, event: &Event<'_>, known: &Known<'_>) -> AskedElicitation {
         let schema = params.get("requestedSchema").filter(|schema| schema.is_object());
         let mut room = stated_schema::room(event, known, SCHEMA_BYTES);
         let required = schema.and_then(|schema| schema.get("required"));
-        Asked {
+        AskedElicitation {
             at: event.at,
             is_url: WITH_URLS.contains(event.revision) && is_url_mode(params),
             schema: schema.map(|schema| StatedSchema::of(schema, event.revision, &mut room)),
@@ -209,7 +200,12 @@ fn follow_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
 }
 
 /// Whether the mode was one that the client must refuse.
-fn check_mode(asked: &Asked, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> bool {
+fn check_mode(
+    asked: &AskedElicitation,
+    event: &Event<'_>,
+    known: &Known<'_>,
+    notes: &mut Notes,
+) -> bool {
     let mode = if asked.is_url { Flag::ElicitationUrl } else { Flag::ElicitationForm };
     let Some(declared) = known.capabilities(Side::Client, event) else { return false };
     // Without elicitation altogether there is more to be said than this.
@@ -235,7 +231,12 @@ fn check_mode(asked: &Asked, event: &Event<'_>, known: &Known<'_>, notes: &mut N
 }
 
 /// An answer of the user, `result` of a response or an entry of `inputResponses`.
-pub(super) fn check_answer(asked: &Asked, result: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
+pub(super) fn check_answer(
+    asked: &AskedElicitation,
+    result: Node<'_>,
+    known: &Known<'_>,
+    notes: &mut Notes,
+) {
     let Some(action) = result.get("action").and_then(Node::as_str) else { return };
     let accepted = *action == *"accept";
     if !accepted && !matches!(&*action, "decline" | "cancel") {
@@ -266,7 +267,12 @@ pub(super) fn check_answer(asked: &Asked, result: Node<'_>, known: &Known<'_>, n
     }
 }
 
-fn check_content(asked: &Asked, content: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
+fn check_content(
+    asked: &AskedElicitation,
+    content: Node<'_>,
+    known: &Known<'_>,
+    notes: &mut Notes,
+) {
     let Some(schema) = &asked.schema else { return };
     let breaches = schema.contract(known.criteria).breaches(content);
     let faults = contract::faults(

@@ -8,7 +8,9 @@ use mcp_core::{Revision, Side};
 use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
-use super::{Bounded, Event, Moment, digest::digest, pagination, stated_schema::StatedSchema};
+use super::{
+    Bounded, Event, Moment, asked::AskedPage, digest::digest, stated_schema::StatedSchema,
+};
 use crate::{Limits, format::token};
 
 /// Bytes of schemas that are kept of the tools of a server.
@@ -110,7 +112,7 @@ impl<T> Listing<T> {
 
 impl<T: Listed> Listing<T> {
     /// Takes in a page. A page that was asked for before the last change may be from before it.
-    fn read(&mut self, page: &pagination::Asked, event: &Event<'_>, result: Node<'_>, most: usize) {
+    fn read(&mut self, page: &AskedPage, event: &Event<'_>, result: Node<'_>, most: usize) {
         if page.changes != self.changes {
             return;
         }

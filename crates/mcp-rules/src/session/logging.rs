@@ -10,8 +10,8 @@ use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Bounded, Event, Known, META_SUBSCRIPTION, Moment, Notes, Request, Topic,
-    What, cancellation, families::Family,
+    Asked, Bounded, Event, Known, LogLevel, META_SUBSCRIPTION, Moment, Notes, Request, Topic, What,
+    cancellation, families::Family,
 };
 use crate::{Level, findings::Fault};
 
@@ -36,12 +36,6 @@ pub(crate) struct Logging {
     asking: Bounded<RequestId, ()>,
 }
 
-/// What is remembered of a request until its answer: the level it asks for.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Asked {
-    level: LogLevel,
-}
-
 impl Family for Logging {
     fn concerns(event: &Event<'_>) -> bool {
         event.topic == Topic::Logging || event.is_modern()
@@ -50,14 +44,14 @@ impl Family for Logging {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut AskedParts,
+        asked: &mut Asked,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         match event.what {
             What::Request(id) => {
                 if let Some(level) = asked_level(event) {
-                    asked.logging = Some(Box::new(Asked { level }));
+                    asked.log_level = Some(level);
                     if event.is_modern() {
                         self.asking.insert(id.clone(), (), known.limits.pending);
                     } else {
@@ -72,12 +66,12 @@ impl Family for Logging {
             }
             What::Answer(answer) => {
                 if let (Some(id), Some(request)) = (answer.id, answer.request)
-                    && let Some(asked) = &request.asked.logging
+                    && let Some(level) = request.asked.log_level
                 {
                     self.asking.remove(id);
                     self.pending.remove(id);
                     if event.name == "logging/setLevel" && event.result().is_some() {
-                        self.set.push_back((asked.level, event.at));
+                        self.set.push_back((level, event.at));
                         if self.set.len() > MAX_SET {
                             self.set.pop_front();
                         }
@@ -167,9 +161,9 @@ fn judge_on_stream(
     let Some(request) = request.filter(|request| request.at.stream == event.at.stream) else {
         return;
     };
-    match &request.asked.logging {
-        Some(asked) if level < asked.level => {
-            notes.note(below(level, asked.level, request.at).at(node.span()));
+    match request.asked.log_level {
+        Some(lowest) if level < lowest => {
+            notes.note(below(level, lowest, request.at).at(node.span()));
         }
         Some(_) => {}
         None if request.name() == "subscriptions/listen" => {}
@@ -184,7 +178,7 @@ fn judge_on_stream(
 /// The request of this id and the level it asks for, if it is still open.
 fn asking<'s>(known: &Known<'s>, id: &RequestId) -> Option<(&'s Request, LogLevel)> {
     let request = known.requests.open(Side::Client, id)?;
-    let level = request.asked.logging.as_ref()?.level;
+    let level = request.asked.log_level?;
     Some((request, level))
 }
 
@@ -214,21 +208,4 @@ fn below(level: LogLevel, lowest: LogLevel, set: Moment) -> Fault {
 fn not_requested(message: &str) -> Fault {
     Fault::new(&NOT_REQUESTED, message)
         .help(format!("log only for requests with `{META_LOG_LEVEL}` in their `_meta`"))
-}
-
-/// How severe a message is, `debug` least.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-struct LogLevel(u8);
-
-impl LogLevel {
-    const NAMES: [&str; 8] =
-        ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-
-    fn of(node: Node<'_>) -> Option<LogLevel> {
-        (0..).zip(Self::NAMES).find(|(_, name)| node.str_eq(name)).map(|(rank, _)| LogLevel(rank))
-    }
-
-    fn name(self) -> &'static str {
-        Self::NAMES.get(usize::from(self.0)).copied().unwrap_or("debug")
-    }
 }

@@ -8,6 +8,7 @@
 //! Everything that is remembered is bounded, and what was forgotten or never seen is not held
 //! against anybody.
 
+mod asked;
 mod bounded;
 mod cancellation;
 mod capabilities;
@@ -23,6 +24,7 @@ pub(crate) mod inputs;
 mod lanes;
 mod lifecycle;
 mod listings;
+mod log_level;
 mod logging;
 mod memory;
 mod modern;
@@ -39,6 +41,7 @@ mod sampling;
 mod shown;
 mod stated_schema;
 pub(crate) mod subscriptions;
+mod task_status;
 mod tasks;
 mod tools;
 mod topic;
@@ -51,6 +54,7 @@ use mcp_schema::{Method, MethodKind, Sender};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
+    asked::Asked,
     bounded::Bounded,
     capability::{Capabilities, Declared, Flag},
     event::{Answer, Event, Known, What},
@@ -58,11 +62,14 @@ pub(crate) use self::{
     http::Http,
     lifecycle::{Lifecycle, Negotiation, Phase},
     listings::Listings,
+    log_level::LogLevel,
     memory::Memory,
     moment::Moment,
     notes::{Change, Fate, Notes},
-    request::{Asked, MethodRef, Name, Past, Request},
+    request::{MethodRef, Name, Past, Request},
     requests::Requests,
+    stated_schema::StatedSchema,
+    task_status::TaskStatus,
     topic::Topic,
 };
 use crate::{Answered, Context, Layer, Limits, criteria::Criteria};

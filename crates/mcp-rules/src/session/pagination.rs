@@ -6,7 +6,8 @@ use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Bounded, Event, Known, Moment, Notes,
+    Asked, Bounded, Event, Known, Moment, Notes,
+    asked::AskedPage,
     digest::{digest, digest_of},
     families::Family,
 };
@@ -32,15 +33,6 @@ struct Issued {
     scope: Option<Scope>,
 }
 
-/// Which page of a list was asked for.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Asked {
-    /// Stands for the cursor; absent for the first page.
-    pub(crate) cursor: Option<u64>,
-    /// How often the list had changed then.
-    pub(crate) changes: u64,
-}
-
 impl Family for Pagination {
     fn concerns(event: &Event<'_>) -> bool {
         event.name.ends_with("/list") && is_list(event.name)
@@ -49,7 +41,7 @@ impl Family for Pagination {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut AskedParts,
+        asked: &mut Asked,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
@@ -68,7 +60,7 @@ impl Pagination {
     fn follow_request(
         &self,
         event: &Event<'_>,
-        asked: &mut AskedParts,
+        asked: &mut Asked,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
@@ -79,7 +71,7 @@ impl Pagination {
         if cursor.is_some() && text.is_none() {
             return;
         }
-        asked.page = Some(Box::new(Asked {
+        asked.page = Some(Box::new(AskedPage {
             cursor: text.as_deref().map(digest),
             changes: known.listings.changes(event.name),
         }));
@@ -100,7 +92,7 @@ impl Pagination {
         );
     }
 
-    fn may_be_issued(&self, event: &Event<'_>, page: &Asked, known: &Known<'_>) -> bool {
+    fn may_be_issued(&self, event: &Event<'_>, page: &AskedPage, known: &Known<'_>) -> bool {
         let issued = page
             .cursor
             .is_some_and(|cursor| self.issued.contains(&key(event.from, event.name, cursor)));
@@ -110,7 +102,13 @@ impl Pagination {
         issued || !known.from_start || self.issued.forgot() || answer_lost()
     }
 
-    fn check_scope(&self, event: &Event<'_>, page: &Asked, result: Node<'_>, notes: &mut Notes) {
+    fn check_scope(
+        &self,
+        event: &Event<'_>,
+        page: &AskedPage,
+        result: Node<'_>,
+        notes: &mut Notes,
+    ) {
         let asker = event.from.other();
         let Some(scope) = result.get("cacheScope").filter(|_| event.is_modern()) else { return };
         let before =
@@ -134,7 +132,7 @@ impl Pagination {
     fn follow_next(
         &mut self,
         event: &Event<'_>,
-        page: &Asked,
+        page: &AskedPage,
         result: Node<'_>,
         known: &Known<'_>,
         notes: &mut Notes,

@@ -7,7 +7,7 @@ use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Bounded, Event, Known, Moment, Notes, Request, Topic, What, cancellation,
+    Asked, Bounded, Event, Known, Moment, Notes, Request, TaskStatus, Topic, What, cancellation,
     families::Family,
     ids,
     tasks::{self, Report},
@@ -26,12 +26,6 @@ rules! {
 pub(crate) struct Progress {
     client: Tokens,
     server: Tokens,
-}
-
-/// What is remembered of a request until its answer.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Asked {
-    token: RequestId,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -77,7 +71,7 @@ impl Family for Progress {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut AskedParts,
+        asked: &mut Asked,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
@@ -87,7 +81,7 @@ impl Family for Progress {
                     && let Some(token) = super::request_id(node)
                 {
                     self.of(event.from).begin(id, &token, node, event, known, notes);
-                    asked.progress = Some(Box::new(Asked { token }));
+                    asked.progress = Some(Box::new(token));
                 }
             }
             What::Notification if event.name == "notifications/progress" => {
@@ -96,8 +90,8 @@ impl Family for Progress {
             What::Notification => self.end_tasks(event),
             What::Answer(answer) => {
                 if let (Some(id), Some(request)) = (answer.id, answer.request) {
-                    if let Some(asked) = &request.asked.progress {
-                        self.of(event.from.other()).end(&asked.token, id, event, known);
+                    if let Some(token) = &request.asked.progress {
+                        self.of(event.from.other()).end(token, id, event, known);
                     }
                     self.end_tasks(event);
                 }
@@ -121,7 +115,7 @@ impl Progress {
             return;
         }
         for Report { id, status, .. } in tasks::reports(event) {
-            if status.is_some_and(tasks::Status::is_final) {
+            if status.is_some_and(TaskStatus::is_final) {
                 tokens.end_task(&id, Life::Over(event.at));
             }
         }
@@ -148,7 +142,7 @@ impl Tokens {
     ) -> bool {
         let Some(earlier) = self.by_token.get(token) else { return false };
         let uses_it = |open: &Request| {
-            let carries_it = open.asked.progress.as_ref().is_some_and(|it| it.token == *token);
+            let carries_it = open.asked.progress.as_ref().is_some_and(|it| **it == *token);
             carries_it && counts(open)
         };
         match earlier.life {

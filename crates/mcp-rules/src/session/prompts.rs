@@ -6,7 +6,7 @@ use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Event, Known, Notes, Topic, What, families::Family, shown::shown,
+    Asked, Event, Known, Notes, Topic, What, asked::AskedPrompt, families::Family, shown::shown,
 };
 use crate::{Level, findings::Fault, rules::stateless::is_complete};
 
@@ -21,12 +21,6 @@ rules! {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Prompts {}
 
-/// A `prompts/get` that lacks required arguments.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Asked {
-    missing: Box<str>,
-}
-
 impl Family for Prompts {
     fn concerns(event: &Event<'_>) -> bool {
         matches!(event.topic, Topic::Prompts | Topic::Completion)
@@ -35,7 +29,7 @@ impl Family for Prompts {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut AskedParts,
+        asked: &mut Asked,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
@@ -55,7 +49,7 @@ impl Family for Prompts {
 }
 
 /// The params of `prompts/get`. Says what is missing.
-fn check_get(params: Node<'_>, known: &Known<'_>, notes: &mut Notes) -> Option<Asked> {
+fn check_get(params: Node<'_>, known: &Known<'_>, notes: &mut Notes) -> Option<AskedPrompt> {
     let node = params.get("name")?;
     let name = node.as_str()?;
     let prompts = &known.listings.prompts;
@@ -86,7 +80,7 @@ fn check_get(params: Node<'_>, known: &Known<'_>, notes: &mut Notes) -> Option<A
         .related(prompt.at.line, "the prompt was listed here")
         .help(format!("add `{first}` to `arguments`")),
     );
-    Some(Asked { missing: names.into() })
+    Some(AskedPrompt { missing: names.into() })
 }
 
 fn check_result(event: &Event<'_>, notes: &mut Notes) {

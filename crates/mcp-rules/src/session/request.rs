@@ -2,10 +2,7 @@ use mcp_core::{RequestId, Revision};
 use mcp_schema::Method;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use super::{
-    Capabilities, Moment, elicitation, inputs, logging, modern, pagination, progress, prompts,
-    resources, sampling, tasks, tools,
-};
+use super::{Asked, Capabilities, Moment};
 
 /// A request that waits for its answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -107,24 +104,6 @@ impl<'de> Deserialize<'de> for MethodRef {
             .map(|method| MethodRef { revision, method })
             .ok_or_else(|| D::Error::custom(format!("{revision} has no method `{name}`")))
     }
-}
-
-/// What is remembered of a request until its answer comes: each family its own part.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Asked {
-    /// The version that an `initialize` asks for.
-    pub(crate) requested_version: Option<Box<str>>,
-    pub(crate) tool_call: Option<Box<tools::Asked>>,
-    pub(crate) prompt: Option<Box<prompts::Asked>>,
-    pub(crate) page: Option<Box<pagination::Asked>>,
-    pub(crate) sampling: Option<Box<sampling::Asked>>,
-    pub(crate) elicitation: Option<Box<elicitation::Asked>>,
-    pub(crate) resource: Option<Box<resources::Asked>>,
-    pub(crate) progress: Option<Box<progress::Asked>>,
-    pub(crate) logging: Option<Box<logging::Asked>>,
-    pub(crate) task: Option<Box<tasks::Asked>>,
-    pub(crate) modern: Option<Box<modern::Asked>>,
-    pub(crate) input: Option<Box<inputs::Asked>>,
 }
 
 /// Whether `id` is one that a counter begins with: the session is then seen from its start.

@@ -5,7 +5,8 @@ use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Bounded, Event, Flag, Known, Moment, Notes, Topic, What, families::Family,
+    Asked, Bounded, Event, Flag, Known, Moment, Notes, Topic, What, asked::AskedSubscription,
+    families::Family,
 };
 use crate::{Level, findings::Fault};
 
@@ -36,14 +37,6 @@ struct Subscription {
     ended: Option<Moment>,
 }
 
-/// What is remembered of `resources/subscribe` and `resources/unsubscribe`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Asked {
-    uri: Box<str>,
-    /// How often the subscription had been asked for.
-    requests: u64,
-}
-
 impl Family for Resources {
     fn concerns(event: &Event<'_>) -> bool {
         event.topic == Topic::Resources && !event.is_modern()
@@ -52,7 +45,7 @@ impl Family for Resources {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut AskedParts,
+        asked: &mut Asked,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
@@ -81,7 +74,7 @@ impl Resources {
         event: &Event<'_>,
         known: &Known<'_>,
         notes: &mut Notes,
-    ) -> Option<Asked> {
+    ) -> Option<AskedSubscription> {
         let node = event.params()?.get("uri")?;
         let Some(uri) = plain(node) else {
             self.incomplete = true;
@@ -99,17 +92,17 @@ impl Resources {
                     .help("unsubscribe with the URI that was used to subscribe"),
                 );
             }
-            return Some(Asked { requests: subscription?.requests, uri });
+            return Some(AskedSubscription { requests: subscription?.requests, uri });
         }
         let mut subscription = self.subscriptions.remove(&*uri).unwrap_or_default();
         subscription.requests += 1;
         subscription.ended = None;
         let requests = subscription.requests;
         self.subscriptions.insert(uri.clone(), subscription, known.limits.remembered);
-        Some(Asked { uri, requests })
+        Some(AskedSubscription { uri, requests })
     }
 
-    fn follow_answer(&mut self, event: &Event<'_>, asked: &Asked) {
+    fn follow_answer(&mut self, event: &Event<'_>, asked: &AskedSubscription) {
         let Some(subscription) = self.subscriptions.get_mut(&asked.uri) else {
             return;
         };

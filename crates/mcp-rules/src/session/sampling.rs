@@ -6,7 +6,8 @@ use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Event, Flag, Known, Moment, Notes, Topic, What,
+    Asked, Event, Flag, Known, Notes, Topic, What,
+    asked::{AskedSampling, OfferedTool, ToolChoice},
     families::Family,
     shown::shown,
     stated_schema::{self, StatedSchema},
@@ -37,31 +38,6 @@ const SHOWN: usize = 10;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Sampling {}
 
-/// What was asked of the model, in a request or (2026-07-28) an input request.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Asked {
-    at: Moment,
-    choice: Choice,
-    tools: Vec<Offered>,
-    /// Whether there were more tools than are remembered.
-    more_tools: bool,
-    /// Whether `tools` or `toolChoice` was there at all.
-    uses_tools: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Choice {
-    Free,
-    None,
-    Required,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Offered {
-    name: Box<str>,
-    input: Option<StatedSchema>,
-}
-
 impl Family for Sampling {
     fn concerns(event: &Event<'_>) -> bool {
         matches!(event.topic, Topic::Sampling | Topic::Tasks) && WITH_TOOLS.contains(event.revision)
@@ -70,13 +46,13 @@ impl Family for Sampling {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut AskedParts,
+        asked: &mut Asked,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         match (event.what, event.name, event.params()) {
             (What::Request(_), "sampling/createMessage", Some(params)) => {
-                asked.sampling = Some(Box::new(Asked::of(params, event, known)));
+                asked.sampling = Some(Box::new(AskedSampling::of(params, event, known)));
             }
             (What::Answer(_), "sampling/createMessage" | "tasks/result", _) => {
                 follow_answer(event, known, notes);
@@ -86,26 +62,26 @@ impl Family for Sampling {
     }
 }
 
-impl Asked {
+impl AskedSampling {
     /// What params of `sampling/createMessage` ask for.
-    pub(super) fn of(params: Node<'_>, event: &Event<'_>, known: &Known<'_>) -> Asked {
+    pub(super) fn of(params: Node<'_>, event: &Event<'_>, known: &Known<'_>) -> AskedSampling {
         let choice = params.get("toolChoice");
         let mode = choice.and_then(|choice| choice.get("mode")?.as_str());
         let tools = params.get("tools");
         let mut room = stated_schema::room(event, known, SCHEMA_BYTES);
         let offered = tools.into_iter().flat_map(Node::elements).filter_map(|tool| {
             let input = tool.get("inputSchema").filter(|schema| schema.is_object());
-            Some(Offered {
+            Some(OfferedTool {
                 name: (*tool.get("name")?.as_str()?).into(),
                 input: input.map(|schema| StatedSchema::of(schema, event.revision, &mut room)),
             })
         });
-        Asked {
+        AskedSampling {
             at: event.at,
             choice: match mode.as_deref() {
-                Some("none") => Choice::None,
-                Some("required") => Choice::Required,
-                _ => Choice::Free,
+                Some("none") => ToolChoice::None,
+                Some("required") => ToolChoice::Required,
+                _ => ToolChoice::Free,
             },
             tools: offered.take(MAX_TOOLS).collect(),
             more_tools: tools.is_some_and(|tools| tools.len() > MAX_TOOLS),
@@ -130,7 +106,7 @@ fn follow_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
 
 /// A client that has not declared tools must not go along with a request that has some.
 fn check_not_rejected(
-    asked: &Asked,
+    asked: &AskedSampling,
     result: Node<'_>,
     event: &Event<'_>,
     known: &Known<'_>,
@@ -153,13 +129,18 @@ fn check_not_rejected(
 }
 
 /// An answer of the model, `result` of a response or an entry of `inputResponses`.
-pub(super) fn check_answer(asked: &Asked, result: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
+pub(super) fn check_answer(
+    asked: &AskedSampling,
+    result: Node<'_>,
+    known: &Known<'_>,
+    notes: &mut Notes,
+) {
     let is_use = |block: &Node<'_>| block.get("type").is_some_and(|kind| kind.str_eq("tool_use"));
     let first_use = blocks(result).find(is_use);
     let reason = result.get("stopReason");
     let stopped = |name: &str| reason.is_some_and(|reason| reason.str_eq(name));
     match (asked.choice, first_use) {
-        (Choice::None, Some(block)) => {
+        (ToolChoice::None, Some(block)) => {
             notes.note(
                 Fault::new(
                     &TOOL_CHOICE_VIOLATED,
@@ -171,7 +152,7 @@ pub(super) fn check_answer(asked: &Asked, result: Node<'_>, known: &Known<'_>, n
             );
             return;
         }
-        (Choice::Required, None) if stopped("endTurn") && !asked.tools.is_empty() => {
+        (ToolChoice::Required, None) if stopped("endTurn") && !asked.tools.is_empty() => {
             notes.note(
                 Fault::new(
                     &TOOL_CHOICE_VIOLATED,
@@ -198,7 +179,7 @@ pub(super) fn check_answer(asked: &Asked, result: Node<'_>, known: &Known<'_>, n
 }
 
 /// The tool uses of an answer against the tools that were offered.
-fn check_inputs(asked: &Asked, result: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
+fn check_inputs(asked: &AskedSampling, result: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
     let mut left = SHOWN;
     for block in blocks(result) {
         let name = block
@@ -228,7 +209,7 @@ fn check_inputs(asked: &Asked, result: Node<'_>, known: &Known<'_>, notes: &mut 
     }
 }
 
-fn not_offered(asked: &Asked, node: Node<'_>, name: &str) -> Fault {
+fn not_offered(asked: &AskedSampling, node: Node<'_>, name: &str) -> Fault {
     let names = asked.tools.iter().map(|tool| &*tool.name);
     let help = match mcp_schema::nearest(name, names) {
         Some(near) => format!("did you mean `{near}`?"),

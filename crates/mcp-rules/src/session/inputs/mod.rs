@@ -11,12 +11,9 @@ use mcp_core::{Revision, Revisions, Side};
 use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
-use self::{
-    pending::{Pending, Target},
-    retry::Retry,
-};
+use self::{pending::Pending, retry::Retry};
 use super::{
-    Asked as AskedParts, Bounded, Capabilities, Event, Flag, Known, Notes, What, families::Family,
+    Asked, Bounded, Capabilities, Event, Flag, Known, Notes, What, asked::Target, families::Family,
 };
 use crate::{Level, findings::Fault};
 
@@ -51,12 +48,6 @@ pub(crate) struct Inputs {
     count: u64,
 }
 
-/// What is remembered of a request until its answer.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Asked {
-    target: Target,
-}
-
 impl Family for Inputs {
     fn concerns(event: &Event<'_>) -> bool {
         event.is_modern()
@@ -65,7 +56,7 @@ impl Family for Inputs {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut AskedParts,
+        asked: &mut Asked,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
@@ -75,7 +66,7 @@ impl Family for Inputs {
                 if let Some(retry) = Retry::of(id, target, event) {
                     self.follow_retry(&retry, known, notes);
                 }
-                asked.input = target.map(|target| Box::new(Asked { target }));
+                asked.input = target.map(Box::new);
             }
             (What::Answer(_), Side::Server) => self.follow_answer(event, known, notes),
             _ => {}
@@ -93,8 +84,8 @@ impl Inputs {
         if let Some(declared) = request.declared.as_deref() {
             check_declared(result, declared, notes);
         }
-        let Some(asked) = request.asked.input.as_deref() else { return };
-        let Some(pending) = Pending::of(result, id, asked.target, event, known) else { return };
+        let Some(target) = request.asked.input.as_deref() else { return };
+        let Some(pending) = Pending::of(result, id, *target, event, known) else { return };
         self.count += 1;
         if let Some(old) = self.pending.get_mut(&self.count.saturating_sub(MAX_DETAILED)) {
             old.forget_details();

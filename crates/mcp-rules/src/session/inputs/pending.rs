@@ -4,7 +4,11 @@ use mcp_schema::Definition;
 use serde::{Deserialize, Serialize};
 
 use super::MODERN;
-use crate::session::{Event, Known, Moment, digest::digest, elicitation, sampling};
+use crate::session::{
+    Event, Known, Moment,
+    asked::{AskedElicitation, AskedSampling, Target, TargetKind},
+    digest::Fingerprint,
+};
 
 /// Questions of one result that are remembered, and the longest key. A result with more is
 /// remembered without them.
@@ -12,20 +16,6 @@ const MAX_QUESTIONS: usize = 64;
 const LONGEST_KEY: usize = 256;
 /// Questions of one result whose details are remembered.
 const MAX_DETAILED: usize = 8;
-
-/// What a request is for: a tool, a prompt or a resource.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Target {
-    pub(super) kind: TargetKind,
-    name: Fingerprint,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum TargetKind {
-    Tool,
-    Prompt,
-    Resource,
-}
 
 impl Target {
     pub(super) fn of(event: &Event<'_>) -> Option<Target> {
@@ -40,22 +30,12 @@ impl Target {
 }
 
 impl TargetKind {
-    pub(super) const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             TargetKind::Tool => "tool",
             TargetKind::Prompt => "prompt",
             TargetKind::Resource => "resource",
         }
-    }
-}
-
-/// Stands for a text of any length that is only compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Fingerprint(u64);
-
-impl Fingerprint {
-    pub(super) fn of(text: Node<'_>) -> Option<Fingerprint> {
-        Some(Fingerprint(digest(&text.str_bytes()?)))
     }
 }
 
@@ -81,8 +61,8 @@ pub(super) struct Question {
 /// What is asked for, with the details of it as long as there is room.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum QuestionKind {
-    Elicitation(Option<Box<elicitation::Asked>>),
-    Sampling(Option<Box<sampling::Asked>>),
+    Elicitation(Option<Box<AskedElicitation>>),
+    Sampling(Option<Box<AskedSampling>>),
     Roots,
     /// None that the revision knows; that is reported elsewhere.
     Other,
@@ -155,19 +135,20 @@ impl Question {
         let method = entry.get("method");
         let is = |name| method.is_some_and(|method| method.str_eq(name));
         let details = entry.get("params").zip(details);
-        let kind = if is("elicitation/create") {
-            QuestionKind::Elicitation(details.map(|(params, (event, known))| {
-                Box::new(elicitation::Asked::of(params, event, known))
-            }))
-        } else if is("sampling/createMessage") {
-            QuestionKind::Sampling(details.map(|(params, (event, known))| {
-                Box::new(sampling::Asked::of(params, event, known))
-            }))
-        } else if is("roots/list") {
-            QuestionKind::Roots
-        } else {
-            QuestionKind::Other
-        };
+        let kind =
+            if is("elicitation/create") {
+                QuestionKind::Elicitation(details.map(|(params, (event, known))| {
+                    Box::new(AskedElicitation::of(params, event, known))
+                }))
+            } else if is("sampling/createMessage") {
+                QuestionKind::Sampling(details.map(|(params, (event, known))| {
+                    Box::new(AskedSampling::of(params, event, known))
+                }))
+            } else if is("roots/list") {
+                QuestionKind::Roots
+            } else {
+                QuestionKind::Other
+            };
         Some(Question { key: key.into(), kind })
     }
 

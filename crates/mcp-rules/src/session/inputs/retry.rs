@@ -6,12 +6,12 @@ use mcp_json::{Node, Span};
 use super::{
     MAX_REPORTED, RESPONSE_MISSING, RESPONSE_TYPE, RESPONSE_UNKNOWN, SAME_ID, STATE_MISMATCH,
     WRONG_REQUEST,
-    pending::{Fingerprint, Pending, Question, QuestionKind, Target},
+    pending::{Pending, Question, QuestionKind},
 };
 use crate::{
     findings::Fault,
     rules::payload,
-    session::{Event, Known, Notes, elicitation, sampling},
+    session::{Event, Known, Notes, asked::Target, digest::Fingerprint, elicitation, sampling},
 };
 
 /// A request that brings answers, a state, or both.

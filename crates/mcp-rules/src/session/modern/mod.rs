@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use self::{deprecated::Deprecated, negotiation::Negotiations};
 use super::{
-    Asked as AskedParts, Capabilities, Event, Known, META_CAPABILITIES, META_VERSION, Moment,
-    Notes, Topic, What, families::Family,
+    Asked, Capabilities, Event, Known, META_CAPABILITIES, META_VERSION, Moment, Notes, Topic, What,
+    asked::AskedUnusually, families::Family,
 };
 use crate::{Level, findings::Fault};
 
@@ -37,15 +37,6 @@ pub(crate) struct Modern {
     deprecated: Deprecated,
 }
 
-/// What is remembered of a request until its answer, unless it is the usual: all metadata is
-/// there, and the version is that of the revision it is judged by.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Asked {
-    version: Option<Box<str>>,
-    /// Whether a required member of `_meta` is missing.
-    lacks_metadata: bool,
-}
-
 impl Family for Modern {
     fn concerns(event: &Event<'_>) -> bool {
         event.topic == Topic::Handshake || event.is_modern()
@@ -54,14 +45,14 @@ impl Family for Modern {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut AskedParts,
+        asked: &mut Asked,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         // Only clients ask here, and only servers answer.
         if event.is_modern() {
             match event.what {
-                What::Request(_) => asked.modern = Asked::of(event).map(Box::new),
+                What::Request(_) => asked.modern = AskedUnusually::of(event).map(Box::new),
                 What::Answer(_) => {
                     check_metadata_refused(event, known, notes);
                     check_missing_capability(event, notes);
@@ -76,8 +67,8 @@ impl Family for Modern {
     fn restart(&mut self) {}
 }
 
-impl Asked {
-    fn of(event: &Event<'_>) -> Option<Asked> {
+impl AskedUnusually {
+    fn of(event: &Event<'_>) -> Option<AskedUnusually> {
         let meta = event.meta();
         let version = meta.and_then(|meta| meta.get(META_VERSION));
         let capabilities = meta.and_then(|meta| meta.get(META_CAPABILITIES));
@@ -92,7 +83,7 @@ impl Asked {
         }
         let version = version.and_then(Node::as_str);
         let version = version.filter(|version| version.len() <= LONGEST_VERSION);
-        Some(Asked { version: version.map(Into::into), lacks_metadata })
+        Some(AskedUnusually { version: version.map(Into::into), lacks_metadata })
     }
 }
 

@@ -4,15 +4,16 @@ use mcp_core::Side;
 use mcp_json::Node;
 
 use super::{
-    AUGMENTATION_UNDECLARED, Asked, CREATE_RESULT_MISSING, ID_DUPLICATE, INITIAL_STATUS,
-    REQUIRED_NOT_REJECTED, Report, SUPPORT_FORBIDDEN, SUPPORT_REQUIRED, Status, Tasks,
+    AUGMENTATION_UNDECLARED, CREATE_RESULT_MISSING, ID_DUPLICATE, INITIAL_STATUS,
+    REQUIRED_NOT_REJECTED, Report, SUPPORT_FORBIDDEN, SUPPORT_REQUIRED, Tasks,
     task::{Reported, Stamp, Task},
 };
 use crate::{
     Severity,
     findings::Fault,
     session::{
-        Asked as AskedParts, Event, Flag, Known, Name, Notes, Request, listings::TaskSupport,
+        Asked, Event, Flag, Known, Name, Notes, Request, TaskStatus, asked::AskedTask,
+        listings::TaskSupport,
     },
 };
 
@@ -35,7 +36,7 @@ pub(super) fn judge_request(
     event: &Event<'_>,
     known: &Known<'_>,
     notes: &mut Notes,
-) -> Option<Box<Asked>> {
+) -> Option<Box<AskedTask>> {
     let flag = needed(event.name)?;
     let receiver = event.from.other();
     let declared = known.capabilities(receiver, event)?;
@@ -61,10 +62,10 @@ pub(super) fn judge_request(
             notes.note(forbidden(task, listed));
             None
         }
-        (Some(_), _) => Some(Box::new(Asked::Task)),
+        (Some(_), _) => Some(Box::new(AskedTask::Task)),
         (None, Some((TaskSupport::Required, listed))) => {
             notes.note(required(event, listed));
-            Some(Box::new(Asked::NoTask))
+            Some(Box::new(AskedTask::NoTask))
         }
         (None, _) => None,
     }
@@ -96,7 +97,7 @@ fn required(event: &Event<'_>, listed: Option<u64>) -> Fault {
 pub(super) fn judge_answer(request: &Request, event: &Event<'_>, notes: &mut Notes) {
     let asked = request.at.line;
     match (request.asked.task.as_deref(), event.result()) {
-        (Some(Asked::Task), Some(result)) if result.get("task").is_none() => notes.note(
+        (Some(AskedTask::Task), Some(result)) if result.get("task").is_none() => notes.note(
             Fault::new(
                 &CREATE_RESULT_MISSING,
                 "the result does not create the task that was asked for",
@@ -105,7 +106,7 @@ pub(super) fn judge_answer(request: &Request, event: &Event<'_>, notes: &mut Not
             .related(asked, "the request was here")
             .help("answer with `{\"task\":{…}}` and hand the outcome out through `tasks/result`"),
         ),
-        (Some(Asked::NoTask), result) if request.cancelled.is_none() => {
+        (Some(AskedTask::NoTask), result) if request.cancelled.is_none() => {
             let code = event.error_code().filter(|code| !REFUSALS.contains(code));
             let message = match (result, code) {
                 (Some(_), _) => "a tool that runs only as a task was run without one".to_owned(),
@@ -125,12 +126,12 @@ pub(super) fn judge_answer(request: &Request, event: &Event<'_>, notes: &mut Not
 }
 
 /// The part of what is remembered of a request that rules about its result need.
-fn for_the_result(asked: &AskedParts) -> AskedParts {
-    AskedParts {
+fn for_the_result(asked: &Asked) -> Asked {
+    Asked {
         tool_call: asked.tool_call.clone(),
         sampling: asked.sampling.clone(),
         elicitation: asked.elicitation.clone(),
-        ..AskedParts::default()
+        ..Asked::default()
     }
 }
 
@@ -157,7 +158,7 @@ impl Tasks {
                     .help("generate a new id for each task, for example a UUID"),
             );
         }
-        if let Some(status) = new.status.filter(|status| *status != Status::Working) {
+        if let Some(status) = new.status.filter(|status| *status != TaskStatus::Working) {
             let message = format!("the task begins as `{}`", status.name());
             notes.note(
                 Fault::new(&INITIAL_STATUS, message)

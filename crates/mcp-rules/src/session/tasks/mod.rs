@@ -7,20 +7,17 @@ mod creation;
 mod operations;
 mod outcome;
 mod report;
-mod status;
 mod task;
 
 use mcp_core::{Revision, Revisions, Side};
 use mcp_schema::Method;
 use serde::{Deserialize, Serialize};
 
-use self::{operations::Subject, task::Task};
-pub(super) use self::{
-    report::{Report, created, reports},
-    status::Status,
-};
+pub(super) use self::report::{Report, created, reports};
+use self::task::Task;
 use super::{
-    Asked as AskedParts, Bounded, Event, Known, MethodRef, Notes, Request, Topic, What,
+    Asked, Bounded, Event, Known, MethodRef, Notes, Request, Topic, What,
+    asked::{AskedTask, TaskOperation},
     families::Family,
 };
 use crate::Level;
@@ -59,17 +56,6 @@ pub(crate) struct Tasks {
     now: u64,
 }
 
-/// What is remembered of a request until its answer.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Asked {
-    /// It asks for a task, from a receiver that offers them.
-    Task,
-    /// It does not ask for one, although its tool needs one.
-    NoTask,
-    /// It is about the tasks of the other side.
-    Operation(Subject),
-}
-
 /// The task that a request is about.
 pub(super) fn subject(request: &Request) -> Option<&str> {
     operation(request).and_then(|subject| subject.id.as_deref())
@@ -80,9 +66,9 @@ pub(super) fn original(request: &Request) -> Option<&'static Method> {
     operation(request).and_then(|subject| subject.original).map(MethodRef::get)
 }
 
-fn operation(request: &Request) -> Option<&Subject> {
+fn operation(request: &Request) -> Option<&TaskOperation> {
     match request.asked.task.as_deref() {
-        Some(Asked::Operation(subject)) => Some(subject),
+        Some(AskedTask::Operation(subject)) => Some(subject),
         _ => None,
     }
 }
@@ -104,7 +90,7 @@ impl Family for Tasks {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut AskedParts,
+        asked: &mut Asked,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {

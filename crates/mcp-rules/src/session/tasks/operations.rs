@@ -1,36 +1,21 @@
 //! Requests about tasks, and what answers and notifications say about them.
 
 use mcp_json::Node;
-use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked, CANCEL_STATUS, CANCEL_TERMINAL_ACCEPTED, CAPABILITY_UNDECLARED, ERROR_NOT_FAILED,
-    ID_UNKNOWN, META_RELATED, NOT_BLOCKING, POLL_TOO_FAST, RELATED_REDUNDANT, Report,
-    STATUS_TRANSITION, Status, Tasks, report,
+    CANCEL_STATUS, CANCEL_TERMINAL_ACCEPTED, CAPABILITY_UNDECLARED, ERROR_NOT_FAILED, ID_UNKNOWN,
+    META_RELATED, NOT_BLOCKING, POLL_TOO_FAST, RELATED_REDUNDANT, Report, STATUS_TRANSITION, Tasks,
+    report,
     task::{Reported, Stamp, Task},
 };
 use crate::{
     findings::Fault,
     session::{
-        Asked as AskedParts, Event, Flag, Known, MethodRef, Moment, Notes, Request,
+        Asked, Event, Flag, Known, Moment, Notes, Request, TaskStatus,
+        asked::{AskedTask, TaskOperation},
         lifecycle::method_span,
     },
 };
-
-/// What a request about tasks is about, and what was known then.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Subject {
-    /// The task; none for a listing.
-    pub(super) id: Option<Box<str>>,
-    /// Its place in the order of messages about tasks.
-    pub(super) sent: u64,
-    /// Whether nobody had heard of the task.
-    unknown: bool,
-    /// The final status that the task had.
-    end: Option<(Status, Option<u64>)>,
-    /// For `tasks/result`: the method whose result is to come.
-    pub(super) original: Option<MethodRef>,
-}
 
 /// The capability that a receiver needs to be asked this.
 fn needed(method: &str) -> Option<Flag> {
@@ -64,7 +49,7 @@ impl Tasks {
     pub(super) fn judge_operation(
         &mut self,
         event: &Event<'_>,
-        asked: &mut AskedParts,
+        asked: &mut Asked,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
@@ -93,7 +78,7 @@ impl Tasks {
             asked.elicitation.clone_from(&original.elicitation);
         }
         let end = task.and_then(Task::end);
-        asked.task = Some(Box::new(Asked::Operation(Subject {
+        asked.task = Some(Box::new(AskedTask::Operation(TaskOperation {
             sent,
             unknown: all_known && task.is_none(),
             end: end.map(|end| (end.status, end.stamp.at.line)),
@@ -140,7 +125,7 @@ impl Tasks {
     /// A task that was unknown to us, and that its supposed owner does not know either.
     pub(super) fn check_id(
         &self,
-        subject: &Subject,
+        subject: &TaskOperation,
         request: &Request,
         event: &Event<'_>,
         notes: &mut Notes,
@@ -173,7 +158,7 @@ impl Tasks {
 
     pub(super) fn judge_cancelled(
         &mut self,
-        subject: &Subject,
+        subject: &TaskOperation,
         event: &Event<'_>,
         known: &Known<'_>,
         notes: &mut Notes,
@@ -195,7 +180,7 @@ impl Tasks {
             }
             return;
         }
-        if status != Status::Cancelled {
+        if status != TaskStatus::Cancelled {
             let message = format!("cancelling is accepted, but the task is `{}`", status.name());
             notes.note(
                 Fault::new(&CANCEL_STATUS, message)
@@ -241,7 +226,7 @@ impl Tasks {
         } else if let Some(fault) = task.not_blocking(status, requested, event.at) {
             notes.note(fault.at(report.status_node().span()));
         }
-        if status == Status::Completed
+        if status == TaskStatus::Completed
             && let Some(fault) = task.error_not_failed()
         {
             notes.note(fault.at(report.status_node().span()));
@@ -254,7 +239,7 @@ impl Task {
     /// The fault of a task that goes on after its result was handed out. It is said once.
     fn not_blocking(
         &mut self,
-        status: Status,
+        status: TaskStatus,
         requested: Option<u64>,
         now: Moment,
     ) -> Option<Fault> {

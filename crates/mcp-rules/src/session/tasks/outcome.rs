@@ -3,19 +3,19 @@
 use mcp_json::Node;
 
 use super::{
-    META_RELATED, RELATED_MISSING, Status, Tasks,
-    operations::{Subject, completed_with_error},
+    META_RELATED, RELATED_MISSING, Tasks,
+    operations::completed_with_error,
     task::{Delivered, Stamp},
 };
 use crate::{
     findings::Fault,
-    session::{Event, Notes},
+    session::{Event, Notes, TaskStatus, asked::TaskOperation},
 };
 
 impl Tasks {
     pub(super) fn judge_outcome(
         &mut self,
-        subject: &Subject,
+        subject: &TaskOperation,
         event: &Event<'_>,
         notes: &mut Notes,
     ) {
@@ -27,7 +27,7 @@ impl Tasks {
         let error = result.get("isError").filter(|node| is_call && node.as_bool() == Some(true));
         let mut is_error = error.is_some();
         if let (Some(node), Some(reported)) = (error, task.status)
-            && reported.status == Status::Completed
+            && reported.status == TaskStatus::Completed
         {
             notes.note(
                 completed_with_error()

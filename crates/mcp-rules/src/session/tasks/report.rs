@@ -3,14 +3,13 @@ use std::borrow::Cow;
 use mcp_core::Revision;
 use mcp_json::Node;
 
-use super::Status;
-use crate::session::Event;
+use crate::session::{Event, TaskStatus};
 
 /// What a message says about one task.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Report<'a> {
     pub(in crate::session) id: Cow<'a, str>,
-    pub(in crate::session) status: Option<Status>,
+    pub(in crate::session) status: Option<TaskStatus>,
     /// The object that has the members of a task.
     pub(super) node: Node<'a>,
 }
@@ -18,7 +17,7 @@ pub(in crate::session) struct Report<'a> {
 impl<'a> Report<'a> {
     fn of(node: Node<'a>) -> Option<Report<'a>> {
         let id = node.get("taskId")?.as_str()?;
-        Some(Report { id, status: node.get("status").and_then(Status::of), node })
+        Some(Report { id, status: node.get("status").and_then(TaskStatus::of), node })
     }
 
     /// Where the status is said.

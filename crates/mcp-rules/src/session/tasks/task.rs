@@ -1,7 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::Status;
-use crate::session::{Asked as AskedParts, MethodRef, Moment};
+use crate::session::{Asked, MethodRef, Moment, TaskStatus};
 
 /// What is remembered of a task.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -11,7 +10,7 @@ pub(crate) struct Task {
     /// The method of the request that it came from.
     pub(super) original: Option<MethodRef>,
     /// What is remembered of that request, to hold its result to it when that comes.
-    pub(super) asked: Option<Box<AskedParts>>,
+    pub(super) asked: Option<Box<Asked>>,
     /// The last status that was reported.
     pub(super) status: Option<Reported>,
     /// The result that `tasks/result` brought.
@@ -28,7 +27,7 @@ pub(super) struct Stamp {
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Reported {
-    pub(super) status: Status,
+    pub(super) status: TaskStatus,
     pub(super) stamp: Stamp,
 }
 

@@ -8,7 +8,7 @@ use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Event, Known, Notes, Topic, families::Family, shown::shown,
+    Asked, Event, Known, Notes, Topic, asked::ToolCall, families::Family, shown::shown,
     stated_schema::StatedSchema,
 };
 use crate::{
@@ -36,18 +36,6 @@ pub(crate) struct Tools {
     order: order::Order,
 }
 
-/// What is remembered of a call of a listed tool, until its result comes, be it through a task.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Asked {
-    name: Box<str>,
-    /// How often the list had changed then.
-    changes: u64,
-    /// Stands for the output schema that was listed then.
-    output: Option<u64>,
-    /// Whether the arguments break the input schema.
-    is_invalid: bool,
-}
-
 impl Family for Tools {
     fn concerns(event: &Event<'_>) -> bool {
         matches!(event.topic, Topic::Tools | Topic::Tasks)
@@ -56,7 +44,7 @@ impl Family for Tools {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut AskedParts,
+        asked: &mut Asked,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
@@ -74,7 +62,7 @@ impl Family for Tools {
 }
 
 /// A call against the listed tool.
-fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option<Asked> {
+fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option<ToolCall> {
     let params = event.params()?;
     let node = params.get("name")?;
     let name = node.as_str()?;
@@ -103,7 +91,7 @@ fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option
     for fault in faults {
         notes.note(fault.related(tool.at.line, "the tool was listed here"));
     }
-    Some(Asked {
+    Some(ToolCall {
         name: (*name).into(),
         changes: tools.changes(),
         output: tool.output.as_ref().and_then(StatedSchema::digest),
@@ -148,7 +136,7 @@ fn check_task_result(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
 
 /// The structured content of the result of a call, whichever way it came.
 fn check_structured(
-    call: &Asked,
+    call: &ToolCall,
     result: Node<'_>,
     event: &Event<'_>,
     known: &Known<'_>,
