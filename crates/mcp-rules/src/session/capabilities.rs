@@ -3,7 +3,7 @@
 use mcp_core::{Revision, Revisions, Side};
 use mcp_json::{Node, Span};
 
-use super::{Capabilities, Event, Flag, Known, Notes, Topic, What, lifecycle::method_span};
+use super::{Capabilities, Event, Flag, Known, Notes, Topic, What};
 use crate::{Level, Meta, findings::Fault};
 
 const LEGACY: Revisions = Revisions::LEGACY;
@@ -92,7 +92,7 @@ fn judge_request(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let Some(declared) = known.capabilities(receiver, event) else { return };
     if let Some((flag, rule)) = missing(event, declared) {
         let message = format!("the {receiver} did not declare `{}`", flag.path());
-        notes.note(undeclared(rule, message, declared).at(method_span(event)).code(-32601).help(
+        notes.note(undeclared(rule, message, declared).at(event.method_span()).code(-32601).help(
             "look at the peer's capabilities before using a feature, or declare it on the other side",
         ));
     } else if event.from == Side::Server
@@ -164,7 +164,7 @@ fn judge_notification(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
         let message = format!("the {} did not declare `{}`", event.from, flag.path());
         notes.note(
             undeclared(rule, message, declared)
-                .at(method_span(event))
+                .at(event.method_span())
                 .help("declare the capability: nobody listens for what was not announced"),
         );
     }

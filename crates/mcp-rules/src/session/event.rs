@@ -1,9 +1,12 @@
 use mcp_core::{Era, RequestId, Revision, Side};
-use mcp_json::Node;
+use mcp_json::{Node, Span};
 use mcp_jsonrpc::Envelope;
 use mcp_schema::Method;
 
-use super::{Capabilities, Declared, Http, Lifecycle, Listings, Moment, Request, Requests, Topic};
+use super::{
+    Capabilities, Declared, Exchanges, Lifecycle, Listings, META_CLIENT_INFO, Moment, Request,
+    Requests, Topic, digest::digest,
+};
 use crate::{Limits, criteria::Criteria};
 
 /// A message that counts, with what is known about it.
@@ -41,6 +44,11 @@ impl<'a> Event<'a> {
     /// The whole message.
     pub(crate) fn node(&self) -> Node<'a> {
         self.envelope.object
+    }
+
+    /// Where the method is named, or else the whole message.
+    pub(crate) fn method_span(&self) -> Span {
+        self.envelope.method.unwrap_or(self.node()).span()
     }
 
     pub(crate) fn params(&self) -> Option<Node<'a>> {
@@ -98,6 +106,14 @@ impl<'a> Event<'a> {
         self.revision.era() == Era::Modern
     }
 
+    /// Stands for the client that a modern request names.
+    pub(crate) fn sender(&self) -> Option<u64> {
+        if !self.is_modern() || self.at.stream.is_none() {
+            return None;
+        }
+        Some(digest(self.meta()?.get(META_CLIENT_INFO)?.raw()))
+    }
+
     /// Whether an answer is one that servers of the handshake era do not give. Clients give none
     /// in the other era.
     pub(crate) fn is_from_modern_server(&self) -> bool {
@@ -126,7 +142,7 @@ pub(crate) struct Known<'s> {
     pub(crate) listings: &'s Listings,
     /// Since when the server is known to speak a revision without a handshake.
     pub(crate) modern_server: Option<Moment>,
-    pub(crate) http: Option<&'s Http>,
+    pub(crate) http: Option<&'s dyn Exchanges>,
     /// Whether that side has sent something unreadable, by `Side as usize`.
     pub(super) unreadable: [bool; 2],
 }

@@ -3,7 +3,7 @@
 use mcp_core::{Era, RequestId, Revisions, Side};
 use mcp_json::Node;
 
-use super::{Event, Known, Notes, Request, What, memory};
+use super::{Event, Known, Notes, Request, What};
 use crate::{Level, findings::Fault};
 
 rules! {
@@ -29,7 +29,7 @@ pub(super) fn judge(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
 fn judge_request(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let requests = known.requests;
     // Without a session, ids are free again when nothing more can come, and for other clients.
-    let sender = memory::sender(event);
+    let sender = event.sender();
     let excused = |request: &Request| {
         let ended = || known.http.is_some_and(|http| http.has_ended(request.at.stream));
         let without_session = event.is_modern() || request.revision.era() == Era::Modern;

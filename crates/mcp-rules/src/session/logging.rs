@@ -151,11 +151,7 @@ fn judge_on_stream(
     known: &Known<'_>,
     notes: &mut Notes,
 ) {
-    let exchange = event.at.stream.and_then(|stream| known.http?.exchange(stream));
-    let Some(id) = exchange.and_then(|exchange| exchange.requests().find_map(|it| it.id.as_ref()))
-    else {
-        return;
-    };
+    let Some(id) = known.http.and_then(|http| http.request_id(event.at.stream)) else { return };
     // Once it is answered, whatever follows on the stream is wrong for another reason.
     let request = known.requests.open(Side::Client, id);
     let Some(request) = request.filter(|request| request.at.stream == event.at.stream) else {

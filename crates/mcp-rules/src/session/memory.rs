@@ -4,9 +4,8 @@ use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked, Capabilities, Declared, Event, Http, Known, Lifecycle, Listings, META_CAPABILITIES,
-    META_CLIENT_INFO, MethodRef, Moment, Name, Notes, Request, Requests, What, digest::digest,
-    versions::Versions,
+    Asked, Capabilities, Declared, Event, Exchanges, Known, Lifecycle, Listings, META_CAPABILITIES,
+    MethodRef, Moment, Name, Notes, Request, Requests, What, versions::Versions,
 };
 use crate::{Limits, criteria::Criteria, rules::jsonrpc::batch_not_supported};
 
@@ -36,7 +35,11 @@ impl Memory {
         Memory { versions: Versions::new(forced), ..Memory::default() }
     }
 
-    pub(super) fn known<'s>(&'s self, criteria: &'s Criteria, http: Option<&'s Http>) -> Known<'s> {
+    pub(super) fn known<'s>(
+        &'s self,
+        criteria: &'s Criteria,
+        http: Option<&'s dyn Exchanges>,
+    ) -> Known<'s> {
         Known {
             criteria,
             limits: &criteria.settings().limits,
@@ -161,7 +164,7 @@ impl Memory {
                 lost: false,
                 repeated: false,
                 ambiguous: false,
-                sender: sender(event),
+                sender: event.sender(),
                 declared: declared.map(Box::new),
                 asked,
             });
@@ -231,12 +234,4 @@ impl Memory {
         self.extensible = Some(self.extensible == Some(true) || capabilities.is_open_ended());
         capabilities
     }
-}
-
-/// Stands for the client that a modern request names.
-pub(super) fn sender(event: &Event<'_>) -> Option<u64> {
-    if !event.is_modern() || event.at.stream.is_none() {
-        return None;
-    }
-    Some(digest(event.meta()?.get(META_CLIENT_INFO)?.raw()))
 }

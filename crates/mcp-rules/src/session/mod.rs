@@ -16,6 +16,7 @@ mod capability;
 mod digest;
 mod elicitation;
 mod event;
+mod exchanges;
 mod families;
 pub(crate) mod http;
 mod id_set;
@@ -23,12 +24,14 @@ mod ids;
 pub(crate) mod inputs;
 mod lanes;
 mod lifecycle;
+mod lifecycle_state;
 mod listings;
 mod log_level;
 mod logging;
 mod memory;
 mod modern;
 mod moment;
+mod negotiation;
 mod notes;
 mod over_http;
 mod pagination;
@@ -58,13 +61,15 @@ pub(crate) use self::{
     bounded::Bounded,
     capability::{Capabilities, Declared, Flag},
     event::{Answer, Event, Known, What},
+    exchanges::Exchanges,
     families::Families,
     http::Http,
-    lifecycle::{Lifecycle, Negotiation, Phase},
+    lifecycle_state::{Lifecycle, Phase},
     listings::Listings,
     log_level::LogLevel,
     memory::Memory,
     moment::Moment,
+    negotiation::Negotiation,
     notes::{Change, Fate, Notes},
     request::{MethodRef, Name, Past, Request},
     requests::Requests,
@@ -395,7 +400,7 @@ impl Session {
         if criteria.settings().stops_before(Layer::Session) {
             return;
         }
-        let known = self.memory.known(criteria, self.http.as_deref());
+        let known = self.memory.known(criteria, exchanges(self.http.as_deref()));
         let notes = &mut context.notes;
         self.memory.lifecycle.judge(event, notes);
         ids::judge(event, &known, notes);
@@ -437,12 +442,16 @@ impl Session {
 
     fn finish_lane(&mut self, criteria: &Criteria, notes: &mut Notes) {
         let mut last_words = Notes::default();
-        let known = self.memory.known(criteria, self.http.as_deref());
+        let known = self.memory.known(criteria, exchanges(self.http.as_deref()));
         self.memory.lifecycle.finish(&mut last_words);
         ids::finish(&known, &mut last_words);
         last_words.under(self.memory.versions.current().0);
         notes.append(last_words);
     }
+}
+
+fn exchanges(http: Option<&Http>) -> Option<&dyn Exchanges> {
+    http.map(|http| http as &dyn Exchanges)
 }
 
 /// Whether a message is a modern result, and one that does not name its server.

@@ -4,6 +4,7 @@ mod auth;
 mod endpoints;
 mod event;
 mod exchange;
+mod exchanges;
 mod headers;
 mod legacy_sse;
 mod requests;

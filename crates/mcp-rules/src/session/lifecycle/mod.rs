@@ -2,12 +2,13 @@
 
 mod named_versions;
 
-use mcp_core::{RequestId, Revisions, Side};
-use serde::{Deserialize, Serialize};
+use mcp_core::{Revisions, Side};
 
-pub(crate) use self::named_versions::Negotiation;
 use self::named_versions::check_versions;
-use super::{Event, Moment, Notes, What, request::looks_like_the_first};
+use super::{
+    Event, Lifecycle, Notes, Phase, What,
+    lifecycle_state::{Early, Start},
+};
 use crate::{Level, findings::Fault};
 
 const LEGACY: Revisions = Revisions::LEGACY;
@@ -28,99 +29,7 @@ rules! {
     VERSION_INCONSISTENT: "version-negotiation-inconsistent", Session, Level::Error, LEGACY, "basic/lifecycle#version-negotiation";
 }
 
-/// Messages before the handshake that are kept in case one follows. Whoever sends more than this
-/// is in the middle of a session that the observer joined late.
-const MAX_EARLY: usize = 16;
-
-/// How far the handshake is, and what was seen of it.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Lifecycle {
-    phase: Phase,
-    start: Start,
-    /// Whether only one side is recorded: then nobody knows when the other answered.
-    #[serde(default)]
-    one_sided: bool,
-    /// What came before any `initialize`; only if one comes is it known to have been too early.
-    early: Vec<Early>,
-    /// The last `initialize`.
-    initialize: Option<(RequestId, Moment)>,
-    /// When `notifications/initialized` was sent, be it too early.
-    initialized: Option<Moment>,
-    /// Whether it was too early, or said for a handshake before the last: saying it again is right.
-    may_repeat: bool,
-    /// Where a second handshake goes back to if it fails.
-    before: Phase,
-    /// The first request of the client since the `initialize` result, `initialized` still lacking.
-    unannounced: Option<Moment>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) enum Phase {
-    /// No `initialize` was seen.
-    #[default]
-    Unknown,
-    /// It was sent.
-    Initializing,
-    /// It was answered with an error.
-    Failed,
-    /// It was answered with a result.
-    Answered,
-    /// `notifications/initialized` was sent.
-    Ready,
-}
-
-/// Whether the beginning of the session was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-enum Start {
-    #[default]
-    Unknown,
-    Seen,
-    Missed,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Early {
-    at: Moment,
-    from: Side,
-    name: Box<str>,
-}
-
 impl Lifecycle {
-    /// At a beginning that is known to be one.
-    pub(super) fn from_start() -> Lifecycle {
-        Lifecycle { start: Start::Seen, ..Lifecycle::default() }
-    }
-
-    /// From now on, nothing is concluded from what one side does not say.
-    pub(super) fn hear_one_side(&mut self) {
-        self.one_sided = true;
-    }
-
-    /// From now on it is as if the beginning had been missed.
-    pub(super) fn lose_track(&mut self) {
-        let one_sided = self.one_sided;
-        *self = Lifecycle { start: Start::Missed, one_sided, ..Lifecycle::default() };
-    }
-
-    pub(crate) fn phase(&self) -> Phase {
-        self.phase
-    }
-
-    /// Whether a session is under way, begun here or before.
-    pub(super) fn has_begun(&self) -> bool {
-        self.phase != Phase::Unknown || self.start == Start::Missed
-    }
-
-    /// Whether the beginning of the session was seen.
-    pub(crate) fn is_from_start(&self) -> bool {
-        self.start == Start::Seen
-    }
-
-    /// Whether `id` is that of the last `initialize`.
-    pub(crate) fn is_initialize(&self, id: &RequestId) -> bool {
-        self.initialize.as_ref().is_some_and(|(initialize, _)| initialize == id)
-    }
-
     pub(super) fn judge(&self, event: &Event<'_>, notes: &mut Notes) {
         check_versions(event, notes);
         if event.is_modern() {
@@ -147,7 +56,7 @@ impl Lifecycle {
             let first = self.initialize.as_ref().and_then(|(_, at)| at.line);
             notes.note(
                 Fault::new(&INITIALIZE_DUPLICATE, "the session is initialised already")
-                    .at(method_span(event))
+                    .at(event.method_span())
                     .related(first, "it was initialised here")
                     .help("keep using the session, or open a new connection for a new one"),
             );
@@ -172,14 +81,14 @@ impl Lifecycle {
                     &BEFORE_RESPONSE,
                     format!("`{}` is sent before `initialize` was answered", event.name),
                 )
-                .at(method_span(event))
+                .at(event.method_span())
                 .related(initialize, "`initialize` was sent here")
                 .help("wait for the result: it says which version and features the server has"),
             ),
             Phase::Answered if event.at.stream.is_none() && self.unannounced.is_none() => notes
                 .note(
                     initialized_missing(&format!("`{}`", event.name))
-                        .at(method_span(event))
+                        .at(event.method_span())
                         .related(initialize, "the session was initialised here"),
                 ),
             Phase::Unknown | Phase::Initializing | Phase::Answered | Phase::Ready => {}
@@ -215,14 +124,14 @@ impl Lifecycle {
                         "the client reports success before `initialize` was answered"
                     },
                 )
-                .at(method_span(event))
+                .at(event.method_span())
                 .related(initialize, "`initialize` was sent here")
                 .help("send it once the `initialize` result has arrived"),
             ),
             Phase::Failed => notes.note(not_first(event)),
             Phase::Ready if is_initialized && !self.may_repeat => notes.note(
                 Fault::new(&INITIALIZED_DUPLICATE, "the client has reported this already")
-                    .at(method_span(event))
+                    .at(event.method_span())
                     .related(self.initialized.and_then(|at| at.line), "it was reported here")
                     .help("send it once per session"),
             ),
@@ -244,97 +153,10 @@ impl Lifecycle {
                 &SERVER_REQUEST_EARLY,
                 format!("the server sends `{}` before the client is ready", event.name),
             )
-            .at(method_span(event))
+            .at(event.method_span())
             .related(initialize, "`initialize` was sent here")
             .help("wait for `notifications/initialized`; until then only `ping` is expected"),
         );
-    }
-
-    /// Takes the message in, after it was judged. `in_session` says that what carried it belongs
-    /// to a session that was begun before.
-    pub(super) fn take_in(&mut self, event: &Event<'_>, in_session: bool) {
-        self.note_start(event, in_session);
-        if event.is_modern() {
-            return;
-        }
-        match (event.what, event.from) {
-            (What::Request(id), Side::Client) if event.name == "initialize" => {
-                if matches!(self.phase, Phase::Answered | Phase::Ready) {
-                    self.before = self.phase;
-                }
-                self.phase = Phase::Initializing;
-                self.initialize = Some((id.clone(), event.at));
-                self.may_repeat = self.before == Phase::Ready;
-                if !self.may_repeat {
-                    self.initialized = None;
-                }
-                self.unannounced = None;
-                self.early.clear();
-            }
-            (What::Request(_), Side::Client)
-                if self.phase == Phase::Answered && event.name != "ping" =>
-            {
-                self.unannounced.get_or_insert(event.at);
-            }
-            (What::Notification, Side::Client) if event.name == "notifications/initialized" => {
-                self.may_repeat = matches!(self.phase, Phase::Initializing | Phase::Failed);
-                self.initialized.get_or_insert(event.at);
-                if self.phase == Phase::Answered {
-                    self.phase = Phase::Ready;
-                }
-            }
-            (What::Answer(_), Side::Server)
-                if self.phase == Phase::Initializing && event.name == "initialize" =>
-            {
-                self.phase = match (event.result(), self.before, self.initialized) {
-                    (None, Phase::Unknown, _) => Phase::Failed,
-                    (None, before, _) => before,
-                    (Some(_), _, None) => Phase::Answered,
-                    (Some(_), _, Some(_)) => Phase::Ready,
-                };
-            }
-            _ => {}
-        }
-    }
-
-    fn note_start(&mut self, event: &Event<'_>, in_session: bool) {
-        match (event.what, event.from) {
-            (What::Request(_), Side::Client) if event.name == "initialize" => {
-                self.start = Start::Seen;
-            }
-            _ if self.start == Start::Seen || self.phase != Phase::Unknown => {}
-            (What::Request(id), Side::Client) if event.is_modern() => {
-                let first = self.start == Start::Unknown
-                    && self.early.is_empty()
-                    && looks_like_the_first(id);
-                self.start = if first { Start::Seen } else { Start::Missed };
-                self.early.clear();
-            }
-            (What::Answer(_), Side::Server) if self.early.is_empty() => self.start = Start::Missed,
-            (What::Answer(_), _) => {}
-            _ if event.name == "ping" => {}
-            // Without a handshake a server has nothing to say before it is asked.
-            _ if event.is_modern() => {
-                if event.from == Side::Server {
-                    self.start = Start::Missed;
-                }
-            }
-            _ if in_session => {
-                self.start = Start::Missed;
-                self.early.clear();
-            }
-            _ => self.note_early(event),
-        }
-    }
-
-    fn note_early(&mut self, event: &Event<'_>) {
-        if self.early.len() >= MAX_EARLY {
-            self.start = Start::Missed;
-            self.early.clear();
-        } else if self.start == Start::Unknown {
-            let (at, from) = (event.at, event.from);
-            self.early.push(Early { at, from, name: event.name.into() });
-        }
     }
 
     /// An HTTP session has ended.
@@ -377,7 +199,7 @@ fn not_first(event: &Event<'_>) -> Fault {
         &INITIALIZE_NOT_FIRST,
         format!("`{}` is sent before the session was initialised", event.name),
     )
-    .at(method_span(event))
+    .at(event.method_span())
     .help("begin with `initialize`; only `ping` may come before it")
 }
 
@@ -387,10 +209,6 @@ fn initialized_missing(what: &str) -> Fault {
         format!("the client sends {what} without having sent `notifications/initialized`"),
     )
     .help("send `notifications/initialized` as soon as the `initialize` result has arrived")
-}
-
-pub(super) fn method_span(event: &Event<'_>) -> mcp_json::Span {
-    event.envelope.method.unwrap_or(event.node()).span()
 }
 
 fn check_ping(event: &Event<'_>, notes: &mut Notes) {

@@ -7,7 +7,7 @@ use super::{MODERN_VERSION, VERSION_INCONSISTENT, VERSION_UNKNOWN};
 use crate::{
     Severity,
     findings::Fault,
-    session::{Event, META_VERSION, Notes, What},
+    session::{Event, META_VERSION, Negotiation, Notes, What},
 };
 
 /// Versions that are named anywhere in the message.
@@ -70,28 +70,7 @@ fn check_published(version: Node<'_>, notes: &mut Notes) {
     }
 }
 
-/// What a server made of the version it was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Negotiation {
-    /// Name and version of the server.
-    pub(crate) server: (Box<str>, Box<str>),
-    pub(crate) requested: Box<str>,
-    pub(crate) answered: Box<str>,
-}
-
 impl Negotiation {
-    /// What an `initialize` result tells about it.
-    pub(in crate::session) fn of(event: &Event<'_>) -> Option<Box<Negotiation>> {
-        let result = event.result()?;
-        let text = |node: Option<Node<'_>>| Some(Box::from(node?.as_str()?.as_ref()));
-        let server = result.get("serverInfo")?;
-        Some(Box::new(Negotiation {
-            server: (text(server.get("name"))?, text(server.get("version"))?),
-            requested: event.answered()?.asked.requested_version.clone()?,
-            answered: text(result.get("protocolVersion"))?,
-        }))
-    }
-
     /// The fault of a server that accepted the requested version before.
     pub(crate) fn inconsistent(&self, accepted: Option<u64>) -> Fault {
         Fault::new(

@@ -106,9 +106,8 @@ fn check_metadata_refused(event: &Event<'_>, known: &Known<'_>, notes: &mut Note
     if !certain || event.method.is_none_or(|method| method.input_request_only) {
         return;
     }
-    let exchange = event.at.stream.and_then(|stream| known.http?.exchange(stream));
     // Who may not come in at all is told so before anybody looks at the message.
-    let turned_away = exchange.and_then(|exchange| exchange.status);
+    let turned_away = known.http.and_then(|http| http.status(event.at.stream));
     if turned_away.is_some_and(|status| matches!(status, 401 | 403 | 407 | 429 | 500..)) {
         return;
     }

@@ -224,8 +224,7 @@ fn names_version(text: &[u8]) -> bool {
 
 /// Where a message went or came from, if it was HTTP.
 fn url_of<'a>(event: &Event<'_>, known: &Known<'a>) -> Option<&'a str> {
-    let exchange = known.http?.exchange(event.at.stream?)?;
-    Some(exchange.path())
+    known.http?.path(event.at.stream)
 }
 
 #[cfg(test)]

@@ -393,10 +393,7 @@ fn check_request_scoped(
 
 /// Whether a message came on the HTTP stream of a subscription.
 fn listens(event: &Event<'_>, known: &Known<'_>) -> bool {
-    let exchange = event.at.stream.and_then(|stream| known.http?.exchange(stream));
-    exchange.is_some_and(|exchange| {
-        exchange.requests().any(|posted| *posted.name == *"subscriptions/listen")
-    })
+    known.http.is_some_and(|http| http.has_request(event.at.stream, "subscriptions/listen"))
 }
 
 fn cancelled_id(event: &Event<'_>) -> Option<RequestId> {

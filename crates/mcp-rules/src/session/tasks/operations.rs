@@ -13,7 +13,6 @@ use crate::{
     session::{
         Asked, Event, Flag, Known, Moment, Notes, Request, TaskStatus,
         asked::{AskedTask, TaskOperation},
-        lifecycle::method_span,
     },
 };
 
@@ -37,7 +36,7 @@ fn check_declared(flag: Flag, event: &Event<'_>, known: &Known<'_>, notes: &mut 
     let message = format!("the {owner} did not declare `{}`", flag.path());
     notes.note(
         Fault::new(&CAPABILITY_UNDECLARED, message)
-            .at(method_span(event))
+            .at(event.method_span())
             .related(declared.at.line, "the capabilities were declared here")
             .help("look at the peer's capabilities before using tasks"),
     );
@@ -280,7 +279,7 @@ impl Task {
                     &POLL_TOO_FAST,
                     format!("the task is asked for after {gap} ms instead of {interval} ms"),
                 )
-                .at(method_span(event))
+                .at(event.method_span())
                 .related(last.line, "it was asked for here")
                 .help("wait for `pollInterval` between two `tasks/get`, or use `tasks/result`"),
             );
