@@ -7,7 +7,7 @@ use mcp_json::{Limits, Node, Span, Tape};
 use mcp_jsonrpc::ErrorCode;
 use mcp_schema::{Dialect, ToolSchema, Violation};
 
-use super::payload;
+use super::violation::violation_fault;
 use crate::{Meta, criteria::Criteria, findings::Fault};
 
 /// Where the specification says in which dialect a schema without `$schema` is written.
@@ -121,9 +121,7 @@ pub(crate) fn faults<'v>(
     code: ErrorCode,
     help: &'static str,
 ) -> impl Iterator<Item = Fault> + 'v {
-    breaches
-        .iter()
-        .map(move |breach| payload::violation_fault(rule, breach, "", Some(code)).or_help(help))
+    breaches.iter().map(move |breach| violation_fault(rule, breach, "", Some(code)).or_help(help))
 }
 
 #[cfg(test)]

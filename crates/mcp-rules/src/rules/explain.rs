@@ -31,19 +31,3 @@ pub(crate) fn explain(
     null_member::mark_optional(schemas, definition, payload, &mut violations);
     violations
 }
-
-/// What to do about the usual mistakes.
-pub(crate) fn help_for(violation: &Violation) -> Option<String> {
-    match violation.keyword.as_str() {
-        "required" => {
-            let missing = violation.params.get("missingProperty")?.as_str()?;
-            Some(format!("add `{missing}`"))
-        }
-        "type" if null_member::is_concerned(violation) => null_member::help(violation),
-        "enum" | "const" => {
-            let near = violation.params.get("didYouMean")?.as_str()?;
-            Some(format!("did you mean \"{near}\"?"))
-        }
-        _ => None,
-    }
-}

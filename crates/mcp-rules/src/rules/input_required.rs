@@ -4,15 +4,12 @@
 //! `inputResponses` like a result.
 
 use mcp_core::{Revision, Revisions};
-use mcp_json::{Node, Span};
+use mcp_json::Node;
 use mcp_jsonrpc::ErrorCode;
-use mcp_schema::{Method, Schemas, Violation};
+use mcp_schema::Method;
 
 use super::{
-    elicitation,
-    explain::explain,
-    payload::{self, Part},
-    roots, sampling,
+    elicitation, roots, sampling,
     walk::{self, Thing},
 };
 use crate::{Findings, Level, criteria::Criteria, findings::Fault};
@@ -54,60 +51,6 @@ pub(crate) fn check_not_empty(result: Node<'_>, findings: &mut Findings<'_>) -> 
     asks
 }
 
-/// Reports what is wrong with the entries of `inputRequests`, and says whether anything is.
-#[cold]
-pub(crate) fn report_requests(
-    schemas: &Schemas,
-    result: Node<'_>,
-    findings: &mut Findings<'_>,
-) -> bool {
-    let mut wrong = false;
-    let entries = result.get("inputRequests");
-    for (key, entry) in entries.into_iter().flat_map(Node::members) {
-        wrong |= report_request(schemas, key, entry, findings);
-    }
-    wrong
-}
-
-fn report_request(
-    schemas: &Schemas,
-    key: Node<'_>,
-    entry: Node<'_>,
-    findings: &mut Findings<'_>,
-) -> bool {
-    let Some(method) = method_of(entry, findings.revision()) else {
-        let at = entry.get("method").unwrap_or(entry).span();
-        report_invalid(
-            at,
-            "the input request has none of the methods `elicitation/create`, `sampling/createMessage` and `roots/list`",
-            findings,
-        );
-        return true;
-    };
-    let Some(params) = entry.get("params") else {
-        if method.params_required {
-            report_invalid(entry.span(), &format!("`{}` has no `params`", method.name), findings);
-        }
-        return method.params_required;
-    };
-    let Some(definition) = method.params else {
-        return false;
-    };
-    if schemas.accepts(definition, params) {
-        return false;
-    }
-    let violations: Vec<Violation> = explain(schemas, definition, params);
-    let prefix = params_path(key);
-    payload::report_each(&violations, Part::InputRequest, method, &prefix, findings);
-    !violations.is_empty()
-}
-
-#[cold]
-fn report_invalid(at: Span, message: &str, findings: &mut Findings<'_>) {
-    findings
-        .report(Fault::new(&REQUEST_INVALID, message).at(at).code(ErrorCode::InternalError.code()));
-}
-
 /// The deeper rules for the entries of `inputRequests`.
 pub(crate) fn check_requests(criteria: &Criteria, result: Node<'_>, findings: &mut Findings<'_>) {
     let entries = result.get("inputRequests");
@@ -144,13 +87,8 @@ pub(crate) fn check_responses(params: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn method_of(entry: Node<'_>, revision: Revision) -> Option<&'static Method> {
+/// The method of an entry of `inputRequests`, if it is one that may be asked there.
+pub(crate) fn method_of(entry: Node<'_>, revision: Revision) -> Option<&'static Method> {
     let name = entry.get("method")?.str_bytes()?;
     mcp_schema::method(revision, &name).filter(|method| method.input_request_only)
-}
-
-/// JSON pointer of the params of the input request under `key`.
-fn params_path(key: Node<'_>) -> String {
-    let key = key.as_str().unwrap_or_default().replace('~', "~0").replace('/', "~1");
-    format!("/result/inputRequests/{key}/params")
 }

@@ -21,6 +21,7 @@ macro_rules! rules {
     };
 }
 
+mod batches;
 pub(crate) mod caching;
 pub(crate) mod completion;
 pub(crate) mod content;
@@ -32,6 +33,7 @@ pub(crate) mod features;
 pub(crate) mod framing;
 pub(crate) mod icons;
 pub(crate) mod initiative;
+mod input_requests;
 pub(crate) mod input_required;
 pub(crate) mod json;
 pub(crate) mod jsonrpc;
@@ -52,5 +54,6 @@ pub(crate) mod tasks;
 pub(crate) mod tool_schema;
 pub(crate) mod tools;
 pub(crate) mod unknown_method;
+pub(crate) mod violation;
 pub(crate) mod walk;
 pub(crate) mod x_mcp_header;

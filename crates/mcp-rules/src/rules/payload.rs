@@ -11,10 +11,11 @@ use serde_json::json;
 
 use super::{
     elicitation,
-    explain::{explain, help_for},
-    input_required, refine,
+    explain::explain,
+    input_requests, input_required, refine,
     stateless::{self, ResultType},
     tasks, unknown_method,
+    violation::violation_fault,
 };
 use crate::{Answered, Context, Findings, Layer, Level, Meta, SchemaFault, findings::Fault};
 
@@ -324,7 +325,7 @@ fn report_violations(
     let mut violations = explain(schemas, definition, payload);
     let mut wrong = !violations.is_empty();
     if definition.name == "InputRequiredResult"
-        && input_required::report_requests(schemas, payload, findings)
+        && input_requests::report_requests(schemas, payload, findings)
     {
         // Each entry was judged by its own method, which says more than the union does.
         violations.retain(|violation| !violation.instance_path.starts_with("/inputRequests/"));
@@ -353,31 +354,13 @@ pub(crate) fn report_each(
             }
             said.push(refined);
         }
-        findings.report(violation_fault(rule, violation, prefix, part.code()));
-    }
-}
-
-pub(crate) fn violation_fault(
-    rule: &'static Meta,
-    violation: &Violation,
-    prefix: &str,
-    code: Option<ErrorCode>,
-) -> Fault {
-    let mut fault =
-        Fault::new(rule, violation.message.clone()).at(violation.span).schema(SchemaFault {
-            instance_path: format!("{prefix}{}", violation.instance_path),
-            schema_path: violation.schema_path.clone(),
-            keyword: violation.keyword.clone(),
-            params: violation.params.clone(),
-        });
-    if let Some(code) = code {
-        fault = fault.code(code.code());
-    }
-    let lacks_meta = rule.name == stateless::REQUEST_META_MISSING.name
-        && violation.params.get("missingProperty").is_some_and(|missing| missing == "_meta");
-    match if lacks_meta { Some(stateless::meta_help("_meta")) } else { help_for(violation) } {
-        Some(help) => fault.help(help),
-        None => fault,
+        let mut fault = violation_fault(rule, violation, prefix, part.code());
+        if rule.name == stateless::REQUEST_META_MISSING.name
+            && violation.params.get("missingProperty").is_some_and(|missing| missing == "_meta")
+        {
+            fault = fault.help(stateless::meta_help("_meta"));
+        }
+        findings.report(fault);
     }
 }
 

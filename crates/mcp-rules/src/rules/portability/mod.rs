@@ -16,9 +16,6 @@ use mcp_json::Node;
 
 use crate::{Findings, Level, findings::Fault};
 
-/// What the names of these rules begin with; the profile goes by it.
-pub(crate) const PREFIX: &str = "portable-";
-
 /// Most tools that `OpenAI` takes in a request, and therefore VS Code and others too.
 const MOST_TOOLS: usize = 128;
 

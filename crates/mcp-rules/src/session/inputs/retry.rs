@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     findings::Fault,
-    rules::payload,
+    rules::violation::violation_fault,
     session::{Event, Known, Notes, asked::Target, digest::Fingerprint, elicitation, sampling},
 };
 
@@ -235,7 +235,7 @@ fn check_answer(
     let violations = schemas.violations(definition, answer);
     let prefix = format!("/params/inputResponses/{}", escaped(&question.key));
     let fault = match violations.first() {
-        Some(violation) => payload::violation_fault(&RESPONSE_TYPE, violation, &prefix, None),
+        Some(violation) => violation_fault(&RESPONSE_TYPE, violation, &prefix, None),
         None => Fault::new(&RESPONSE_TYPE, "the answer does not fit the question"),
     };
     notes.note(
