@@ -4,13 +4,13 @@ use crate::{
     Meta,
     rules::{
         caching, completion, content, elicitation, error_code, framing, icons, initiative,
-        input_required, json, jsonrpc, logging, meta, payload, portability, progress, prompts,
-        resources, roots, sampling, stateless, tasks, tool_schema, tools, x_mcp_header,
+        input_required, json, jsonrpc, meta, payload, portability, prompts, resources, roots,
+        sampling, stateless, tasks, tool_schema, tools, x_mcp_header,
     },
     session,
 };
 
-static FAMILIES: [&[&Meta]; 25] = [
+static FAMILIES: [&[&Meta]; 23] = [
     framing::RULES,
     json::RULES,
     jsonrpc::RULES,
@@ -30,8 +30,6 @@ static FAMILIES: [&[&Meta]; 25] = [
     initiative::RULES,
     input_required::RULES,
     caching::RULES,
-    progress::RULES,
-    logging::RULES,
     tools::RULES,
     tool_schema::RULES,
     x_mcp_header::RULES,

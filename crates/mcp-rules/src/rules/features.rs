@@ -7,9 +7,13 @@ use mcp_json::Node;
 use super::{
     caching, completion, elicitation, icons, input_required, meta,
     payload::{Part, Payload, Shape},
-    progress, prompts, resources, roots, sampling, stateless, tasks, tools,
+    prompts, resources, roots, sampling, stateless, tasks, tools,
 };
-use crate::{Findings, criteria::Criteria};
+use crate::{
+    Findings,
+    criteria::Criteria,
+    session::{cancellation, progress},
+};
 
 /// Runs the rules that look into `payload`.
 pub(crate) fn check(criteria: &Criteria, payload: Payload<'_>, findings: &mut Findings<'_>) {
@@ -69,8 +73,8 @@ fn check_request(criteria: &Criteria, method: &str, params: Node<'_>, findings: 
 
 fn check_notification(method: &str, params: Node<'_>, findings: &mut Findings<'_>) {
     match method {
-        "notifications/progress" => progress::check_progress(params, findings),
-        "notifications/cancelled" => progress::check_cancelled(params, findings),
+        "notifications/progress" => progress::check_message(params, findings),
+        "notifications/cancelled" => cancellation::check_message(params, findings),
         "notifications/resources/updated" => resources::check_member(params, "uri", findings),
         "notifications/tasks/status" => tasks::check(params, findings),
         "notifications/subscriptions/acknowledged" => check_subscription(params, findings),

@@ -5,12 +5,10 @@
 
 use mcp_schema::{Method, Violation};
 
-use super::{
-    caching, completion, elicitation, logging, payload::Part, progress, stateless, tool_schema,
-};
+use super::{caching, completion, elicitation, payload::Part, stateless, tool_schema};
 use crate::{
     Findings, Meta,
-    session::{inputs, subscriptions},
+    session::{cancellation, inputs, logging, progress, subscriptions},
 };
 
 /// A place in a payload and the rule that speaks for it.
@@ -76,7 +74,7 @@ static REFINEMENTS: &[Refinement] = {
         row(&stateless::REQUEST_META_MISSING, REQUEST, &[], "/_meta/io.modelcontextprotocol~1clientCapabilities", Any, 0),
         row(&progress::TOKEN_TYPE, REQUEST, &[], "/_meta/progressToken", Wrong, 2),
         row(&progress::TOKEN_TYPE, NOTIFICATION, &["notifications/progress"], "/progressToken", Wrong, 1),
-        row(&progress::CANCEL_MISSING_REQUEST_ID, NOTIFICATION, &["notifications/cancelled"], "/requestId", Missing, 0),
+        row(&cancellation::MISSING_REQUEST_ID, NOTIFICATION, &["notifications/cancelled"], "/requestId", Missing, 0),
         row(&logging::LEVEL_INVALID, REQUEST, &[], "/_meta/io.modelcontextprotocol~1logLevel", Wrong, 2),
         row(&logging::LEVEL_INVALID, CALL, LOGGED, "/level", Wrong, 1),
         row(&inputs::RESPONSE_TYPE, REQUEST, inputs::RETRIED, "/inputResponses/*/**", Any, 2),

@@ -5,19 +5,31 @@ use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked as AskedParts, Bounded, Event, Known, Moment, Notes, Request, Topic, What,
-    families::Family, ids, tasks,
+    Asked, Bounded, Event, Known, Moment, Notes, Request, Topic, What, families::Family, ids, tasks,
 };
-use crate::{Level, findings::Fault};
+use crate::{Findings, Level, findings::Fault, rules::json};
 
 const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
 
 rules! {
+    MISSING_REQUEST_ID: "cancel-missing-request-id", Session, Level::Error, Revisions::only(Revision::V2025_11_25), "basic/utilities/cancellation#cancellation-flow";
     UNKNOWN: "cancel-unknown-request", Session, Level::Error, Revisions::ALL, "basic/utilities/cancellation#behavior-requirements";
     COMPLETED: "cancel-completed-request", Session, Level::Warning, Revisions::ALL, "basic/utilities/cancellation#behavior-requirements";
     TASK: "cancel-task-request", Session, Level::Error, Revisions::only(Revision::V2025_11_25), "basic/utilities/cancellation#behavior-requirements";
     AFTER_CANCEL: "response-after-cancel", Session, Level::Warning, Revisions::ALL, "basic/utilities/cancellation#behavior-requirements";
     NOT_SUBSCRIPTION: "server-cancel-not-subscription", Session, Level::Error, MODERN, "basic/patterns/cancellation#behavior-requirements";
+}
+
+/// What the params of `notifications/cancelled` show by themselves.
+pub(crate) fn check_message(params: Node<'_>, findings: &mut Findings<'_>) {
+    match params.get("requestId") {
+        Some(id) => json::check_integer("requestId", id, findings),
+        None => findings.report(
+            Fault::new(&MISSING_REQUEST_ID, "the cancellation does not name the request")
+                .at(params.span())
+                .help("add `requestId`; a task is cancelled with `tasks/cancel`"),
+        ),
+    }
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -52,7 +64,7 @@ impl Family for Cancellation {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        _asked: &mut AskedParts,
+        _asked: &mut Asked,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {

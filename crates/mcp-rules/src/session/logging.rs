@@ -16,6 +16,7 @@ use super::{
 use crate::{Level, findings::Fault};
 
 rules! {
+    LEVEL_INVALID: "log-level-invalid", Session, Level::Error, Revisions::ALL, "server/utilities/logging#log-levels";
     BELOW_LEVEL: "log-below-level", Session, Level::Warning, Revisions::ALL, "server/utilities/logging#message-flow";
     NOT_REQUESTED: "log-not-requested", Session, Level::Error, Revisions::only(Revision::V2026_07_28), "server/utilities/logging#per-request-log-level";
 }

@@ -10,7 +10,7 @@
 
 mod asked;
 mod bounded;
-mod cancellation;
+pub(crate) mod cancellation;
 mod capabilities;
 mod capability;
 mod digest;
@@ -27,7 +27,7 @@ mod lifecycle;
 mod lifecycle_state;
 mod listings;
 mod log_level;
-mod logging;
+pub(crate) mod logging;
 mod memory;
 mod modern;
 mod moment;
@@ -35,7 +35,7 @@ mod negotiation;
 mod notes;
 mod over_http;
 mod pagination;
-mod progress;
+pub(crate) mod progress;
 mod prompts;
 mod request;
 mod requests;

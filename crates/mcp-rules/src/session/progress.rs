@@ -12,13 +12,22 @@ use super::{
     ids,
     tasks::{self, Report},
 };
-use crate::{Level, findings::Fault};
+use crate::{Findings, Level, findings::Fault, rules::json};
 
 rules! {
+    TOKEN_TYPE: "progress-token-type", Session, Level::Error, Revisions::ALL, "basic/utilities/progress#progress-flow";
     TOKEN_UNKNOWN: "progress-token-unknown", Session, Level::Error, Revisions::ALL, "basic/utilities/progress#behavior-requirements";
     AFTER_COMPLETION: "progress-after-completion", Session, Level::Error, Revisions::ALL, "basic/utilities/progress#behavior-requirements";
     NOT_INCREASING: "progress-not-increasing", Session, Level::Error, Revisions::ALL, "basic/utilities/progress#progress-flow";
     TOKEN_REUSED: "progress-token-reused", Session, Level::Error, Revisions::ALL, "basic/utilities/progress#progress-flow";
+}
+
+/// What the params of `notifications/progress` show by themselves. A token of a wrong type is a violation of the
+/// definition, and the table of refinements names it.
+pub(crate) fn check_message(params: Node<'_>, findings: &mut Findings<'_>) {
+    if let Some(token) = params.get("progressToken") {
+        json::check_integer("progressToken", token, findings);
+    }
 }
 
 /// The tokens of both sides, by whose requests carried them.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use self::filter::{Filter, Kind};
 use super::{
-    Asked as AskedParts, Bounded, Event, Known, META_SUBSCRIPTION, Moment, Notes, What,
-    families::Family, request_id,
+    Asked, Bounded, Event, Known, META_SUBSCRIPTION, Moment, Notes, What, families::Family,
+    request_id,
 };
 use crate::{Level, findings::Fault};
 
@@ -71,7 +71,7 @@ impl Family for Subscriptions {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        _asked: &mut AskedParts,
+        _asked: &mut Asked,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
