@@ -7,12 +7,10 @@ use mcp_json::Node;
 
 use crate::{
     Content, Engine, Followed, Record, Session,
+    conversation::{Moment, Notes},
     findings::Fault,
-    rules::json::SSE_DATA_INVALID,
-    session::{
-        Moment, Notes,
-        http::{Delivery, Exchange, Headers, HttpEvent, Part, Sse, is_media_type},
-    },
+    http::{Delivery, Exchange, Headers, HttpEvent, Part, Sse, is_media_type},
+    wire::json::SSE_DATA_INVALID,
 };
 
 /// The `http` member of a record.

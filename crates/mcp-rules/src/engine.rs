@@ -5,14 +5,15 @@ use mcp_schema::{Schemas, ToolSchemas};
 
 use crate::{
     Alone, Carrier, Context, Depth, Findings, Layer, Session, Settings,
+    conversation::Moment,
     criteria::Criteria,
+    features::modern::initiative,
     findings::Scene,
-    rules::{
-        features, framing, initiative, json,
+    payload::{self, Verdict},
+    wire::{
+        framing, json,
         jsonrpc::{self, Standing},
-        payload::{self, Verdict},
     },
-    session::Moment,
 };
 
 /// Judges messages: schemas in force and settings, nothing that changes (but for what is kept to
@@ -194,7 +195,7 @@ impl Engine {
             Verdict::Fits(payload) => {
                 if self.settings().depth == Depth::Everything {
                     findings.scene().code = payload.code().map(ErrorCode::code);
-                    features::check(&self.criteria, payload, findings);
+                    payload::check_deeper(&self.criteria, payload, findings);
                     findings.scene().code = None;
                 }
                 true

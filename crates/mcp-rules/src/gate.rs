@@ -5,7 +5,7 @@ use mcp_json::{Node, Tape};
 use mcp_jsonrpc::{Envelope, MessageKind};
 
 use crate::{
-    Carrier, Engine, Finding, Findings, Session, Severity, rules::framing, session::Moment,
+    Carrier, Engine, Finding, Findings, Session, Severity, conversation::Moment, wire::framing,
 };
 
 /// How strictly live traffic is judged; what it costs follows from it.

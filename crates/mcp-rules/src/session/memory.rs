@@ -3,11 +3,16 @@ use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Asked, Capabilities, Declared, Event, Exchanges, Known, Lifecycle, Listings, META_CAPABILITIES,
-    MethodRef, Moment, Name, Notes, Request, Requests, What, versions::Versions,
+use super::versions::Versions;
+use crate::{
+    Limits,
+    conversation::{
+        Asked, Capabilities, Declared, Event, Exchanges, Known, Lifecycle, Listings,
+        META_CAPABILITIES, MethodRef, Moment, Name, Notes, Request, Requests, What, request_id,
+    },
+    criteria::Criteria,
+    wire::jsonrpc::batch_not_supported,
 };
-use crate::{Limits, criteria::Criteria, rules::jsonrpc::batch_not_supported};
 
 /// What all rules may know about a conversation.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -143,7 +148,7 @@ impl Memory {
         }
         if event.name == "notifications/cancelled"
             && let Some(id) = event.params().and_then(|params| params.get("requestId"))
-            && let Some(id) = super::request_id(id)
+            && let Some(id) = request_id(id)
         {
             self.requests.cancel(event.from, &id, event.at);
         }

@@ -8,91 +8,29 @@
 //! Everything that is remembered is bounded, and what was forgotten or never seen is not held
 //! against anybody.
 
-mod asked;
-mod bounded;
-pub(crate) mod cancellation;
-mod capabilities;
-mod capability;
-mod digest;
-mod elicitation;
-mod event;
-mod exchanges;
 mod families;
-pub(crate) mod http;
-mod id_set;
-mod ids;
-pub(crate) mod inputs;
 mod lanes;
-mod lifecycle;
-mod lifecycle_state;
-mod listings;
-mod log_level;
-pub(crate) mod logging;
 mod memory;
-mod modern;
-mod moment;
-mod negotiation;
-mod notes;
 mod over_http;
-mod pagination;
-pub(crate) mod progress;
-mod prompts;
-mod request;
-mod requests;
-mod resources;
-mod sampling;
-mod shown;
-mod stated_schema;
-pub(crate) mod subscriptions;
-mod task_status;
-mod tasks;
-mod tools;
-mod topic;
 mod versions;
 
-use mcp_core::{Era, RequestId, Revision, Side};
+use mcp_core::{Era, Revision, Side};
 use mcp_json::Node;
-use mcp_jsonrpc::{Envelope, JsonRpcId, MessageKind};
+use mcp_jsonrpc::{Envelope, MessageKind};
 use mcp_schema::{Method, MethodKind, Sender};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::{
-    asked::Asked,
-    bounded::Bounded,
-    capability::{Capabilities, Declared, Flag},
-    event::{Answer, Event, Known, What},
-    exchanges::Exchanges,
-    families::Families,
-    http::Http,
-    lifecycle_state::{Lifecycle, Phase},
-    listings::Listings,
-    log_level::LogLevel,
-    memory::Memory,
-    moment::Moment,
-    negotiation::Negotiation,
-    notes::{Change, Fate, Notes},
-    request::{MethodRef, Name, Past, Request},
-    requests::Requests,
-    stated_schema::StatedSchema,
-    task_status::TaskStatus,
-    topic::Topic,
+use self::{families::Families, memory::Memory};
+use crate::{
+    Answered, Context, Layer, Limits,
+    conversation::{
+        Answer, Asked, Change, Event, Exchanges, Fate, Lifecycle, META_SERVER_INFO, META_VERSION,
+        Moment, Negotiation, Notes, Request, Topic, What, request_id,
+    },
+    criteria::Criteria,
+    features::{capabilities, ids, tasks},
+    http::{self, Http},
 };
-use crate::{Answered, Context, Layer, Limits, criteria::Criteria};
-
-/// The member of a modern request's `_meta` that names its revision.
-pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// The member of a modern request's `_meta` that declares the client's capabilities.
-pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-/// The member of a modern request's `_meta` that names the client.
-pub(crate) const META_CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-/// The member of a modern result's `_meta` that names the server.
-pub(crate) const META_SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-
-/// The member of a notification's `_meta` that names the subscription it is for.
-pub(crate) const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
-
-/// Every rule that needs a conversation.
-pub(crate) use families::RULES;
 
 /// What is remembered of one conversation. Can be saved and restored with `serde`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -462,18 +400,6 @@ fn lacks_server_info(envelope: &Envelope<'_>) -> bool {
     let has_type = result.get("resultType").is_some_and(Node::is_string);
     let named = result.get("_meta").is_some_and(|meta| meta.get(META_SERVER_INFO).is_some());
     has_type && !named
-}
-
-/// The id that `node` spells, if it is one that requests may have.
-pub(crate) fn request_id(node: Node<'_>) -> Option<RequestId> {
-    // The two usual ways, without a detour.
-    if let Some(number) = node.as_i64() {
-        return Some(RequestId::from(number));
-    }
-    match node.as_str() {
-        Some(text) => Some(RequestId::from(&*text)),
-        None => JsonRpcId::read(node)?.to_request_id(),
-    }
 }
 
 /// Who sends `name`, where only one side may.

@@ -4,10 +4,12 @@ use mcp_core::{Era, Revision, Side};
 use mcp_json::Node;
 use mcp_jsonrpc::{Envelope, MessageKind};
 
-use super::{
-    META_SUBSCRIPTION, META_VERSION, Memory, Moment, Notes, Session, http, lanes::Lanes, request_id,
+use super::{Memory, Session, lanes::Lanes};
+use crate::{
+    conversation::{META_SUBSCRIPTION, META_VERSION, Moment, Notes, request_id},
+    criteria::Criteria,
+    http,
 };
-use crate::criteria::Criteria;
 
 impl Session {
     /// A new `initialize` over HTTP that names no session begins a new one. The old one may go on
