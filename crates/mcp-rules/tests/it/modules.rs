@@ -44,7 +44,7 @@ fn top_level_modules_do_not_import_each_other_in_circles() {
 fn exports(root: &str) -> BTreeMap<String, String> {
     let mut exported = BTreeMap::new();
     for item in root.split("pub use ").skip(1) {
-        let item = item.split(';').next().unwrap();
+        let Some((item, _)) = item.split_once(';') else { continue };
         let names: Vec<&str> = identifiers(item).collect();
         for name in &names[1..] {
             exported.insert((*name).to_owned(), names[0].to_owned());
@@ -56,13 +56,13 @@ fn exports(root: &str) -> BTreeMap<String, String> {
 /// What the sources at `path` name right behind `crate::`, leaving out their tests.
 fn collect(path: &Path, imported: &mut BTreeSet<String>) {
     if path.is_dir() {
-        for entry in fs::read_dir(path).unwrap() {
-            collect(&entry.unwrap().path(), imported);
+        for entry in fs::read_dir(path).expect("a folder of sources") {
+            collect(&entry.expect("an entry of it").path(), imported);
         }
         return;
     }
-    let text = fs::read_to_string(path).unwrap();
-    let code = text.split("#[cfg(test)]").next().unwrap();
+    let text = fs::read_to_string(path).expect("a source file");
+    let code = text.split_once("#[cfg(test)]").map_or(&*text, |(code, _)| code);
     let code: Vec<&str> =
         code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     for rest in code.join("\n").split("crate::").skip(1) {
