@@ -36,3 +36,31 @@ impl PartialEq for Meta {
 }
 
 impl Eq for Meta {}
+
+/// A table of rules: name, layer, level, revisions, clause, and how gates treat it unless that
+/// follows from its severity. The documentation of each is the file of its name under `docs/`.
+macro_rules! rules {
+    ($($ident:ident: $name:literal, $layer:ident, $level:expr, $applies:expr, $clause:literal $(, $enforcement:ident)?;)*) => {
+        $(
+            pub(crate) static $ident: crate::Meta = crate::Meta {
+                name: $name,
+                layer: crate::Layer::$layer,
+                level: $level,
+                applies: $applies,
+                enforcement: enforcement!($($enforcement)?),
+                clause: $clause,
+                docs: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/", $name, ".md")),
+            };
+        )*
+        pub(crate) static RULES: &[&crate::Meta] = &[$(&$ident),*];
+    };
+}
+
+macro_rules! enforcement {
+    () => {
+        crate::Enforcement::BySeverity
+    };
+    ($enforcement:ident) => {
+        crate::Enforcement::$enforcement
+    };
+}

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 pub use self::judgement::{Identity, Judgement};
 use self::{judgement::identities, refusal::Kinds};
 use crate::{
-    Carrier, Enforcement, Engine, Finding, Findings, Followed, Session, rules::framing,
-    session::Moment,
+    Carrier, Enforcement, Engine, Finding, Findings, Followed, Session, conversation::Moment,
+    wire::framing,
 };
 
 /// How strictly live traffic is judged; what it costs follows from it.
