@@ -1,5 +1,5 @@
-//! What is to be done, once arguments and configuration agree. The command line wins over the
-//! file. Everything is checked here, before any input is touched.
+//! What to do, from arguments and configuration. The command line takes precedence over the file.
+//! Everything is validated here, before any input is read.
 
 use std::{
     io::{self, IsTerminal as _},
@@ -24,7 +24,7 @@ use crate::{
 pub(crate) struct CheckPlan {
     /// Never empty.
     pub(crate) inputs: Vec<Input>,
-    /// `None` lets every session find its revision by itself.
+    /// `None` if every session determines its own revision.
     pub(crate) forced_revision: Option<Revision>,
     /// Who sent the messages of files that do not say.
     pub(crate) from: Option<Side>,
@@ -56,12 +56,12 @@ pub(crate) enum Input {
     Path(PathBuf),
 }
 
-/// What `plumb check` is to do, but for the schemas, which have yet to be read.
+/// What `plumb check` should do, except for the schemas, which have not been loaded yet.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) check: CheckPlan,
     pub(crate) overrides: Vec<Override>,
-    /// Settings that can make no difference, a sentence each.
+    /// Settings without effect, one sentence each.
     pub(crate) without_effect: Vec<String>,
     /// Whether a schema that cannot be used is an error rather than a warning.
     pub(crate) overrides_required: bool,
@@ -73,7 +73,7 @@ pub(crate) struct Plan {
     pub(crate) config: Option<PathBuf>,
 }
 
-/// What is done about findings that are known already.
+/// What to do about known findings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BaselinePlan {
     None,
@@ -81,7 +81,7 @@ pub(crate) enum BaselinePlan {
     Write(PathBuf),
 }
 
-/// How much is said besides findings.
+/// How much to print besides findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Chatter {
     Quiet,
@@ -89,7 +89,7 @@ pub(crate) enum Chatter {
     Verbose,
 }
 
-/// What the plan has to know about where it runs.
+/// What the plan needs to know about its environment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Surroundings {
     pub(crate) stdin_is_terminal: bool,
@@ -98,7 +98,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// That of this process.
     pub(crate) fn of_process() -> Surroundings {
         Surroundings {
             stdin_is_terminal: io::stdin().is_terminal(),
@@ -108,9 +108,9 @@ impl Surroundings {
     }
 }
 
-/// The formats that print everything at the end keep every finding until then.
+/// Formats that print everything at the end keep every finding until then.
 const BUFFERED_FINDINGS: u64 = 5000;
-/// People have understood after so many findings that are alike.
+/// After this many similar findings, more are of no use to people.
 const ALIKE_FINDINGS: u64 = 10;
 
 impl Plan {
@@ -178,7 +178,7 @@ fn inputs(files: &[PathBuf], surroundings: Surroundings) -> anyhow::Result<Vec<I
     Ok(inputs)
 }
 
-/// Whoever writes a baseline wants to see everything, and need not have one yet.
+/// When writing a baseline, everything is shown, and there may be none yet.
 fn baseline(args: &CheckArgs, config: &Config) -> BaselinePlan {
     if let Some(path) = &args.write_baseline {
         return BaselinePlan::Write(path.clone());
@@ -205,7 +205,7 @@ fn profile(args: &CheckArgs, config: &Config) -> Result<ResolvedProfile, Failure
     }
 }
 
-/// The settings, and what was said about rules that can make no difference.
+/// The settings, and which levels have no effect.
 fn settings(
     args: &CheckArgs,
     config: &Config,
@@ -243,7 +243,7 @@ fn overrides(args: &CheckArgs, config: &Config) -> anyhow::Result<Vec<Override>>
 
 fn parse_override(text: &str) -> anyhow::Result<Override> {
     text.parse().map_err(|error: mcp_schema::SourceError| {
-        Failure::new(format!("the schema `{text}` cannot be meant"))
+        Failure::new(format!("`{text}` is not a schema"))
             .because(error)
             .hint("write it as PATH, URL or REVISION=PATH")
             .into()

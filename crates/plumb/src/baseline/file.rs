@@ -1,4 +1,4 @@
-//! The file: an object with one entry per line, sorted, so that a change of it reads well.
+//! The file: an object with one entry per line, sorted, so that its diffs read well.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,10 +15,10 @@ use crate::{failure::Failure, report::Fingerprint, text::grouped};
 
 /// The only format so far.
 const FORMAT: u64 = 1;
-/// A file beyond this is something else.
+/// A larger file is not a baseline.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What every format begins with.
+/// The member that every format has.
 #[derive(Deserialize)]
 struct Head {
     #[serde(rename = "plumbBaseline")]
@@ -55,7 +55,7 @@ enum Unusable {
     TooLarge,
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    #[error("it has the format {0}, and this version of plumb knows only {FORMAT}")]
+    #[error("it has format {0}, but this version of plumb only supports {FORMAT}")]
     Format(u64),
     #[error("`{0}` is not a fingerprint: 16 hexadecimal digits")]
     Fingerprint(String),
@@ -74,13 +74,13 @@ impl Baseline {
         let files = parse(&text).map_err(|error| {
             Failure::new(format!("the baseline `{}` cannot be used", path.display()))
                 .because(error)
-                .hint("`--write-baseline` writes it anew, once it is out of the way")
+                .hint("move it out of the way and write a new one with `--write-baseline`")
         })?;
         let home = Home::of(path).map_err(unreadable)?;
         Ok(Baseline::new(path, home, Purpose::Use, files))
     }
 
-    /// An empty one that is to be written to `path`.
+    /// An empty one, to be written to `path`.
     pub(crate) fn recording(path: &Path) -> Result<Baseline, Failure> {
         let unwritable = |error: io::Error| {
             Failure::new(format!("could not write the baseline `{}`", path.display()))
@@ -91,7 +91,7 @@ impl Baseline {
             let text = read(path).map_err(unwritable)?;
             if !text.is_empty() && parse(&text).is_err() {
                 let message = format!("`{}` is not a baseline and is left alone", path.display());
-                return Err(Failure::new(message).hint("name another file, or remove this one"));
+                return Err(Failure::new(message).hint("choose another file, or remove this one"));
             }
         }
         Ok(Baseline::new(path, home, Purpose::Write, BTreeMap::new()))
@@ -103,13 +103,13 @@ impl Baseline {
         Baseline { path, home, purpose, files, checked, current, entries: 0 }
     }
 
-    /// Writes what was found. Says how many findings that were.
+    /// Writes what was found and returns the number of findings.
     pub(crate) fn write(&self) -> Result<u64, Failure> {
         let shown = self.path.display();
         if self.entries > MOST {
             let most = grouped(MOST as u64);
             let message = format!("more than {most} different findings do not fit a baseline");
-            return Err(Failure::new(message).hint("switch off the rules that fire everywhere"));
+            return Err(Failure::new(message).hint("turn off the rules that fire everywhere"));
         }
         fs::write(&self.path, self.text()).map_err(|error| {
             Failure::new(format!("could not write the baseline `{shown}`")).because(error)
@@ -169,7 +169,7 @@ fn parse(text: &[u8]) -> Result<Files, Unusable> {
         let print = Fingerprint::parse(&fingerprint).ok_or(Unusable::Fingerprint(fingerprint))?;
         let entry = Entry { rule, from, method, at, count: 0, seen: 0 };
         let entry = files.entry(file).or_default().entry(print).or_insert(entry);
-        // Two branches that were merged may both have added it.
+        // Two merged branches may both have added it.
         entry.count = entry.count.saturating_add(count.get());
     }
     Ok(files)

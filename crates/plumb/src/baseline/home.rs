@@ -7,13 +7,13 @@ use std::{
 /// The name of standard input.
 const STDIN: &str = "-";
 
-/// Where a baseline lies. It names files as seen from there, so that it means the same in every
-/// checkout and from every working directory.
+/// The directory of a baseline. File names are relative to it, so that the baseline means the same
+/// in every checkout and from every working directory.
 #[derive(Debug)]
 pub(super) struct Home(PathBuf);
 
 impl Home {
-    /// Of the baseline at `path`, whose directory must exist.
+    /// The directory of the baseline at `path`, which must exist.
     pub(super) fn of(path: &Path) -> io::Result<Home> {
         fs::canonicalize(directory(path)).map(Home)
     }
@@ -23,7 +23,7 @@ impl Home {
         let Some(file) = file else {
             return STDIN.to_owned();
         };
-        // Only the directory: a link keeps its own name, wherever it leads.
+        // Only the directory is resolved: a symlink keeps its own name.
         let absolute = fs::canonicalize(directory(file)).ok().zip(file.file_name());
         let relative = absolute.and_then(|(directory, name)| self.relative(&directory, name));
         let name = relative.unwrap_or_else(|| file.to_owned());
@@ -31,7 +31,7 @@ impl Home {
         parts.collect::<Vec<_>>().join("/")
     }
 
-    /// Whether there is no such file any more.
+    /// Whether the file no longer exists.
     pub(super) fn lacks(&self, name: &str) -> bool {
         name != STDIN && !self.0.join(name).exists()
     }

@@ -183,7 +183,7 @@ fn what_is_no_baseline_is_refused() {
     place.check_refused("[]", "");
     place.check_refused("{}", "missing field `plumbBaseline`");
     place.check_refused("{\"plumbBaseline\":1}", "missing field `findings`");
-    place.check_refused("{\"plumbBaseline\":2,\"rows\":{}}", "it has the format 2");
+    place.check_refused("{\"plumbBaseline\":2,\"rows\":{}}", "it has format 2");
     place.check_refused("{\"plumbBaseline\":1,\"findings\":[{}]}", "missing field `file`");
     place.check_refused("<<<<<<< HEAD\n", "expected value at line 1 column 1");
     place.check_refused("\u{feff}{}", "expected value");

@@ -22,7 +22,7 @@ pub(crate) fn check(args: &CheckArgs, color: Color) -> anyhow::Result<Outcome> {
         (None, true) => Config::default(),
         (None, false) => Config::find()?,
     };
-    #[expect(clippy::disallowed_methods, reason = "only to say how long it took")]
+    #[expect(clippy::disallowed_methods, reason = "only to report how long it took")]
     let begun = Instant::now();
     let mut plan = Plan::new(args, config, Surroundings::of_process())?;
     let notes = Notes::new(Palette::of_stderr(color), plan.chatter);
@@ -38,7 +38,7 @@ pub(crate) fn check(args: &CheckArgs, color: Color) -> anyhow::Result<Outcome> {
     let Checked { mut summary, failures } =
         check::run(plan.check, baseline.as_mut(), renderer.as_mut())?;
     summary.unreadable = failures.len() as u64;
-    // A report on nothing would only hide why.
+    // A report on no input would only hide the cause.
     if summary.files > 0 || failures.is_empty() {
         renderer.finish(&summary)?;
     }

@@ -1,4 +1,4 @@
-//! `plumb explain`: what is known about rules, and about findings that were pasted in.
+//! `plumb explain`: documentation of rules, and of findings that were pasted in.
 
 mod subjects;
 mod told;

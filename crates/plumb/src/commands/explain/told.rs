@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::text::visible;
 
-/// What a finding says, as Markdown; `None` if it says no more than its rule. Only what is there
-/// and as it should be is told: it may have been cut while it was pasted.
+/// Describes a finding as Markdown; `None` if it adds nothing to its rule. Missing and malformed
+/// members are left out: the text may have been truncated when it was pasted.
 pub(super) fn told(finding: &Value) -> Option<String> {
     let member = |name: &str| finding[name].as_str().map(visible);
     let message = member("message")?;
@@ -31,7 +31,7 @@ pub(super) fn told(finding: &Value) -> Option<String> {
         list.push(format!("sent by: {from}"));
     }
     if let Some(revision) = member("revision") {
-        list.push(format!("judged by: {revision}"));
+        list.push(format!("revision: {revision}"));
     }
     if let Some(place) =
         member("pointer").or(member("instancePath")).filter(|place| !place.is_empty())

@@ -6,7 +6,7 @@ use mcp_rules::{Level, Meta};
 use super::{Row, by_layer, revisions};
 use crate::render;
 
-/// A page with a table per layer. `docs/rules.md` is made from it.
+/// A page with one table per layer. `docs/rules.md` is made from it.
 pub(super) fn page(rows: &[Row]) -> String {
     let mut out = String::from("# Rules\n");
     for (layer, rows) in by_layer(rows) {
