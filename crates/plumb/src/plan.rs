@@ -68,7 +68,7 @@ pub(crate) struct Plan {
     pub(crate) format: Format,
     pub(crate) fail_on: FailOn,
     pub(crate) baseline: BaselinePlan,
-    pub(crate) chatter: Chatter,
+    pub(crate) verbosity: Verbosity,
     /// The file that was read, if any.
     pub(crate) config: Option<PathBuf>,
 }
@@ -83,7 +83,7 @@ pub(crate) enum BaselinePlan {
 
 /// How much to print besides findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Chatter {
+pub(crate) enum Verbosity {
     Quiet,
     Normal,
     Verbose,
@@ -91,16 +91,16 @@ pub(crate) enum Chatter {
 
 /// What the plan needs to know about its environment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Surroundings {
+pub(crate) struct Environment {
     pub(crate) stdin_is_terminal: bool,
     pub(crate) stderr_is_terminal: bool,
     pub(crate) cores: usize,
 }
 
-impl Surroundings {
+impl Environment {
     /// That of this process.
-    pub(crate) fn of_process() -> Surroundings {
-        Surroundings {
+    pub(crate) fn of_process() -> Environment {
+        Environment {
             stdin_is_terminal: io::stdin().is_terminal(),
             stderr_is_terminal: io::stderr().is_terminal(),
             cores: thread::available_parallelism().map_or(1, NonZero::get),
@@ -118,15 +118,15 @@ impl Plan {
     pub(crate) fn new(
         args: &CheckArgs,
         config: Config,
-        surroundings: Surroundings,
+        environment: Environment,
     ) -> anyhow::Result<Plan> {
         let overrides = overrides(args, &config)?;
         let format = args.format.or(config.format).unwrap_or_default();
         let revision = args.revision.or(config.revision);
-        let chatter = match (args.quiet, args.verbose) {
-            (true, _) => Chatter::Quiet,
-            (false, true) => Chatter::Verbose,
-            (false, false) => Chatter::Normal,
+        let verbosity = match (args.quiet, args.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Normal,
         };
         let profile = profile(args, &config)?;
         let forced_revision = match revision {
@@ -136,15 +136,15 @@ impl Plan {
         };
         let (settings, without_effect) = settings(args, &config, profile, forced_revision);
         let check = CheckPlan {
-            inputs: inputs(&args.files, surroundings)?,
+            inputs: inputs(&args.files, environment)?,
             forced_revision,
             from: args.from,
             from_start: args.from_start || config.from_start.unwrap_or(false),
             settings,
             schemas: Schemas::embedded(),
             shown: shown(args.max_findings.or(config.max_findings), format),
-            jobs: args.jobs.map_or(surroundings.cores, usize::from),
-            progress: surroundings.stderr_is_terminal && chatter != Chatter::Quiet,
+            jobs: args.jobs.map_or(environment.cores, usize::from),
+            progress: environment.stderr_is_terminal && verbosity != Verbosity::Quiet,
         };
         Ok(Plan {
             check,
@@ -154,15 +154,15 @@ impl Plan {
             format,
             baseline: baseline(args, &config),
             fail_on: args.fail_on.or(config.fail_on).unwrap_or_default(),
-            chatter,
+            verbosity,
             config: config.path,
         })
     }
 }
 
-fn inputs(files: &[PathBuf], surroundings: Surroundings) -> anyhow::Result<Vec<Input>> {
+fn inputs(files: &[PathBuf], environment: Environment) -> anyhow::Result<Vec<Input>> {
     if files.is_empty() {
-        if surroundings.stdin_is_terminal {
+        if environment.stdin_is_terminal {
             return Err(Failure::new("nothing to check: name files, or pipe messages in")
                 .hint("try `plumb check trace.jsonl`, or `plumb check --help` for more")
                 .into());
@@ -261,8 +261,8 @@ mod tests {
         config,
     };
 
-    const PIPED: Surroundings =
-        Surroundings { stdin_is_terminal: false, stderr_is_terminal: false, cores: 8 };
+    const PIPED: Environment =
+        Environment { stdin_is_terminal: false, stderr_is_terminal: false, cores: 8 };
 
     #[track_caller]
     fn plan(words: &str, file: &str) -> anyhow::Result<Plan> {
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn nothing_to_check_on_a_terminal_is_refused() {
-        let terminal = Surroundings { stdin_is_terminal: true, ..PIPED };
+        let terminal = Environment { stdin_is_terminal: true, ..PIPED };
         let error = Plan::new(&CheckArgs::default(), Config::default(), terminal).unwrap_err();
         assert!(error.to_string().contains("nothing to check"), "{error}");
     }

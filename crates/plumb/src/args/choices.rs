@@ -71,7 +71,7 @@ impl FailOn {
     }
 
     /// The inverse of `as_str`.
-    pub(crate) fn named(name: &str) -> Option<FailOn> {
+    pub(crate) fn from_name(name: &str) -> Option<FailOn> {
         FailOn::ALL.into_iter().find(|choice| choice.as_str() == name)
     }
 

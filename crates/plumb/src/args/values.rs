@@ -68,7 +68,7 @@ pub(super) fn side() -> impl TypedValueParser<Value = Side> {
 
 pub(super) fn fail_on() -> impl TypedValueParser<Value = FailOn> {
     PossibleValuesParser::new(FailOn::ALL.map(FailOn::as_str))
-        .map(|name| FailOn::named(&name).unwrap_or_default())
+        .map(|name| FailOn::from_name(&name).unwrap_or_default())
 }
 
 pub(super) fn max_findings(text: &str) -> Result<MaxFindings, String> {

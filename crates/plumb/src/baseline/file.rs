@@ -10,13 +10,13 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Baseline, Entry, Home, MOST, Purpose};
+use super::{Baseline, BaselineDirectory, Entry, MAX_ENTRIES, Purpose};
 use crate::{failure::Failure, report::Fingerprint, text::grouped};
 
 /// The only format so far.
 const FORMAT: u64 = 1;
 /// A larger file is not a baseline.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The member that every format has.
 #[derive(Deserialize)]
@@ -51,7 +51,7 @@ struct Row {
 /// Why a file cannot be used as a baseline.
 #[derive(Debug, thiserror::Error)]
 enum Unusable {
-    #[error("it is larger than {} bytes", grouped(MOST_BYTES))]
+    #[error("it is larger than {} bytes", grouped(MAX_BYTES))]
     TooLarge,
     #[error(transparent)]
     Json(#[from] serde_json::Error),
@@ -76,8 +76,8 @@ impl Baseline {
                 .because(error)
                 .hint("move it out of the way and write a new one with `--write-baseline`")
         })?;
-        let home = Home::of(path).map_err(unreadable)?;
-        Ok(Baseline::new(path, home, Purpose::Use, files))
+        let directory = BaselineDirectory::of(path).map_err(unreadable)?;
+        Ok(Baseline::new(path, directory, Purpose::Use, files))
     }
 
     /// An empty one, to be written to `path`.
@@ -86,7 +86,7 @@ impl Baseline {
             Failure::new(format!("could not write the baseline `{}`", path.display()))
                 .because(error)
         };
-        let home = Home::of(path).map_err(unwritable)?;
+        let directory = BaselineDirectory::of(path).map_err(unwritable)?;
         if path.is_file() {
             let text = read(path).map_err(unwritable)?;
             if !text.is_empty() && parse(&text).is_err() {
@@ -94,20 +94,20 @@ impl Baseline {
                 return Err(Failure::new(message).hint("choose another file, or remove this one"));
             }
         }
-        Ok(Baseline::new(path, home, Purpose::Write, BTreeMap::new()))
+        Ok(Baseline::new(path, directory, Purpose::Write, BTreeMap::new()))
     }
 
-    fn new(path: &Path, home: Home, purpose: Purpose, files: Files) -> Baseline {
+    fn new(path: &Path, directory: BaselineDirectory, purpose: Purpose, files: Files) -> Baseline {
         let checked = BTreeSet::new();
         let (path, current) = (path.to_owned(), String::new());
-        Baseline { path, home, purpose, files, checked, current, entries: 0 }
+        Baseline { path, directory, purpose, files, checked, current, entries: 0 }
     }
 
     /// Writes what was found and returns the number of findings.
     pub(crate) fn write(&self) -> Result<u64, Failure> {
         let shown = self.path.display();
-        if self.entries > MOST {
-            let most = grouped(MOST as u64);
+        if self.entries > MAX_ENTRIES {
+            let most = grouped(MAX_ENTRIES as u64);
             let message = format!("more than {most} different findings do not fit a baseline");
             return Err(Failure::new(message).hint("turn off the rules that fire everywhere"));
         }
@@ -150,12 +150,12 @@ fn row(file: &str, print: Fingerprint, entry: &Entry) -> Option<Row> {
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut text)?;
+    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut text)?;
     Ok(text)
 }
 
 fn parse(text: &[u8]) -> Result<Files, Unusable> {
-    if text.len() as u64 > MOST_BYTES {
+    if text.len() as u64 > MAX_BYTES {
         return Err(Unusable::TooLarge);
     }
     let Head { format } = serde_json::from_slice(text)?;

@@ -3,9 +3,9 @@
 //! A baseline is a file in the repository. It lists findings by [`Fingerprint`], with their counts,
 //! and contains nothing from the traffic itself.
 
+mod directory;
 mod entry;
 mod file;
-mod home;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,17 +15,17 @@ use std::{
 
 use mcp_rules::Finding;
 
-use self::{entry::Entry, home::Home};
+use self::{directory::BaselineDirectory, entry::Entry};
 use crate::report::Fingerprint;
 
 /// More distinct findings than anyone will ever read.
-const MOST: usize = 100_000;
+const MAX_ENTRIES: usize = 100_000;
 
 /// The known findings, or those being recorded.
 #[derive(Debug)]
 pub(crate) struct Baseline {
     path: PathBuf,
-    home: Home,
+    directory: BaselineDirectory,
     purpose: Purpose,
     /// By file name, relative to the baseline.
     files: BTreeMap<String, BTreeMap<Fingerprint, Entry>>,
@@ -82,7 +82,7 @@ impl Baseline {
 
     /// Starts a file; `None` is standard input.
     pub(crate) fn enter(&mut self, file: Option<&Path>) {
-        self.current = self.home.name(file);
+        self.current = self.directory.name(file);
         // A file may be named twice.
         let entries = self.files.get_mut(&self.current).into_iter().flat_map(BTreeMap::values_mut);
         entries.for_each(|entry| entry.seen = 0);
@@ -118,7 +118,7 @@ impl Baseline {
             return;
         }
         self.entries += 1;
-        if self.entries <= MOST {
+        if self.entries <= MAX_ENTRIES {
             file.insert(print, Entry::of(finding));
         }
     }
@@ -126,7 +126,7 @@ impl Baseline {
     /// Entries that no longer occur. Files that were not checked do not count, unless they are
     /// gone.
     pub(crate) fn stale(&self) -> Vec<Stale<'_>> {
-        let is_judged = |file: &str| self.checked.contains(file) || self.home.lacks(file);
+        let is_judged = |file: &str| self.checked.contains(file) || self.directory.lacks(file);
         (self.files.iter())
             .filter(|(file, _)| is_judged(file))
             .flat_map(|(file, entries)| entries.values().map(move |entry| (file, entry)))

@@ -219,7 +219,7 @@ fn more_than_anybody_will_look_through_is_not_written() {
     let mut recorded = Baseline::recording(&path).unwrap();
     recorded.enter(Some(&place.path("traces/a.jsonl")));
     let mut finding = three()[2].clone();
-    for number in 0..=super::MOST {
+    for number in 0..=super::MAX_ENTRIES {
         finding.message =
             (0..17).map(|bit| if number >> bit & 1 == 0 { 'a' } else { 'b' }).collect();
         recorded.knows(&finding);

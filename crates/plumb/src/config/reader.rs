@@ -296,7 +296,7 @@ fn format(value: &Value<'_>) -> Result<Format, Fault> {
 }
 
 fn fail_on(value: &Value<'_>) -> Result<FailOn, Fault> {
-    word(value, "severity", &FailOn::ALL.map(FailOn::as_str), FailOn::named)
+    word(value, "severity", &FailOn::ALL.map(FailOn::as_str), FailOn::from_name)
 }
 
 fn setting(value: &Value<'_>) -> Result<Setting, Fault> {

@@ -90,13 +90,15 @@ fn case(located: &Located, fail_on: FailOn, out: &mut String) {
         "    <testcase name=\"line {line}: {rule}\" classname=\"{rule}\" file=\"{}\" line=\"{line}\">",
         attribute(file)
     );
-    let told = content(&details(file, finding));
+    let details = content(&details(file, finding));
     if fail_on.fails(finding.severity) {
         let message = attribute(&finding.message);
-        let _ =
-            writeln!(out, "      <failure message=\"{message}\" type=\"{rule}\">{told}</failure>");
+        let _ = writeln!(
+            out,
+            "      <failure message=\"{message}\" type=\"{rule}\">{details}</failure>"
+        );
     } else {
-        let _ = writeln!(out, "      <system-out>{told}</system-out>");
+        let _ = writeln!(out, "      <system-out>{details}</system-out>");
     }
     let _ = writeln!(out, "    </testcase>");
 }

@@ -19,7 +19,7 @@ use mcp_rules::Meta;
 pub(crate) use self::tally::known;
 use crate::{
     args::{Color, Format},
-    plan::{Chatter, Plan},
+    plan::{Plan, Verbosity},
     report::Renderer,
     style::{self, Palette},
 };
@@ -34,7 +34,7 @@ pub(crate) fn to_stdout(plan: &Plan, color: Color) -> Box<dyn Renderer + Send> {
             human::Look {
                 palette: Palette::of_stdout(color),
                 width: style::stdout_width(),
-                summary: plan.chatter != Chatter::Quiet,
+                summary: plan.verbosity != Verbosity::Quiet,
             },
         )),
         Format::Json => Box::new(json::Json::new(stdout)),

@@ -9,7 +9,7 @@ use crate::{
     baseline::Baseline,
     check::{self, Checked},
     config::Config,
-    plan::{BaselinePlan, Plan, Surroundings},
+    plan::{BaselinePlan, Environment, Plan},
     render,
     style::Palette,
     text::counted,
@@ -24,11 +24,11 @@ pub(crate) fn check(args: &CheckArgs, color: Color) -> anyhow::Result<Outcome> {
     };
     #[expect(clippy::disallowed_methods, reason = "only to report how long it took")]
     let begun = Instant::now();
-    let mut plan = Plan::new(args, config, Surroundings::of_process())?;
-    let notes = Notes::new(Palette::of_stderr(color), plan.chatter);
+    let mut plan = Plan::new(args, config, Environment::of_process())?;
+    let notes = Notes::new(Palette::of_stderr(color), plan.verbosity);
     plan.check.schemas = notes.load(&plan.overrides, plan.overrides_required)?;
     notes.without_effect(&plan.without_effect);
-    notes.in_force(&plan);
+    notes.verbose_settings(&plan);
     let mut baseline = match &plan.baseline {
         BaselinePlan::None => None,
         BaselinePlan::Use(path) => Some(Baseline::load(path)?),

@@ -15,7 +15,7 @@ use crate::{
     baseline::Stale,
     commands::Outcome,
     failure::{self, Failure},
-    plan::{BaselinePlan, Chatter, Plan},
+    plan::{BaselinePlan, Plan, Verbosity},
     render,
     report::Summary,
     style::Palette,
@@ -30,12 +30,12 @@ const IGNORED_SHOWN: usize = 10;
 /// Prints notes, depending on the verbosity.
 pub(super) struct Notes {
     palette: Palette,
-    chatter: Chatter,
+    verbosity: Verbosity,
 }
 
 impl Notes {
-    pub(super) fn new(palette: Palette, chatter: Chatter) -> Notes {
-        Notes { palette, chatter }
+    pub(super) fn new(palette: Palette, verbosity: Verbosity) -> Notes {
+        Notes { palette, verbosity }
     }
 
     /// The embedded schemas, replaced by the overrides that can be used.
@@ -84,7 +84,7 @@ impl Notes {
         }
     }
 
-    pub(super) fn in_force(&self, plan: &Plan) {
+    pub(super) fn verbose_settings(&self, plan: &Plan) {
         match &plan.config {
             Some(path) => self.verbose(&format!("configuration: {}", path.display())),
             None => self.verbose("configuration: none"),
@@ -128,7 +128,7 @@ impl Notes {
         let baseline = visible(&baseline.to_string_lossy()).into_owned();
         let mut text =
             format!("{entries} of the baseline {baseline} no longer found, or found less often:");
-        let most = if self.chatter == Chatter::Verbose { usize::MAX } else { STALE_SHOWN };
+        let most = if self.verbosity == Verbosity::Verbose { usize::MAX } else { STALE_SHOWN };
         for entry in stale.iter().take(most) {
             let _ = write!(text, "\n  {}", visible(&entry.to_string()));
         }
@@ -164,14 +164,14 @@ impl Notes {
     }
 
     pub(super) fn note(&self, note: &str) {
-        if self.chatter != Chatter::Quiet {
+        if self.verbosity != Verbosity::Quiet {
             let bold = self.palette.bold;
             write_stderr(&format!("{bold}note:{bold:#} {note}\n"));
         }
     }
 
     fn verbose(&self, note: &str) {
-        if self.chatter == Chatter::Verbose {
+        if self.verbosity == Verbosity::Verbose {
             let dim = self.palette.dim;
             write_stderr(&format!("{dim}{note}{dim:#}\n"));
         }

@@ -3,13 +3,13 @@ use std::io::{self, Read};
 use mcp_rules::Meta;
 use serde_json::Value;
 
-use super::told;
+use super::found;
 use crate::{failure::Failure, names};
 
 /// How many findings of a rule are shown.
-const TOLD: usize = 5;
+const MAX_FOUND: usize = 5;
 /// The most that is read from standard input.
-const MOST: u64 = 64 * 1024 * 1024;
+const MAX_INPUT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What to explain, in the order requested, each rule once.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(super) struct Subjects(Vec<Subject>);
 pub(super) struct Subject {
     pub(super) rule: &'static Meta,
     /// The findings, as Markdown.
-    pub(super) told: Vec<String>,
+    pub(super) found: Vec<String>,
     /// How many more there were.
     pub(super) more: u64,
 }
@@ -33,7 +33,7 @@ impl Subjects {
     /// Adds what is on standard input.
     pub(super) fn read(&mut self, input: impl Read) -> anyhow::Result<()> {
         let mut text = Vec::new();
-        input.take(MOST).read_to_end(&mut text).map_err(|error: io::Error| {
+        input.take(MAX_INPUT_BYTES).read_to_end(&mut text).map_err(|error: io::Error| {
             Failure::new("could not read standard input").because(error)
         })?;
         let text = String::from_utf8_lossy(&text);
@@ -72,8 +72,8 @@ impl Subjects {
                 Failure::new("this is JSON but not a finding: it has no `rule`").hint(PASTE)
             })?;
             let subject = self.subject(name)?;
-            match told::told(&value) {
-                Some(told) if subject.told.len() < TOLD => subject.told.push(told),
+            match found::describe(&value) {
+                Some(found) if subject.found.len() < MAX_FOUND => subject.found.push(found),
                 Some(_) => subject.more += 1,
                 None => {}
             }
@@ -94,7 +94,7 @@ impl Subjects {
         })?;
         let known = self.0.iter().position(|subject| subject.rule == rule);
         let index = known.unwrap_or_else(|| {
-            self.0.push(Subject { rule, told: Vec::new(), more: 0 });
+            self.0.push(Subject { rule, found: Vec::new(), more: 0 });
             self.0.len() - 1
         });
         Ok(&mut self.0[index])

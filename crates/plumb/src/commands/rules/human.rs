@@ -65,10 +65,10 @@ fn description(row: Row) -> String {
     let mut description = row.rule.summary().trim_end_matches('.').to_owned();
     let mut remarks = Vec::new();
     if row.rule.applies != Revisions::ALL {
-        remarks.push(revisions::said(row.rule.applies));
+        remarks.push(revisions::describe(row.rule.applies));
     }
     if let Level::ErrorIn(of_error) = row.level {
-        remarks.push(format!("error {}, else a warning", revisions::said(of_error)));
+        remarks.push(format!("error {}, else a warning", revisions::describe(of_error)));
     }
     if !remarks.is_empty() {
         let _ = write!(description, " ({})", remarks.join("; "));
