@@ -7,12 +7,10 @@ use mcp_json::Node;
 
 use crate::{
     Content, Engine, Followed, Record, Session,
+    conversation::{Moment, Notes},
     findings::Fault,
-    rules::json::SSE_DATA_INVALID,
-    session::{
-        Moment, Notes,
-        http::{Delivery, Exchange, Headers, HttpEvent, Part, Sse, is_media_type},
-    },
+    http::{Delivery, Exchange, Headers, HttpEvent, Part, Sse, is_media_type},
+    wire::json::SSE_DATA_INVALID,
 };
 
 /// The `http` member of a record.
@@ -167,23 +165,23 @@ impl Carried<'_> {
         let mut followed = None;
         match line.part() {
             Some(part @ Part::Request { .. }) => {
-                session.open_exchange(engine, &self.event(line, part, session));
+                session.open_exchange(engine.criteria(), &self.event(line, part, session));
                 self.at.posts = session.posts();
                 followed = self.follow_message(engine, session);
                 let mut event = self.event(line, part, session);
                 if let Some(Followed::One(context) | Followed::Batch(context, _)) = &followed {
                     (event.revision, event.settled) = (context.revision, context.settled);
                 }
-                session.follow_http(engine, &event, &mut notes);
+                session.follow_http(engine.criteria(), &event, &mut notes);
             }
             Some(part) => {
                 let event = self.event(line, part, session);
-                if session.follow_http(engine, &event, &mut notes) == Delivery::Fresh {
+                if session.follow_http(engine.criteria(), &event, &mut notes) == Delivery::Fresh {
                     followed = self.follow_message(engine, session);
                 }
                 match line.status {
                     Some(300..=399 | 401 | 407 | 429 | 503) => session.send_back(line.exchange),
-                    Some(400..) => session.close_refused(engine, line.exchange),
+                    Some(400..) => session.close_refused(engine.criteria(), line.exchange),
                     _ => {}
                 }
             }
@@ -192,7 +190,7 @@ impl Carried<'_> {
         if line.ends {
             let mut event = self.event(line, Part::End, session);
             event.message = None;
-            session.follow_http(engine, &event, &mut notes);
+            session.follow_http(engine.criteria(), &event, &mut notes);
         }
         match &mut followed {
             Some(Followed::One(context)) => {

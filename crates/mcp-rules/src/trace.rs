@@ -9,7 +9,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use mcp_core::Side;
 use mcp_json::{Kind, Node};
 
-use crate::{Carrier, format::date_time, session::Moment};
+use crate::{Carrier, conversation::Moment, format::date_time};
 
 /// What one line of a file holds.
 #[derive(Debug, Clone)]

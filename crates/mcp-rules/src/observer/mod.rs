@@ -2,21 +2,21 @@
 //! wrong with the way it was framed.
 
 mod accepted;
+mod conversations;
 mod http;
 mod stdio;
 
 use mcp_core::{Revision, Side};
 use mcp_json::{Node, SyntaxError, SyntaxErrorKind, Tape};
 
-use self::accepted::AcceptedVersions;
+use self::{accepted::AcceptedVersions, conversations::Conversations};
 use crate::{
     Carrier, Content, Engine, Finding, Findings, Followed, Framed, Line, Record, RecordFault,
     Session,
     carried::HttpLine,
-    conversations::Conversations,
+    conversation::Moment,
     findings::{Fault, Scene},
-    rules::framing,
-    session::Moment,
+    wire::framing,
 };
 
 /// What is known about the file as a whole before it is read.

@@ -10,6 +10,7 @@ mod interleaving;
 mod laws;
 mod limits;
 mod modern;
+mod modules;
 mod observe;
 mod profiles;
 mod recordings;
