@@ -32,28 +32,28 @@ use super::{
 };
 use crate::ending::Ending;
 
-/// What a message costs in the queue beside its bytes.
+/// The cost of a message in the queue besides its bytes.
 const OVERHEAD: usize = 32;
 
 pub(super) type Socket = WebSocketStream<Metered>;
 
-/// A connection, shared by those who send, the one who receives and the task that writes.
+/// A connection, shared by senders, the receiver and the writer task.
 ///
-/// Reading and writing take turns on the socket; nobody keeps it while waiting.
+/// Reading and writing take turns on the socket; neither holds it while waiting.
 pub(super) struct Link {
-    /// Gone when the connection is closed.
+    /// `None` once the connection is closed.
     socket: Mutex<Option<Socket>>,
     queue: Mutex<Queue>,
     room: Arc<Semaphore>,
     capacity: usize,
     max_message: usize,
     ending: Ending,
-    /// The queue takes no more.
+    /// The queue is closed.
     pub(super) closing: CancellationToken,
-    /// Nothing is written or read any more.
+    /// The connection is closed.
     done: CancellationToken,
     pub(super) traffic: Arc<Traffic>,
-    /// Somebody waits to receive, so whatever arrives is noticed.
+    /// Someone is waiting to receive, so anything that arrives is noticed.
     receiver_waits: AtomicBool,
 }
 
@@ -61,12 +61,12 @@ pub(super) struct Link {
 struct Queue {
     sender: mpsc::UnboundedSender<Queued>,
     is_closed: bool,
-    /// What to tell the other side in the end.
+    /// The close frame to send at the end.
     farewell: Option<CloseFrame>,
     failure: Option<TransportError>,
 }
 
-/// A message on its way, with the room it takes.
+/// A queued message, with the space it takes.
 #[derive(Debug)]
 pub(super) struct Queued {
     pub(super) text: Utf8Bytes,
@@ -74,7 +74,7 @@ pub(super) struct Queued {
 }
 
 impl Link {
-    /// Starts a conversation over an open socket. `held` is dropped when it is over.
+    /// Starts a conversation over an open socket. `held` is dropped when it ends.
     pub(super) fn open(
         socket: Socket,
         settings: &WsSettings,
@@ -153,7 +153,7 @@ impl Link {
         }
     }
 
-    /// Reads on; pings are answered on the way.
+    /// Reads the next frame; pings are answered along the way.
     pub(super) fn poll_socket(
         &self,
         context: &mut Context<'_>,
@@ -168,7 +168,7 @@ impl Link {
         act(lock(&self.socket).as_mut().map(Pin::new))
     }
 
-    /// Refuses further messages and has the writer close the connection.
+    /// Rejects further messages and has the writer close the connection.
     pub(super) fn start_closing(&self, farewell: Option<CloseFrame>) {
         let mut queue = lock(&self.queue);
         if !queue.is_closed {
@@ -184,7 +184,7 @@ impl Link {
         lock(&self.queue).farewell.take()
     }
 
-    /// Ends what `receive` gives, and if with an error, lets senders know it too.
+    /// Ends `receive`; an error is also reported to senders.
     pub(super) fn end(&self, error: Option<TransportError>) {
         if let Some(error) = &error {
             lock(&self.queue).failure.get_or_insert_with(|| error.clone());
@@ -197,7 +197,7 @@ impl Link {
         self.done.cancelled().await;
     }
 
-    /// Lets go of the connection.
+    /// Drops the connection.
     pub(super) fn finish(&self) {
         lock(&self.socket).take();
         self.end(None);
@@ -215,14 +215,14 @@ impl Link {
 
     fn refuse_binary(&self) {
         self.end(Some(TransportError::Framing(
-            "a binary message came, but messages are text".into(),
+            "received a binary message, but messages are text".into(),
         )));
         self.start_closing(Some(farewell(CloseCode::Unsupported, "messages are text")));
     }
 
     fn other_side_closes(&self, frame: Option<CloseFrame>) {
         let error = match frame {
-            None => Some("the other side has closed the connection without saying why".into()),
+            None => Some("the peer closed the connection without a reason".into()),
             Some(frame) if matches!(frame.code, CloseCode::Normal | CloseCode::Away) => None,
             Some(frame) => Some(closed_with(&frame)),
         };
@@ -234,7 +234,7 @@ impl Link {
             }
             Some(text) => self.end(Some(TransportError::Lost(text))),
         }
-        // The answer to a close is prepared already.
+        // The reply to the close frame is already queued.
         self.start_closing(None);
     }
 
@@ -252,9 +252,7 @@ impl Link {
             }
             Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)
             | Error::ConnectionClosed
-            | Error::AlreadyClosed => {
-                (TransportError::Lost("the other side broke off".into()), None)
-            }
+            | Error::AlreadyClosed => (TransportError::Lost("the peer disconnected".into()), None),
             Error::Utf8(_) => {
                 let frame = farewell(CloseCode::Invalid, "the message is not UTF-8");
                 (TransportError::Framing("a text message is not UTF-8".into()), Some(frame))
@@ -284,9 +282,9 @@ fn closed_with(frame: &CloseFrame) -> String {
     let code = u16::from(frame.code);
     let reason = frame.reason.as_str();
     if reason.is_empty() {
-        format!("the other side has closed the connection with code {code}")
+        format!("the peer closed the connection with code {code}")
     } else {
-        format!("the other side has closed the connection with code {code}: {reason}")
+        format!("the peer closed the connection with code {code}: {reason}")
     }
 }
 

@@ -12,15 +12,15 @@ use super::{
     server::{WsServerSettings, accept_holding},
 };
 
-/// After an error of the listening socket, such as too many open files, which passes.
+/// The pause after an error of the listening socket, such as too many open files.
 const BREATHER: Duration = Duration::from_millis(50);
 const TURNED_AWAY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
-/// Waits for clients on a TCP port.
+/// Accepts clients on a TCP port.
 ///
-/// Clients open their conversations side by side, so a slow one delays nobody. Dropping the listener
-/// frees the port; conversations go on.
+/// Handshakes run concurrently, so a slow client does not delay others. Dropping the listener frees
+/// the port; conversations continue.
 #[derive(Debug)]
 pub struct WsListener {
     address: SocketAddr,
@@ -56,7 +56,7 @@ impl WsListener {
         self.address
     }
 
-    /// The next client that has opened a conversation. Those that were not let in are not shown.
+    /// The next client that has opened a conversation. Rejected ones are skipped.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ async fn listen(
             Ok(place) => {
                 tokio::spawn(let_in(stream, Arc::clone(&settings), place, opened.clone()));
             }
-            // Whether it arrives or not: nobody waits for a client that is one too many.
+            // Best effort: a client beyond the limit is not waited for.
             Err(_) => drop(stream.try_write(TURNED_AWAY)),
         }
     }
@@ -110,6 +110,6 @@ async fn let_in(
             // Fails when the listener is gone: the transport closes itself.
             let _ = opened.send(transport).await;
         }
-        Err(error) => tracing::debug!(%error, "a client was not let in"),
+        Err(error) => tracing::debug!(%error, "a client was rejected"),
     }
 }

@@ -1,4 +1,4 @@
-//! Which requests are under way.
+//! The requests in flight.
 
 use std::{
     collections::HashMap,
@@ -8,7 +8,7 @@ use std::{
 use mcp_core::{Ticket, TransportError};
 use tokio::sync::oneshot;
 
-/// The exchanges for which something may still come.
+/// The exchanges that may still receive something.
 #[derive(Debug)]
 pub(super) struct Exchanges(Mutex<Option<HashMap<Ticket, Open>>>);
 
@@ -16,18 +16,18 @@ pub(super) struct Exchanges(Mutex<Option<HashMap<Ticket, Open>>>);
 struct Open {
     farewell: oneshot::Sender<Farewell>,
     heard: bool,
-    /// What went wrong last, though it is still tried.
+    /// The last error of an exchange that is still being retried.
     trouble: Option<TransportError>,
 }
 
-/// How to leave an exchange that nobody waits for any more. Losing the sender means the same as
+/// How to end an exchange that nobody waits for any more. Dropping the sender means the same as
 /// `Leave`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Farewell {
-    /// Hang up at once, which tells the server that it need not go on.
+    /// Disconnect at once, which tells the server that it can stop.
     Leave,
-    /// What came may have been the answer: the stream probably ends by itself, and then its
-    /// connection can be used again.
+    /// The answer may have arrived: the stream probably ends by itself, and then its connection can
+    /// be reused.
     Linger,
 }
 
@@ -36,7 +36,7 @@ impl Exchanges {
         Exchanges(Mutex::new(Some(HashMap::new())))
     }
 
-    /// Begins an exchange; the receiver hears when it is settled.
+    /// Begins an exchange; the receiver is notified when it is settled.
     pub(super) fn begin(
         &self,
         ticket: Ticket,
@@ -51,14 +51,14 @@ impl Exchanges {
         Ok(receiver)
     }
 
-    /// Notes that something of the exchange has been received.
+    /// Notes that the exchange has received something.
     pub(super) fn heard(&self, ticket: Ticket) {
         if let Some(open) = self.table().as_mut().and_then(|table| table.get_mut(&ticket)) {
             open.heard = true;
         }
     }
 
-    /// Notes that the exchange does not go as it should.
+    /// Notes an error of an exchange that is being retried.
     pub(super) fn troubled(&self, ticket: Ticket, trouble: TransportError) {
         if let Some(open) = self.table().as_mut().and_then(|table| table.get_mut(&ticket)) {
             open.trouble = Some(trouble);
@@ -73,7 +73,7 @@ impl Exchanges {
         self.table().as_ref().is_some_and(|table| table.contains_key(&ticket))
     }
 
-    /// Forgets an exchange that is over; whether it was still open.
+    /// Removes an exchange that is over, and returns whether it was still open.
     pub(super) fn end(&self, ticket: Ticket) -> bool {
         self.table().as_mut().is_some_and(|table| table.remove(&ticket).is_some())
     }
@@ -85,7 +85,7 @@ impl Exchanges {
         }
     }
 
-    /// Leaves all exchanges and begins no more.
+    /// Ends all exchanges and allows no new ones.
     pub(super) fn close(&self) {
         self.table().take();
     }

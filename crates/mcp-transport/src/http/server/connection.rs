@@ -10,8 +10,8 @@ use tokio::{
     time::Sleep,
 };
 
-/// A connection that breaks when the other side takes nothing for too long: whoever does not read
-/// would otherwise hold what waits for it forever.
+/// A connection that fails when the peer accepts no data for too long. Otherwise a client that does
+/// not read would hold its pending responses in memory forever.
 #[derive(Debug)]
 pub(super) struct Impatient<IO> {
     io: IO,

@@ -21,29 +21,29 @@ use super::{
     stream::{Audience, EventStream},
 };
 
-/// The one exchange of such a conversation.
+/// The ticket of the only exchange.
 const TICKET: Ticket = Ticket(0);
 
-/// A conversation that is one POST and its response.
+/// A conversation that consists of one POST and its response.
 #[derive(Debug)]
 pub(super) struct Exchange {
     settings: Arc<HttpSettings>,
     accepts: Accepts,
     wants_answer: bool,
-    /// Cancelled when a request that has no end in sight shall be answered.
+    /// Cancelled when a long-lived request should be answered.
     ending: Option<CancellationToken>,
     state: Mutex<State>,
-    /// Wakes the one who receives.
+    /// Wakes the receiver.
     news: Notify,
     this: Weak<Exchange>,
 }
 
-/// With what the response begins.
+/// How the response begins.
 #[derive(Debug)]
 pub(super) enum FirstWord {
     /// The answer, and nothing before it.
     Answer(Standing, Bytes),
-    /// Something that comes before the answer.
+    /// Messages before the answer.
     Events(EventStream),
 }
 
@@ -51,14 +51,14 @@ pub(super) enum FirstWord {
 struct State {
     message: Option<Posted>,
     phase: Phase,
-    /// The client has hung up before the answer.
+    /// Whether the client has disconnected before the answer.
     gone: Gone,
 }
 
 enum Phase {
     /// Nothing was sent; the handler of the POST waits.
     Silent(Option<Waker>),
-    /// The handler has not picked up the first word yet.
+    /// The handler has not picked up the start of the response yet.
     Spoken(FirstWord, Option<mpsc::Sender<Bytes>>),
     Streaming(mpsc::Sender<Bytes>),
     Over,
@@ -92,7 +92,7 @@ impl Exchange {
         })
     }
 
-    /// What was sent first, once there is something. `None` if nothing will be.
+    /// The start of the response, once there is one. `None` if there will be none.
     pub(super) fn poll_first_word(&self, context: &mut Context<'_>) -> Poll<Option<FirstWord>> {
         let mut state = self.lock();
         match std::mem::replace(&mut state.phase, Phase::Over) {
@@ -111,21 +111,21 @@ impl Exchange {
         }
     }
 
-    /// Nobody is there any more who would read an answer.
+    /// The client has disconnected.
     pub(super) fn hang_up(&self) {
         let mut state = self.lock();
         if matches!(state.phase, Phase::Over) || state.gone != Gone::No {
             return;
         }
         state.gone = Gone::Unnoticed;
-        // A stream in it must not be dropped under the lock: it would call this again.
+        // A stream in it must not be dropped while the lock is held: it would call this again.
         let phase = std::mem::replace(&mut state.phase, Phase::Over);
         drop(state);
         drop(phase);
         self.news.notify_one();
     }
 
-    /// The handler of the POST has gone, which is all right if it took the response's stream along.
+    /// The handler of the POST is done, which is fine if the response has become a stream.
     pub(super) fn let_go(&self) {
         if !matches!(self.lock().phase, Phase::Streaming(_)) {
             self.hang_up();
@@ -178,7 +178,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// Begins the response with this message; if that was done before, the way into its stream.
+    /// Begins the response with this message; if it has already begun, returns the sender of its
+    /// stream.
     fn speak_first(
         &self,
         outbound: &Outbound,
@@ -218,7 +219,7 @@ impl Exchange {
         EventStream::new(backlog, live, self.settings.keep_alive, audience)
     }
 
-    /// Ends the response where it stands.
+    /// Ends the response as it is.
     pub(super) fn finish(&self) {
         let mut state = self.lock();
         let waker = match &mut state.phase {
@@ -261,7 +262,7 @@ impl Transport for Exchange {
     }
 }
 
-/// The client at the other end of the stream; weak, since the exchange may hold the stream.
+/// Notices when the stream is dropped; weak, since the exchange may hold the stream.
 #[derive(Debug)]
 struct Reader(Weak<Exchange>);
 
@@ -284,7 +285,7 @@ impl fmt::Debug for Phase {
     }
 }
 
-/// Lets a first word that was not picked up be picked up, but nothing follow it.
+/// The start of the response can still be picked up, but nothing follows it.
 fn end(phase: &mut Phase) {
     match phase {
         Phase::Spoken(_, more) => *more = None,
@@ -297,5 +298,5 @@ fn closed(state: &State) -> TransportError {
 }
 
 fn lost() -> TransportError {
-    TransportError::Lost("the client has hung up".to_owned())
+    TransportError::Lost("the client has disconnected".to_owned())
 }

@@ -1,4 +1,4 @@
-//! One POST that is a whole conversation.
+//! A single POST that is a whole conversation.
 
 use std::{
     future::poll_fn,
@@ -19,7 +19,7 @@ use super::{
     reply,
 };
 
-/// Serves a request. `ending` is cancelled when what has no end in sight shall be brought to one.
+/// Serves a request. `ending` is cancelled when long-lived requests should end.
 pub(super) async fn serve(
     application: &dyn Application,
     settings: &Arc<HttpSettings>,
@@ -32,7 +32,7 @@ pub(super) async fn serve(
     let conversation = application.converse(exchange.clone(), parts);
     let mut held = Held { exchange, conversation: Some(conversation) };
     if !glimpse.wants_answer {
-        // Most notifications are taken in at once; the client need not wait for the others.
+        // Most notifications are processed at once; the client need not wait for the others.
         held.poll_once().await;
         return Ok(reply::empty(StatusCode::ACCEPTED));
     }
@@ -54,11 +54,11 @@ const fn status(standing: Standing) -> StatusCode {
     }
 }
 
-/// A conversation that is driven by the handler of its POST, as long as that is enough: no task of
-/// its own is needed if the answer is all there is to say.
+/// A conversation that is polled by the handler of its POST as long as that is enough: it needs no
+/// task of its own if the answer is the only message.
 struct Held {
     exchange: Arc<Exchange>,
-    /// Until it has come to its end.
+    /// `None` once it has ended.
     conversation: Option<BoxFuture<'static, ()>>,
 }
 
@@ -89,19 +89,19 @@ impl Held {
 }
 
 impl Drop for Held {
-    /// The conversation goes on without the handler: it has become a stream, or it still has to
-    /// learn that the client has gone.
+    /// The conversation continues without the handler: it has become a stream, or it still has to
+    /// notice that the client is gone.
     fn drop(&mut self) {
         let Some(conversation) = self.conversation.take() else { return };
         self.exchange.let_go();
-        // What has panicked must not be polled again.
+        // A future that has panicked must not be polled again.
         if !std::thread::panicking()
             && let Ok(runtime) = Handle::try_current()
         {
             let exchange = self.exchange.clone();
             runtime.spawn(async move {
                 conversation.await;
-                // Nobody is left who could say more.
+                // Nothing more can be sent.
                 exchange.finish();
             });
         }

@@ -16,12 +16,12 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::events::KEEP_ALIVE;
 
-/// Who wants to know that a stream is no longer read: it has ended, or the client has hung up.
+/// Is told when a stream is no longer read: it has ended, or the client has disconnected.
 pub(super) trait Audience: fmt::Debug + Send + Sync {
     fn left(&self);
 }
 
-/// A stream of events on its way to one client.
+/// A stream of events to one client.
 pub(super) struct EventStream {
     backlog: VecDeque<Bytes>,
     live: Option<mpsc::Receiver<Bytes>>,
@@ -32,7 +32,7 @@ pub(super) struct EventStream {
 }
 
 impl EventStream {
-    /// What is in `backlog`, then what comes from `live` until its last sender is gone.
+    /// First `backlog`, then what comes from `live` until its last sender is gone.
     pub(super) fn new(
         backlog: VecDeque<Bytes>,
         live: Option<mpsc::Receiver<Bytes>>,
@@ -42,7 +42,7 @@ impl EventStream {
         EventStream { backlog, live, keep_alive, silence: None, ending: None, audience }
     }
 
-    /// Ends early when `token` is cancelled, once nothing is ready any more.
+    /// Ends early when `token` is cancelled, once nothing more is ready.
     pub(super) fn until(mut self, token: CancellationToken) -> EventStream {
         self.ending = Some(Box::pin(token.cancelled_owned()));
         self
@@ -81,7 +81,7 @@ impl EventStream {
 
 impl Drop for EventStream {
     fn drop(&mut self) {
-        // Senders must find the channel closed when they are told.
+        // The channel must be closed before anyone is told.
         self.live = None;
         self.audience.left();
     }

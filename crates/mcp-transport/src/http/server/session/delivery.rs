@@ -1,4 +1,4 @@
-//! On which stream a message leaves, and when.
+//! Which stream a message is sent on, and when.
 
 use std::{collections::VecDeque, sync::atomic::Ordering};
 
@@ -18,16 +18,16 @@ use crate::http::server::{
 /// What can be done with a message right now.
 enum Step {
     Done,
-    /// Its stream is read by somebody who must have room for it first.
+    /// The buffer of its stream is full.
     Wait(StreamId, mpsc::Sender<Bytes>),
-    /// It is asked of the client, which has no stream open.
+    /// It is a request, and the client has no stream open.
     WaitForStream,
 }
 
 impl Session {
     pub(super) async fn deliver(&self, outbound: Outbound) -> Result<(), TransportError> {
         if is_answer(&outbound) {
-            // However long the work took, the client has all its time now to say more.
+            // However long the work took, the client's idle time starts now.
             self.heard();
         }
         loop {
@@ -52,7 +52,7 @@ impl Session {
                 }
                 Ok(Err(_)) => self.lock().detach(stream, &reader),
                 Err(_) => {
-                    tracing::warn!(seconds = stall.as_secs(), "a client does not read its stream");
+                    tracing::warn!(seconds = stall.as_secs(), "a client is not reading its stream");
                     self.lock().detach(stream, &reader);
                 }
             }
@@ -69,7 +69,7 @@ impl Session {
         };
         let stream = answer_stream(number);
         match state.exchanges.get(&number).map(|exchange| &exchange.phase) {
-            // The exchange is over. An answer has nowhere to go; the rest need not be lost.
+            // The exchange is over. An answer has nowhere to go; other messages need not be lost.
             None if is_answer(outbound) => Ok(Step::Done),
             None => Ok(unasked(&mut state, outbound)),
             Some(Phase::Silent(waiting)) if waiting.is_closed() => {
@@ -77,7 +77,8 @@ impl Session {
             }
             Some(Phase::Silent(_)) => {
                 let undelivered = self.speak_first(&mut state, number, outbound);
-                // The stream in it takes note of its end, which must not happen under the lock.
+                // Dropping the stream in it takes the lock, so it must not happen while the lock is
+                // held.
                 drop(state);
                 drop(undelivered);
                 Ok(Step::Done)
@@ -93,7 +94,7 @@ impl Session {
         }
     }
 
-    /// Begins the response to a POST. Gives back what could not be handed over.
+    /// Begins the response to a POST. Returns what could not be delivered.
     fn speak_first(
         &self,
         state: &mut State,
@@ -118,7 +119,7 @@ impl Session {
         waiting.send(FirstWord::Events(self.stream(backlog, Some(live)))).err()
     }
 
-    /// Sends where there is room now, unless the stream has changed hands meanwhile.
+    /// Sends with this permit, unless the stream has another reader by now.
     fn pass(
         &self,
         stream: StreamId,
@@ -148,8 +149,8 @@ impl Session {
         drop(undelivered);
     }
 
-    /// Ends the stream of an exchange; the client comes back for the answer. Clients of older
-    /// revisions would not.
+    /// Ends the stream of an exchange; the client polls for the answer. Clients of older revisions
+    /// would not.
     pub(super) fn let_go(&self, Ticket(number): Ticket) {
         let mut state = self.lock();
         let Some(mut exchange) = state.exchanges.remove(&number) else { return };
@@ -172,7 +173,7 @@ impl Session {
         }
     }
 
-    /// A stream to one client, which counts as a reader of this session until it is dropped.
+    /// A stream for one client, which counts as a reader of this session until it is dropped.
     pub(super) fn stream(
         &self,
         backlog: VecDeque<Bytes>,
@@ -184,14 +185,16 @@ impl Session {
     }
 }
 
-/// The client has hung up before it heard anything, so it cannot come back for the rest.
+/// The client has disconnected before receiving anything, so it cannot resume.
 fn without_client(
     state: &mut State,
     number: u64,
     outbound: &Outbound,
 ) -> Result<Step, TransportError> {
     match outbound.role {
-        OutboundRole::Request => Err(TransportError::Lost("the client has hung up".to_owned())),
+        OutboundRole::Request => {
+            Err(TransportError::Lost("the client has disconnected".to_owned()))
+        }
         OutboundRole::Notification => Ok(Step::Done),
         OutboundRole::Answer(_) => {
             state.exchanges.remove(&number);
@@ -200,7 +203,7 @@ fn without_client(
     }
 }
 
-/// What belongs to no exchange leaves on the newest stream the client has opened for it.
+/// Messages that belong to no exchange go to the newest stream the client has opened with GET.
 fn unasked(state: &mut State, outbound: &Outbound) -> Step {
     match (state.listener(), outbound.role) {
         (Some((stream, reader)), _) => Step::Wait(stream, reader),
@@ -222,5 +225,5 @@ const fn answer_stream(number: u64) -> StreamId {
 }
 
 fn no_stream() -> TransportError {
-    TransportError::Lost("the client has no stream open on which it could be asked".to_owned())
+    TransportError::Lost("the client has no stream open for requests".to_owned())
 }
