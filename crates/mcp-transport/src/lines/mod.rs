@@ -30,7 +30,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::ending::Ending;
 use reader::LineReader;
-use writer::{Haste, LineWriter};
+use writer::{Flush, LineWriter};
 
 /// The limits of a [`LineTransport`].
 #[derive(Debug, Clone)]
@@ -107,8 +107,8 @@ where
         }
     }
 
-    fn haste(&self) -> Haste {
-        if self.is_busy.load(Ordering::Relaxed) { Haste::Gather } else { Haste::AtOnce }
+    fn flush(&self) -> Flush {
+        if self.is_busy.load(Ordering::Relaxed) { Flush::Batched } else { Flush::Now }
     }
 
     /// Closes only the sending half.
@@ -134,7 +134,7 @@ where
     }
 
     fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
-        Box::pin(self.writer.send(outbound.bytes, self.haste()))
+        Box::pin(self.writer.send(outbound.bytes, self.flush()))
     }
 
     fn carriage(&self) -> Carriage {

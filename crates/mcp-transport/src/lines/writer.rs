@@ -30,7 +30,7 @@ const OVERHEAD: usize = 32;
 /// A sender that finds the output idle writes at once, in its own task, without a task switch. It
 /// never waits for the output, so it cannot be cancelled in the middle of a line. Whatever the
 /// output does not accept at once is left to the writer's task, which waits, watches for progress
-/// and writes everything queued by then. So is a message sent with [`Haste::Gather`], when more are
+/// and writes everything queued by then. So is a message sent with [`Flush::Batched`], when more are
 /// expected right behind it.
 ///
 /// Measured over pipes with 200-byte messages: if each message waits for the answer to the previous
@@ -43,9 +43,9 @@ pub(crate) struct LineWriter<W> {
 
 /// Whether to write a message at once or batch it with others that probably follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Haste {
-    AtOnce,
-    Gather,
+pub(crate) enum Flush {
+    Now,
+    Batched,
 }
 
 struct Shared<W> {
@@ -102,7 +102,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> LineWriter<W> {
     }
 
     /// Queues a message, waiting for space. If cancelled, it has queued all of it or nothing.
-    pub(crate) async fn send(&self, message: Bytes, haste: Haste) -> Result<(), TransportError> {
+    pub(crate) async fn send(&self, message: Bytes, flush: Flush) -> Result<(), TransportError> {
         let message = on_one_line(message);
         let room = (message.len() + OVERHEAD).min(self.shared.capacity);
         let permits = u32::try_from(room).expect("the capacity fits");
@@ -110,7 +110,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> LineWriter<W> {
             Ok(permit) => permit.forget(),
             Err(_) => return Err(self.shared.lock().why_closed()),
         }
-        self.shared.enqueue(message, room, haste)
+        self.shared.enqueue(message, room, flush)
     }
 
     /// Writes what is queued and closes the output.
@@ -145,13 +145,13 @@ impl<W> Shared<W> {
 }
 
 impl<W: AsyncWrite + Send + Unpin + 'static> Shared<W> {
-    fn enqueue(&self, message: Bytes, room: usize, haste: Haste) -> Result<(), TransportError> {
+    fn enqueue(&self, message: Bytes, room: usize, flush: Flush) -> Result<(), TransportError> {
         let mut state = self.lock();
         if state.closing || state.failure.is_some() {
             return Err(state.why_closed());
         }
         state.queue.push(message, room);
-        if haste == Haste::Gather {
+        if flush == Flush::Batched {
             let is_idle = state.output.is_some();
             drop(state);
             if is_idle {

@@ -5,7 +5,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 
 use super::{
     ChildCommand, ChildSettings,
-    process::{Fate, Process},
+    process::{ChildState, Process},
     stderr::{self, ChildStderr},
 };
 use crate::lines::LineTransport;
@@ -60,9 +60,9 @@ impl ChildTransport {
     /// If its exit status is not available.
     pub async fn wait(&self) -> Result<ExitStatus, TransportError> {
         match self.process.wait().await {
-            Fate::Exited(status) => Ok(status),
-            Fate::Unknown(reason) => Err(TransportError::Lost(reason)),
-            Fate::Running => Err(TransportError::Lost("the server is still running".into())),
+            ChildState::Exited(status) => Ok(status),
+            ChildState::Unknown(reason) => Err(TransportError::Lost(reason)),
+            ChildState::Running => Err(TransportError::Lost("the server is still running".into())),
         }
     }
 

@@ -12,27 +12,27 @@ use super::ChildSettings;
 use crate::ending::Ending;
 
 /// How long the output of an exited child may stay open, held by one of its own children.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const OUTPUT_GRACE: Duration = Duration::from_secs(1);
 
 /// The state of a child.
 #[derive(Debug, Clone)]
-pub(super) enum Fate {
+pub(super) enum ChildState {
     Running,
     Exited(ExitStatus),
     /// The exit status is not available.
     Unknown(String),
 }
 
-impl Fate {
+impl ChildState {
     pub(super) fn is_over(&self) -> bool {
-        !matches!(self, Fate::Running)
+        !matches!(self, ChildState::Running)
     }
 }
 
 /// A running child and the task that supervises it. Dropping this ends the child like `stop`.
 #[derive(Debug)]
 pub(super) struct Process {
-    fate: watch::Receiver<Fate>,
+    state: watch::Receiver<ChildState>,
     stop: CancellationToken,
 }
 
@@ -40,7 +40,7 @@ impl Process {
     /// Supervises `child`; when it has exited and its last output has had time to arrive, declares
     /// the end.
     pub(super) fn watch(child: Child, settings: &ChildSettings, ending: Arc<Ending>) -> Self {
-        let (announce, fate) = watch::channel(Fate::Running);
+        let (announce, state) = watch::channel(ChildState::Running);
         let stop = CancellationToken::new();
         let supervisor = Supervisor {
             child,
@@ -49,15 +49,15 @@ impl Process {
             terminate_wait: settings.terminate_wait,
         };
         tokio::spawn(async move {
-            let fate = supervisor
+            let state = supervisor
                 .run()
                 .await
-                .map_or_else(|error| Fate::Unknown(error.to_string()), Fate::Exited);
-            announce.send_replace(fate);
-            sleep(LAST_WORDS).await;
+                .map_or_else(|error| ChildState::Unknown(error.to_string()), ChildState::Exited);
+            announce.send_replace(state);
+            sleep(OUTPUT_GRACE).await;
             ending.declare(None);
         });
-        Process { fate, stop }
+        Process { state, stop }
     }
 
     /// Makes the child exit: it gets time to exit by itself, then SIGTERM, then it is killed.
@@ -69,18 +69,18 @@ impl Process {
         self.stop.is_cancelled()
     }
 
-    pub(super) async fn wait(&self) -> Fate {
-        let mut fate = self.fate.clone();
-        match fate.wait_for(Fate::is_over).await {
-            Ok(fate) => fate.clone(),
-            Err(_) => Fate::Unknown("the runtime is shutting down".into()),
+    pub(super) async fn wait(&self) -> ChildState {
+        let mut state = self.state.clone();
+        match state.wait_for(ChildState::is_over).await {
+            Ok(state) => state.clone(),
+            Err(_) => ChildState::Unknown("the runtime is shutting down".into()),
         }
     }
 
     /// Why a conversation ended unexpectedly.
     pub(super) async fn explain_end(&self) -> TransportError {
-        match timeout(LAST_WORDS, self.wait()).await {
-            Ok(fate) => lost(&fate),
+        match timeout(OUTPUT_GRACE, self.wait()).await {
+            Ok(state) => lost(&state),
             Err(_) => TransportError::Lost("the server has closed its output".into()),
         }
     }
@@ -90,8 +90,8 @@ impl Process {
         if !matches!(error, TransportError::Lost(_)) || self.is_stopping() {
             return error;
         }
-        match timeout(LAST_WORDS, self.wait()).await {
-            Ok(fate) => lost(&fate),
+        match timeout(OUTPUT_GRACE, self.wait()).await {
+            Ok(state) => lost(&state),
             Err(_) => error,
         }
     }
@@ -103,15 +103,15 @@ impl Drop for Process {
     }
 }
 
-fn lost(fate: &Fate) -> TransportError {
-    TransportError::Lost(match fate {
-        Fate::Running => "the server has closed its output".into(),
-        Fate::Exited(status) => match status.code() {
+fn lost(state: &ChildState) -> TransportError {
+    TransportError::Lost(match state {
+        ChildState::Running => "the server has closed its output".into(),
+        ChildState::Exited(status) => match status.code() {
             Some(code) => format!("the server exited with status {code}"),
             // On Unix: "signal: 9 (SIGKILL)".
             None => format!("the server was terminated by {status}"),
         },
-        Fate::Unknown(reason) => format!("the server is gone: {reason}"),
+        ChildState::Unknown(reason) => format!("the server is gone: {reason}"),
     })
 }
 

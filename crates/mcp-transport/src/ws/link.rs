@@ -62,7 +62,7 @@ struct Queue {
     sender: mpsc::UnboundedSender<Queued>,
     is_closed: bool,
     /// The close frame to send at the end.
-    farewell: Option<CloseFrame>,
+    close_frame: Option<CloseFrame>,
     failure: Option<TransportError>,
 }
 
@@ -87,7 +87,7 @@ impl Link {
         let traffic = socket.get_ref().traffic();
         let link = Arc::new(Link {
             socket: Mutex::new(Some(socket)),
-            queue: Mutex::new(Queue { sender, is_closed: false, farewell: None, failure: None }),
+            queue: Mutex::new(Queue { sender, is_closed: false, close_frame: None, failure: None }),
             room: Arc::new(Semaphore::new(capacity)),
             capacity,
             max_message: settings.max_message,
@@ -169,19 +169,19 @@ impl Link {
     }
 
     /// Rejects further messages and has the writer close the connection.
-    pub(super) fn start_closing(&self, farewell: Option<CloseFrame>) {
+    pub(super) fn start_closing(&self, close_frame: Option<CloseFrame>) {
         let mut queue = lock(&self.queue);
         if !queue.is_closed {
             queue.is_closed = true;
-            queue.farewell = farewell;
+            queue.close_frame = close_frame;
         }
         drop(queue);
         self.room.close();
         self.closing.cancel();
     }
 
-    pub(super) fn take_farewell(&self) -> Option<CloseFrame> {
-        lock(&self.queue).farewell.take()
+    pub(super) fn take_close_frame(&self) -> Option<CloseFrame> {
+        lock(&self.queue).close_frame.take()
     }
 
     /// Ends `receive`; an error is also reported to senders.
@@ -217,7 +217,7 @@ impl Link {
         self.end(Some(TransportError::Framing(
             "received a binary message, but messages are text".into(),
         )));
-        self.start_closing(Some(farewell(CloseCode::Unsupported, "messages are text")));
+        self.start_closing(Some(close_frame(CloseCode::Unsupported, "messages are text")));
     }
 
     fn other_side_closes(&self, frame: Option<CloseFrame>) {
@@ -242,23 +242,23 @@ impl Link {
         let (error, frame) = match error {
             Error::Capacity(CapacityError::MessageTooLong { size, max_size }) => {
                 let (length, limit) = (*size as u64, *max_size as u64);
-                let frame = farewell(CloseCode::Size, "the message is too long");
+                let frame = close_frame(CloseCode::Size, "the message is too long");
                 (TransportError::TooLong { length, limit }, Some(frame))
             }
             Error::Capacity(_) => {
                 let limit = self.max_message as u64;
-                let frame = farewell(CloseCode::Size, "the message is too long");
+                let frame = close_frame(CloseCode::Size, "the message is too long");
                 (TransportError::TooLong { length: limit.saturating_add(1), limit }, Some(frame))
             }
             Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)
             | Error::ConnectionClosed
             | Error::AlreadyClosed => (TransportError::Lost("the peer disconnected".into()), None),
             Error::Utf8(_) => {
-                let frame = farewell(CloseCode::Invalid, "the message is not UTF-8");
+                let frame = close_frame(CloseCode::Invalid, "the message is not UTF-8");
                 (TransportError::Framing("a text message is not UTF-8".into()), Some(frame))
             }
             Error::Protocol(broken) => {
-                let frame = farewell(CloseCode::Protocol, "the framing is broken");
+                let frame = close_frame(CloseCode::Protocol, "the framing is broken");
                 (TransportError::Framing(broken.to_string()), Some(frame))
             }
             other => (TransportError::Lost(other.to_string()), None),
@@ -274,7 +274,7 @@ impl fmt::Debug for Link {
     }
 }
 
-fn farewell(code: CloseCode, reason: &'static str) -> CloseFrame {
+fn close_frame(code: CloseCode, reason: &'static str) -> CloseFrame {
     CloseFrame { code, reason: Utf8Bytes::from_static(reason) }
 }
 

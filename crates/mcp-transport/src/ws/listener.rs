@@ -13,8 +13,8 @@ use super::{
 };
 
 /// The pause after an error of the listening socket, such as too many open files.
-const BREATHER: Duration = Duration::from_millis(50);
-const TURNED_AWAY: &[u8] =
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+const SERVICE_UNAVAILABLE: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 /// Accepts clients on a TCP port.
@@ -84,21 +84,21 @@ async fn listen(
             Ok((stream, _)) => stream,
             Err(error) => {
                 tracing::warn!(%error, "could not accept a connection");
-                tokio::time::sleep(BREATHER).await;
+                tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
         match Arc::clone(&places).try_acquire_owned() {
             Ok(place) => {
-                tokio::spawn(let_in(stream, Arc::clone(&settings), place, opened.clone()));
+                tokio::spawn(accept_client(stream, Arc::clone(&settings), place, opened.clone()));
             }
             // Best effort: a client beyond the limit is not waited for.
-            Err(_) => drop(stream.try_write(TURNED_AWAY)),
+            Err(_) => drop(stream.try_write(SERVICE_UNAVAILABLE)),
         }
     }
 }
 
-async fn let_in(
+async fn accept_client(
     stream: TcpStream,
     settings: Arc<WsServerSettings>,
     place: OwnedSemaphorePermit,

@@ -115,16 +115,16 @@ where
     let stream = Metered::new(stream);
 
     #[expect(clippy::result_large_err, reason = "the signature is tungstenite's")]
-    let judge = |request: &Request, response: Response| judge(request, response, settings);
+    let check = |request: &Request, response: Response| check_request(request, response, settings);
     let config = settings.connection.protocol_config();
-    let socket = accept_hdr_async_with_config(stream, judge, Some(config))
+    let socket = accept_hdr_async_with_config(stream, check, Some(config))
         .await
         .map_err(|error| explain(&error))?;
     Ok(Link::open(socket, &settings.connection, held))
 }
 
 #[expect(clippy::result_large_err, reason = "the signature is tungstenite's")]
-fn judge(
+fn check_request(
     request: &Request,
     mut response: Response,
     settings: &WsServerSettings,

@@ -114,11 +114,11 @@ impl Writer {
                 return;
             }
         }
-        let _ = timeout(self.close_wait, self.say_goodbye()).await;
+        let _ = timeout(self.close_wait, self.send_close_frame()).await;
     }
 
-    async fn say_goodbye(&self) {
-        if let Some(frame) = self.link.take_farewell() {
+    async fn send_close_frame(&self) {
+        if let Some(frame) = self.link.take_close_frame() {
             // Fails if the peer has already closed.
             let _ = self.feed(Message::Close(Some(frame))).await;
         }

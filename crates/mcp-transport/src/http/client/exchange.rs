@@ -15,7 +15,7 @@ use tokio::{
 use super::{
     Shared,
     backoff::Backoff,
-    exchanges::Farewell,
+    exchanges::Disconnect,
     inbox::{Abandoned, Skipped},
     reply::{Refusal, Reply, drain, read_whole},
     stream::{Ended, Stream},
@@ -30,20 +30,20 @@ pub(super) struct Exchange {
     pub(super) shared: Arc<Shared>,
     pub(super) ticket: Ticket,
     pub(super) era: Era,
-    pub(super) farewell: oneshot::Receiver<Farewell>,
+    pub(super) disconnect: oneshot::Receiver<Disconnect>,
     /// Counts towards the limit while the exchange is running.
     pub(super) permit: OwnedSemaphorePermit,
 }
 
 impl Exchange {
     pub(super) async fn run(mut self, request: Request<Full<Bytes>>) {
-        let course = Course { shared: &self.shared, ticket: self.ticket, era: self.era };
-        let mut running = pin!(course.run(request));
+        let task = ExchangeTask { shared: &self.shared, ticket: self.ticket, era: self.era };
+        let mut running = pin!(task.run(request));
         tokio::select! {
             biased;
             () = &mut running => {}
-            farewell = &mut self.farewell => {
-                if farewell == Ok(Farewell::Linger) {
+            disconnect = &mut self.disconnect => {
+                if disconnect == Ok(Disconnect::AfterAnswer) {
                     let _ = timeout(LINGER, running).await;
                 }
             }
@@ -53,13 +53,13 @@ impl Exchange {
 }
 
 /// The part that does not care whether anyone is still waiting.
-struct Course<'x> {
+struct ExchangeTask<'x> {
     shared: &'x Shared,
     ticket: Ticket,
     era: Era,
 }
 
-impl Course<'_> {
+impl ExchangeTask<'_> {
     async fn run(&self, request: Request<Full<Bytes>>) {
         let in_session = request.headers().contains_key(SESSION_ID);
         let response = match self.shared.endpoint.exchange(request).await {
@@ -136,7 +136,7 @@ impl Course<'_> {
             if !inbox.is_wanted(self.ticket).await {
                 return Ok(());
             }
-            self.shared.exchanges.troubled(self.ticket, self.lost(&ended));
+            self.shared.exchanges.set_trouble(self.ticket, self.lost(&ended));
             sleep_until(ended_at + wait).await;
             // It may have been abandoned in the meantime.
             if !self.shared.exchanges.is_open(self.ticket) {

@@ -14,21 +14,21 @@ pub(super) struct Exchanges(Mutex<Option<HashMap<Ticket, Open>>>);
 
 #[derive(Debug)]
 struct Open {
-    farewell: oneshot::Sender<Farewell>,
-    heard: bool,
+    disconnect: oneshot::Sender<Disconnect>,
+    received: bool,
     /// The last error of an exchange that is still being retried.
     trouble: Option<TransportError>,
 }
 
 /// How to end an exchange that nobody waits for any more. Dropping the sender means the same as
-/// `Leave`.
+/// `AtOnce`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Farewell {
+pub(super) enum Disconnect {
     /// Disconnect at once, which tells the server that it can stop.
-    Leave,
+    AtOnce,
     /// The answer may have arrived: the stream probably ends by itself, and then its connection can
     /// be reused.
-    Linger,
+    AfterAnswer,
 }
 
 impl Exchanges {
@@ -40,26 +40,26 @@ impl Exchanges {
     pub(super) fn begin(
         &self,
         ticket: Ticket,
-    ) -> Result<oneshot::Receiver<Farewell>, TransportError> {
+    ) -> Result<oneshot::Receiver<Disconnect>, TransportError> {
         let mut table = self.table();
         let open = table.as_mut().ok_or(TransportError::Closed)?;
         if open.contains_key(&ticket) {
             return Err(TransportError::Framing(format!("ticket {} is in use", ticket.0)));
         }
-        let (farewell, receiver) = oneshot::channel();
-        open.insert(ticket, Open { farewell, heard: false, trouble: None });
+        let (disconnect, receiver) = oneshot::channel();
+        open.insert(ticket, Open { disconnect, received: false, trouble: None });
         Ok(receiver)
     }
 
     /// Notes that the exchange has received something.
-    pub(super) fn heard(&self, ticket: Ticket) {
+    pub(super) fn received(&self, ticket: Ticket) {
         if let Some(open) = self.table().as_mut().and_then(|table| table.get_mut(&ticket)) {
-            open.heard = true;
+            open.received = true;
         }
     }
 
     /// Notes an error of an exchange that is being retried.
-    pub(super) fn troubled(&self, ticket: Ticket, trouble: TransportError) {
+    pub(super) fn set_trouble(&self, ticket: Ticket, trouble: TransportError) {
         if let Some(open) = self.table().as_mut().and_then(|table| table.get_mut(&ticket)) {
             open.trouble = Some(trouble);
         }
@@ -80,8 +80,12 @@ impl Exchanges {
 
     pub(super) fn settle(&self, ticket: Ticket) {
         let settled = self.table().as_mut().and_then(|table| table.remove(&ticket));
-        if let Some(Open { farewell, heard, .. }) = settled {
-            let _ = farewell.send(if heard { Farewell::Linger } else { Farewell::Leave });
+        if let Some(Open { disconnect, received, .. }) = settled {
+            let _ = disconnect.send(if received {
+                Disconnect::AfterAnswer
+            } else {
+                Disconnect::AtOnce
+            });
         }
     }
 

@@ -18,7 +18,7 @@ pub(super) struct Inbox(mpsc::Sender<Item>);
 
 /// The end that the transport reads from.
 #[derive(Debug)]
-pub(super) struct Outlet {
+pub(super) struct InboxReceiver {
     items: mpsc::Receiver<Item>,
     /// The end of the exchange whose last message was just received.
     over: Option<(Ticket, Option<TransportError>)>,
@@ -40,7 +40,7 @@ enum Item {
         error: Option<TransportError>,
     },
     /// The server's notification stream has been given up.
-    Deaf {
+    StreamLost {
         error: TransportError,
     },
     /// The stream has ended and could be resumed.
@@ -62,9 +62,9 @@ pub(super) struct Skipped {
 #[derive(Debug)]
 pub(super) struct Abandoned;
 
-pub(super) fn inbox(capacity: usize) -> (Inbox, Outlet) {
+pub(super) fn inbox(capacity: usize) -> (Inbox, InboxReceiver) {
     let (sender, items) = mpsc::channel(capacity.max(1));
-    (Inbox(sender), Outlet { items, over: None })
+    (Inbox(sender), InboxReceiver { items, over: None })
 }
 
 impl Inbox {
@@ -84,8 +84,8 @@ impl Inbox {
         self.put(Item::Skipped { ticket, skipped }).await
     }
 
-    pub(super) async fn deaf(&self, error: TransportError) {
-        let _ = self.put(Item::Deaf { error }).await;
+    pub(super) async fn stream_lost(&self, error: TransportError) {
+        let _ = self.put(Item::StreamLost { error }).await;
     }
 
     /// The end of an exchange, with its last message.
@@ -110,7 +110,7 @@ impl Inbox {
     }
 }
 
-impl Outlet {
+impl InboxReceiver {
     /// The next item; after `closing`, whatever is left and then `None`; after `expired` the same
     /// with an error.
     pub(super) async fn next(
@@ -135,14 +135,14 @@ impl Outlet {
             match item {
                 Item::Message { ticket, bytes } => {
                     if let Some(ticket) = ticket {
-                        exchanges.heard(ticket);
+                        exchanges.received(ticket);
                     }
                     return Ok(Some(Inbound::Message { ticket, bytes }));
                 }
                 Item::Skipped { ticket, skipped: Skipped { length, limit, edges } } => {
                     return Ok(Some(Inbound::Skipped { ticket, length, limit, edges }));
                 }
-                Item::Deaf { error } => return Ok(Some(Inbound::Deaf { error })),
+                Item::StreamLost { error } => return Ok(Some(Inbound::Deaf { error })),
                 Item::Last { ticket, message, error } => {
                     let refused = error.is_some();
                     self.over = Some((ticket, error));

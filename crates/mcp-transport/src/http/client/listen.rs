@@ -21,7 +21,7 @@ pub(super) async fn listen(shared: Arc<Shared>) {
             Ok(Outcome::GivenUp(error)) => {
                 // The receiver may send something as soon as it is told.
                 shared.listen_next.store(true, Ordering::Release);
-                shared.inbox.deaf(error).await;
+                shared.inbox.stream_lost(error).await;
             }
             Ok(Outcome::NoStream) | Err(Abandoned) => {}
         }
@@ -43,8 +43,8 @@ async fn follow(shared: &Shared) -> Result<Outcome, Abandoned> {
     while shared.conversation.check().is_ok() {
         let request = shared.endpoint.get(stream.last_id(), &shared.conversation);
         let has_stream = shared.has_stream.load(Ordering::Acquire);
-        let error = match heard(shared.endpoint.exchange(request).await) {
-            Heard::Stream(body) => {
+        let error = match classify(shared.endpoint.exchange(request).await) {
+            ListenReply::Stream(body) => {
                 shared.has_stream.store(true, Ordering::Release);
                 failures = 0;
                 let ended = stream.read(body, &shared.inbox).await?;
@@ -53,19 +53,23 @@ async fn follow(shared: &Shared) -> Result<Outcome, Abandoned> {
                 }
                 ended.broken.unwrap_or_else(|| lost("the server closed it"))
             }
-            Heard::Refusal(StatusCode::NOT_FOUND) if has_stream => return Ok(Outcome::Expired),
-            Heard::Refusal(status) if is_passing(status) => refused(status),
+            ListenReply::Refusal(StatusCode::NOT_FOUND) if has_stream => {
+                return Ok(Outcome::Expired);
+            }
+            ListenReply::Refusal(status) if is_passing(status) => refused(status),
             // The server has not yet noticed that the last one is gone.
-            Heard::Refusal(status @ StatusCode::CONFLICT) if has_stream => refused(status),
-            Heard::Refusal(status) if has_stream => return Ok(Outcome::GivenUp(refused(status))),
-            Heard::Nothing if has_stream => {
+            ListenReply::Refusal(status @ StatusCode::CONFLICT) if has_stream => refused(status),
+            ListenReply::Refusal(status) if has_stream => {
+                return Ok(Outcome::GivenUp(refused(status)));
+            }
+            ListenReply::Nothing if has_stream => {
                 return Ok(Outcome::GivenUp(lost("the server no longer has one")));
             }
-            Heard::Refusal(_) | Heard::Nothing => {
+            ListenReply::Refusal(_) | ListenReply::Nothing => {
                 tracing::debug!("the server has no notification stream");
                 return Ok(Outcome::NoStream);
             }
-            Heard::Failure(error) => error,
+            ListenReply::Failure(error) => error,
         };
         tracing::debug!(%error, "the notification stream could not be opened");
         let ended_at = Instant::now();
@@ -80,19 +84,19 @@ async fn follow(shared: &Shared) -> Result<Outcome, Abandoned> {
     Ok(Outcome::Expired)
 }
 
-enum Heard {
+enum ListenReply {
     Stream(Incoming),
     Refusal(StatusCode),
     Failure(TransportError),
     Nothing,
 }
 
-fn heard(response: Result<Response<Incoming>, TransportError>) -> Heard {
+fn classify(response: Result<Response<Incoming>, TransportError>) -> ListenReply {
     match response.map(Reply::of) {
-        Ok(Reply::Events(body)) => Heard::Stream(body),
-        Ok(Reply::Refused(refusal)) => Heard::Refusal(refusal.status),
-        Ok(_) => Heard::Nothing,
-        Err(error) => Heard::Failure(error),
+        Ok(Reply::Events(body)) => ListenReply::Stream(body),
+        Ok(Reply::Refused(refusal)) => ListenReply::Refusal(refusal.status),
+        Ok(_) => ListenReply::Nothing,
+        Err(error) => ListenReply::Failure(error),
     }
 }
 

@@ -42,7 +42,7 @@ use self::{
     endpoint::Endpoint,
     exchange::Exchange,
     exchanges::Exchanges,
-    inbox::{Inbox, Outlet, inbox},
+    inbox::{Inbox, InboxReceiver, inbox},
     reply::{Reply, drain},
 };
 use super::headers::SESSION_ID;
@@ -66,7 +66,7 @@ pub use settings::HttpSettings;
 ///   [`Inbound::Deaf`] is received. It is tried again with the next message that is sent.
 pub struct HttpTransport {
     shared: Arc<Shared>,
-    outlet: Mutex<Outlet>,
+    inbox_receiver: Mutex<InboxReceiver>,
     slots: Arc<Semaphore>,
 }
 
@@ -119,7 +119,7 @@ impl HttpTransport {
     }
 
     fn with(endpoint: Endpoint, settings: HttpSettings) -> HttpTransport {
-        let (inbox, outlet) = inbox(settings.inbox);
+        let (inbox, inbox_receiver) = inbox(settings.inbox);
         let slots = settings.max_exchanges.clamp(1, Semaphore::MAX_PERMITS);
         HttpTransport {
             shared: Arc::new(Shared {
@@ -133,7 +133,7 @@ impl HttpTransport {
                 listen_next: AtomicBool::new(false),
                 has_stream: AtomicBool::new(false),
             }),
-            outlet: Mutex::new(outlet),
+            inbox_receiver: Mutex::new(inbox_receiver),
             slots: Arc::new(Semaphore::new(slots)),
         }
     }
@@ -151,8 +151,8 @@ impl HttpTransport {
         // Waiting for a slot may have taken long.
         shared.conversation.check()?;
         let request = shared.endpoint.post(outbound, &shared.conversation)?;
-        let farewell = shared.exchanges.begin(ticket)?;
-        let exchange = Exchange { shared: Arc::clone(shared), ticket, era, farewell, permit };
+        let disconnect = shared.exchanges.begin(ticket)?;
+        let exchange = Exchange { shared: Arc::clone(shared), ticket, era, disconnect, permit };
         tokio::spawn(exchange.run(request));
         Ok(())
     }
@@ -210,9 +210,9 @@ impl Shared {
 impl Transport for HttpTransport {
     fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>> {
         Box::pin(async move {
-            let mut outlet = self.outlet.lock().await;
+            let mut inbox_receiver = self.inbox_receiver.lock().await;
             let Shared { exchanges, closing, expired, .. } = &*self.shared;
-            outlet.next(exchanges, closing, expired).await
+            inbox_receiver.next(exchanges, closing, expired).await
         })
     }
 

@@ -18,14 +18,14 @@ const DISCARDING: Duration = Duration::from_secs(2);
 
 /// Reads the bodies of requests, and limits the memory of all incomplete ones together.
 #[derive(Debug)]
-pub(super) struct Bodies {
+pub(super) struct BodyReader {
     room: Semaphore,
 }
 
-impl Bodies {
-    pub(super) fn new(settings: &HttpSettings) -> Bodies {
+impl BodyReader {
+    pub(super) fn new(settings: &HttpSettings) -> BodyReader {
         let bytes = settings.max_unfinished.max(settings.max_body);
-        Bodies { room: Semaphore::new(bytes.min(Semaphore::MAX_PERMITS)) }
+        BodyReader { room: Semaphore::new(bytes.min(Semaphore::MAX_PERMITS)) }
     }
 
     /// Reads a body within the limits on size and time.
@@ -57,7 +57,7 @@ impl Bodies {
         B: Body<Data = Bytes>,
     {
         let mut first = Bytes::new();
-        let mut joined = Unfinished::new(self);
+        let mut joined = PartialBody::new(self);
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else { return Err(HttpFault::BodyBroken) };
             let Ok(data) = frame.into_data() else { continue };
@@ -90,15 +90,15 @@ async fn discard<B: Body<Data = Bytes>>(mut body: Pin<&mut B>) {
 }
 
 /// A body that arrives in pieces, and the memory it takes.
-struct Unfinished<'r> {
+struct PartialBody<'r> {
     text: BytesMut,
-    bodies: &'r Bodies,
+    bodies: &'r BodyReader,
     taken: Option<SemaphorePermit<'r>>,
 }
 
-impl<'r> Unfinished<'r> {
-    fn new(bodies: &'r Bodies) -> Unfinished<'r> {
-        Unfinished { text: BytesMut::new(), bodies, taken: None }
+impl<'r> PartialBody<'r> {
+    fn new(bodies: &'r BodyReader) -> PartialBody<'r> {
+        PartialBody { text: BytesMut::new(), bodies, taken: None }
     }
 
     fn add(&mut self, data: &[u8]) -> Result<(), HttpFault> {

@@ -18,7 +18,7 @@ use super::{
     events::message_event,
     media::Accepts,
     posted::Posted,
-    stream::{Audience, EventStream},
+    stream::{EventStream, StreamObserver},
 };
 
 /// The ticket of the only exchange.
@@ -26,7 +26,7 @@ const TICKET: Ticket = Ticket(0);
 
 /// A conversation that consists of one POST and its response.
 #[derive(Debug)]
-pub(super) struct Exchange {
+pub(super) struct StatelessExchange {
     settings: Arc<HttpSettings>,
     accepts: Accepts,
     wants_answer: bool,
@@ -35,12 +35,12 @@ pub(super) struct Exchange {
     state: Mutex<State>,
     /// Wakes the receiver.
     news: Notify,
-    this: Weak<Exchange>,
+    this: Weak<StatelessExchange>,
 }
 
 /// How the response begins.
 #[derive(Debug)]
-pub(super) enum FirstWord {
+pub(super) enum ResponseStart {
     /// The answer, and nothing before it.
     Answer(Standing, Bytes),
     /// Messages before the answer.
@@ -57,9 +57,9 @@ struct State {
 
 enum Phase {
     /// Nothing was sent; the handler of the POST waits.
-    Silent(Option<Waker>),
+    Pending(Option<Waker>),
     /// The handler has not picked up the start of the response yet.
-    Spoken(FirstWord, Option<mpsc::Sender<Bytes>>),
+    Started(ResponseStart, Option<mpsc::Sender<Bytes>>),
     Streaming(mpsc::Sender<Bytes>),
     Over,
 }
@@ -71,17 +71,17 @@ enum Gone {
     Noticed,
 }
 
-impl Exchange {
+impl StatelessExchange {
     pub(super) fn new(
         message: Posted,
         accepts: Accepts,
         wants_answer: bool,
         ending: Option<CancellationToken>,
         settings: Arc<HttpSettings>,
-    ) -> Arc<Exchange> {
-        let phase = if wants_answer { Phase::Silent(None) } else { Phase::Over };
+    ) -> Arc<StatelessExchange> {
+        let phase = if wants_answer { Phase::Pending(None) } else { Phase::Over };
         let state = State { message: Some(message), phase, gone: Gone::No };
-        Arc::new_cyclic(|this| Exchange {
+        Arc::new_cyclic(|this| StatelessExchange {
             settings,
             accepts,
             wants_answer,
@@ -93,16 +93,19 @@ impl Exchange {
     }
 
     /// The start of the response, once there is one. `None` if there will be none.
-    pub(super) fn poll_first_word(&self, context: &mut Context<'_>) -> Poll<Option<FirstWord>> {
+    pub(super) fn poll_response_start(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<ResponseStart>> {
         let mut state = self.lock();
         match std::mem::replace(&mut state.phase, Phase::Over) {
-            Phase::Silent(_) => {
-                state.phase = Phase::Silent(Some(context.waker().clone()));
+            Phase::Pending(_) => {
+                state.phase = Phase::Pending(Some(context.waker().clone()));
                 Poll::Pending
             }
-            Phase::Spoken(word, more) => {
+            Phase::Started(start, more) => {
                 state.phase = more.map_or(Phase::Over, Phase::Streaming);
-                Poll::Ready(Some(word))
+                Poll::Ready(Some(start))
             }
             phase => {
                 state.phase = phase;
@@ -112,7 +115,7 @@ impl Exchange {
     }
 
     /// The client has disconnected.
-    pub(super) fn hang_up(&self) {
+    pub(super) fn client_disconnected(&self) {
         let mut state = self.lock();
         if matches!(state.phase, Phase::Over) || state.gone != Gone::No {
             return;
@@ -128,7 +131,7 @@ impl Exchange {
     /// The handler of the POST is done, which is fine if the response has become a stream.
     pub(super) fn let_go(&self) {
         if !matches!(self.lock().phase, Phase::Streaming(_)) {
-            self.hang_up();
+            self.client_disconnected();
         }
     }
 
@@ -143,7 +146,7 @@ impl Exchange {
                     state.gone = Gone::Noticed;
                     return Some(Inbound::Over { ticket: TICKET, error: None });
                 }
-                if matches!(state.phase, Phase::Over | Phase::Spoken(_, None)) {
+                if matches!(state.phase, Phase::Over | Phase::Started(_, None)) {
                     return None;
                 }
             }
@@ -159,15 +162,15 @@ impl Exchange {
     }
 
     async fn put(&self, outbound: Outbound) -> Result<(), TransportError> {
-        let Some(sender) = self.speak_first(&outbound)? else { return Ok(()) };
+        let Some(sender) = self.begin_response(&outbound)? else { return Ok(()) };
         let stall = self.settings.stall_timeout;
         let Ok(room) = tokio::time::timeout(stall, sender.reserve()).await else {
-            self.hang_up();
+            self.client_disconnected();
             return Err(TransportError::Stuck { seconds: stall.as_secs() });
         };
         let permit = room.map_err(|_| lost())?;
         let mut state = self.lock();
-        if !matches!(state.phase, Phase::Streaming(_) | Phase::Spoken(_, Some(_))) {
+        if !matches!(state.phase, Phase::Streaming(_) | Phase::Started(_, Some(_))) {
             return Err(closed(&state));
         }
         permit.send(message_event(None, &outbound.bytes));
@@ -180,29 +183,29 @@ impl Exchange {
 
     /// Begins the response with this message; if it has already begun, returns the sender of its
     /// stream.
-    fn speak_first(
+    fn begin_response(
         &self,
         outbound: &Outbound,
     ) -> Result<Option<mpsc::Sender<Bytes>>, TransportError> {
         let mut state = self.lock();
         let waker = match &mut state.phase {
-            Phase::Silent(waker) => waker.take(),
-            Phase::Streaming(sender) | Phase::Spoken(_, Some(sender)) => {
+            Phase::Pending(waker) => waker.take(),
+            Phase::Streaming(sender) | Phase::Started(_, Some(sender)) => {
                 return Ok(Some(sender.clone()));
             }
-            Phase::Over | Phase::Spoken(_, None) => return Err(closed(&state)),
+            Phase::Over | Phase::Started(_, None) => return Err(closed(&state)),
         };
         state.phase = match outbound.role {
             OutboundRole::Answer(standing) if self.accepts.json || standing != Standing::Served => {
-                Phase::Spoken(FirstWord::Answer(standing, outbound.bytes.clone()), None)
+                Phase::Started(ResponseStart::Answer(standing, outbound.bytes.clone()), None)
             }
             OutboundRole::Answer(_) => {
-                Phase::Spoken(FirstWord::Events(self.stream(&outbound.bytes, None)), None)
+                Phase::Started(ResponseStart::Events(self.stream(&outbound.bytes, None)), None)
             }
             OutboundRole::Request | OutboundRole::Notification => {
                 let (sender, live) = mpsc::channel(self.settings.stream_queue.max(1));
                 let stream = self.stream(&outbound.bytes, Some(live));
-                Phase::Spoken(FirstWord::Events(stream), Some(sender))
+                Phase::Started(ResponseStart::Events(stream), Some(sender))
             }
         };
         drop(state);
@@ -215,15 +218,15 @@ impl Exchange {
 
     fn stream(&self, first: &[u8], live: Option<mpsc::Receiver<Bytes>>) -> EventStream {
         let backlog = VecDeque::from([message_event(None, first)]);
-        let audience = Arc::new(Reader(self.this.clone()));
-        EventStream::new(backlog, live, self.settings.keep_alive, audience)
+        let observer = Arc::new(ClientReader(self.this.clone()));
+        EventStream::new(backlog, live, self.settings.keep_alive, observer)
     }
 
     /// Ends the response as it is.
     pub(super) fn finish(&self) {
         let mut state = self.lock();
         let waker = match &mut state.phase {
-            Phase::Silent(waker) => waker.take(),
+            Phase::Pending(waker) => waker.take(),
             _ => None,
         };
         end(&mut state.phase);
@@ -239,7 +242,7 @@ impl Exchange {
     }
 }
 
-impl Transport for Exchange {
+impl Transport for StatelessExchange {
     fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>> {
         Box::pin(async { Ok(self.next().await) })
     }
@@ -264,12 +267,12 @@ impl Transport for Exchange {
 
 /// Notices when the stream is dropped; weak, since the exchange may hold the stream.
 #[derive(Debug)]
-struct Reader(Weak<Exchange>);
+struct ClientReader(Weak<StatelessExchange>);
 
-impl Audience for Reader {
-    fn left(&self) {
+impl StreamObserver for ClientReader {
+    fn stream_dropped(&self) {
         if let Some(exchange) = self.0.upgrade() {
-            exchange.hang_up();
+            exchange.client_disconnected();
         }
     }
 }
@@ -277,8 +280,8 @@ impl Audience for Reader {
 impl fmt::Debug for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Phase::Silent(_) => "silent",
-            Phase::Spoken(..) => "spoken",
+            Phase::Pending(_) => "pending",
+            Phase::Started(..) => "started",
             Phase::Streaming(_) => "streaming",
             Phase::Over => "over",
         })
@@ -288,7 +291,7 @@ impl fmt::Debug for Phase {
 /// The start of the response can still be picked up, but nothing follows it.
 fn end(phase: &mut Phase) {
     match phase {
-        Phase::Spoken(_, more) => *more = None,
+        Phase::Started(_, more) => *more = None,
         phase => *phase = Phase::Over,
     }
 }

@@ -17,7 +17,7 @@ use tokio::{
 };
 use tower_service::Service;
 
-use super::connection::Impatient;
+use super::connection::WriteTimeout;
 
 /// The limits of a listener on its connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -197,7 +197,7 @@ async fn serve_connection<IO, S: Servable>(
 ) where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let io = TokioIo::new(Impatient::new(io, settings.write_timeout));
+    let io = TokioIo::new(WriteTimeout::new(io, settings.write_timeout));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())

@@ -13,12 +13,12 @@ use tower_service::Service;
 
 use super::{
     Application, Glimpse, HttpFault, HttpSettings, Refused, ResponseBody,
-    body::Bodies,
+    body::BodyReader,
     cors,
     media::{self, Accepts},
     posted::Posted,
     reply,
-    session::{FirstWord, Session, Sessions},
+    session::{ResponseStart, Session, Sessions},
     stateless,
 };
 use crate::{
@@ -39,7 +39,7 @@ struct Inner {
     application: Arc<dyn Application>,
     settings: Arc<HttpSettings>,
     sessions: Arc<Sessions>,
-    bodies: Bodies,
+    bodies: BodyReader,
     draining: CancellationToken,
 }
 
@@ -60,7 +60,7 @@ impl HttpService {
         let settings = Arc::new(settings);
         let sessions = Sessions::new(settings.clone());
         let draining = CancellationToken::new();
-        let bodies = Bodies::new(&settings);
+        let bodies = BodyReader::new(&settings);
         HttpService { inner: Arc::new(Inner { application, settings, sessions, bodies, draining }) }
     }
 
@@ -163,8 +163,8 @@ impl Inner {
                     return Ok(reply::empty(StatusCode::ACCEPTED));
                 }
                 Ok(match ask(&session, message, accepts, glimpse).await? {
-                    FirstWord::Answer(body) => reply::json(StatusCode::OK, body),
-                    FirstWord::Events(stream) => reply::events(stream),
+                    ResponseStart::Answer(body) => reply::json(StatusCode::OK, body),
+                    ResponseStart::Events(stream) => reply::events(stream),
                 })
             }
             None if glimpse.opens_session => {
@@ -189,8 +189,8 @@ impl Inner {
         self.sessions.host(session.clone(), conversation);
         let mut opening = Opening { sessions: &self.sessions, session: &session, known: false };
         let mut response = match ask(&session, message, accepts, glimpse).await? {
-            FirstWord::Answer(body) => reply::json(StatusCode::OK, body),
-            FirstWord::Events(stream) => reply::events(stream),
+            ResponseStart::Answer(body) => reply::json(StatusCode::OK, body),
+            ResponseStart::Events(stream) => reply::events(stream),
         };
         if session.is_refused() {
             return Ok(response);
@@ -305,9 +305,9 @@ async fn ask(
     message: Posted,
     accepts: Accepts,
     glimpse: Glimpse,
-) -> Result<FirstWord, HttpFault> {
-    let first_word = session.ask(message, accepts, glimpse.revision).await?;
-    first_word.await.map_err(|_| {
+) -> Result<ResponseStart, HttpFault> {
+    let start = session.ask(message, accepts, glimpse.revision).await?;
+    start.await.map_err(|_| {
         if session.has_ended() { HttpFault::SessionUnknown } else { HttpFault::Unanswered }
     })
 }

@@ -17,8 +17,8 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use super::events::KEEP_ALIVE;
 
 /// Is told when a stream is no longer read: it has ended, or the client has disconnected.
-pub(super) trait Audience: fmt::Debug + Send + Sync {
-    fn left(&self);
+pub(super) trait StreamObserver: fmt::Debug + Send + Sync {
+    fn stream_dropped(&self);
 }
 
 /// A stream of events to one client.
@@ -28,7 +28,7 @@ pub(super) struct EventStream {
     keep_alive: Duration,
     silence: Option<Pin<Box<Sleep>>>,
     ending: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
-    audience: Arc<dyn Audience>,
+    observer: Arc<dyn StreamObserver>,
 }
 
 impl EventStream {
@@ -37,9 +37,9 @@ impl EventStream {
         backlog: VecDeque<Bytes>,
         live: Option<mpsc::Receiver<Bytes>>,
         keep_alive: Duration,
-        audience: Arc<dyn Audience>,
+        observer: Arc<dyn StreamObserver>,
     ) -> EventStream {
-        EventStream { backlog, live, keep_alive, silence: None, ending: None, audience }
+        EventStream { backlog, live, keep_alive, silence: None, ending: None, observer }
     }
 
     /// Ends early when `token` is cancelled, once nothing more is ready.
@@ -83,7 +83,7 @@ impl Drop for EventStream {
     fn drop(&mut self) {
         // The channel must be closed before anyone is told.
         self.live = None;
-        self.audience.left();
+        self.observer.stream_dropped();
     }
 }
 

@@ -7,7 +7,7 @@ use mcp_core::{Outbound, OutboundRole, Ticket, TransportError};
 use tokio::sync::mpsc;
 
 use super::{
-    FirstWord, Session,
+    ResponseStart, Session,
     state::{Phase, State, knows_polling},
 };
 use crate::http::server::{
@@ -28,7 +28,7 @@ impl Session {
     pub(super) async fn deliver(&self, outbound: Outbound) -> Result<(), TransportError> {
         if is_answer(&outbound) {
             // However long the work took, the client's idle time starts now.
-            self.heard();
+            self.touch();
         }
         loop {
             let listening = self.listening.notified();
@@ -72,11 +72,11 @@ impl Session {
             // The exchange is over. An answer has nowhere to go; other messages need not be lost.
             None if is_answer(outbound) => Ok(Step::Done),
             None => Ok(unasked(&mut state, outbound)),
-            Some(Phase::Silent(waiting)) if waiting.is_closed() => {
+            Some(Phase::Pending(waiting)) if waiting.is_closed() => {
                 without_client(&mut state, number, outbound)
             }
-            Some(Phase::Silent(_)) => {
-                let undelivered = self.speak_first(&mut state, number, outbound);
+            Some(Phase::Pending(_)) => {
+                let undelivered = self.begin_response(&mut state, number, outbound);
                 // Dropping the stream in it takes the lock, so it must not happen while the lock is
                 // held.
                 drop(state);
@@ -95,28 +95,28 @@ impl Session {
     }
 
     /// Begins the response to a POST. Returns what could not be delivered.
-    fn speak_first(
+    fn begin_response(
         &self,
         state: &mut State,
         number: u64,
         outbound: &Outbound,
-    ) -> Option<FirstWord> {
+    ) -> Option<ResponseStart> {
         let exchange = state.exchanges.remove(&number)?;
-        let Phase::Silent(waiting) = exchange.phase else { return None };
+        let Phase::Pending(waiting) = exchange.phase else { return None };
         if is_answer(outbound) && exchange.accepts.json {
-            return waiting.send(FirstWord::Answer(outbound.bytes.clone())).err();
+            return waiting.send(ResponseStart::Answer(outbound.bytes.clone())).err();
         }
         let stream = answer_stream(number);
         let mut backlog = VecDeque::with_capacity(2);
         backlog.extend(state.prime(stream, exchange.revision, &self.settings));
         backlog.push_back(state.record(stream, &outbound.bytes));
         if is_answer(outbound) {
-            return waiting.send(FirstWord::Events(self.stream(backlog, None))).err();
+            return waiting.send(ResponseStart::Events(self.stream(backlog, None))).err();
         }
         let (sender, live) = mpsc::channel(self.settings.stream_queue.max(1));
         let phase = Phase::Streaming(Some(sender));
-        state.exchanges.insert(number, super::Exchange { phase, ..exchange });
-        waiting.send(FirstWord::Events(self.stream(backlog, Some(live)))).err()
+        state.exchanges.insert(number, super::PendingPost { phase, ..exchange });
+        waiting.send(ResponseStart::Events(self.stream(backlog, Some(live)))).err()
     }
 
     /// Sends with this permit, unless the stream has another reader by now.
@@ -141,10 +141,10 @@ impl Session {
     pub(super) fn give_up(&self, Ticket(number): Ticket) {
         let mut state = self.lock();
         let Some(exchange) = state.exchanges.remove(&number) else { return };
-        let Phase::Silent(waiting) = exchange.phase else { return };
+        let Phase::Pending(waiting) = exchange.phase else { return };
         let backlog = state.prime(answer_stream(number), exchange.revision, &self.settings);
         let undelivered =
-            waiting.send(FirstWord::Events(self.stream(backlog.into_iter().collect(), None)));
+            waiting.send(ResponseStart::Events(self.stream(backlog.into_iter().collect(), None)));
         drop(state);
         drop(undelivered);
     }
@@ -160,16 +160,16 @@ impl Session {
         }
         let phase = std::mem::replace(&mut exchange.phase, Phase::Streaming(None));
         let primed = match phase {
-            Phase::Silent(_) => {
+            Phase::Pending(_) => {
                 state.prime(answer_stream(number), exchange.revision, &self.settings)
             }
             Phase::Streaming(_) => None,
         };
         state.exchanges.insert(number, exchange);
         drop(state);
-        if let Phase::Silent(waiting) = phase {
+        if let Phase::Pending(waiting) = phase {
             let stream = self.stream(primed.into_iter().collect(), None);
-            drop(waiting.send(FirstWord::Events(stream)));
+            drop(waiting.send(ResponseStart::Events(stream)));
         }
     }
 

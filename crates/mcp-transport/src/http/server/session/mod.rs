@@ -30,11 +30,11 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     replay::Replay,
-    state::{Exchange, Phase, State},
+    state::{PendingPost, Phase, State},
     unsent::Unsent,
 };
-pub(super) use self::{sessions::Sessions, state::FirstWord};
-use super::{HttpFault, HttpSettings, media::Accepts, posted::Posted, stream::Audience};
+pub(super) use self::{sessions::Sessions, state::ResponseStart};
+use super::{HttpFault, HttpSettings, media::Accepts, posted::Posted, stream::StreamObserver};
 
 /// One session.
 pub(super) struct Session {
@@ -51,7 +51,7 @@ pub(super) struct Session {
     listening: Notify,
     born: Instant,
     /// Milliseconds from `born` to the last sign of life of the client.
-    heard: AtomicU64,
+    last_seen: AtomicU64,
     /// The client has sent another request since it opened the session.
     claimed: AtomicBool,
     readers: AtomicUsize,
@@ -72,7 +72,7 @@ impl Session {
             state,
             listening: Notify::new(),
             born: Instant::now(),
-            heard: AtomicU64::new(0),
+            last_seen: AtomicU64::new(0),
             claimed: AtomicBool::new(false),
             readers: AtomicUsize::new(0),
             this: this.clone(),
@@ -96,10 +96,10 @@ impl Session {
         message: Posted,
         accepts: Accepts,
         revision: Option<Revision>,
-    ) -> Result<oneshot::Receiver<FirstWord>, HttpFault> {
+    ) -> Result<oneshot::Receiver<ResponseStart>, HttpFault> {
         // With the permit, nothing can come between registering the exchange and passing it on.
         let room = self.room().await?;
-        let (word, first_word) = oneshot::channel();
+        let (sender, start) = oneshot::channel();
         let mut state = self.lock();
         if state.closed {
             return Err(HttpFault::SessionUnknown);
@@ -108,10 +108,10 @@ impl Session {
             return Err(HttpFault::TooManyPending);
         }
         let number = state.number();
-        let exchange = Exchange { accepts, revision, phase: Phase::Silent(word) };
+        let exchange = PendingPost { accepts, revision, phase: Phase::Pending(sender) };
         state.exchanges.insert(number, exchange);
         room.send(message.inbound(Some(Ticket(number))));
-        Ok(first_word)
+        Ok(start)
     }
 
     /// A permit for a message; fails if the session ends.
@@ -150,15 +150,15 @@ impl Session {
     }
 
     /// Notes a sign of life of the client.
-    pub(super) fn heard(&self) {
+    pub(super) fn touch(&self) {
         let now = u64::try_from(self.born.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.heard.store(now, Ordering::Relaxed);
+        self.last_seen.store(now, Ordering::Relaxed);
     }
 
     /// Notes that the client has used the session.
     pub(super) fn visited(&self) {
         self.claimed.store(true, Ordering::Relaxed);
-        self.heard();
+        self.touch();
     }
 
     /// Completes when the session has been idle for too long. Most abandoned sessions are abandoned
@@ -168,8 +168,8 @@ impl Session {
         loop {
             let claimed = self.claimed.load(Ordering::Relaxed);
             let patience = if claimed { session_idle } else { session_claim.min(session_idle) };
-            let heard = Duration::from_millis(self.heard.load(Ordering::Relaxed));
-            let silence = self.born.elapsed().saturating_sub(heard);
+            let last_seen = Duration::from_millis(self.last_seen.load(Ordering::Relaxed));
+            let silence = self.born.elapsed().saturating_sub(last_seen);
             let silence = if self.is_attended() { Duration::ZERO } else { silence };
             let left = patience.saturating_sub(silence);
             if left.is_zero() {
@@ -183,7 +183,7 @@ impl Session {
     fn is_attended(&self) -> bool {
         self.readers.load(Ordering::Relaxed) > 0
             || self.lock().exchanges.values().any(|exchange| match &exchange.phase {
-                Phase::Silent(waiting) => !waiting.is_closed(),
+                Phase::Pending(waiting) => !waiting.is_closed(),
                 Phase::Streaming(_) => false,
             })
     }
@@ -234,10 +234,10 @@ impl Transport for Session {
     }
 }
 
-impl Audience for Session {
-    fn left(&self) {
+impl StreamObserver for Session {
+    fn stream_dropped(&self) {
         self.readers.fetch_sub(1, Ordering::Relaxed);
-        self.heard();
+        self.touch();
     }
 }
 

@@ -100,7 +100,7 @@ impl Session {
         match state.exchanges.get_mut(&id.stream.number).map(|exchange| &mut exchange.phase) {
             None if backlog.is_empty() && state.replay.has_gap_after(id) => None,
             None => Some(Opened { backlog, live: None }),
-            Some(Phase::Silent(_)) => None,
+            Some(Phase::Pending(_)) => None,
             Some(Phase::Streaming(reader)) => {
                 let (sender, live) = mpsc::channel(self.settings.stream_queue.max(1));
                 *reader = Some(sender);

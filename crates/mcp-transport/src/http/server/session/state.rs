@@ -14,7 +14,7 @@ use crate::http::server::{
 
 /// How the response to a POST begins.
 #[derive(Debug)]
-pub(crate) enum FirstWord {
+pub(crate) enum ResponseStart {
     /// The answer, and nothing before it.
     Answer(Bytes),
     /// Events.
@@ -27,7 +27,7 @@ pub(super) struct State {
     pub(super) closed: bool,
     pub(super) revision: Option<Revision>,
     /// Unanswered POSTs.
-    pub(super) exchanges: HashMap<u64, Exchange>,
+    pub(super) exchanges: HashMap<u64, PendingPost>,
     /// Streams opened with GET, the newest last.
     pub(super) standalone: Vec<(StreamId, mpsc::Sender<Bytes>)>,
     pub(super) unsent: Unsent,
@@ -37,7 +37,7 @@ pub(super) struct State {
 }
 
 #[derive(Debug)]
-pub(super) struct Exchange {
+pub(super) struct PendingPost {
     pub(super) accepts: Accepts,
     /// The revision that its sender named, which counts until one is negotiated.
     pub(super) revision: Option<Revision>,
@@ -47,7 +47,7 @@ pub(super) struct Exchange {
 #[derive(Debug)]
 pub(super) enum Phase {
     /// Nothing was sent; the handler of the POST waits.
-    Silent(oneshot::Sender<FirstWord>),
+    Pending(oneshot::Sender<ResponseStart>),
     /// There is a stream, and at most one client reading it.
     Streaming(Option<mpsc::Sender<Bytes>>),
 }
