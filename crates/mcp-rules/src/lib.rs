@@ -29,7 +29,6 @@
 //! [`Validator`] asks single questions. If you know another validator,
 //! [`guide::other_validators`] shows what does the same here.
 
-mod carried;
 mod catalogue;
 mod context;
 mod conversations;
@@ -65,13 +64,16 @@ pub use gate::{FindingSink, SessionGate, Strictness};
 pub use layer::{Layer, UnknownLayer};
 pub use meta::Meta;
 pub use method_names::ExtraMethods;
-pub use observer::{Judged, Observer, Origin, Routed, message_of};
+pub use observer::{Judged, Observer, Origin, Routed};
 pub use profile::{Profile, UnknownProfile};
 pub use rules::framing::Carrier;
-pub use session::Session;
+pub use session::{
+    Session,
+    http::{FollowedHttp, Headers, HttpEvent, HttpPart, SseEvent},
+};
 pub use settings::{Depth, Limits, Settings};
 pub use severity::{Level, Setting, Severity, UnknownSetting};
-pub use trace::{Content, Line, Record, RecordFault};
+pub use trace::{Content, HttpRecord, Line, Record, RecordFault, SseRecord, message_of};
 pub use validator::{
     BuildError, Details, FieldType, MessageReport, Outcome, Reason, UnknownFieldType,
     ValidationError, Validator, ValidatorBuilder, format_validation_error,

@@ -18,7 +18,7 @@ use crate::{
         Known, Notes,
         digest::digest,
         http::{
-            Exchange, Headers, HttpEvent,
+            Exchange, HeaderName, Headers, Observation,
             url::{Url, form_values},
         },
     },
@@ -47,7 +47,7 @@ impl<'a> Parameters<'a> {
 impl Auth {
     pub(super) fn follow_other(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
@@ -75,16 +75,16 @@ impl Auth {
 
     pub(super) fn follow_other_response(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         status: u16,
-        headers: Headers<'_>,
+        headers: &Headers<'_>,
         exchange: &Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         match exchange.auth.role {
             Role::Authorization => {
-                if let Some(location) = headers.get("location") {
+                if let Some(location) = headers.value(HeaderName::Location) {
                     self.note_code(event, &location, Url::parse(&exchange.url), known);
                 }
             }
@@ -153,7 +153,7 @@ impl Auth {
 
     fn follow_authorization(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         url: Url<'_>,
         parameters: Parameters<'_>,
         known: &Known<'_>,
@@ -306,7 +306,7 @@ impl Auth {
     /// Remembers a code that another issuer than the asked one has signed for.
     fn note_code(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         location: &str,
         asked: Url<'_>,
         known: &Known<'_>,

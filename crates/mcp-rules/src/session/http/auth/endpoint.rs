@@ -13,7 +13,7 @@ use crate::{
     session::{
         Known, Notes,
         digest::digest,
-        http::{Exchange, Headers, HttpEvent, endpoints::Aim, url::Url},
+        http::{Exchange, HeaderName, Headers, Observation, endpoints::Aim, url::Url},
     },
 };
 
@@ -23,8 +23,8 @@ const FORBIDDEN: u16 = 403;
 impl Auth {
     pub(super) fn follow_request(
         &mut self,
-        event: &HttpEvent<'_>,
-        headers: Headers<'_>,
+        event: &Observation<'_>,
+        headers: &Headers<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
@@ -42,7 +42,7 @@ impl Auth {
                     .help("send it as `Authorization: Bearer …`; URLs end up in logs"),
             );
         }
-        let authorization = headers.get("authorization");
+        let authorization = headers.value(HeaderName::Authorization);
         // Browsers ask first whether they may ask, without credentials.
         let is_preliminary =
             ["OPTIONS", "HEAD"].iter().any(|method| exchange.method.eq_ignore_ascii_case(method));
@@ -74,7 +74,7 @@ impl Auth {
     pub(super) fn follow_response(
         &mut self,
         status: u16,
-        headers: Headers<'_>,
+        headers: &Headers<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
@@ -98,9 +98,9 @@ impl Auth {
             self.accepted.insert(exchange.path().into(), accepted, capacity(known));
         }
         self.challenged |= status == UNAUTHORIZED;
-        let mut values = headers.all("www-authenticate").peekable();
+        let mut values = headers.values(HeaderName::WwwAuthenticate).peekable();
         if values.peek().is_none() {
-            if status == UNAUTHORIZED && headers.node.is_some() {
+            if status == UNAUTHORIZED && headers.are_recorded() {
                 notes.always(self.no_challenge());
             }
             return;

@@ -11,7 +11,7 @@ use mcp_jsonrpc::{Envelope, MessageKind};
 use serde::{Deserialize, Serialize};
 
 use self::value::Value;
-use super::{Exchange, Headers, HttpEvent, Part};
+use super::{Exchange, HeaderName, Headers, HttpPart, Observation};
 use crate::{
     Level,
     findings::Fault,
@@ -55,7 +55,7 @@ enum Reply {
 
 /// Compares headers and body, and looks at what the server makes of it.
 pub(super) fn follow(
-    event: &HttpEvent<'_>,
+    event: &Observation<'_>,
     exchange: &mut Exchange,
     known: &Known<'_>,
     notes: &mut Notes,
@@ -65,8 +65,8 @@ pub(super) fn follow(
         return;
     }
     match event.part {
-        Part::Request { headers, .. }
-            if event.settled && headers.are_known() && !exchange.initializes() =>
+        HttpPart::Request { headers, .. }
+            if event.settled && headers.are_recorded() && !exchange.initializes() =>
         {
             if let Some(request) = event.message.and_then(Request::read) {
                 exchange.headers.meta_incomplete = request.lacks_meta();
@@ -74,13 +74,13 @@ pub(super) fn follow(
                 exchange.headers.broken |= !sound;
             }
         }
-        Part::Response { status, .. } if exchange.headers.broken => {
+        HttpPart::Response { status, .. } if exchange.headers.broken => {
             let reply = wrong_reply(status, event.message, exchange.headers.meta_incomplete);
             exchange.headers.accepted = reply.map(|reply| (event.at, reply));
             judge_accepted(exchange, notes);
         }
-        Part::Event(_) => judge_accepted(exchange, notes),
-        Part::Request { .. } | Part::Response { .. } | Part::End => {}
+        HttpPart::Event(_) => judge_accepted(exchange, notes),
+        HttpPart::Request { .. } | HttpPart::Response { .. } | HttpPart::End => {}
     }
 }
 
@@ -110,16 +110,16 @@ impl<'a> Request<'a> {
     }
 
     /// Compares all headers with the body; says whether a server has to be content.
-    fn check(&self, headers: Headers<'_>, known: &Known<'_>, notes: &mut Notes) -> bool {
+    fn check(&self, headers: &Headers<'_>, known: &Known<'_>, notes: &mut Notes) -> bool {
         let method = self.check_method(headers, notes);
         let name = self.check_name(headers, notes);
         let params = params::check(self, headers, known, notes);
         method && name && params
     }
 
-    fn check_method(&self, headers: Headers<'_>, notes: &mut Notes) -> bool {
+    fn check_method(&self, headers: &Headers<'_>, notes: &mut Notes) -> bool {
         let method = &self.method;
-        let fault = match headers.get("mcp-method") {
+        let fault = match headers.value(HeaderName::McpMethod) {
             Some(header) if header.trim() == method => return true,
             Some(header) => Fault::new(
                 &METHOD_MISMATCH,
@@ -141,13 +141,13 @@ impl<'a> Request<'a> {
         Some((member, self.param(member)?.as_str()?))
     }
 
-    fn check_name(&self, headers: Headers<'_>, notes: &mut Notes) -> bool {
+    fn check_name(&self, headers: &Headers<'_>, notes: &mut Notes) -> bool {
         let Some((member, name)) = self.named() else {
             check_unneeded_name(headers, notes);
             return true;
         };
         let help = || format!("send `Mcp-Name: {}`", value::encode(&name));
-        let fault = match headers.get("mcp-name") {
+        let fault = match headers.value(HeaderName::McpName) {
             None => Fault::new(&NAME_MISSING, "the request has no `Mcp-Name`"),
             Some(header) => match value::read(&header, Some(&name)) {
                 Value::Text(text) if text == name => return true,
@@ -164,8 +164,8 @@ impl<'a> Request<'a> {
 }
 
 /// Servers have nothing to compare it with, but even so it must be readable.
-fn check_unneeded_name(headers: Headers<'_>, notes: &mut Notes) {
-    let name = headers.get("mcp-name");
+fn check_unneeded_name(headers: &Headers<'_>, notes: &mut Notes) {
+    let name = headers.value(HeaderName::McpName);
     if let Some(Value::Broken(reason)) = name.as_deref().map(|name| value::read(name, None)) {
         notes.always(
             Fault::new(&ENCODING, format!("`Mcp-Name` {reason}"))

@@ -20,7 +20,7 @@ const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 /// Compares the headers with the arguments; says whether a server has to be content.
 pub(super) fn check(
     request: &Request<'_>,
-    headers: Headers<'_>,
+    headers: &Headers<'_>,
     known: &Known<'_>,
     notes: &mut Notes,
 ) -> bool {

@@ -7,7 +7,7 @@ use crate::{
     findings::Fault,
     session::{
         Notes,
-        http::{Exchange, HttpEvent},
+        http::{Exchange, Observation},
         request_id,
     },
 };
@@ -15,7 +15,7 @@ use crate::{
 const HEADER_MISMATCH: i64 = -32020;
 const UNSUPPORTED_VERSION: i64 = -32022;
 
-pub(super) fn judge(event: &HttpEvent<'_>, exchange: &Exchange, notes: &mut Notes) {
+pub(super) fn judge(event: &Observation<'_>, exchange: &Exchange, notes: &mut Notes) {
     let Some(status) = exchange.status else { return };
     if !exchange.response.carries_requests() {
         return;

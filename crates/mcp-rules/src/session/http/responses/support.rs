@@ -10,7 +10,7 @@ use crate::{
     findings::Fault,
     session::{
         Notes,
-        http::{Exchange, HttpEvent},
+        http::{Exchange, Observation},
         request_id,
     },
 };
@@ -24,7 +24,7 @@ pub(super) struct Support {
 
 impl Support {
     /// Takes in what a message of the server says about versions.
-    pub(super) fn take_in(&mut self, event: &HttpEvent<'_>, exchange: &Exchange) {
+    pub(super) fn take_in(&mut self, event: &Observation<'_>, exchange: &Exchange) {
         if exchange.posted.is_empty() {
             return;
         }

@@ -9,7 +9,7 @@ use crate::{
     findings::Fault,
     session::{
         Bounded, Known, Notes, Request,
-        http::{Exchange, HttpEvent},
+        http::{Exchange, Observation},
     },
 };
 
@@ -85,7 +85,7 @@ impl Endings {
     /// Judges the end of a stream.
     pub(super) fn judge(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &Exchange,
         known: &Known<'_>,
         notes: &mut Notes,

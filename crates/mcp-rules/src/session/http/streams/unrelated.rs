@@ -10,7 +10,7 @@ use crate::{
     findings::Fault,
     session::{
         Bounded, Known, META_SUBSCRIPTION, Notes, Request,
-        http::{Exchange, HttpEvent},
+        http::{Exchange, Observation},
         request_id,
     },
 };
@@ -21,7 +21,7 @@ pub(super) struct Tokens(Bounded<RequestId, RequestId>);
 
 impl Tokens {
     /// Takes in the tokens of a POST.
-    pub(super) fn take_in(&mut self, event: &HttpEvent<'_>, known: &Known<'_>) {
+    pub(super) fn take_in(&mut self, event: &Observation<'_>, known: &Known<'_>) {
         if event.revision.era() != Era::Modern {
             return;
         }
@@ -38,7 +38,7 @@ impl Tokens {
     /// Judges the notifications on the stream of an ordinary request.
     pub(super) fn judge(
         &self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
