@@ -5,7 +5,7 @@ use mcp_core::Side;
 use super::{Judged, Observer, Routed};
 use crate::{
     Carrier, Content, Findings, Followed, HttpEvent, HttpPart, Record, Session,
-    session::http::{FollowedHttp, Meant, claims_json_rpc, empty_data, is_receipt},
+    session::http::{FollowedHttp, Meant, claims_json_rpc, is_receipt},
 };
 
 /// A line that belongs to an exchange.
@@ -63,7 +63,7 @@ impl Observer<'_> {
             return Routed::Done;
         }
         let Content::Message(message) = record.content else {
-            self.follow_event(line, line.event, text, judged);
+            self.follow_event(line, line.event, Meant::Other, text, judged);
             return Routed::Done;
         };
         if self.is_too_long(line.number(), Some(record.from), message, judged) {
@@ -72,12 +72,12 @@ impl Observer<'_> {
         let session = &self.conversations.named(&record.session, self.engine, self.origin).session;
         if is_receipt(&line.event, session) && !claims_json_rpc(message) {
             let event = line.event.with_body(message.raw());
-            self.follow_event(line, event, text, judged);
+            self.follow_event(line, event, Meant::Either, text, judged);
             return Routed::Done;
         }
         self.messages += 1;
         let event = line.event.with_message(message);
-        match self.follow_event(line, event, message.raw(), judged) {
+        match self.follow_event(line, event, Meant::Message, message.raw(), judged) {
             Some(followed) => Routed::Judge(self.compare_versions(line.number(), followed)),
             None => Routed::Done,
         }
@@ -88,25 +88,26 @@ impl Observer<'_> {
         &mut self,
         line: HttpLine<'_>,
         event: HttpEvent<'_>,
+        meant: Meant,
         text: &[u8],
         judged: &mut Vec<Judged>,
     ) -> Option<Followed> {
         let name = &line.record.session;
         let session = &mut self.conversations.named(name, self.engine, self.origin).session;
         let mut followed = if line.has_part {
-            self.engine.follow_http_event(session, &event)
+            self.engine.follow_http_event(session, &event, meant)
         } else {
             let message = self.engine.follow_message(session, &event);
             FollowedHttp::of_message(message, session.revision_of(event.exchange).0)
         };
         if line.ends {
-            let end = HttpEvent { part: HttpPart::End, message: None, ..event };
-            followed.append(self.engine.follow_http_event(session, &end));
+            let end =
+                HttpEvent { part: HttpPart::End, message: None, body: None, error: None, ..event };
+            followed.append(self.engine.follow_http_event(session, &end, Meant::Other));
         }
         if followed.message.is_none() {
             let mut findings = Findings::new(self.engine.settings());
-            findings.set_line(line.number());
-            followed.report(event.from, &mut findings);
+            self.engine.judge_http(&event, &followed, &mut findings);
             self.keep(text, findings, judged);
         }
         followed.message
@@ -115,36 +116,20 @@ impl Observer<'_> {
     /// A body or the data of an event that was recorded as text: parsed and judged on the spot.
     fn follow_http_text(&mut self, line: HttpLine<'_>, text: &[u8], judged: &mut Vec<Judged>) {
         let (number, record) = (line.number(), line.record);
-        let as_body = line.event.with_body(text);
         let session = &self.conversations.named(&record.session, self.engine, self.origin).session;
         let meant = line.meant(session);
-        if meant == Meant::Other {
-            self.follow_event(line, as_body, text, judged);
-            return;
-        }
-        if text.is_empty() && record.carrier == Carrier::SseEvent {
-            let fault = empty_data(&line.event, session).filter(|_| meant == Meant::Message);
-            self.follow_event(line, as_body, text, judged);
-            if let Some(fault) = fault {
-                self.report_from(number, Some(record.from), text, fault, judged);
-            }
+        if meant == Meant::Other || text.is_empty() && record.carrier == Carrier::SseEvent {
+            self.follow_event(line, line.event.with_body(text), meant, text, judged);
             return;
         }
         let text = self.without_mark(number, Some(record.from), text, judged);
         let mut tape = std::mem::take(&mut self.tape);
         match tape.parse(text, self.engine.settings().limits.json()) {
-            // Whoever refuses a request need not speak JSON-RPC: OAuth has errors of its own.
-            Ok(document)
-                if (line.event.is_refusal() || meant == Meant::Either)
-                    && !claims_json_rpc(document.root()) =>
-            {
-                self.follow_event(line, as_body, text, judged);
-            }
-            Ok(document) => {
+            Ok(document) if meant.includes(document.root(), &line.event) => {
                 self.messages += 1;
                 let message = document.root();
-                let event = as_body.with_message(message);
-                if let Some(followed) = self.follow_event(line, event, text, judged) {
+                let event = line.event.with_body(text).with_message(message);
+                if let Some(followed) = self.follow_event(line, event, meant, text, judged) {
                     let followed = self.compare_versions(number, followed);
                     let mut findings = Findings::new(self.engine.settings());
                     findings.set_line(number);
@@ -152,16 +137,13 @@ impl Observer<'_> {
                     self.keep(text, findings, judged);
                 }
             }
-            Err(_) if meant == Meant::Either => {
-                self.follow_event(line, as_body, text, judged);
+            Ok(_) => {
+                self.follow_event(line, line.event.with_body(text), meant, text, judged);
             }
-            Err(_) => {
-                self.follow_event(line, as_body, text, judged);
-                let name = &record.session;
-                let mut conversation = self.conversations.take(name, self.engine, self.origin);
-                let session = &mut conversation.session;
-                self.judge_text(number, record.carrier, session, Some(record.from), text, judged);
-                self.conversations.put_back(name, conversation);
+            Err(error) => {
+                self.messages += u64::from(meant == Meant::Message);
+                let event = line.event.with_unreadable(text, error);
+                self.follow_event(line, event, meant, text, judged);
             }
         }
         self.tape = tape;

@@ -1,10 +1,10 @@
 //! What can be seen of HTTP, one observation at a time.
 
 use mcp_core::{Revision, Side};
-use mcp_json::Node;
+use mcp_json::{Node, SyntaxError};
 
 use super::{Headers, exchange::messages};
-use crate::session::Moment;
+use crate::{Carrier, session::Moment};
 
 /// One observation of HTTP traffic: a request, the head of a response, an event of a stream, or
 /// the end of one. Borrows everything; made from a line of a recording or by whoever handles live
@@ -21,8 +21,10 @@ pub struct HttpEvent<'a> {
     /// The JSON it carries, parsed: a message or a batch. If the body turns out to be none (the
     /// metadata of an authorization server, say), it is treated like `body`.
     pub message: Option<Node<'a>>,
-    /// The text of a body that is not JSON.
+    /// The text of a body that is not JSON, or of the data of such an event.
     pub body: Option<&'a [u8]>,
+    /// Why that is not JSON, if somebody tried to parse it. It is a fault where a message is due.
+    pub error: Option<SyntaxError>,
     /// The line it has in a recording, or how many observations were made before it. Findings
     /// refer to each other by it.
     pub line: Option<u64>,
@@ -73,7 +75,16 @@ pub struct SseEvent<'a> {
 impl<'a> HttpEvent<'a> {
     /// An observation without message, body, line and time.
     pub fn new(exchange: u64, from: Side, part: HttpPart<'a>) -> HttpEvent<'a> {
-        HttpEvent { exchange, from, part, message: None, body: None, line: None, millis: None }
+        HttpEvent {
+            exchange,
+            from,
+            part,
+            message: None,
+            body: None,
+            error: None,
+            line: None,
+            millis: None,
+        }
     }
 
     /// A client sends a request.
@@ -107,10 +118,16 @@ impl<'a> HttpEvent<'a> {
         HttpEvent { message: Some(message), ..self }
     }
 
-    /// With a body that is not JSON.
+    /// With a body that is not meant to be JSON.
     #[must_use]
     pub fn with_body(self, body: &'a [u8]) -> HttpEvent<'a> {
         HttpEvent { body: Some(body), ..self }
+    }
+
+    /// With a body that should be JSON and is not.
+    #[must_use]
+    pub fn with_unreadable(self, body: &'a [u8], error: SyntaxError) -> HttpEvent<'a> {
+        HttpEvent { body: Some(body), error: Some(error), ..self }
     }
 
     /// With its line in the recording, or its number in the traffic.
@@ -130,6 +147,26 @@ impl<'a> HttpEvent<'a> {
         match self.part {
             HttpPart::Response { status, .. } => Some(status),
             HttpPart::Request { .. } | HttpPart::Event(_) | HttpPart::End => None,
+        }
+    }
+
+    /// How its text travelled.
+    pub(crate) fn carrier(&self) -> Carrier {
+        match self.part {
+            HttpPart::Event(_) => Carrier::SseEvent,
+            HttpPart::Request { .. } | HttpPart::Response { .. } | HttpPart::End => {
+                Carrier::HttpBody
+            }
+        }
+    }
+
+    /// Whether it is an event that has data, but nothing in it.
+    pub(crate) fn has_empty_data(&self) -> bool {
+        match self.part {
+            HttpPart::Event(sse) => {
+                self.message.is_none() && sse.data.or(self.body).is_some_and(<[u8]>::is_empty)
+            }
+            HttpPart::Request { .. } | HttpPart::Response { .. } | HttpPart::End => false,
         }
     }
 

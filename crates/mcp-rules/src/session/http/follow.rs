@@ -1,6 +1,6 @@
 //! Takes HTTP traffic into a session: the messages it carries, and what it shows beside them.
 
-use mcp_core::{Revision, Side};
+use mcp_core::Revision;
 use mcp_json::Node;
 
 use super::{
@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Engine, Findings, Followed, Session,
     findings::{Fault, Scene},
-    rules::json::SSE_DATA_INVALID,
+    rules::{framing, json::SSE_DATA_INVALID},
     session::Notes,
 };
 
@@ -22,6 +22,8 @@ pub struct FollowedHttp {
     pub message: Option<Followed>,
     /// What HTTP shows; with a message it is among the notes of that.
     notes: Notes,
+    /// Whether its text should have been a message and cannot be read.
+    is_unreadable: bool,
     revision: Revision,
 }
 
@@ -29,9 +31,6 @@ impl Engine {
     /// Takes one observation of HTTP into the session: the message that it carries, as
     /// [`Engine::follow`] does, and what HTTP itself shows. Observations come in the order in which
     /// they are made; with [`Session::begin`] the session knows that nothing was before the first.
-    ///
-    /// A body that could not be parsed is given as [`HttpEvent::body`]; report it with
-    /// [`Engine::judge_unreadable`] if it was meant as a message.
     ///
     /// ```
     /// use mcp_json::Tape;
@@ -75,14 +74,14 @@ impl Engine {
     /// # Ok::<(), mcp_json::SyntaxError>(())
     /// ```
     pub fn follow_http(&self, session: &mut Session, event: &HttpEvent<'_>) -> FollowedHttp {
-        let mut event = *event;
-        if let Some(value) = event.message
-            && !is_message(&event, value, session)
-        {
-            event.message = None;
-            event.body = Some(value.raw());
+        let meant = Meant::of(event, session);
+        match event.message {
+            Some(value) if !meant.includes(value, event) => {
+                let event = HttpEvent { message: None, ..event.with_body(value.raw()) };
+                self.follow_http_event(session, &event, meant)
+            }
+            _ => self.follow_http_event(session, event, meant),
         }
-        self.follow_http_event(session, &event)
     }
 
     /// Judges what [`Engine::follow_http`] was given by what it said about it. Needs no session: it
@@ -98,17 +97,22 @@ impl Engine {
         }
         match (&followed.message, event.message) {
             (Some(followed), Some(message)) => self.judge(message, followed, findings),
-            _ => followed.report(event.from, findings),
+            _ => followed.report(event, findings),
         }
     }
 
-    /// As [`Engine::follow_http`], where it is beyond doubt that the message is one.
+    /// As [`Engine::follow_http`], where it is beyond doubt that the message is one, and what any
+    /// other text is meant as.
     pub(crate) fn follow_http_event(
         &self,
         session: &mut Session,
         event: &HttpEvent<'_>,
+        meant: Meant,
     ) -> FollowedHttp {
         let mut notes = Notes::default();
+        if event.has_empty_data() && meant == Meant::Message {
+            judge_empty_data(event, session, &mut notes);
+        }
         let mut message = None;
         if let HttpPart::Request { .. } = event.part {
             session.open_exchange(self, &observed(event, session));
@@ -133,8 +137,14 @@ impl Engine {
         if let Some(Followed::One(context)) = &mut message {
             context.http_error_body = event.is_refusal();
         }
+        let is_unreadable =
+            event.error.is_some() && !event.has_empty_data() && meant == Meant::Message;
+        if is_unreadable {
+            session.note_unreadable(Some(event.from));
+        }
         let (revision, _) = session.revision_of(event.exchange);
-        let mut followed = FollowedHttp { message, notes: Notes::default(), revision };
+        let mut followed =
+            FollowedHttp { message, notes: Notes::default(), is_unreadable, revision };
         followed.add(notes);
         followed
     }
@@ -153,7 +163,7 @@ impl Engine {
 impl FollowedHttp {
     /// What is said about a message of which HTTP shows nothing else.
     pub(crate) fn of_message(message: Option<Followed>, revision: Revision) -> FollowedHttp {
-        FollowedHttp { message, notes: Notes::default(), revision }
+        FollowedHttp { message, notes: Notes::default(), is_unreadable: false, revision }
     }
 
     /// Adds what another observation of the same line shows.
@@ -170,12 +180,16 @@ impl FollowedHttp {
         }
     }
 
-    /// Reports what HTTP shows without a message.
-    pub(crate) fn report(&self, from: Side, findings: &mut Findings<'_>) {
+    /// Reports what is to be said without a message.
+    fn report(&self, event: &HttpEvent<'_>, findings: &mut Findings<'_>) {
+        let (from, revision) = (Some(event.from), Some(self.revision));
         let line = findings.scene().line;
-        *findings.scene() =
-            Scene { from: Some(from), revision: Some(self.revision), line, ..Scene::default() };
+        *findings.scene() = Scene { from, revision, line, ..Scene::default() };
         self.notes.report(true, findings);
+        if let Some(error) = event.error.filter(|_| self.is_unreadable) {
+            let body = event.body.unwrap_or_default();
+            framing::report_unreadable(event.carrier(), from, &error, body, findings);
+        }
     }
 }
 
@@ -229,19 +243,19 @@ impl Meant {
             }
         }
     }
-}
 
-/// Whether a JSON value that was parsed from a body is to be taken for a message. Whoever refuses a
-/// request need not speak JSON-RPC: OAuth has errors of its own.
-pub(crate) fn is_message(event: &HttpEvent<'_>, value: Node<'_>, session: &Session) -> bool {
-    match Meant::of(event, session) {
-        Meant::Other => false,
-        Meant::Message if !event.is_refusal() => true,
-        Meant::Message | Meant::Either => claims_json_rpc(value),
+    /// Whether a JSON value is to be taken for a message if the text was meant like this. Whoever
+    /// refuses a request need not speak JSON-RPC: OAuth has errors of its own.
+    pub(crate) fn includes(self, value: Node<'_>, event: &HttpEvent<'_>) -> bool {
+        match self {
+            Meant::Other => false,
+            Meant::Message if !event.is_refusal() => true,
+            Meant::Message | Meant::Either => claims_json_rpc(value),
+        }
     }
 }
 
-/// Whether it is the answer to messages that need none.
+/// Whether an event is the answer to messages that need none.
 pub(crate) fn is_receipt(event: &HttpEvent<'_>, session: &Session) -> bool {
     let accepted = event.status().is_some_and(|status| (200..300).contains(&status));
     let exchange = session.exchange(event.exchange);
@@ -254,18 +268,20 @@ pub(crate) fn claims_json_rpc(value: Node<'_>) -> bool {
     claims(value) || value.elements().any(claims)
 }
 
-/// What is wrong with an event that has no data, if anything: since 2025-11-25 such an event gives
-/// the client an id to resume from.
-pub(crate) fn empty_data(event: &HttpEvent<'_>, session: &Session) -> Option<Fault> {
-    let HttpPart::Event(sse) = event.part else { return None };
+/// An event without data is no message. Since 2025-11-25 one may give the client an id to resume
+/// from.
+fn judge_empty_data(event: &HttpEvent<'_>, session: &Session, notes: &mut Notes) {
+    let HttpPart::Event(sse) = event.part else { return };
     let has_id = sse.id.is_some_and(|id| !id.is_empty());
     let (revision, settled) = session.revision_of(event.exchange);
     let primes = has_id && (revision == Revision::V2025_11_25 || !settled);
     let other_transport = session.exchange(event.exchange).is_some_and(Exchange::is_http_sse);
-    (!primes && !other_transport && SSE_DATA_INVALID.applies.contains(revision)).then(|| {
-        Fault::new(&SSE_DATA_INVALID, "the event has empty data, which is no message")
-            .help("keep a stream open with comment lines")
-    })
+    if !primes && !other_transport && SSE_DATA_INVALID.applies.contains(revision) {
+        notes.always(
+            Fault::new(&SSE_DATA_INVALID, "the event has empty data, which is no message")
+                .help("keep a stream open with comment lines"),
+        );
+    }
 }
 
 fn is_form(headers: &Headers<'_>) -> bool {

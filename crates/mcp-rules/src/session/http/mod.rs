@@ -21,7 +21,7 @@ pub(crate) use event::Observation;
 pub use event::{HttpEvent, HttpPart, SseEvent};
 pub(crate) use exchange::Exchange;
 pub use follow::FollowedHttp;
-pub(crate) use follow::{Meant, claims_json_rpc, empty_data, is_receipt};
+pub(crate) use follow::{Meant, claims_json_rpc, is_receipt};
 pub(crate) use header_list::HeaderName;
 pub use header_list::Headers;
 
