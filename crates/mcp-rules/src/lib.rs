@@ -69,7 +69,11 @@ pub use profile::{Profile, UnknownProfile};
 pub use rules::framing::Carrier;
 pub use session::{
     Session,
-    http::{FollowedHttp, Headers, HttpEvent, HttpPart, SseEvent},
+    http::{
+        FollowedHttp, HeaderMismatch, HeaderParam, HeaderParamFault, HeaderParams,
+        HeaderValueFault, Headers, HttpEvent, HttpPart, ParamValue, SseEvent, decode_header_value,
+        encode_header_value, header_mismatches,
+    },
 };
 pub use settings::{Depth, Limits, Settings};
 pub use severity::{Level, Setting, Severity, UnknownSetting};

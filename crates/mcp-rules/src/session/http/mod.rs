@@ -24,6 +24,11 @@ pub use follow::FollowedHttp;
 pub(crate) use follow::{Meant, claims_json_rpc, is_receipt};
 pub(crate) use header_list::HeaderName;
 pub use header_list::Headers;
+pub(crate) use headers::annotations;
+pub use headers::{
+    HeaderMismatch, HeaderParam, HeaderParamFault, HeaderParams, HeaderValueFault, ParamValue,
+    decode_header_value, encode_header_value, header_mismatches,
+};
 
 use self::endpoints::Endpoints;
 use super::{Bounded, Known, Notes};

@@ -1,138 +1,194 @@
 //! `Mcp-Param-…`: arguments of a tool that its schema wants in headers.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use mcp_json::Node;
+use serde::{Deserialize, Serialize};
 
-use super::{
-    ENCODING, Headers, PARAM_MISMATCH, PARAM_MISSING, PARAM_UNEXPECTED, PARAM_UNSAFE, Request,
-    value::{self, Value},
-};
-use crate::{
-    findings::Fault,
-    session::{Known, Notes, listings::HeaderParam},
-};
+use super::annotations::annotations;
 
-const PREFIX: &str = "mcp-param-";
+/// Parameters of one tool that may be repeated in headers.
+const MAX_PARAMS: usize = 256;
 /// Beyond this a double cannot tell neighbouring integers apart.
 const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 
-/// Compares the headers with the arguments; says whether a server has to be content.
-pub(super) fn check(
-    request: &Request<'_>,
-    headers: &Headers<'_>,
-    known: &Known<'_>,
-    notes: &mut Notes,
-) -> bool {
-    let tool = request.param("name").filter(|_| request.method == "tools/call");
-    let tool = tool.and_then(Node::as_str);
-    let tool = tool.and_then(|name| known.listings.tools.get(&name));
-    let params = tool.map_or(&[][..], |tool| &tool.headers);
-    let mut sound = true;
-    for param in params {
-        let argument = argument(request.param("arguments"), &param.path);
-        let header = headers.get(&format!("{PREFIX}{}", param.name));
-        if let Some(fault) = check_param(param, argument, header.as_deref()) {
-            // An unsafe integer is the body's fault; no header could be right.
-            sound &= argument.and_then(Expected::of) == Some(Expected::Integer(None));
-            notes.always(fault);
+/// The arguments of one tool that headers repeat: those that its input schema marks with
+/// `x-mcp-header`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct HeaderParams(Vec<HeaderParam>);
+
+/// An argument that a header repeats.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeaderParam {
+    /// The property names that lead to it from the root.
+    path: Vec<Box<str>>,
+    /// The part of the header's name after `Mcp-Param-`.
+    name: Box<str>,
+}
+
+/// Why the annotations of a tool cannot be followed. Clients leave such a tool alone.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+#[non_exhaustive]
+pub enum HeaderParamFault {
+    #[error("`x-mcp-header` must be a string that can be part of a header's name")]
+    Name,
+    #[error("two properties are marked `{0}`")]
+    Duplicate(Box<str>),
+    #[error("`{0}` marks something that is not a string, an integer or a boolean")]
+    Type(Box<str>),
+    #[error(
+        "`x-mcp-header` is only allowed on properties that are reached through `properties` alone"
+    )]
+    Unreachable,
+    #[error("more than {MAX_PARAMS} properties are marked")]
+    TooMany,
+}
+
+impl HeaderParams {
+    /// Reads the annotations of an input schema.
+    ///
+    /// ```
+    /// use mcp_rules::HeaderParams;
+    ///
+    /// let schema = br#"{"type":"object","properties":{
+    ///     "region":{"type":"string","x-mcp-header":"Region"},
+    ///     "limit":{"type":"integer","x-mcp-header":"Limit"}}}"#;
+    /// let call = br#"{"region":"eu","limit":10.0}"#;
+    /// let (mut tape, mut other) = Default::default();
+    /// # let _: (&mcp_json::Tape, &mcp_json::Tape) = (&tape, &other);
+    /// let schema = tape.parse(schema, mcp_json::Limits::default())?;
+    /// let call = other.parse(call, mcp_json::Limits::default())?;
+    ///
+    /// let params = HeaderParams::of(schema.root()).unwrap();
+    /// let shown: Vec<String> = params
+    ///     .iter()
+    ///     .filter_map(|param| {
+    ///         let value = param.value(Some(call.root()))?;
+    ///         Some(format!("Mcp-Param-{}: {}", param.name(), value.to_text()))
+    ///     })
+    ///     .collect();
+    /// assert_eq!(shown, ["Mcp-Param-Region: eu", "Mcp-Param-Limit: 10"]);
+    /// # Ok::<(), mcp_json::SyntaxError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If one of them cannot be followed.
+    pub fn of(input_schema: Node<'_>) -> Result<HeaderParams, HeaderParamFault> {
+        let annotations = annotations(input_schema);
+        if annotations.len() > MAX_PARAMS {
+            return Err(HeaderParamFault::TooMany);
         }
+        let mut names = HashSet::new();
+        let mut params = Vec::with_capacity(annotations.len());
+        for annotation in annotations {
+            let path = annotation.path.as_ref().ok_or(HeaderParamFault::Unreachable)?;
+            let name = annotation.name().ok_or(HeaderParamFault::Name)?;
+            if !annotation.has_type() {
+                return Err(HeaderParamFault::Type(name.into()));
+            }
+            if !names.insert(name.to_ascii_lowercase()) {
+                return Err(HeaderParamFault::Duplicate(name.into()));
+            }
+            let path = path.iter().map(|step| step.as_str().unwrap_or_default().into()).collect();
+            params.push(HeaderParam { path, name: name.into() });
+        }
+        Ok(HeaderParams(params))
     }
-    sound
-}
 
-fn check_param(
-    param: &HeaderParam,
-    argument: Option<Node<'_>>,
-    header: Option<&str>,
-) -> Option<Fault> {
-    let HeaderParam { name, path } = param;
-    let shown = path.join(".");
-    let Some(argument) = argument.filter(|argument| !argument.is_null()) else {
-        header?;
-        let message = format!("`Mcp-Param-{name}` is sent, but there is no argument `{shown}`");
-        return Some(Fault::new(&PARAM_UNEXPECTED, message).help("leave the header out"));
-    };
-    let expected = Expected::of(argument)?;
-    if let Expected::Integer(None) = expected {
-        return Some(
-            Fault::new(&PARAM_UNSAFE, format!("the integer `{shown}` is beyond 2^53 - 1"))
-                .at(argument.span())
-                .help("mirrored integers must be safe in a double; use a string for larger ones"),
-        );
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
-    let written = expected.written();
-    let fault = match header.map(|header| value::read(header, expected.text())) {
-        None => Fault::new(
-            &PARAM_MISSING,
-            format!("there is no `Mcp-Param-{name}` for the argument `{shown}`"),
-        ),
-        Some(Value::Broken(reason)) => unreadable(name, reason),
-        Some(Value::Text(text)) if expected.equals(&text) => return None,
-        Some(Value::Text(text)) => Fault::new(
-            &PARAM_MISMATCH,
-            format!("`Mcp-Param-{name}` is `{text}`, the argument `{shown}` is `{written}`"),
-        ),
-    };
-    Some(fault.help(format!("send `Mcp-Param-{name}: {}`", value::encode(&written))))
+
+    /// The arguments, in the order of the schema.
+    pub fn iter(&self) -> impl Iterator<Item = &HeaderParam> {
+        self.0.iter()
+    }
 }
 
-fn unreadable(name: &str, reason: &'static str) -> Fault {
-    Fault::new(&ENCODING, format!("`Mcp-Param-{name}` {reason}"))
-        .help("send plain ASCII, or `=?base64?` + Base64 of the UTF-8 text + `?=`")
+impl HeaderParam {
+    /// The part of the header's name after `Mcp-Param-`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The property names that lead to it, for people.
+    pub(super) fn shown_path(&self) -> String {
+        self.path.join(".")
+    }
+
+    /// What a call with these arguments has for it. Nothing if it is `null` or not there, or of a
+    /// type that has no form in headers.
+    pub fn value<'a>(&self, arguments: Option<Node<'a>>) -> Option<ParamValue<'a>> {
+        ParamValue::of(self.argument(arguments)?)
+    }
+
+    /// The argument itself.
+    pub(super) fn argument<'a>(&self, arguments: Option<Node<'a>>) -> Option<Node<'a>> {
+        self.path.iter().try_fold(arguments?, |node, name| node.get(name))
+    }
 }
 
-/// The argument at the end of `path`.
-fn argument<'a>(arguments: Option<Node<'a>>, path: &[Box<str>]) -> Option<Node<'a>> {
-    path.iter().try_fold(arguments?, |node, name| node.get(name))
-}
-
-/// What a header has to say.
-#[derive(Debug, PartialEq)]
-enum Expected<'a> {
+/// The value of an argument, as a header repeats it.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "these have a form in headers")]
+pub enum ParamValue<'a> {
+    /// A string.
     Text(Cow<'a, str>),
+    /// `true` or `false`.
     Boolean(bool),
-    /// `None` if it is not safe.
-    Integer(Option<i64>),
+    /// A whole number.
+    Integer(i64),
+    /// A whole number, as it is written, that a double does not hold exactly. Such an argument is at
+    /// fault, whatever the header says.
+    UnsafeInteger(&'a str),
 }
 
-impl<'a> Expected<'a> {
-    /// `None` for values that have no form in headers.
-    fn of(argument: Node<'a>) -> Option<Expected<'a>> {
+impl<'a> ParamValue<'a> {
+    pub(super) fn of(argument: Node<'a>) -> Option<ParamValue<'a>> {
         if let Some(text) = argument.as_str() {
-            return Some(Expected::Text(text));
+            return Some(ParamValue::Text(text));
         }
         if let Some(boolean) = argument.as_bool() {
-            return Some(Expected::Boolean(boolean));
+            return Some(ParamValue::Boolean(boolean));
         }
-        argument.is_integer().then(|| Expected::Integer(argument.as_f64().and_then(safe_integer)))
+        if !argument.is_integer() {
+            return None;
+        }
+        Some(match argument.as_f64().and_then(safe_integer) {
+            Some(integer) => ParamValue::Integer(integer),
+            None => ParamValue::UnsafeInteger(argument.number_literal().unwrap_or_default()),
+        })
     }
 
-    fn text(&self) -> Option<&str> {
+    /// Whether a header that reads `text` says the same. `42.0` is the number 42, but not the text.
+    pub fn equals(&self, text: &str) -> bool {
         match self {
-            Expected::Text(text) => Some(text),
-            Expected::Boolean(_) | Expected::Integer(_) => None,
-        }
-    }
-
-    fn equals(&self, header: &str) -> bool {
-        match self {
-            Expected::Text(text) => text == header,
-            Expected::Boolean(boolean) => header == if *boolean { "true" } else { "false" },
-            Expected::Integer(integer) => {
-                let number = header.parse::<f64>().ok();
-                integer.is_some() && number.and_then(safe_integer) == *integer
+            ParamValue::Text(own) => own == text,
+            ParamValue::Boolean(own) => text == if *own { "true" } else { "false" },
+            ParamValue::Integer(own) => {
+                text.parse().ok().and_then(safe_integer).is_some_and(|other| other == *own)
             }
+            ParamValue::UnsafeInteger(own) => *own == text,
         }
     }
 
-    fn written(&self) -> Cow<'_, str> {
+    /// The value as a text, to be written with [`encode_header_value`](crate::encode_header_value).
+    pub fn to_text(&self) -> Cow<'_, str> {
         match self {
-            Expected::Text(text) => Cow::Borrowed(text),
-            Expected::Boolean(boolean) => Cow::Owned(boolean.to_string()),
-            Expected::Integer(integer) => {
-                Cow::Owned(integer.map(|integer| integer.to_string()).unwrap_or_default())
-            }
+            ParamValue::Text(own) => Cow::Borrowed(own),
+            ParamValue::Boolean(own) => Cow::Borrowed(if *own { "true" } else { "false" }),
+            ParamValue::Integer(own) => Cow::Owned(own.to_string()),
+            ParamValue::UnsafeInteger(own) => Cow::Borrowed(own),
+        }
+    }
+
+    pub(super) fn as_text(&self) -> Option<&str> {
+        match self {
+            ParamValue::Text(own) => Some(own),
+            ParamValue::Boolean(_) | ParamValue::Integer(_) | ParamValue::UnsafeInteger(_) => None,
         }
     }
 }
@@ -145,13 +201,70 @@ fn safe_integer(number: f64) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use mcp_json::{Limits, Tape};
+
     use super::*;
 
     #[track_caller]
+    fn check_schema(schema: &str, expected: Result<&[(&str, &str)], HeaderParamFault>) {
+        let mut tape = Tape::new();
+        let schema = tape.parse(schema.as_bytes(), Limits::default()).unwrap();
+        let found = HeaderParams::of(schema.root());
+        let found = found.map(|params| -> Vec<(String, String)> {
+            params.iter().map(|param| (param.path.join("/"), param.name.to_string())).collect()
+        });
+        let expected = expected.map(|params| -> Vec<(String, String)> {
+            params.iter().map(|(path, name)| (path.to_string(), name.to_string())).collect()
+        });
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn parameters_are_found_through_properties() {
+        check_schema(
+            r#"{"properties":{
+                "a":{"type":"string","x-mcp-header":"A"},
+                "b":{"type":"object","properties":{"c":{"type":"boolean","x-mcp-header":"C"}}},
+                "d":{"default":{"x-mcp-header":"D"},"enum":[{"x-mcp-header":"E"}]},
+                "properties":{"type":"integer","x-mcp-header":"P"},
+                "x-mcp-header":{"type":"integer"}}}"#,
+            Ok(&[("a", "A"), ("b/c", "C"), ("properties", "P")]),
+        );
+        check_schema(r#"{"properties":{"a":{"type":"string"}}}"#, Ok(&[]));
+        check_schema("true", Ok(&[]));
+    }
+
+    #[test]
+    fn one_fault_spoils_all() {
+        let name = HeaderParamFault::Name;
+        for (faulty, fault) in [
+            (r#"{"type":"number","x-mcp-header":"B"}"#, HeaderParamFault::Type("B".into())),
+            (r#"{"type":["string"],"x-mcp-header":"B"}"#, HeaderParamFault::Type("B".into())),
+            (r#"{"type":"string","x-mcp-header":"B C"}"#, name.clone()),
+            (r#"{"type":"string","x-mcp-header":""}"#, name.clone()),
+            (r#"{"type":"string","x-mcp-header":1}"#, name),
+            (r#"{"type":"string","x-mcp-header":"a"}"#, HeaderParamFault::Duplicate("a".into())),
+            (r#"{"items":{"type":"string","x-mcp-header":"B"}}"#, HeaderParamFault::Unreachable),
+            (r#"{"anyOf":[{"type":"string","x-mcp-header":"B"}]}"#, HeaderParamFault::Unreachable),
+        ] {
+            let schema = format!(
+                r#"{{"properties":{{"a":{{"type":"string","x-mcp-header":"A"}},"b":{faulty}}}}}"#
+            );
+            check_schema(&schema, Err(fault));
+        }
+        check_schema(r#"{"x-mcp-header":"A"}"#, Err(HeaderParamFault::Unreachable));
+        let many: Vec<String> = (0..=MAX_PARAMS)
+            .map(|number| format!(r#""{number}":{{"type":"string","x-mcp-header":"{number}"}}"#))
+            .collect();
+        let schema = format!(r#"{{"properties":{{{}}}}}"#, many.join(","));
+        check_schema(&schema, Err(HeaderParamFault::TooMany));
+    }
+
+    #[track_caller]
     fn check(json: &str, header: &str, expected: bool) {
-        let mut tape = mcp_json::Tape::new();
-        let document = tape.parse(json.as_bytes(), mcp_json::Limits::default()).unwrap();
-        let value = Expected::of(document.root()).unwrap();
+        let mut tape = Tape::new();
+        let document = tape.parse(json.as_bytes(), Limits::default()).unwrap();
+        let value = ParamValue::of(document.root()).unwrap();
         assert_eq!(value.equals(header), expected, "{json} {header}");
     }
 
@@ -175,14 +288,22 @@ mod tests {
         for header in ["0x2a", "43", "42.5", "", "forty-two", "inf", "NaN", "4 2"] {
             check("42", header, false);
         }
+        check("9007199254740991", "9007199254740991", true);
     }
 
     #[test]
-    fn only_safe_integers_are_safe() {
-        assert_eq!(safe_integer(MAX_SAFE), Some(9_007_199_254_740_991));
-        assert_eq!(safe_integer(-MAX_SAFE), Some(-9_007_199_254_740_991));
-        assert_eq!(safe_integer(MAX_SAFE + 1.0), None);
-        assert_eq!(safe_integer(-0.0), Some(0));
-        assert_eq!(safe_integer(0.5), None);
+    fn unsafe_integers_are_only_what_is_written() {
+        for json in ["9007199254740992", "-9007199254740993", "1e400", "123456789012345678901"] {
+            let mut tape = Tape::new();
+            let document = tape.parse(json.as_bytes(), Limits::default()).unwrap();
+            let value = ParamValue::of(document.root()).unwrap();
+            assert_eq!(value, ParamValue::UnsafeInteger(json));
+            assert!(value.equals(json) && !value.equals("9007199254740992.0"));
+        }
+        for json in ["1.5", "null", "[]", "{}"] {
+            let mut tape = Tape::new();
+            let document = tape.parse(json.as_bytes(), Limits::default()).unwrap();
+            assert_eq!(ParamValue::of(document.root()), None, "{json}");
+        }
     }
 }

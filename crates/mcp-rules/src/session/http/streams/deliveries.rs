@@ -89,7 +89,7 @@ impl Deliveries {
         let id = id.unwrap_or_default();
         if let Standing::Replayed(first) = standing {
             if event.settled {
-                judge_replay(&id, first, exchange, notes);
+                judge_replay(id, first, exchange, notes);
             }
             return Delivery::Again;
         }
