@@ -105,8 +105,7 @@ impl Auth {
             }
             return;
         }
-        let challenges: Vec<Challenge> =
-            values.flat_map(|value| Challenge::parse_all(value)).collect();
+        let challenges: Vec<Challenge> = values.flat_map(Challenge::parse_all).collect();
         for url in challenges.iter().filter_map(|challenge| challenge.get("resource_metadata")) {
             self.servers.note_resource_url(url, capacity(known));
         }
