@@ -117,6 +117,10 @@ pub(crate) struct Names {
 }
 
 impl Names {
+    pub(crate) fn allocated_bytes(&self) -> usize {
+        self.sorted.capacity() * size_of::<(u32, u32)>()
+    }
+
     /// Whether two names of a closed object are the same. Costs n log n for n names, whatever
     /// they are.
     #[cold]

@@ -33,6 +33,12 @@ pub(crate) struct Scratch {
     names: duplicates::Names,
 }
 
+impl Scratch {
+    pub(crate) fn allocated_bytes(&self) -> usize {
+        self.frames.capacity() * size_of::<Frame>() + self.names.allocated_bytes()
+    }
+}
+
 /// Parses `input` and writes its entries behind those already there. After an error, what was
 /// written is left for the caller to cut off.
 pub(crate) fn parse(

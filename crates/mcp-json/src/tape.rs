@@ -9,8 +9,8 @@ use crate::parser::{self, Notices, Scratch};
 /// A reusable buffer for parsed texts. Keep one and parse into it again and again: once it has
 /// grown to the size of the traffic, parsing allocates nothing.
 ///
-/// It never shrinks. A text of single digits and commas takes eight times its length here, other
-/// texts far less; whoever has had to parse such a monster may want to start with a new tape.
+/// It keeps its memory. A text of single digits and commas takes eight times its length here, other
+/// texts far less; [`Tape::shrink_to`] gives back what such a text has taken.
 #[derive(Debug, Default)]
 pub struct Tape {
     entries: Vec<Entry>,
@@ -42,12 +42,30 @@ impl Tape {
         self.entries.clear();
     }
 
+    /// Gives memory back if the tape holds more than `max_bytes`, so that one large text is not
+    /// paid for by everything that comes after it. Documents on the tape stay; what they take is
+    /// kept even if it is more.
+    pub fn shrink_to(&mut self, max_bytes: usize) {
+        if self.allocated_bytes() <= max_bytes {
+            return;
+        }
+        self.scratch = Scratch::default();
+        self.entries.shrink_to(max_bytes / size_of::<Entry>());
+    }
+
+    /// Bytes of memory that the tape holds, used or not.
+    pub fn allocated_bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>() + self.scratch.allocated_bytes()
+    }
+
     /// Parses one text behind those already there, so that many lines share one buffer.
     ///
     /// # Errors
     /// The first thing in the text that is not JSON, or a limit it exceeds. The tape then is as
     /// it was before.
     pub fn append(&mut self, input: &[u8], limits: Limits) -> Result<Slot, SyntaxError> {
+        #[cfg(feature = "testing")]
+        crate::testing::count_parse();
         let start = self.entries.len();
         match parser::parse(input, limits, &mut self.entries, &mut self.scratch) {
             Ok(notices) => {
@@ -58,6 +76,11 @@ impl Tape {
                 Err(error)
             }
         }
+    }
+
+    /// How many bytes of memory its entries take.
+    pub fn memory(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>()
     }
 
     /// The document that [`Tape::append`] has put into `slot`, with the input it was given there.

@@ -43,3 +43,41 @@ fn a_slot_belongs_to_its_input() {
     let slot = tape.append(b"[1,2]", Limits::default()).unwrap();
     tape.document(slot, b"[1,2,3]");
 }
+
+/// As much tape for its length as a text can take.
+fn digits(count: usize) -> String {
+    format!("[{}]", vec!["1"; count].join(","))
+}
+
+#[test]
+fn a_tape_gives_back_what_a_large_text_took() {
+    let mut tape = Tape::new();
+    let object: Vec<_> = (0..10_000).map(|name| format!("\"{name}\":1")).collect();
+    for large in [digits(100_000), format!("{{{}}}", object.join(","))] {
+        tape.parse(large.as_bytes(), Limits::default()).unwrap();
+        assert!(tape.allocated_bytes() > 100_000);
+        tape.clear();
+        tape.shrink_to(4096);
+        assert!(tape.allocated_bytes() <= 4096, "{}", tape.allocated_bytes());
+    }
+    let usual = tape.parse(b"[1,2]", Limits::default()).unwrap();
+    assert_eq!(usual.root().len(), 2);
+}
+
+#[test]
+fn a_tape_within_the_bound_keeps_its_memory() {
+    let mut tape = Tape::new();
+    tape.parse(digits(100).as_bytes(), Limits::default()).unwrap();
+    let before = tape.allocated_bytes();
+    tape.shrink_to(before);
+    assert_eq!(tape.allocated_bytes(), before);
+}
+
+#[test]
+fn shrinking_leaves_documents_alone() {
+    let mut tape = Tape::new();
+    let text = digits(1000);
+    let slot = tape.append(text.as_bytes(), Limits::default()).unwrap();
+    tape.shrink_to(0);
+    assert_eq!(tape.document(slot, text.as_bytes()).root().len(), 1000);
+}

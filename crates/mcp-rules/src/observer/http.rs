@@ -4,8 +4,8 @@ use mcp_core::Side;
 
 use super::{Judged, Observer, Routed};
 use crate::{
-    Carrier, Content, Findings, Followed, HttpEvent, HttpPart, Record, Session,
-    session::http::{FollowedHttp, Meant, claims_json_rpc, is_receipt},
+    Carrier, Content, Findings, Followed, FollowedHttp, HttpEvent, HttpPart, Record, Session,
+    http_traffic::{Meant, claims_json_rpc, is_receipt},
 };
 
 /// A line that belongs to an exchange.

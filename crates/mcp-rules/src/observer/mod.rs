@@ -2,20 +2,20 @@
 //! wrong with the way it was framed.
 
 mod accepted;
+mod conversations;
 mod http;
 mod stdio;
 
 use mcp_core::{Revision, Side};
 use mcp_json::{Node, SyntaxError, SyntaxErrorKind, Tape};
 
-use self::{accepted::AcceptedVersions, http::HttpLine};
+use self::{accepted::AcceptedVersions, conversations::Conversations, http::HttpLine};
 use crate::{
     Carrier, Content, Engine, Finding, Findings, Followed, Framed, Line, Record, RecordFault,
     Session,
-    conversations::Conversations,
+    conversation::Moment,
     findings::{Fault, Scene},
-    rules::framing,
-    session::Moment,
+    wire::framing,
 };
 
 /// What is known about the file as a whole before it is read.

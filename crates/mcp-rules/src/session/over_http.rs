@@ -4,10 +4,12 @@ use mcp_core::{Era, Revision, Side};
 use mcp_json::Node;
 use mcp_jsonrpc::{Envelope, MessageKind};
 
-use super::{
-    META_SUBSCRIPTION, META_VERSION, Memory, Moment, Notes, Session, http, lanes::Lanes, request_id,
+use super::{Memory, Session, lanes::Lanes};
+use crate::{
+    conversation::{META_SUBSCRIPTION, META_VERSION, Moment, Notes, request_id},
+    criteria::Criteria,
+    http,
 };
-use crate::Engine;
 
 impl Session {
     /// A new `initialize` over HTTP that names no session begins a new one. The old one may go on
@@ -120,8 +122,8 @@ impl Session {
     }
 
     /// A client's request comes in, before its message is followed.
-    pub(crate) fn open_exchange(&mut self, engine: &Engine, event: &http::Observation<'_>) {
-        self.http.get_or_insert_default().open(event, engine.settings().limits.remembered);
+    pub(crate) fn open_exchange(&mut self, criteria: &Criteria, event: &http::Observation<'_>) {
+        self.http.get_or_insert_default().open(event, criteria.settings().limits.remembered);
         self.switch_lane(event);
         let http = self.http.get_or_insert_default();
         let Some(exchange) = http.exchange_mut(event.exchange) else { return };
@@ -141,13 +143,13 @@ impl Session {
     }
 
     /// The requests of an exchange were refused, in whatever words: no other answer is due.
-    pub(crate) fn close_refused(&mut self, engine: &Engine, number: u64) {
+    pub(crate) fn close_refused(&mut self, criteria: &Criteria, number: u64) {
         let exchange = self.http.as_deref().and_then(|http| http.exchange(number));
         for posted in exchange.into_iter().flat_map(http::Exchange::requests) {
             if let Some(id) = &posted.id
                 && self.memory.requests.open(Side::Client, id).is_some()
             {
-                self.memory.requests.close(Side::Client, id, &engine.settings().limits);
+                self.memory.requests.close(Side::Client, id, &criteria.settings().limits);
             }
         }
     }
@@ -166,7 +168,7 @@ impl Session {
     /// Judges what an HTTP line shows beside its message.
     pub(crate) fn follow_http(
         &mut self,
-        engine: &Engine,
+        criteria: &Criteria,
         event: &http::Observation<'_>,
         notes: &mut Notes,
     ) -> http::Delivery {
@@ -181,7 +183,7 @@ impl Session {
         {
             self.lanes.get_or_insert_default().name(&id);
         }
-        let known = self.memory.known(engine, None);
+        let known = self.memory.known(criteria, None);
         let delivery = self.http.get_or_insert_default().follow(event, &known, notes);
         if matches!(event.part, http::HttpPart::End)
             && event.revision.era() == Era::Modern
@@ -191,7 +193,7 @@ impl Session {
             let ids = exchange.requests().filter_map(|posted| posted.id.as_ref());
             self.families.follow_stream_end(ids, event.from, event.at);
         }
-        self.apply(notes, &engine.settings().limits);
+        self.apply(notes, &criteria.settings().limits);
         delivery
     }
 }

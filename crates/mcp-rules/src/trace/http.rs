@@ -8,7 +8,7 @@ use mcp_json::Node;
 use super::RecordFault;
 use crate::{
     Headers, HttpEvent, HttpPart, SseEvent,
-    session::http::{HeaderName, is_media_type},
+    http::{HeaderName, is_media_type},
 };
 
 /// What a record says about HTTP.

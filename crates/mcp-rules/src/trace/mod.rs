@@ -14,7 +14,7 @@ use mcp_json::Node;
 pub use http::{HttpRecord, SseRecord};
 pub use reader::message_of;
 
-use crate::{Carrier, session::Moment};
+use crate::{Carrier, conversation::Moment};
 
 /// What one line of a file holds.
 #[derive(Debug, Clone)]

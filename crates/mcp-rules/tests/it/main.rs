@@ -11,6 +11,7 @@ mod laws;
 mod limits;
 mod live_http;
 mod modern;
+mod modules;
 mod observe;
 mod profiles;
 mod recordings;

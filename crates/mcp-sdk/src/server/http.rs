@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, request::Parts};
 use mcp_core::{BoxFuture, Dispatch, Era, Error, Meta, Response, Revision, Transport};
-use mcp_json::{Node, Tape};
+use mcp_json::Node;
 use mcp_jsonrpc::{
     Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind, ToJsonRpc as _,
 };
@@ -64,12 +64,12 @@ struct HttpApplication {
 impl Application for HttpApplication {
     fn glimpse(&self, head: &Parts, body: &Bytes) -> Result<Glimpse, Refused> {
         let stated = self.stated(&head.headers);
-        let mut tape = Tape::new();
-        let Ok(document) = tape.parse(body, self.server.limits()) else {
+        let Ok(parsed) = self.server.tapes.parse(body.clone(), self.server.limits()) else {
             // It belongs to no session, whatever its headers say: it has no place among the messages of
             // one, and its status shall tell. A conversation of its own will say what is wrong.
             return Ok(Glimpse { wants_answer: true, stateless: true, ..Glimpse::default() });
         };
+        let document = parsed.document();
         let root = document.root();
         let envelope = Envelope::of(root);
         let stateless = self.is_stateless(&envelope, stated);
@@ -89,6 +89,7 @@ impl Application for HttpApplication {
                 Stated::Revision(revision) => Some(revision),
                 Stated::Nothing | Stated::Unknown => requested(&envelope),
             },
+            parsed: Some(parsed.clone()),
         })
     }
 

@@ -3,6 +3,7 @@ use std::{fmt, sync::Arc};
 use bytes::Bytes;
 use http::{StatusCode, request::Parts};
 use mcp_core::{BoxFuture, Revision, Transport};
+use mcp_json::Parsed;
 
 use super::HttpFault;
 
@@ -37,7 +38,7 @@ pub trait Application: fmt::Debug + Send + Sync + 'static {
 }
 
 /// What the service must know of a message and cannot read itself.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 #[expect(clippy::exhaustive_structs, reason = "applications build it")]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, each with its name")]
 pub struct Glimpse {
@@ -51,6 +52,8 @@ pub struct Glimpse {
     pub long_lived: bool,
     /// The revision its sender speaks or asks for, where it says so.
     pub revision: Option<Revision>,
+    /// The message, if the application has parsed it to see all this. It travels on in this form.
+    pub parsed: Option<Parsed>,
 }
 
 /// A message that is turned away by the application.

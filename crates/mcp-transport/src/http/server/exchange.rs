@@ -17,6 +17,7 @@ use super::{
     HttpSettings,
     events::message_event,
     media::Accepts,
+    posted::Posted,
     stream::{Audience, EventStream},
 };
 
@@ -48,7 +49,7 @@ pub(super) enum FirstWord {
 
 #[derive(Debug)]
 struct State {
-    message: Option<Bytes>,
+    message: Option<Posted>,
     phase: Phase,
     /// The client has hung up before the answer.
     gone: Gone,
@@ -72,7 +73,7 @@ enum Gone {
 
 impl Exchange {
     pub(super) fn new(
-        message: Bytes,
+        message: Posted,
         accepts: Accepts,
         wants_answer: bool,
         ending: Option<CancellationToken>,
@@ -135,9 +136,8 @@ impl Exchange {
         loop {
             {
                 let mut state = self.lock();
-                if let Some(bytes) = state.message.take() {
-                    let ticket = self.wants_answer.then_some(TICKET);
-                    return Some(Inbound::Message { ticket, bytes });
+                if let Some(message) = state.message.take() {
+                    return Some(message.inbound(self.wants_answer.then_some(TICKET)));
                 }
                 if state.gone == Gone::Unnoticed {
                     state.gone = Gone::Noticed;

@@ -14,6 +14,7 @@ mod fault;
 mod listener;
 mod media;
 mod mounted;
+mod posted;
 mod reply;
 mod service;
 mod session;

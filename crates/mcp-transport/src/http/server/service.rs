@@ -16,6 +16,7 @@ use super::{
     body::Bodies,
     cors,
     media::{self, Accepts},
+    posted::Posted,
     reply,
     session::{FirstWord, Session, Sessions},
     stateless,
@@ -143,7 +144,8 @@ impl Inner {
         if message.trim_ascii().is_empty() {
             return Err(HttpFault::BodyEmpty.into());
         }
-        let glimpse = self.application.glimpse(parts, &message).map_err(Rejection::Refused)?;
+        let mut glimpse = self.application.glimpse(parts, &message).map_err(Rejection::Refused)?;
+        let message = Posted::new(message, glimpse.parsed.take());
         if glimpse.stateless {
             let said = (message, accepts, glimpse);
             let application = &*self.application;
@@ -176,7 +178,7 @@ impl Inner {
     async fn open_session(
         &self,
         parts: &Parts,
-        message: Bytes,
+        message: Posted,
         accepts: Accepts,
         glimpse: Glimpse,
     ) -> Result<Response<ResponseBody>, HttpFault> {
@@ -301,7 +303,7 @@ fn require_revision(parts: &Parts, spoken: Revisions) -> Result<(), HttpFault> {
 /// Hands a request to its session and waits for the beginning of the response.
 async fn ask(
     session: &Session,
-    message: Bytes,
+    message: Posted,
     accepts: Accepts,
     glimpse: Glimpse,
 ) -> Result<FirstWord, HttpFault> {

@@ -6,7 +6,6 @@ use std::{
     task::{Context, Poll},
 };
 
-use bytes::Bytes;
 use http::{Response, StatusCode, request::Parts};
 use mcp_core::{BoxFuture, Standing};
 use tokio::runtime::Handle;
@@ -16,6 +15,7 @@ use super::{
     Application, Glimpse, HttpFault, HttpSettings, ResponseBody,
     exchange::{Exchange, FirstWord},
     media::Accepts,
+    posted::Posted,
     reply,
 };
 
@@ -25,7 +25,7 @@ pub(super) async fn serve(
     settings: &Arc<HttpSettings>,
     ending: &CancellationToken,
     parts: &Parts,
-    (message, accepts, glimpse): (Bytes, Accepts, Glimpse),
+    (message, accepts, glimpse): (Posted, Accepts, Glimpse),
 ) -> Result<Response<ResponseBody>, HttpFault> {
     let ending = glimpse.long_lived.then(|| ending.clone());
     let exchange = Exchange::new(message, accepts, glimpse.wants_answer, ending, settings.clone());

@@ -79,7 +79,10 @@ mod tests {
     #[test]
     fn the_page_begins_with_the_facts() {
         let page = explained("params-invalid");
-        assert!(page.starts_with("# params-invalid: The params of a request do not fit"), "{page}");
+        assert!(
+            page.starts_with("# params-invalid: The params of a request do not match"),
+            "{page}"
+        );
         assert!(page.contains("- level: error\n") && page.contains("## Why it hurts"), "{page}");
         assert!(!page.contains("What was found"), "{page}");
     }

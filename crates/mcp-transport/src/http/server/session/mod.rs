@@ -19,7 +19,6 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use mcp_core::{
     BoxFuture, Carriage, Inbound, Outbound, Revision, Ticket, Transport, TransportError,
 };
@@ -35,7 +34,7 @@ use self::{
     unsent::Unsent,
 };
 pub(super) use self::{sessions::Sessions, state::FirstWord};
-use super::{HttpFault, HttpSettings, media::Accepts, stream::Audience};
+use super::{HttpFault, HttpSettings, media::Accepts, posted::Posted, stream::Audience};
 
 /// One session.
 pub(super) struct Session {
@@ -85,8 +84,8 @@ impl Session {
     }
 
     /// Takes in a message that wants no answer.
-    pub(super) async fn tell(&self, bytes: Bytes) -> Result<(), HttpFault> {
-        self.room().await?.send(Inbound::Message { ticket: None, bytes });
+    pub(super) async fn tell(&self, message: Posted) -> Result<(), HttpFault> {
+        self.room().await?.send(message.inbound(None));
         Ok(())
     }
 
@@ -94,7 +93,7 @@ impl Session {
     /// is closed without one, there will be none.
     pub(super) async fn ask(
         &self,
-        bytes: Bytes,
+        message: Posted,
         accepts: Accepts,
         revision: Option<Revision>,
     ) -> Result<oneshot::Receiver<FirstWord>, HttpFault> {
@@ -111,7 +110,7 @@ impl Session {
         let number = state.number();
         let exchange = Exchange { accepts, revision, phase: Phase::Silent(word) };
         state.exchanges.insert(number, exchange);
-        room.send(Inbound::Message { ticket: Some(Ticket(number)), bytes });
+        room.send(message.inbound(Some(Ticket(number))));
         Ok(first_word)
     }
 
