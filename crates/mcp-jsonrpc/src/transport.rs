@@ -2,7 +2,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use mcp_core::{
-    Edges, Inbound, Labels, Outbound, OutboundRole, Refusal, RefusalReason, Side, Ticket,
+    Carriage, Edges, Inbound, Labels, Outbound, OutboundRole, Refusal, RefusalReason, Side, Ticket,
     Transport, TransportError,
 };
 use mcp_json::{Limits, Parsed, SyntaxError, SyntaxErrorKind, TapePool};
@@ -260,17 +260,27 @@ impl<T: Transport> JsonRpcTransport<T> {
         labels: Option<Box<Labels>>,
     ) -> impl Future<Output = Result<(), SendError>> {
         let admitted = self.admit(message);
-        async move { self.send_unjudged(admitted?, role, ticket, labels).await }
+        async move {
+            let (bytes, parsed) = admitted?;
+            let outbound = Outbound { bytes, role, ticket, labels, parsed };
+            self.transport.send(outbound).await.map_err(SendError::Transport)
+        }
     }
 
-    /// The bytes of a message of ours, if it may be sent.
-    fn admit(&self, mut message: OwnMessage) -> Result<Bytes, SendError> {
+    /// A message of ours if it may be sent, with its tape for a transport that others watch.
+    fn admit(&self, mut message: OwnMessage) -> Result<(Bytes, Option<Parsed>), SendError> {
         // First, as a gate remembers what it has seen.
         self.fits(&message.bytes).map_err(SendError::Transport)?;
         match self.judge_own(&mut message).refusals.into_iter().next() {
             Some(refusal) => Err(SendError::Refused(refusal)),
-            None => Ok(message.bytes),
+            None => Ok(self.keep_parsed(message)),
         }
+    }
+
+    fn keep_parsed(&self, message: OwnMessage) -> (Bytes, Option<Parsed>) {
+        let is_watched = self.transport.carriage() == Carriage::Exchanges;
+        let parsed = message.parsed.filter(|_| is_watched).and_then(Result::ok);
+        (message.bytes, parsed)
     }
 
     /// What the gate says about a message of ours.
@@ -294,7 +304,7 @@ impl<T: Transport> JsonRpcTransport<T> {
         labels: Option<Box<Labels>>,
     ) -> Result<(), SendError> {
         self.fits(&bytes).map_err(SendError::Transport)?;
-        let outbound = Outbound { bytes, role, ticket, labels };
+        let outbound = Outbound { bytes, role, ticket, labels, parsed: None };
         self.transport.send(outbound).await.map_err(SendError::Transport)
     }
 

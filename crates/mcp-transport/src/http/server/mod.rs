@@ -21,6 +21,7 @@ mod session;
 mod settings;
 mod stateless;
 mod stream;
+mod watching;
 
 #[cfg(feature = "tls")]
 pub use self::listener::serve_tls;

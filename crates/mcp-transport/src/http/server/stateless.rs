@@ -39,9 +39,9 @@ pub(super) async fn serve(
     }
     let start = poll_fn(|context| conversation.poll_response_start(context)).await;
     Ok(match start.ok_or(HttpFault::Unanswered)? {
-        ResponseStart::Answer(standing, body) => {
+        ResponseStart::Answer(standing, body, parsed) => {
             conversation.poll_once().await;
-            reply::json(status(standing), body)
+            reply::message(status(standing), body, parsed)
         }
         ResponseStart::Events(stream) => reply::events(stream),
     })
