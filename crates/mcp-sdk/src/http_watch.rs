@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use http::{HeaderMap, StatusCode, request::Parts};
 use mcp_core::{Dispatch, Error, Refusal, Response, Revision, Side};
 use mcp_json::{Limits, Node, Parsed, TapePool};
@@ -46,6 +47,10 @@ impl GateWatch {
 }
 
 impl HttpWatch for GateWatch {
+    fn parse(&self, text: &Bytes) -> Option<Parsed> {
+        self.tapes.parse(text.clone(), self.limits).ok()
+    }
+
     fn request(&self, exchange: u64, head: &Parts, body: WatchedBody<'_>) -> Result<(), Blocked> {
         let headers = headers(&head.headers);
         let url = head.uri.to_string();
