@@ -177,7 +177,7 @@ mod tests {
         let written = response.to_json_rpc(JsonRpcId::from(1), Dispatch::Bare);
         let read = written.to_domain_response(Revision::LATEST).unwrap();
         let Err(Error::Coded { code, message, data }) = read.outcome else { panic!("an error") };
-        assert_eq!((code, message.as_str()), (-32601, "there is no tool `x` here"));
+        assert_eq!((code, message.as_str()), (-32601, "unknown tool `x`"));
         assert_eq!(data.unwrap().to_value().unwrap()["error_type"], "tool_not_found");
     }
 }

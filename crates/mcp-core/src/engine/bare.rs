@@ -1,4 +1,4 @@
-//! Base JSON-RPC instead of MCP: the method is the tool.
+//! Bare dispatch: plain JSON-RPC in which the method is the name of the tool.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use crate::{
     context::{Caller, Inputs},
 };
 
-/// The revision as which tools are served that know of none.
+/// The revision at which bare calls are served, which have none of their own.
 pub(super) const BARE_REVISION: Revision = Revision::LATEST;
 
 impl Conversation {
-    /// The params are the arguments of the tool `method`, the result is what it gives back.
+    /// Calls the tool `method` with the params as arguments; the result is its output.
     pub(super) async fn process_bare(
         &self,
         id: &RequestId,
@@ -41,7 +41,7 @@ impl Conversation {
         Ok(Written { json, promise })
     }
 
-    /// Runs the tool all the same. What came of it is for nobody to know.
+    /// Runs the tool and discards the outcome.
     pub(super) async fn process_bare_notification(
         &self,
         notification: Notification,

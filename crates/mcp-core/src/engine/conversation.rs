@@ -20,28 +20,28 @@ use crate::{
     context::{Caller, Inputs, Rounds},
 };
 
-/// What serves one client, and remembers of it what the revision makes it remember.
+/// Serves one client, and holds the per-client state that the revision requires.
 #[derive(Debug)]
 pub struct Conversation {
     pub(super) mcp: Mcp,
-    /// The only era that is spoken, if the transport leaves no choice.
+    /// The only supported era, if the transport allows just one.
     era: Option<Era>,
-    /// Who the client is, if whoever let it in knows.
+    /// The client's authenticated identity, if known.
     pub(super) principal: Option<Arc<str>>,
-    /// The client, as it introduced itself in the handshake.
+    /// The client as described by its handshake.
     caller: Mutex<Option<Caller>>,
-    /// What it wants to hear of, in the era in which that is remembered.
+    /// The client's resource subscriptions, in the handshake era.
     listener: OnceLock<Arc<Listener>>,
     /// Whether the client has finished the handshake.
     pub(super) ready: watch::Sender<bool>,
-    /// Whether a request of a stateless revision was served: then one that says nothing about itself
-    /// is more likely one of these than one before a handshake.
+    /// Whether a request of a stateless revision was served. If so, a request without metadata more
+    /// likely belongs to that revision than to a client that skipped its handshake.
     is_stateless: AtomicBool,
-    /// Cancelled when the client has said its last word.
+    /// Cancelled when the client will send nothing more.
     ending: CancellationToken,
 }
 
-/// A result as it is written, and what it must be held to before it leaves.
+/// A serialized result, and the output check to make before it is sent.
 pub(super) struct Written {
     pub(super) json: Json,
     pub(super) promise: Option<OutputPromise>,
@@ -67,8 +67,8 @@ impl Conversation {
         }
     }
 
-    /// Serves the client as `principal`: whom an authorization made out, say. What it is given to
-    /// bring back in later rounds of a call is of no use to others.
+    /// Sets the client's authenticated identity. State handed to one principal for later rounds of a
+    /// call is rejected from any other.
     #[must_use]
     pub fn with_principal(mut self, principal: Option<Arc<str>>) -> Conversation {
         self.principal = principal;
@@ -115,7 +115,7 @@ impl Conversation {
             Ok(read) => read,
             Err(error) => return (self.spoken(), Err(error)),
         };
-        // Only the handshake era has it, whatever else the request says about itself.
+        // Only the handshake era has it, whatever the request's metadata says.
         if method == "initialize" && self.era != Some(Era::Modern) {
             let (revision, outcome) = self.initialize(params.as_ref());
             return (revision, outcome.map(Written::from));
@@ -173,7 +173,7 @@ impl Conversation {
         call: Call,
     ) -> Result<Written, Error> {
         let caller = match self.modern_caller(read) {
-            // A client of the other era can only be told by this error what is spoken here.
+            // This error is the only way to tell a client of the other era what is supported.
             Err(Error::InvalidMeta { .. }) if method == "initialize" && self.era.is_none() => {
                 return Err(Error::UnsupportedRevision {
                     requested: requested_version(params).unwrap_or_default(),
@@ -208,7 +208,7 @@ impl Conversation {
         }
     }
 
-    /// What is the same in every revision.
+    /// Serves methods that work the same in every revision.
     async fn process_common(
         &self,
         method: &str,
@@ -225,7 +225,7 @@ impl Conversation {
                 let tool = mcp.tool(&read.name()?)?;
                 let arguments = arguments_of(read)?;
                 let result = match mcp.call_tool(&tool, arguments, context).await {
-                    // There is no error for it yet that a client would understand.
+                    // These revisions have no error code for it.
                     Err(error @ Error::MissingCapability { .. })
                         if revision.era() == Era::Legacy =>
                     {
@@ -256,7 +256,7 @@ impl Conversation {
         }
     }
 
-    /// Whether the request is one of a stateless revision.
+    /// Whether the request belongs to a stateless revision.
     fn is_modern(&self, method: &str, read: &Params<'_>) -> bool {
         if !self.mcp.revisions().contains(Revision::LATEST) && self.era != Some(Era::Modern) {
             return false;
@@ -278,7 +278,7 @@ impl Conversation {
         )
     }
 
-    /// The client as the request itself introduces it.
+    /// The client as described by the request's metadata.
     fn modern_caller(&self, read: &Params<'_>) -> Result<Caller, Error> {
         let lacks = |key: &str| Error::InvalidMeta { message: format!("`_meta` lacks `{key}`") };
         let meta = read.meta.as_ref().ok_or_else(|| Error::InvalidMeta {
@@ -340,7 +340,7 @@ impl Conversation {
         Context::new(id.clone(), params, caller, token, call, asking)
     }
 
-    /// The revision in which to say that something went wrong.
+    /// The revision in which to report an error.
     fn spoken(&self) -> Revision {
         match self.era {
             Some(Era::Modern) => Revision::LATEST,
@@ -353,7 +353,7 @@ impl Conversation {
     }
 }
 
-/// The revision that an `initialize` asks for.
+/// The protocol version requested by `initialize`.
 fn requested_version(params: Option<&Json>) -> Option<String> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]

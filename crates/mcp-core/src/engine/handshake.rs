@@ -38,14 +38,14 @@ struct Discovered<'a> {
 }
 
 impl Conversation {
-    /// The opening of a legacy conversation: the client's revision if we speak it, else the newest
-    /// legacy one we do.
+    /// Opens a legacy conversation at the client's revision if we support it, otherwise at the
+    /// newest legacy one that we do.
     pub(super) fn initialize(&self, params: Option<&Json>) -> (Revision, Result<Json, Error>) {
         let read =
             params.ok_or_else(|| super::params::missing("protocolVersion")).and_then(|params| {
                 params
                     .read::<Initialize>()
-                    .map_err(|error| Error::invalid_params(format!("params do not fit: {error}")))
+                    .map_err(|error| Error::invalid_params(format!("invalid params: {error}")))
             });
         let request = match read {
             Ok(request) => request,
@@ -58,7 +58,7 @@ impl Conversation {
             return (Revision::LATEST, Err(error));
         };
         if self.caller().is_some() {
-            let message = "the conversation is initialized already".to_owned();
+            let message = "the conversation is already initialized".to_owned();
             return (revision, Err(Error::Coded { code: -32600, message, data: None }));
         }
         let capabilities = revision_shape::client_capabilities(revision, request.capabilities);
@@ -97,7 +97,7 @@ impl Mcp {
 }
 
 impl Caller {
-    /// Somebody who says nothing about itself.
+    /// A client that has sent no metadata.
     pub(super) fn nobody(revision: Revision) -> Caller {
         let capabilities = Arc::default();
         Caller { revision, capabilities, info: None, log_level: None, principal: None }

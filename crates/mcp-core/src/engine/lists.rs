@@ -1,4 +1,4 @@
-//! Lists, page by page.
+//! The list methods, with pagination.
 
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
@@ -8,7 +8,7 @@ use crate::{
     registry::{Named, Registry},
 };
 
-/// A page of a list: the entries under the name that the method gives them.
+/// A page of a list; `name` is the member that holds the entries.
 struct List<'a, E> {
     name: &'static str,
     entries: Vec<&'a E>,

@@ -1,4 +1,4 @@
-//! What clients are told without asking.
+//! Notifications about changed lists and resources.
 
 use std::{borrow::Cow, future::poll_fn, sync::Arc, task::Poll};
 
@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use super::{Conversation, Mcp, updates::Listener};
 use crate::{Json, Notification, Peer, PeerError};
 
-/// Something has changed.
+/// A changed list or resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum News {
     Tools,
@@ -18,7 +18,7 @@ pub(super) enum News {
     Updated(Arc<str>),
 }
 
-/// Everything that changes from now on.
+/// The stream of changes from now on.
 #[derive(Debug)]
 pub(super) struct Changes {
     tools: watch::Receiver<u64>,
@@ -26,15 +26,15 @@ pub(super) struct Changes {
     resources: watch::Receiver<u64>,
     templates: watch::Receiver<u64>,
     updates: Option<Arc<Listener>>,
-    /// Told one after the other, without a pause.
+    /// Changes returned since the last yield.
     in_a_row: u32,
 }
 
-/// News after which the rest of the conversation has its turn.
+/// The number of changes after which the rest of the conversation gets a turn.
 const IN_A_ROW: u32 = 64;
 
 impl Changes {
-    /// Of all lists, and of the resources of which `updates` wants to hear.
+    /// The changes of all lists, and of the resources that `updates` is subscribed to.
     pub(super) fn of(mcp: &Mcp, updates: Option<Arc<Listener>>) -> Changes {
         Changes {
             tools: mcp.tools().changes(),
@@ -48,7 +48,7 @@ impl Changes {
 
     /// Waits for the next change; `None` when the server is gone.
     pub(super) async fn next(&mut self) -> Option<News> {
-        // Where there is always something new, this would never wait for anything.
+        // With a constant supply of changes this would otherwise never yield.
         self.in_a_row = (self.in_a_row + 1) % IN_A_ROW;
         if self.in_a_row == 0 {
             pause().await;
@@ -69,7 +69,7 @@ impl Changes {
     }
 }
 
-/// Lets whatever else runs in the same task have its turn.
+/// Yields to whatever else runs in the same task.
 async fn pause() {
     let mut has_paused = false;
     poll_fn(|context| {
@@ -82,14 +82,14 @@ async fn pause() {
     .await;
 }
 
-/// Whether nobody hears us any more. News that only did not pass the gate, of a resource whose URI is
-/// none, say, hold back no others.
+/// Whether the peer is gone. A notification that was merely rejected by the gate, for example for
+/// a resource with an invalid URI, does not stop later ones.
 pub(super) fn is_gone(told: &Result<(), PeerError>) -> bool {
     matches!(told, Err(error) if !matches!(error, PeerError::NotSent { .. }))
 }
 
 impl Conversation {
-    /// Tells a client that has finished its handshake what has changed.
+    /// Notifies the client of changes once it has finished its handshake.
     pub(super) async fn bring_news(&self, peer: Arc<dyn Peer>) {
         let mut ready = self.ready.subscribe();
         if ready.wait_for(|ready| *ready).await.is_err() {
@@ -128,7 +128,7 @@ mod tests {
     use crate::Implementation;
 
     #[test]
-    fn news_without_end_leave_room_for_others() {
+    fn a_constant_supply_of_changes_yields_to_others() {
         let mcp = Mcp::builder(Implementation::new("test", "1")).build().unwrap();
         let updates = mcp.shared.updates.listen(["a:b".to_owned()].into());
         let mut changes = Changes::of(&mcp, Some(updates));

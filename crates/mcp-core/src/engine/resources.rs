@@ -4,7 +4,7 @@ use super::{Mcp, result::Keep};
 use crate::{Context, Error, Json, ReadResourceResult, Revision};
 
 impl Mcp {
-    /// Reads a resource: by its own URI, or by the first pattern that it matches.
+    /// Reads a resource: the one with this URI, or else through the first template that matches.
     pub(super) async fn resource(
         &self,
         uri: &str,

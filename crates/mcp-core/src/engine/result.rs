@@ -1,4 +1,4 @@
-//! How results are written in each era.
+//! How results are serialized in each era.
 
 use serde::Serialize;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Mcp, McpSettings};
 use crate::{Era, Error, Implementation, Json, Meta, Revision};
 
-/// What every result of a stateless revision says, written once.
+/// The members that every result of a stateless revision has, serialized once.
 #[derive(Debug)]
 pub(super) struct Decoration {
     server_info: serde_json::Value,
@@ -14,12 +14,12 @@ pub(super) struct Decoration {
     cache: String,
 }
 
-/// Whether clients may keep a result.
+/// Whether clients may cache a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
     /// The result says for how long.
     Cacheable,
-    /// It does not.
+    /// The result says nothing about caching.
     Not,
 }
 
@@ -35,7 +35,7 @@ impl Decoration {
 }
 
 impl Mcp {
-    /// Writes `result`, whose own `_meta` is `meta` and not part of it.
+    /// Serializes `result`, whose `_meta` is given separately as `meta`.
     pub(super) fn write<T: Serialize + ?Sized>(
         &self,
         revision: Revision,
@@ -47,7 +47,7 @@ impl Mcp {
         self.write_as(kind, revision, result, None, meta, keep)
     }
 
-    /// As [`Mcp::write`], for a result of another `kind`, with one more `member`.
+    /// Like [`Mcp::write`], for a result of another `kind` and with an additional `member`.
     pub(super) fn write_as<T: Serialize + ?Sized>(
         &self,
         kind: &str,
@@ -57,10 +57,10 @@ impl Mcp {
         meta: Option<Meta>,
         keep: Keep,
     ) -> Result<Json, Error> {
-        let unwritable = |error| Error::internal(format!("a result cannot be written: {error}"));
+        let unwritable = |error| Error::internal(format!("a result cannot be serialized: {error}"));
         let mut text = serde_json::to_vec(result).map_err(unwritable)?;
         if text.pop() != Some(b'}') {
-            return Err(Error::internal("a result has to be a JSON object"));
+            return Err(Error::internal("a result must be a JSON object"));
         }
         if let Some((name, value)) = member {
             let comma = if text == b"{" { "" } else { "," };

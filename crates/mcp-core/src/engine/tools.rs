@@ -11,7 +11,7 @@ impl Mcp {
         self.tools().get(name).ok_or_else(|| Error::ToolNotFound { name: name.to_owned() })
     }
 
-    /// Runs the tool, if its arguments fit. A failure that the model should see is a result.
+    /// Runs the tool if its arguments are valid. A failure that the model should see is a result.
     pub(super) async fn call_tool(
         &self,
         tool: &ServedTool,
@@ -29,12 +29,12 @@ impl Mcp {
             Vec::new()
         };
         if !findings.is_empty() {
-            let summary = format!("the arguments of `{name}` do not fit its input schema");
+            let summary = format!("the arguments of `{name}` do not match its input schema");
             return self.refuse_arguments(summary, findings, revision);
         }
-        // Only bare calls come here with something else, where no contract has objected to it.
+        // Only bare calls get here with anything else, if no contract rejected it.
         if !arguments.is_object() {
-            return Err(Error::invalid_params("the arguments of a tool have to be an object"));
+            return Err(Error::invalid_params("the arguments of a tool must be an object"));
         }
         let mut result = match run(tool, arguments, context).await {
             Ok(result) => result,
@@ -48,7 +48,7 @@ impl Mcp {
             Err(error) => return Err(error),
         };
         if let (true, Some(structured)) = (result.content.is_empty(), &result.structured_content) {
-            // Clients that do not know structured content read the same as text.
+            // Clients that do not support structured content read the same as text.
             result.content.push(Content::text(structured.to_string()));
         }
         Ok(result)
@@ -94,14 +94,14 @@ impl Mcp {
         {
             unwritten.check_unwritten(&structured)?;
         }
-        // Written as it is: `serde` would read it once more to be sure that it is JSON.
+        // Copied verbatim: `serde` would parse it again to validate it.
         let member = written.as_ref().map(|structured| ("structuredContent", structured));
         let json = self.write_as("complete", revision, &result, member, meta, Keep::Not)?;
         Ok(Written { json, promise })
     }
 }
 
-/// What the tool says. One that panics has failed like any other.
+/// Runs the tool. A panic is an error like any other.
 async fn run(
     tool: &ServedTool,
     arguments: Json,
@@ -114,7 +114,7 @@ async fn run(
             .downcast_ref::<&str>()
             .copied()
             .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        tracing::error!(tool = name, "panicked: {}", said.unwrap_or("nothing that can be shown"));
+        tracing::error!(tool = name, "panicked: {}", said.unwrap_or("(no message)"));
         Err(Error::internal(format!("`{name}` failed unexpectedly")))
     })
 }
@@ -124,11 +124,11 @@ pub(super) fn arguments_of(params: &Params<'_>) -> Result<Json, Error> {
     match params.arguments() {
         None => Ok(Json::empty_object()),
         Some(arguments) if arguments.is_object() => Ok(arguments),
-        Some(_) => Err(Error::invalid_params("`params.arguments` has to be an object")),
+        Some(_) => Err(Error::invalid_params("`params.arguments` must be an object")),
     }
 }
 
-/// What the findings say, for those who see only text: the first few of them.
+/// The first few findings as text.
 pub(crate) fn sentences(findings: &[Json]) -> String {
     const SHOWN: usize = 3;
     let mut said: Vec<String> = findings.iter().take(SHOWN).filter_map(sentence).collect();
@@ -138,7 +138,7 @@ pub(crate) fn sentences(findings: &[Json]) -> String {
     said.join("; ")
 }
 
-/// Where something is wrong, and what.
+/// A finding as text: the path and the message.
 fn sentence(finding: &Json) -> Option<String> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -149,7 +149,7 @@ fn sentence(finding: &Json) -> Option<String> {
         #[serde(default)]
         params: Map<String, Value>,
     }
-    /// Longer ones are cut: models need a hint, not the schema once more.
+    /// Longer values are truncated: models need a hint, not the whole schema.
     const LONGEST: usize = 200;
     let said = finding.read::<Said>().ok()?;
     let mut sentence = said.message?;
@@ -167,6 +167,6 @@ fn sentence(finding: &Json) -> Option<String> {
     }
 }
 
-/// Keywords whose messages do not say what is allowed, or what is not.
+/// Keywords whose messages do not include the allowed or offending value.
 const UNNAMED: [&str; 5] =
     ["additionalProperties", "const", "enum", "propertyNames", "unevaluatedProperties"];

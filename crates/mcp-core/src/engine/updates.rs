@@ -1,4 +1,4 @@
-//! Which resources have changed, and who wants to hear of it.
+//! Resource subscriptions and pending update notifications.
 
 use std::{
     collections::{BTreeSet, HashSet, VecDeque},
@@ -10,12 +10,12 @@ use tokio::sync::Notify;
 use super::listen::check_subscriptions;
 use crate::Error;
 
-/// Everybody who listens.
+/// All listeners.
 #[derive(Debug, Default)]
 pub(super) struct Updates(Mutex<Vec<Weak<Listener>>>);
 
 impl Updates {
-    /// Somebody who wants to hear of `subscribed` from now on.
+    /// Adds a listener that is subscribed to the URIs in `subscribed`.
     pub(super) fn listen(&self, subscribed: BTreeSet<String>) -> Arc<Listener> {
         let state = State { subscribed, ..State::default() };
         let listener = Arc::new(Listener { state: Mutex::new(state), news: Notify::new() });
@@ -36,10 +36,10 @@ impl Updates {
     }
 }
 
-/// One who wants to hear of some resources, with what it was not told yet.
+/// A client's subscriptions, and the updates that are pending for it.
 ///
-/// However slow it is, it misses nothing: a resource that changes twice before it is told of is told
-/// of once.
+/// A slow client misses nothing: a resource that changes several times while an update is pending
+/// is reported once.
 #[derive(Debug)]
 pub(super) struct Listener {
     state: Mutex<State>,
@@ -49,13 +49,13 @@ pub(super) struct Listener {
 #[derive(Debug, Default)]
 struct State {
     subscribed: BTreeSet<String>,
-    /// In the order in which they changed, each once.
+    /// In the order of their first change, each once.
     untold: VecDeque<Arc<str>>,
     is_untold: HashSet<Arc<str>>,
 }
 
-/// Resources that may wait to be told of one by one. A subscription covers what lies within, which
-/// may be any number; beyond this, what contains them is told of instead.
+/// The maximum number of pending updates. A subscription covers everything below its URI, which is
+/// unbounded; beyond this limit, the subscribed URI itself is reported instead.
 const UNTOLD: usize = 10_000;
 
 impl Listener {
@@ -69,7 +69,7 @@ impl Listener {
         Ok(())
     }
 
-    /// What changed before is not told any more.
+    /// Removes a subscription and its pending updates.
     pub(super) fn unsubscribe(&self, uri: &str) {
         let mut state = lock(&self.state);
         state.subscribed.remove(uri);
@@ -78,7 +78,7 @@ impl Listener {
         is_untold.retain(|changed| covering(subscribed, changed).is_some());
     }
 
-    /// Waits for the next resource that has changed.
+    /// Waits for the next update.
     pub(super) async fn next(&self) -> Arc<str> {
         loop {
             if let Some(uri) = lock(&self.state).take() {
@@ -96,7 +96,7 @@ impl Listener {
 }
 
 impl State {
-    /// Notes a change, if anybody wants to know; whether there is something new to tell.
+    /// Records a change if it is covered by a subscription; returns whether it is newly pending.
     fn put(&mut self, uri: &Arc<str>) -> bool {
         let Some(subscribed) = covering(&self.subscribed, uri) else { return false };
         let uri = if self.untold.len() < UNTOLD { Arc::clone(uri) } else { subscribed.into() };
@@ -114,7 +114,7 @@ impl State {
     }
 }
 
-/// The subscription that covers `uri`: its own, or that of something it lies within.
+/// The subscription that covers `uri`: that of the URI itself, or of a parent.
 fn covering<'s>(subscribed: &'s BTreeSet<String>, uri: &str) -> Option<&'s str> {
     let slashes = uri.char_indices().rev().filter(|(_, c)| *c == '/');
     let parents = slashes.flat_map(|(place, _)| [uri.get(..=place), uri.get(..place)]).flatten();
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subscription_covers_what_lies_within() {
+    fn a_subscription_covers_everything_below_its_uri() {
         let subscribed = set(&["a:b", "c:d/"]);
         for (uri, covered) in
             [("a:b", true), ("a:b/c", true), ("a:bc", false), ("c:d/e", true), ("c:d", false)]
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_slow_hears_of_every_resource_once_in_order() {
+    fn a_slow_listener_gets_every_resource_once_in_order() {
         let updates = Updates::default();
         let listener = updates.listen(set(&["a:"]));
         for round in 0..3 {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_told_of_as_a_whole() {
+    fn beyond_the_limit_the_subscribed_uri_is_reported() {
         let updates = Updates::default();
         let listener = updates.listen(set(&["a:b", "c:d"]));
         for number in 0..2 * UNTOLD {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_wanted_any_more_is_not_told() {
+    fn unsubscribing_drops_pending_updates() {
         let updates = Updates::default();
         let listener = updates.listen(set(&["a:b", "c:d"]));
         updates.announce("a:b");
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_gone_is_forgotten() {
+    fn dropped_listeners_are_removed() {
         let updates = Updates::default();
         for _ in 0..100 {
             drop(updates.listen(set(&["a:b"])));
