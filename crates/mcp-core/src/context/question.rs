@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use crate::{
     ClientCapabilities, Contract, Contracts, CreateMessageRequest, CreateMessageResult,
     ElicitAction, ElicitRequest, ElicitResult, Error, Json, ListRootsResult, Purpose, Revision,
-    Root, engine::sentences,
+    Root, engine::describe_all,
 };
 
 /// A question to the client, with a key that identifies its answer.
@@ -96,7 +96,7 @@ impl FormContract {
         if breaches.is_empty() {
             return Ok(());
         }
-        let what = sentences(&breaches);
+        let what = describe_all(&breaches);
         Err(Error::ToolError {
             message: format!("the answer to `{}` does not match the form: {what}", self.key),
         })

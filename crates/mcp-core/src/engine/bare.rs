@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Conversation, OutputPromise, conversation::Written, result::Keep};
+use super::{Conversation, OutputPromise, conversation::Written, result::Caching};
 use crate::{
     Call, Content, Context, Error, Json, Notification, Peer, RequestId, Revision,
     context::{Caller, Inputs},
@@ -25,18 +25,18 @@ impl Conversation {
         let tool = self.mcp.tool(method)?;
         let arguments = params.unwrap_or_else(Json::empty_object);
         let principal = self.principal.clone();
-        let caller = Caller { principal, ..Caller::nobody(BARE_REVISION) };
-        let asking = (Inputs::requests(), Arc::clone(&self.mcp.shared.contracts));
-        let context = Context::new(id.clone(), None, caller, None, call, asking);
+        let caller = Caller { principal, ..Caller::anonymous(BARE_REVISION) };
+        let inputs_and_contracts = (Inputs::requests(), Arc::clone(&self.mcp.shared.contracts));
+        let context = Context::new(id.clone(), None, caller, None, call, inputs_and_contracts);
         let result = self.mcp.call_tool(&tool, arguments, context).await?;
         if result.is_error {
-            let said: Vec<&str> = result.content.iter().filter_map(Content::as_text).collect();
-            return Err(Error::ToolError { message: said.join("\n") });
+            let texts: Vec<&str> = result.content.iter().filter_map(Content::as_text).collect();
+            return Err(Error::ToolError { message: texts.join("\n") });
         }
         let promise = OutputPromise::of(&tool, &result, BARE_REVISION, OutputPromise::RESULT)?;
         let json = match result.structured_content {
             Some(structured) => structured,
-            None => self.mcp.write(Revision::LATEST_LEGACY, &result, None, Keep::Not)?,
+            None => self.mcp.write(Revision::LATEST_LEGACY, &result, None, Caching::Unspecified)?,
         };
         Ok(Written { json, promise })
     }
@@ -49,7 +49,7 @@ impl Conversation {
     ) {
         let Notification { method, params } = notification;
         let call = Call { peer, cancellation: CancellationToken::new() };
-        let nameless = RequestId::from("");
-        let _ = self.process_bare(&nameless, &method, params, call).await;
+        let no_id = RequestId::from("");
+        let _ = self.process_bare(&no_id, &method, params, call).await;
     }
 }

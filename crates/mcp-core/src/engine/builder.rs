@@ -230,29 +230,29 @@ impl McpBuilder {
         let (tools, prompts) = (take(&mut self.tools), take(&mut self.prompts));
         let (resources, templates) = (take(&mut self.resources), take(&mut self.templates));
         let registry = ToolRegistry::with_contracts(Arc::clone(&self.contracts));
-        let mcp = self.around(registry);
+        let mcp = self.with_tools(registry);
         for (tool, handler) in tools {
-            twice("tools", &tool.name, mcp.tools().get(&tool.name).is_some())?;
+            check_unique("tools", &tool.name, mcp.tools().get(&tool.name).is_some())?;
             mcp.add_tool(tool, handler)?;
         }
         for (prompt, handler) in prompts {
-            twice("prompts", &prompt.name, mcp.prompts().get(&prompt.name).is_some())?;
+            check_unique("prompts", &prompt.name, mcp.prompts().get(&prompt.name).is_some())?;
             mcp.add_prompt(prompt, handler)?;
         }
         for (resource, handler) in resources {
-            twice("resources", &resource.uri, mcp.resources().get(&resource.uri).is_some())?;
+            check_unique("resources", &resource.uri, mcp.resources().get(&resource.uri).is_some())?;
             mcp.add_resource(resource, handler)?;
         }
         for (template, handler) in templates {
             let name = &template.uri_template;
-            twice("templates", name, mcp.templates().get(name).is_some())?;
+            check_unique("templates", name, mcp.templates().get(name).is_some())?;
             mcp.add_template(template, handler)?;
         }
         Ok(mcp)
     }
 
     /// The server with these tools, without the prompts and resources that were added.
-    pub(super) fn around(self, tools: ToolRegistry) -> Mcp {
+    pub(super) fn with_tools(self, tools: ToolRegistry) -> Mcp {
         let offer = Offer {
             tools: self.offers[0],
             prompts: self.offers[1],
@@ -284,8 +284,8 @@ impl McpBuilder {
     }
 }
 
-fn twice(what: &'static str, name: &str, is_there: bool) -> Result<(), BuildError> {
-    if is_there { Err(BuildError::Twice { what, name: name.to_owned() }) } else { Ok(()) }
+fn check_unique(what: &'static str, name: &str, exists: bool) -> Result<(), BuildError> {
+    if exists { Err(BuildError::Twice { what, name: name.to_owned() }) } else { Ok(()) }
 }
 
 /// Every revision requires a tool's arguments to be an object, and its schema to say so.

@@ -107,13 +107,13 @@ impl Conversation {
             Ok(parsed) => parsed,
             Err(error) => {
                 let error = Error::invalid_params(format!("`params` is not JSON: {error}"));
-                return (self.spoken(), Err(error));
+                return (self.error_revision(), Err(error));
             }
         };
         let document = parsed.as_ref().map(Parsed::document);
         let read = match Params::read(parsed.as_ref().zip(document.as_ref())) {
             Ok(read) => read,
-            Err(error) => return (self.spoken(), Err(error)),
+            Err(error) => return (self.error_revision(), Err(error)),
         };
         // Only the handshake era has it, whatever the request's metadata says.
         if method == "initialize" && self.era != Some(Era::Modern) {
@@ -126,8 +126,8 @@ impl Conversation {
         }
         let caller = match (self.caller(), method) {
             (Some(caller), _) => caller,
-            (None, "ping") => return (self.spoken(), Ok(Json::empty_object().into())),
-            (None, _) => return (self.spoken(), Err(Error::NotInitialized)),
+            (None, "ping") => return (self.error_revision(), Ok(Json::empty_object().into())),
+            (None, _) => return (self.error_revision(), Err(Error::NotInitialized)),
         };
         let revision = caller.revision;
         (revision, self.process_legacy(id, method, params.as_ref(), &read, caller, call).await)
@@ -189,13 +189,13 @@ impl Conversation {
                 self.mcp.listen(id, read, call, &self.ending).await.map(Written::from)
             }
             "tools/call" | "prompts/get" | "resources/read" => {
-                let rounds = self.mcp.open_rounds(method, read, self.principal.as_deref());
+                let rounds = self.mcp.resume_rounds(method, read, self.principal.as_deref());
                 let inputs = Inputs::rounds(rounds?);
                 let context = self.context(id, params, read, caller, call, inputs);
                 let outcome = self.process_common(method, params, read, context.clone()).await;
                 match outcome {
                     Err(Error::InputRequired) => {
-                        self.mcp.ask_again(method, read, &context).map(Written::from)
+                        self.mcp.write_input_required(method, read, &context).map(Written::from)
                     }
                     outcome => outcome,
                 }
@@ -263,16 +263,16 @@ impl Conversation {
         }
         self.era.map_or_else(
             || {
-                let states_itself = read.meta.as_ref().is_some_and(|meta| {
+                let has_metadata = read.meta.as_ref().is_some_and(|meta| {
                     meta.protocol_version.is_some()
                         || meta.client_capabilities.is_some()
                         || meta.client_info.is_some()
                 });
                 let is_new = matches!(method, "server/discover" | "subscriptions/listen");
-                let speaks_legacy = self.mcp.revisions().iter().any(|r| r.era() == Era::Legacy);
-                let goes_on =
+                let supports_legacy = self.mcp.revisions().iter().any(|r| r.era() == Era::Legacy);
+                let is_continued =
                     || self.is_stateless.load(Ordering::Relaxed) && self.caller().is_none();
-                states_itself || is_new || !speaks_legacy || goes_on()
+                has_metadata || is_new || !supports_legacy || is_continued()
             },
             |era| era == Era::Modern,
         )
@@ -307,12 +307,12 @@ impl Conversation {
         })
     }
 
-    pub(super) fn introduce(&self, caller: Caller) {
-        *self.introduced() = Some(caller);
+    pub(super) fn set_caller(&self, caller: Caller) {
+        *self.lock_caller() = Some(caller);
     }
 
     pub(super) fn caller(&self) -> Option<Caller> {
-        self.introduced().clone()
+        self.lock_caller().clone()
     }
 
     pub(super) fn listener(&self) -> &Arc<Listener> {
@@ -320,7 +320,7 @@ impl Conversation {
     }
 
     fn set_log_level(&self, level: LogLevel) {
-        if let Some(caller) = &mut *self.introduced() {
+        if let Some(caller) = &mut *self.lock_caller() {
             caller.log_level = Some(level);
         }
     }
@@ -335,20 +335,20 @@ impl Conversation {
         inputs: Inputs,
     ) -> Context {
         let token = read.meta.as_ref().and_then(|meta| meta.progress_token.clone());
-        let asking = (inputs, Arc::clone(&self.mcp.shared.contracts));
+        let inputs_and_contracts = (inputs, Arc::clone(&self.mcp.shared.contracts));
         let params = params.cloned().map(Json::without_tape);
-        Context::new(id.clone(), params, caller, token, call, asking)
+        Context::new(id.clone(), params, caller, token, call, inputs_and_contracts)
     }
 
     /// The revision in which to report an error.
-    fn spoken(&self) -> Revision {
+    fn error_revision(&self) -> Revision {
         match self.era {
             Some(Era::Modern) => Revision::LATEST,
             _ => self.revision().unwrap_or(Revision::LATEST_LEGACY),
         }
     }
 
-    fn introduced(&self) -> MutexGuard<'_, Option<Caller>> {
+    fn lock_caller(&self) -> MutexGuard<'_, Option<Caller>> {
         self.caller.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -385,7 +385,7 @@ impl Handler for Conversation {
     fn revision(&self) -> Option<Revision> {
         match self.era {
             Some(Era::Modern) => Some(Revision::LATEST),
-            _ => self.introduced().as_ref().map(|caller| caller.revision),
+            _ => self.lock_caller().as_ref().map(|caller| caller.revision),
         }
     }
 
@@ -394,7 +394,7 @@ impl Handler for Conversation {
     }
 
     fn attend(&self, peer: Arc<dyn Peer>) -> BoxFuture<'_, ()> {
-        Box::pin(self.bring_news(peer))
+        Box::pin(self.forward_changes(peer))
     }
 
     fn ending(&self) {

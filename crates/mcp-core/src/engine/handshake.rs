@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Conversation, Mcp, result::Keep};
+use super::{Conversation, Mcp, result::Caching};
 use crate::{
     ClientCapabilities, Era, Error, Implementation, Json, LogLevel, Revision, context::Caller,
     revision_shape,
@@ -62,7 +62,7 @@ impl Conversation {
             return (revision, Err(Error::Coded { code: -32600, message, data: None }));
         }
         let capabilities = revision_shape::client_capabilities(revision, request.capabilities);
-        self.introduce(Caller {
+        self.set_caller(Caller {
             revision,
             capabilities: Arc::new(capabilities),
             info: request.client_info.map(Arc::new),
@@ -75,15 +75,15 @@ impl Conversation {
             server_info: self.mcp.info(),
             instructions: self.mcp.shared.instructions.as_deref(),
         };
-        (revision, self.mcp.write(revision, &result, None, Keep::Not))
+        (revision, self.mcp.write(revision, &result, None, Caching::Unspecified))
     }
 }
 
 impl Mcp {
     fn negotiate(&self, requested: &str) -> Option<Revision> {
-        let spoken = || self.revisions().iter().filter(|revision| revision.era() == Era::Legacy);
+        let legacy = || self.revisions().iter().filter(|revision| revision.era() == Era::Legacy);
         let requested = requested.parse().ok();
-        spoken().find(|revision| Some(*revision) == requested).or_else(|| spoken().last())
+        legacy().find(|revision| Some(*revision) == requested).or_else(|| legacy().last())
     }
 
     pub(super) fn discover(&self, revision: Revision) -> Result<Json, Error> {
@@ -92,13 +92,13 @@ impl Mcp {
             capabilities: self.shared.offer.capabilities(revision),
             instructions: self.shared.instructions.as_deref(),
         };
-        self.write(revision, &result, None, Keep::Cacheable)
+        self.write(revision, &result, None, Caching::Allowed)
     }
 }
 
 impl Caller {
     /// A client that has sent no metadata.
-    pub(super) fn nobody(revision: Revision) -> Caller {
+    pub(super) fn anonymous(revision: Revision) -> Caller {
         let capabilities = Arc::default();
         Caller { revision, capabilities, info: None, log_level: None, principal: None }
     }

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
-use super::{Mcp, params::Params, result::Keep};
+use super::{Mcp, params::Params, result::Caching};
 use crate::{
     Error, Json, Revision,
     registry::{Named, Registry},
@@ -72,6 +72,6 @@ impl Mcp {
             .page(params.cursor()?.as_deref(), self.settings().page_size)
             .map_err(|error| Error::invalid_params(error.to_string()))?;
         let entries = page.entries.iter().map(|entry| shown(entry)).collect();
-        self.write(revision, &List { name, entries, next: page.next }, None, Keep::Cacheable)
+        self.write(revision, &List { name, entries, next: page.next }, None, Caching::Allowed)
     }
 }

@@ -3,11 +3,11 @@
 mod bare;
 mod builder;
 mod capabilities;
+mod changes;
 mod conversation;
 mod handshake;
 mod listen;
 mod lists;
-mod news;
 mod output;
 mod params;
 mod prompts;
@@ -22,7 +22,7 @@ mod updates;
 
 use std::sync::Arc;
 
-pub(crate) use self::tools::sentences;
+pub(crate) use self::tools::describe_all;
 pub use self::{
     builder::{BuildError, McpBuilder},
     conversation::Conversation,
@@ -83,7 +83,7 @@ impl Mcp {
     /// [`Dispatch::Bare`].
     pub fn bare(tools: ToolRegistry) -> Mcp {
         let info = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-        Mcp::builder(info).dispatch(Dispatch::Bare).offers_tools().around(tools)
+        Mcp::builder(info).dispatch(Dispatch::Bare).offers_tools().with_tools(tools)
     }
 
     /// A conversation with one client, restricted to `era` if the transport allows only one.
@@ -137,7 +137,7 @@ impl Mcp {
     ///
     /// If a schema cannot be used, or the server was built without declaring tools.
     pub fn add_tool(&self, tool: Tool, handler: Arc<dyn ToolHandler>) -> Result<(), BuildError> {
-        is_offered("tools", self.shared.offer.tools)?;
+        check_offered("tools", self.shared.offer.tools)?;
         self.shared.tools.add(tool, handler)?;
         Ok(())
     }
@@ -152,7 +152,7 @@ impl Mcp {
         prompt: Prompt,
         handler: Arc<dyn PromptHandler>,
     ) -> Result<(), BuildError> {
-        is_offered("prompts", self.shared.offer.prompts)?;
+        check_offered("prompts", self.shared.offer.prompts)?;
         self.shared.prompts.insert(ServedPrompt::new(prompt, handler)?);
         Ok(())
     }
@@ -167,7 +167,7 @@ impl Mcp {
         resource: Resource,
         handler: Arc<dyn ResourceHandler>,
     ) -> Result<(), BuildError> {
-        is_offered("resources", self.shared.offer.resources)?;
+        check_offered("resources", self.shared.offer.resources)?;
         self.shared.resources.insert(ServedResource::new(resource, handler)?);
         Ok(())
     }
@@ -182,7 +182,7 @@ impl Mcp {
         template: ResourceTemplate,
         handler: Arc<dyn ResourceHandler>,
     ) -> Result<(), BuildError> {
-        is_offered("resources", self.shared.offer.resources)?;
+        check_offered("resources", self.shared.offer.resources)?;
         self.shared.templates.insert(ServedTemplate::new(template, handler)?);
         Ok(())
     }
@@ -205,6 +205,6 @@ impl Mcp {
 }
 
 /// Clients do not use features that were not declared to them.
-fn is_offered(what: &'static str, offered: bool) -> Result<(), BuildError> {
+fn check_offered(what: &'static str, offered: bool) -> Result<(), BuildError> {
     if offered { Ok(()) } else { Err(BuildError::NotOffered { what }) }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_json::Node;
 
-use super::{ServedTool, tools::sentences};
+use super::{ServedTool, tools::describe_all};
 use crate::{CallToolResult, Error, Json, Refusal, RefusalReason, Revision};
 
 /// A tool's promise that the structured content of a result matches its output schema.
@@ -72,7 +72,7 @@ impl OutputPromise {
             None => format!("`{name}` has an output schema but returned no structured content"),
             Some(_) if findings.is_empty() => return Ok(()),
             Some(_) => {
-                let what = sentences(&findings);
+                let what = describe_all(&findings);
                 format!("the output of `{name}` does not match its output schema: {what}")
             }
         };

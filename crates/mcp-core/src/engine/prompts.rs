@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Mcp, params::Params, result::Keep};
+use super::{Mcp, params::Params, result::Caching};
 use crate::{
     CompleteRequest, Completion, Context, Error, GetPromptResult, Json, Revision, revision_shape,
 };
@@ -42,7 +42,7 @@ impl Mcp {
     ) -> Result<Json, Error> {
         let meta = result.meta.take();
         let result = revision_shape::prompt_result(revision, result);
-        self.write(revision, &result, meta, Keep::Not)
+        self.write(revision, &result, meta, Caching::Unspecified)
     }
 
     pub(super) async fn complete(
@@ -63,6 +63,6 @@ impl Mcp {
             .read()
             .map_err(|error| Error::invalid_params(format!("invalid params: {error}")))?;
         let completion = handler.complete(request, context).await?;
-        self.write(revision, &Complete { completion }, None, Keep::Not)
+        self.write(revision, &Complete { completion }, None, Caching::Unspecified)
     }
 }

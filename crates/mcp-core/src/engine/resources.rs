@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::{Mcp, result::Keep};
+use super::{Mcp, result::Caching};
 use crate::{Context, Error, Json, ReadResourceResult, Revision};
 
 impl Mcp {
@@ -27,6 +27,6 @@ impl Mcp {
         mut result: ReadResourceResult,
     ) -> Result<Json, Error> {
         let meta = result.meta.take();
-        self.write(revision, &result, meta, Keep::Cacheable)
+        self.write(revision, &result, meta, Caching::Allowed)
     }
 }

@@ -16,11 +16,11 @@ pub(super) struct Decoration {
 
 /// Whether clients may cache a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum Caching {
     /// The result says for how long.
-    Cacheable,
+    Allowed,
     /// The result says nothing about caching.
-    Not,
+    Unspecified,
 }
 
 impl Decoration {
@@ -41,10 +41,10 @@ impl Mcp {
         revision: Revision,
         result: &T,
         meta: Option<Meta>,
-        keep: Keep,
+        caching: Caching,
     ) -> Result<Json, Error> {
         let kind = "complete";
-        self.write_as(kind, revision, result, None, meta, keep)
+        self.write_as(kind, revision, result, None, meta, caching)
     }
 
     /// Like [`Mcp::write`], for a result of another `kind` and with an additional `member`.
@@ -55,10 +55,11 @@ impl Mcp {
         result: &T,
         member: Option<(&str, &Json)>,
         meta: Option<Meta>,
-        keep: Keep,
+        caching: Caching,
     ) -> Result<Json, Error> {
-        let unwritable = |error| Error::internal(format!("a result cannot be serialized: {error}"));
-        let mut text = serde_json::to_vec(result).map_err(unwritable)?;
+        let not_serializable =
+            |error| Error::internal(format!("a result cannot be serialized: {error}"));
+        let mut text = serde_json::to_vec(result).map_err(not_serializable)?;
         if text.pop() != Some(b'}') {
             return Err(Error::internal("a result must be a JSON object"));
         }
@@ -76,7 +77,7 @@ impl Mcp {
         let decoration = self.decoration();
         if revision.era() == Era::Modern {
             add(&format!(r#","resultType":"{kind}""#));
-            if keep == Keep::Cacheable {
+            if caching == Caching::Allowed {
                 add(&decoration.cache);
             }
             match meta {
@@ -85,12 +86,15 @@ impl Mcp {
                     meta.insert(Meta::SERVER_INFO, decoration.server_info.clone());
                     add(&format!(
                         r#","_meta":{}"#,
-                        serde_json::to_string(&meta).map_err(unwritable)?
+                        serde_json::to_string(&meta).map_err(not_serializable)?
                     ));
                 }
             }
         } else if let Some(meta) = meta {
-            add(&format!(r#","_meta":{}"#, serde_json::to_string(&meta).map_err(unwritable)?));
+            add(&format!(
+                r#","_meta":{}"#,
+                serde_json::to_string(&meta).map_err(not_serializable)?
+            ));
         }
         text.push(b'}');
         Ok(Json::already_parsed(text.into()))

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Mcp, params::Params, result::Keep};
+use super::{Mcp, params::Params, result::Caching};
 use crate::{Context, Error, Json, Revision, Seal, context::Rounds};
 
 /// The sealed state.
 #[derive(Serialize, Deserialize)]
-struct Carried {
+struct SealedState {
     /// The call that the state belongs to; it is rejected in any other.
     method: String,
     subject: String,
@@ -36,7 +36,7 @@ struct InputRequired {
 
 impl Mcp {
     /// The state from earlier rounds of this call.
-    pub(super) fn open_rounds(
+    pub(super) fn resume_rounds(
         &self,
         method: &str,
         read: &Params<'_>,
@@ -46,19 +46,19 @@ impl Mcp {
         if let Some(state) = read.request_state()? {
             let subject = read.subject(method)?;
             let seal = self.shared.seal.as_deref();
-            let carried = seal.and_then(|seal| {
-                open(seal, &state).filter(|carried| {
-                    carried.method == method
-                        && carried.subject == subject
-                        && carried.arguments == arguments(seal, read)
-                        && carried.principal == principal.map(|name| digest(seal, name))
+            let state = seal.and_then(|seal| {
+                open(seal, &state).filter(|state| {
+                    state.method == method
+                        && state.subject == subject
+                        && state.arguments == arguments_digest(seal, read)
+                        && state.principal == principal.map(|name| digest(seal, name))
                 })
             });
-            let carried = carried.ok_or_else(|| {
+            let state = state.ok_or_else(|| {
                 Error::invalid_params("`requestState` was not issued by this server for this call")
             })?;
-            rounds.answers = carried.answers;
-            rounds.kept = carried.kept;
+            rounds.answers = state.answers;
+            rounds.kept = state.kept;
         }
         if let Some(responses) = read.input_responses() {
             let responses: BTreeMap<String, Json> = responses.read().map_err(|error| {
@@ -70,7 +70,7 @@ impl Mcp {
     }
 
     /// The result that asks the client for answers.
-    pub(super) fn ask_again(
+    pub(super) fn write_input_required(
         &self,
         method: &str,
         read: &Params<'_>,
@@ -82,13 +82,13 @@ impl Mcp {
         if rounds.asked.is_empty() && rounds.kept.is_none() {
             return Err(Error::internal("input is required, but no question was asked"));
         }
-        let request_state = self.seal_up(method, read, context, rounds.answers, rounds.kept)?;
+        let request_state = self.seal_state(method, read, context, rounds.answers, rounds.kept)?;
         let result = InputRequired { input_requests: rounds.asked, request_state };
-        self.write_as("input_required", Revision::LATEST, &result, None, None, Keep::Not)
+        self.write_as("input_required", Revision::LATEST, &result, None, None, Caching::Unspecified)
     }
 
     /// Seals the state; `None` if there is none.
-    fn seal_up(
+    fn seal_state(
         &self,
         method: &str,
         read: &Params<'_>,
@@ -102,27 +102,27 @@ impl Mcp {
         let seal = self.shared.seal.as_ref().ok_or_else(|| {
             Error::internal("calls that take several rounds need a seal, and this server has none")
         })?;
-        let carried = Carried {
+        let state = SealedState {
             method: method.to_owned(),
             subject: read.subject(method)?.into_owned(),
-            arguments: arguments(&**seal, read),
+            arguments: arguments_digest(&**seal, read),
             principal: context.principal().map(|name| digest(&**seal, name)),
             answers,
             kept,
         };
-        let written = serde_json::to_vec(&carried)
+        let written = serde_json::to_vec(&state)
             .map_err(|error| Error::internal(format!("state cannot be serialized: {error}")))?;
         Ok(Some(seal.seal(&written)))
     }
 }
 
-fn open(seal: &dyn Seal, state: &str) -> Option<Carried> {
+fn open(seal: &dyn Seal, state: &str) -> Option<SealedState> {
     serde_json::from_slice(&seal.open(state)?).ok()
 }
 
 /// The digest of the call's arguments, independent of whitespace. An answer given for one set of
 /// arguments does not apply to another.
-fn arguments(seal: &dyn Seal, read: &Params<'_>) -> String {
+fn arguments_digest(seal: &dyn Seal, read: &Params<'_>) -> String {
     let arguments = read.arguments().and_then(|arguments| arguments.read().ok());
     let arguments: Value = arguments.unwrap_or_else(|| json!({}));
     digest(seal, &arguments.to_string())

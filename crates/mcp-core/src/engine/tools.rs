@@ -3,7 +3,9 @@ use std::{iter, panic::AssertUnwindSafe, sync::Arc};
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 
-use super::{Mcp, OutputPromise, ServedTool, conversation::Written, params::Params, result::Keep};
+use super::{
+    Mcp, OutputPromise, ServedTool, conversation::Written, params::Params, result::Caching,
+};
 use crate::{CallToolResult, Content, Context, Error, Json, Meta, Revision, revision_shape};
 
 impl Mcp {
@@ -61,7 +63,7 @@ impl Mcp {
         revision: Revision,
     ) -> Result<CallToolResult, Error> {
         if self.settings().refuses_arguments_at(revision) {
-            let message = match sentences(&findings) {
+            let message = match describe_all(&findings) {
                 what if what.is_empty() => summary,
                 what => format!("{summary}: {what}"),
             };
@@ -70,7 +72,7 @@ impl Mcp {
         if findings.is_empty() {
             return Ok(CallToolResult::error(summary));
         }
-        let faults = findings.iter().filter_map(sentence);
+        let faults = findings.iter().filter_map(describe);
         let lines: Vec<String> = iter::once(format!("{summary}:")).chain(faults).collect();
         let findings: Vec<Value> = findings.iter().filter_map(|one| one.read().ok()).collect();
         let mut result = CallToolResult::error(lines.join("\n"));
@@ -96,7 +98,8 @@ impl Mcp {
         }
         // Copied verbatim: `serde` would parse it again to validate it.
         let member = written.as_ref().map(|structured| ("structuredContent", structured));
-        let json = self.write_as("complete", revision, &result, member, meta, Keep::Not)?;
+        let json =
+            self.write_as("complete", revision, &result, member, meta, Caching::Unspecified)?;
         Ok(Written { json, promise })
     }
 }
@@ -110,11 +113,11 @@ async fn run(
     let running = async { tool.handler.call(arguments, context).await };
     AssertUnwindSafe(running).catch_unwind().await.unwrap_or_else(|panic| {
         let name = &tool.definition.name;
-        let said = panic
+        let message = panic
             .downcast_ref::<&str>()
             .copied()
             .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        tracing::error!(tool = name, "panicked: {}", said.unwrap_or("(no message)"));
+        tracing::error!(tool = name, "panicked: {}", message.unwrap_or("(no message)"));
         Err(Error::internal(format!("`{name}` failed unexpectedly")))
     })
 }
@@ -129,20 +132,20 @@ pub(super) fn arguments_of(params: &Params<'_>) -> Result<Json, Error> {
 }
 
 /// The first few findings as text.
-pub(crate) fn sentences(findings: &[Json]) -> String {
+pub(crate) fn describe_all(findings: &[Json]) -> String {
     const SHOWN: usize = 3;
-    let mut said: Vec<String> = findings.iter().take(SHOWN).filter_map(sentence).collect();
+    let mut texts: Vec<String> = findings.iter().take(SHOWN).filter_map(describe).collect();
     if findings.len() > SHOWN {
-        said.push(format!("and {} more", findings.len() - SHOWN));
+        texts.push(format!("and {} more", findings.len() - SHOWN));
     }
-    said.join("; ")
+    texts.join("; ")
 }
 
 /// A finding as text: the path and the message.
-fn sentence(finding: &Json) -> Option<String> {
+fn describe(finding: &Json) -> Option<String> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Said {
+    struct Finding {
         instance_path: Option<String>,
         message: Option<String>,
         keyword: Option<String>,
@@ -150,23 +153,23 @@ fn sentence(finding: &Json) -> Option<String> {
         params: Map<String, Value>,
     }
     /// Longer values are truncated: models need a hint, not the whole schema.
-    const LONGEST: usize = 200;
-    let said = finding.read::<Said>().ok()?;
-    let mut sentence = said.message?;
-    if said.keyword.is_some_and(|keyword| UNNAMED.contains(&keyword.as_str()))
-        && let Some(named) = said.params.values().next()
+    const MAX_SHOWN: usize = 200;
+    let finding = finding.read::<Finding>().ok()?;
+    let mut text = finding.message?;
+    if finding.keyword.is_some_and(|keyword| VALUE_IN_PARAMS.contains(&keyword.as_str()))
+        && let Some(value) = finding.params.values().next()
     {
-        sentence.push_str(": ");
-        let named = named.to_string();
-        sentence.extend(named.chars().take(LONGEST));
-        sentence.push_str(if named.chars().nth(LONGEST).is_some() { "…" } else { "" });
+        text.push_str(": ");
+        let value = value.to_string();
+        text.extend(value.chars().take(MAX_SHOWN));
+        text.push_str(if value.chars().nth(MAX_SHOWN).is_some() { "…" } else { "" });
     }
-    match said.instance_path {
-        Some(path) if !path.is_empty() => Some(format!("{path}: {sentence}")),
-        _ => Some(sentence),
+    match finding.instance_path {
+        Some(path) if !path.is_empty() => Some(format!("{path}: {text}")),
+        _ => Some(text),
     }
 }
 
 /// Keywords whose messages do not include the allowed or offending value.
-const UNNAMED: [&str; 5] =
+const VALUE_IN_PARAMS: [&str; 5] =
     ["additionalProperties", "const", "enum", "propertyNames", "unevaluatedProperties"];

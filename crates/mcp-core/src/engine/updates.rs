@@ -18,7 +18,7 @@ impl Updates {
     /// Adds a listener that is subscribed to the URIs in `subscribed`.
     pub(super) fn listen(&self, subscribed: BTreeSet<String>) -> Arc<Listener> {
         let state = State { subscribed, ..State::default() };
-        let listener = Arc::new(Listener { state: Mutex::new(state), news: Notify::new() });
+        let listener = Arc::new(Listener { state: Mutex::new(state), changed: Notify::new() });
         let mut listeners = lock(&self.0);
         if listeners.len() == listeners.capacity() {
             listeners.retain(|listener| listener.strong_count() > 0);
@@ -31,7 +31,7 @@ impl Updates {
         let uri: Arc<str> = uri.into();
         lock(&self.0).retain(|listener| {
             let listener = listener.upgrade();
-            listener.inspect(|listener| listener.hear(&uri)).is_some()
+            listener.inspect(|listener| listener.notify(&uri)).is_some()
         });
     }
 }
@@ -43,20 +43,20 @@ impl Updates {
 #[derive(Debug)]
 pub(super) struct Listener {
     state: Mutex<State>,
-    news: Notify,
+    changed: Notify,
 }
 
 #[derive(Debug, Default)]
 struct State {
     subscribed: BTreeSet<String>,
     /// In the order of their first change, each once.
-    untold: VecDeque<Arc<str>>,
-    is_untold: HashSet<Arc<str>>,
+    pending: VecDeque<Arc<str>>,
+    is_pending: HashSet<Arc<str>>,
 }
 
 /// The maximum number of pending updates. A subscription covers everything below its URI, which is
 /// unbounded; beyond this limit, the subscribed URI itself is reported instead.
-const UNTOLD: usize = 10_000;
+const MAX_PENDING: usize = 10_000;
 
 impl Listener {
     pub(super) fn subscribe(&self, uri: &str) -> Result<(), Error> {
@@ -73,9 +73,9 @@ impl Listener {
     pub(super) fn unsubscribe(&self, uri: &str) {
         let mut state = lock(&self.state);
         state.subscribed.remove(uri);
-        let State { subscribed, untold, is_untold } = &mut *state;
-        untold.retain(|changed| covering(subscribed, changed).is_some());
-        is_untold.retain(|changed| covering(subscribed, changed).is_some());
+        let State { subscribed, pending, is_pending } = &mut *state;
+        pending.retain(|changed| covering(subscribed, changed).is_some());
+        is_pending.retain(|changed| covering(subscribed, changed).is_some());
     }
 
     /// Waits for the next update.
@@ -84,13 +84,13 @@ impl Listener {
             if let Some(uri) = lock(&self.state).take() {
                 return uri;
             }
-            self.news.notified().await;
+            self.changed.notified().await;
         }
     }
 
-    fn hear(&self, uri: &Arc<str>) {
+    fn notify(&self, uri: &Arc<str>) {
         if lock(&self.state).put(uri) {
-            self.news.notify_one();
+            self.changed.notify_one();
         }
     }
 }
@@ -99,17 +99,18 @@ impl State {
     /// Records a change if it is covered by a subscription; returns whether it is newly pending.
     fn put(&mut self, uri: &Arc<str>) -> bool {
         let Some(subscribed) = covering(&self.subscribed, uri) else { return false };
-        let uri = if self.untold.len() < UNTOLD { Arc::clone(uri) } else { subscribed.into() };
-        let is_new = self.is_untold.insert(Arc::clone(&uri));
+        let uri =
+            if self.pending.len() < MAX_PENDING { Arc::clone(uri) } else { subscribed.into() };
+        let is_new = self.is_pending.insert(Arc::clone(&uri));
         if is_new {
-            self.untold.push_back(uri);
+            self.pending.push_back(uri);
         }
         is_new
     }
 
     fn take(&mut self) -> Option<Arc<str>> {
-        let uri = self.untold.pop_front()?;
-        self.is_untold.remove(&uri);
+        let uri = self.pending.pop_front()?;
+        self.is_pending.remove(&uri);
         Some(uri)
     }
 }
@@ -136,7 +137,7 @@ mod tests {
         uris.iter().map(|uri| (*uri).to_owned()).collect()
     }
 
-    fn told(listener: &Listener) -> Vec<String> {
+    fn drain(listener: &Listener) -> Vec<String> {
         let next = || listener.next().now_or_never().map(|uri| uri.to_string());
         std::iter::from_fn(next).collect()
     }
@@ -160,25 +161,25 @@ mod tests {
                 updates.announce(&format!("a:/{number}"));
                 updates.announce(&format!("b:/{number}"));
             }
-            assert_eq!(told(&listener).len(), 5000, "{round}");
+            assert_eq!(drain(&listener).len(), 5000, "{round}");
         }
         updates.announce("a:/2");
         updates.announce("a:/1");
         updates.announce("a:/2");
-        assert_eq!(told(&listener), ["a:/2", "a:/1"]);
+        assert_eq!(drain(&listener), ["a:/2", "a:/1"]);
     }
 
     #[test]
     fn beyond_the_limit_the_subscribed_uri_is_reported() {
         let updates = Updates::default();
         let listener = updates.listen(set(&["a:b", "c:d"]));
-        for number in 0..2 * UNTOLD {
+        for number in 0..2 * MAX_PENDING {
             updates.announce(&format!("a:b/{number}"));
         }
         updates.announce("c:d");
-        let told = told(&listener);
-        assert_eq!(told.len(), UNTOLD + 2);
-        assert_eq!(told[UNTOLD..], ["a:b", "c:d"]);
+        let drained = drain(&listener);
+        assert_eq!(drained.len(), MAX_PENDING + 2);
+        assert_eq!(drained[MAX_PENDING..], ["a:b", "c:d"]);
     }
 
     #[test]
@@ -188,7 +189,7 @@ mod tests {
         updates.announce("a:b");
         updates.announce("c:d");
         listener.unsubscribe("a:b");
-        assert_eq!(told(&listener), ["c:d"]);
+        assert_eq!(drain(&listener), ["c:d"]);
     }
 
     #[test]
