@@ -9,7 +9,7 @@ use mcp_json::{Limits, Parsed, SyntaxError, SyntaxErrorKind, TapePool};
 
 use crate::{Gate, Incoming, InvalidMessage, JsonRpcId, JsonRpcMessage, Verdict};
 
-/// JSON-RPC messages over a transport that moves bytes, past a gate that judges them.
+/// Sends and receives JSON-RPC messages over a byte transport, through a gate.
 #[derive(Debug)]
 pub struct JsonRpcTransport<T> {
     transport: T,
@@ -19,11 +19,11 @@ pub struct JsonRpcTransport<T> {
     limits: Limits,
 }
 
-/// A message of ours on its way out.
+/// An outgoing message.
 #[derive(Debug)]
 pub(crate) struct OwnMessage {
     pub(crate) bytes: Bytes,
-    /// What became of parsing it, once somebody wanted to look into it.
+    /// The outcome of parsing it, once it was needed.
     parsed: Option<Result<Parsed, SyntaxError>>,
 }
 
@@ -33,7 +33,7 @@ impl From<Bytes> for OwnMessage {
     }
 }
 
-/// Something that came in.
+/// A received message or event.
 #[derive(Debug)]
 pub(crate) enum Arrival {
     Single {
@@ -43,10 +43,10 @@ pub(crate) enum Arrival {
     Batch {
         ticket: Option<Ticket>,
         entries: Vec<Entry>,
-        /// What the gate has against the batch as such.
+        /// The gate's refusal of the batch as a whole.
         refusal: Option<Refusal>,
     },
-    /// Not even JSON.
+    /// Not JSON.
     Unreadable {
         ticket: Option<Ticket>,
         refusal: Refusal,
@@ -55,34 +55,34 @@ pub(crate) enum Arrival {
         ticket: Ticket,
         error: Option<TransportError>,
     },
-    /// News may be lost from here on.
+    /// Notifications may be lost from now on.
     Deaf(TransportError),
-    /// Text beyond a limit, of which only the edges are known.
+    /// A message over the size limit, of which only the edges are known.
     TooLong {
         ticket: Option<Ticket>,
         length: u64,
         limit: u64,
         edges: Edges,
     },
-    /// Nothing that matters here.
+    /// Irrelevant here.
     Skipped,
 }
 
-/// A message, or what stands in its place.
+/// A message, or why it was rejected.
 pub(crate) type Entry = Result<JsonRpcMessage, Box<RefusedMessage>>;
 
-/// A message that may not pass.
+/// A rejected message.
 #[derive(Debug)]
 pub(crate) struct RefusedMessage {
-    /// The message, if it is one.
+    /// The message, if it has a valid envelope.
     pub(crate) message: Option<JsonRpcMessage>,
-    /// Its id, if one could be read.
+    /// Its id, if it is readable.
     pub(crate) id: Option<JsonRpcId>,
-    /// Whether it may have been meant as an answer.
+    /// Whether it may have been meant as a response.
     pub(crate) may_answer: bool,
-    /// Whether somebody may wait for an answer to it.
+    /// Whether its sender may expect a response.
     pub(crate) may_ask: bool,
-    /// Whether it has the members of an answer, however broken.
+    /// Whether it has the members of a response, valid or not.
     pub(crate) is_response: bool,
     pub(crate) refusal: Refusal,
 }
@@ -97,7 +97,7 @@ pub(crate) enum SendError {
 }
 
 impl<T: Transport> JsonRpcTransport<T> {
-    /// Puts `gate` before `transport`. `side` is who we are.
+    /// Puts `gate` in front of `transport`. `side` is our own side.
     pub fn new(transport: T, side: Side, gate: Box<dyn Gate>) -> JsonRpcTransport<T> {
         JsonRpcTransport {
             transport,
@@ -108,21 +108,21 @@ impl<T: Transport> JsonRpcTransport<T> {
         }
     }
 
-    /// Takes other limits. Messages of more than [`Limits::max_bytes`] are neither taken in nor sent.
+    /// Sets the limits. Messages of more than [`Limits::max_bytes`] are neither accepted nor sent.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Takes tapes from `tapes`, which conversations may share.
+    /// Uses the pool `tapes`, which several conversations may share.
     #[must_use]
     pub fn with_tapes(mut self, tapes: TapePool) -> Self {
         self.tapes = tapes;
         self
     }
 
-    /// Who we are.
+    /// Our own side.
     pub fn side(&self) -> Side {
         self.side
     }
@@ -147,9 +147,9 @@ impl<T: Transport> JsonRpcTransport<T> {
         })
     }
 
-    /// An error that names no request is right here, and nowhere else.
+    /// Reads the body of a rejected exchange. Only here may an error response lack an id.
     fn read_refusal(&self, ticket: Ticket, bytes: &Bytes) -> Arrival {
-        // A page for people, say; the end of the exchange tells the status.
+        // An HTML page, for example; the end of the exchange reports the status.
         let Ok(parsed) = self.parse(bytes) else { return Arrival::Skipped };
         match Incoming::read(&parsed) {
             Incoming::Single(Ok(JsonRpcMessage::Response(response))) if response.id.is_none() => {
@@ -161,7 +161,7 @@ impl<T: Transport> JsonRpcTransport<T> {
     }
 
     fn read(&self, ticket: Option<Ticket>, bytes: &Bytes) -> Arrival {
-        // Some transports have no limit of their own.
+        // Some transports have no limit.
         if let Err(TransportError::TooLong { length, limit }) = self.fits(bytes) {
             self.gate().skipped(self.side.other(), length);
             return Arrival::TooLong { ticket, length, limit, edges: Edges::of(bytes) };
@@ -218,8 +218,8 @@ impl<T: Transport> JsonRpcTransport<T> {
         }
     }
 
-    /// The request of ours that is answered behind a byte order mark. Whoever waits for it shall hear
-    /// what is wrong rather than nothing.
+    /// The id of a response preceded by a byte order mark. It lets us fail the pending request with
+    /// the reason instead of a timeout.
     fn answered_behind_mark(&self, bytes: &Bytes) -> Option<JsonRpcId> {
         const MARK: usize = '\u{feff}'.len_utf8();
         if bytes.len() < MARK {
@@ -235,7 +235,7 @@ impl<T: Transport> JsonRpcTransport<T> {
         self.tapes.parse(bytes.clone(), self.limits)
     }
 
-    /// A message of ours, parsed the first time that somebody looks into it.
+    /// The outgoing message parsed, on first use.
     pub(crate) fn parsed<'m>(
         &self,
         message: &'m mut OwnMessage,
@@ -244,13 +244,13 @@ impl<T: Transport> JsonRpcTransport<T> {
         parsed.get_or_insert_with(|| self.parse(bytes)).as_ref()
     }
 
-    /// Whether a message is short enough.
+    /// Checks the size limit.
     pub(crate) fn fits(&self, bytes: &Bytes) -> Result<(), TransportError> {
         let (length, limit) = (bytes.len() as u64, self.limits.max_bytes as u64);
         if length > limit { Err(TransportError::TooLong { length, limit }) } else { Ok(()) }
     }
 
-    /// Sends a message if it is short enough and the gate lets it pass.
+    /// Sends a message if it is within the size limit and passes the gate.
     pub(crate) async fn send(
         &self,
         message: impl Into<OwnMessage>,
@@ -259,7 +259,7 @@ impl<T: Transport> JsonRpcTransport<T> {
         labels: Option<Box<Labels>>,
     ) -> Result<(), SendError> {
         let mut message = message.into();
-        // First, as a gate remembers what it has seen.
+        // Before the gate, which remembers what it has seen.
         self.fits(&message.bytes).map_err(SendError::Transport)?;
         if let Some(refusal) = self.judge_own(&mut message).refusals.into_iter().next() {
             return Err(SendError::Refused(refusal));
@@ -267,7 +267,7 @@ impl<T: Transport> JsonRpcTransport<T> {
         self.send_unjudged(message.bytes, role, ticket, labels).await
     }
 
-    /// What the gate says about a message of ours.
+    /// The gate's verdict on an outgoing message.
     pub(crate) fn judge_own(&self, message: &mut OwnMessage) -> Verdict {
         if self.gate().is_open() {
             return Verdict::PASS;
@@ -279,7 +279,7 @@ impl<T: Transport> JsonRpcTransport<T> {
         }
     }
 
-    /// Sends what stands in for a message that did not pass, if it is short enough.
+    /// Sends a substitute for a message that did not pass, if it is within the size limit.
     pub(crate) async fn send_unjudged(
         &self,
         bytes: Bytes,

@@ -1,11 +1,11 @@
-//! The wire types read and written by `serde_json`.
+//! `serde` support for the wire types.
 //!
-//! Reading goes through the envelope, whatever type is asked for. Text that is not a message is
-//! refused with all its faults; a message of the wrong kind is refused by saying which kind it is. An error
-//! response without an id is read, as everywhere in this crate: MCP leaves the id out where a
-//! request could not be read.
+//! Every type is deserialized through the envelope. Text that is not a message is rejected with all
+//! its faults; a message of the wrong kind is rejected with the kind it has. An error response
+//! without an id is accepted, as everywhere in this crate: MCP omits the id in the response to an
+//! unreadable request.
 //!
-//! Writing refuses what reading would refuse, so whatever was written can be read again.
+//! Serializing rejects whatever deserializing would reject, so output can always be read back.
 
 use mcp_core::Json;
 use mcp_json::{Document, Parsed};
@@ -95,7 +95,7 @@ impl<'de> Deserialize<'de> for JsonRpcId {
     }
 }
 
-/// Looks at the text of whatever the deserializer holds.
+/// Applies `look` to the text of the deserializer's value.
 fn examine<'de, D: Deserializer<'de>, T>(
     deserializer: D,
     look: impl FnOnce(&Document<'_>, &Parsed) -> Result<T, String>,
@@ -155,7 +155,7 @@ fn serialize_call<S: Serializer>(
     object.end()
 }
 
-/// Whether it is an object or an array; that it is JSON shows when it is written.
+/// Whether it is an object or an array; whether it is JSON is checked when it is serialized.
 fn is_structured(json: &Json) -> bool {
     matches!(json.as_bytes().trim_ascii_start(), [b'{' | b'[', ..])
 }
@@ -199,7 +199,7 @@ impl Serialize for JsonRpcId {
             JsonRpcId::Integer(value) => serializer.serialize_i64(*value),
             JsonRpcId::String(text) => serializer.serialize_str(text),
             JsonRpcId::Number(spelling) => {
-                // As raw text, since no type of Rust holds all its digits.
+                // As raw text, since no Rust type holds all its digits.
                 let raw = in_number(spelling, |_| RawValue::from_string(spelling.to_string()).ok());
                 let raw = raw.ok_or_else(|| S::Error::custom(FaultKind::IdInvalid.message()))?;
                 raw.serialize(serializer)
@@ -215,7 +215,7 @@ mod tests {
 
     use super::*;
 
-    /// Through text and through a value, both ways.
+    /// Round-trips through text and through a value.
     #[track_caller]
     fn check<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(it: &T, text: &str) {
         assert_eq!(serde_json::to_string(it).unwrap(), text);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn each_type_goes_out_and_comes_back() {
+    fn each_type_round_trips() {
         let request = JsonRpcRequest::new(1, "m", Some(json!({ "a": 1 })));
         let text = r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#;
         check(&request, text);

@@ -1,4 +1,4 @@
-//! How requests of the other side get their answers.
+//! Responses to the peer's requests.
 
 use std::{any::Any, panic::AssertUnwindSafe, sync::Arc};
 
@@ -24,7 +24,7 @@ use crate::{
     transport::{OwnMessage, RefusedMessage, SendError},
 };
 
-/// An answer as it goes out, how a transport should show it, and what it must still be held to.
+/// A response on the wire, the outcome for the transport, and the output check still to be made.
 struct WireAnswer {
     response: JsonRpcResponse,
     standing: Standing,
@@ -41,7 +41,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     pub(super) async fn serve(&self, request: JsonRpcRequest, ticket: Option<Ticket>) {
         match self.answer(request, ticket).await {
             Some(answer) => self.send(answer, ticket).await,
-            // Nobody waits for it, but the transport may hold something open.
+            // No response is expected, but the transport may hold the exchange open.
             None => self.settle(ticket),
         }
     }
@@ -79,7 +79,10 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
         let verdict = self.link.transport.judge_own(&mut message);
         if !verdict.refusals.is_empty() {
-            tracing::error!(refusals = verdict.refusals.len(), "answers break the protocol");
+            tracing::error!(
+                refusals = verdict.refusals.len(),
+                "our responses violate the protocol"
+            );
             responses = mended(responses, &verdict);
             message = write_batch(&responses).into();
         }
@@ -90,11 +93,11 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 let responses = all_unsendable(responses, &error);
                 self.send_unjudged(write_batch(&responses), Standing::Served, ticket).await;
             }
-            Err(error) => tracing::debug!(%error, "the answers to a batch were not sent"),
+            Err(error) => tracing::debug!(%error, "could not send the responses to a batch"),
         }
     }
 
-    /// Tells the other side that its message was not accepted.
+    /// Responds to a rejected message with an error.
     pub(super) async fn refuse(
         &self,
         id: Option<JsonRpcId>,
@@ -105,7 +108,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         self.send(answer, ticket).await;
     }
 
-    /// The same for a message that the gate has not seen: it would not know what is answered.
+    /// Like `refuse`, for a message that the gate has not seen: it could not match the response to a
+    /// request.
     pub(super) async fn refuse_unseen(
         &self,
         id: Option<JsonRpcId>,
@@ -122,7 +126,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             || self.handler.revision() == Some(Revision::V2025_03_26)
     }
 
-    /// Lets the request be handled. `None` if it was cancelled: then there is no answer.
+    /// Runs the handler. `None` if the request was cancelled and gets no response.
     async fn answer(&self, request: JsonRpcRequest, ticket: Option<Ticket>) -> Option<WireAnswer> {
         if !self.knows(&request.id) {
             return Some(self.refusal(None, &no_id()));
@@ -148,14 +152,14 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 }
                 Err(panic) => {
                     tracing::error!(method = request.method, "panicked: {}", said(&*panic));
-                    self.failed(request, Error::internal("the handler of this request failed"))
+                    self.failed(request, Error::internal("the request handler panicked"))
                 }
             }),
             () = place.cancellation.cancelled() => None,
         }
     }
 
-    /// Makes room for work that keeps `params` as long as it lasts, if there is any.
+    /// Registers work that holds `params` until it ends; `None` if the limits are reached.
     pub(super) fn enter(
         &self,
         id: Option<JsonRpcId>,
@@ -168,7 +172,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         self.link.in_work.enter(id, ticket, bytes, room)
     }
 
-    /// Tells the transport what the opening handshake has led to, if it has led to something.
+    /// Tells the transport the revision that the handshake has negotiated, if any.
     fn agreed(&self) {
         if let Some(revision) = self.handler.revision() {
             self.link.transport.inner().established(revision);
@@ -191,8 +195,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
     }
 
-    /// MCP leaves out an id that could not be read; base JSON-RPC, and the revisions whose errors
-    /// must have one, say null.
+    /// The error response to a rejected message. MCP omits an unreadable id; plain JSON-RPC, and the
+    /// revisions whose error responses require an id, use null.
     fn refusal(&self, id: Option<JsonRpcId>, refusal: &Refusal) -> WireAnswer {
         let says_null = self.is_bare()
             || self.link.settings.any_id
@@ -206,7 +210,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         self.handler.dispatch() == Dispatch::Bare
     }
 
-    /// Base JSON-RPC puts up with null and fractions, MCP does not.
+    /// Plain JSON-RPC allows null and fractional ids, MCP does not.
     fn knows(&self, id: &JsonRpcId) -> bool {
         self.is_bare() || self.link.settings.any_id || id.is_known_to_mcp()
     }
@@ -228,13 +232,15 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 let WireAnswer { response, standing, .. } = unsendable(response.id, &error);
                 self.send_unjudged(response.to_bytes(), standing, ticket).await;
             }
-            Err(SendError::Transport(error)) => tracing::debug!(%error, "an answer was not sent"),
-            // What is wrong about an error is no reason to say nothing.
+            Err(SendError::Transport(error)) => {
+                tracing::debug!(%error, "could not send a response")
+            }
+            // An imperfect error response is better than none.
             Err(SendError::Refused(_)) if response.outcome.is_err() => {
                 self.send_unjudged(response.to_bytes(), standing, ticket).await;
             }
             Err(SendError::Refused(refusal)) => {
-                tracing::error!(reason = ?refusal.reason, "an answer breaks the protocol");
+                tracing::error!(reason = ?refusal.reason, "our response violates the protocol");
                 let WireAnswer { response, standing, .. } = fallback(response.id, &refusal);
                 self.send_unjudged(response.to_bytes(), standing, ticket).await;
             }
@@ -244,34 +250,35 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     async fn send_unjudged(&self, bytes: Bytes, standing: Standing, ticket: Option<Ticket>) {
         let role = OutboundRole::Answer(standing);
         if let Err(error) = self.link.transport.send_unjudged(bytes, role, ticket, None).await {
-            tracing::debug!(%error, "an answer was not sent");
-            // Nothing can be said, but the transport may hold something open.
+            tracing::debug!(%error, "could not send a response");
+            // The transport may still hold the exchange open.
             self.settle(ticket);
         }
     }
 }
 
-/// What is said instead of an answer that does not pass the gate.
+/// The error to send instead of a response that does not pass the gate.
 fn fallback(id: Option<JsonRpcId>, refusal: &Refusal) -> WireAnswer {
-    let message = format!("the answer breaks the protocol and was held back: {}", refusal.message);
+    let message =
+        format!("the response violates the protocol and was withheld: {}", refusal.message);
     instead(id, message, refusal.findings.clone())
 }
 
-/// Whether an answer is longer than we send, the transport carries or the other side takes. Whoever
-/// asked must not wait for it.
+/// Whether a response is longer than we, the transport or the peer allow. The caller then needs an
+/// error instead.
 fn is_too_long(error: &TransportError) -> bool {
     matches!(error, TransportError::TooLong { .. } | TransportError::Status { status: 413, .. })
 }
 
-/// However short each of them is: whoever asked must not wait for them.
+/// Replaces every response of a batch that is too long as a whole: each caller needs an error.
 fn all_unsendable(responses: Vec<JsonRpcResponse>, error: &TransportError) -> Vec<JsonRpcResponse> {
     responses.into_iter().map(|answer| unsendable(answer.id, error).response).collect()
 }
 
-/// What is said instead of an answer that is too long.
+/// The error to send instead of a response that is too long.
 fn unsendable(id: Option<JsonRpcId>, error: &TransportError) -> WireAnswer {
-    tracing::error!(%error, "an answer is not sent");
-    instead(id, format!("the answer cannot be sent: {error}"), Vec::new())
+    tracing::error!(%error, "cannot send a response");
+    instead(id, format!("the response cannot be sent: {error}"), Vec::new())
 }
 
 fn instead(id: Option<JsonRpcId>, message: String, findings: Vec<Json>) -> WireAnswer {
@@ -280,8 +287,8 @@ fn instead(id: Option<JsonRpcId>, message: String, findings: Vec<Json>) -> WireA
     WireAnswer::new(JsonRpcResponse { id, outcome }, Standing::Served)
 }
 
-/// The answers of a batch, with an error instead of each that does not pass. Errors stay: what is
-/// wrong about them is no reason to say something else.
+/// The responses of a batch, with an error in place of each result that does not pass. Error
+/// responses are kept: an imperfect one is better than another error.
 fn mended(responses: Vec<JsonRpcResponse>, verdict: &Verdict) -> Vec<JsonRpcResponse> {
     let mend = |(index, response): (usize, JsonRpcResponse)| match verdict.refusal(Some(index)) {
         Some(refusal) if response.outcome.is_ok() => fallback(response.id, refusal).response,
@@ -299,9 +306,9 @@ fn no_id() -> Refusal {
     }
 }
 
-/// What is said about a batch that the gate has let pass.
+/// The refusal of a batch that the gate has passed.
 pub(super) fn no_batches() -> Refusal {
-    let message = "this revision has no batches; send one message at a time";
+    let message = "this revision does not support batches; send one message at a time";
     let finding = json!({
         "instancePath": "",
         "pointer": "",
@@ -342,13 +349,13 @@ pub(super) fn invalid_answer(refusal: &Refusal) -> Outcome {
     })
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(super) fn said(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("nothing that can be shown")
+        .unwrap_or("(no message)")
 }
 
 #[cfg(test)]
@@ -356,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_answers_that_do_not_pass_are_replaced() {
+    fn only_results_that_do_not_pass_are_replaced() {
         let response = |id, outcome| JsonRpcResponse { id: Some(JsonRpcId::Integer(id)), outcome };
         let failed = JsonRpcError { code: -32000, message: "no".to_owned(), data: None };
         let responses = vec![

@@ -6,7 +6,7 @@ use std::{
 use mcp_core::{Json, PeerError};
 use tokio::sync::oneshot;
 
-/// Our own requests that wait for their answer.
+/// Our own requests that are waiting for their response.
 #[derive(Debug)]
 pub(super) struct Calls {
     limit: usize,
@@ -15,10 +15,10 @@ pub(super) struct Calls {
 
 #[derive(Debug)]
 struct State {
-    /// The id of the next request; integers that count up from 1.
+    /// The id of the next request, counting up from 1.
     next: i64,
     waiting: HashMap<i64, oneshot::Sender<Outcome>>,
-    /// Why nothing can be asked any more.
+    /// Why no more requests can be sent.
     closed: Option<String>,
 }
 
@@ -30,7 +30,7 @@ impl Calls {
         Calls { limit, state: Mutex::new(state) }
     }
 
-    /// Reserves an id and a place for its answer.
+    /// Reserves an id and a channel for its response.
     pub(super) fn open(&self) -> Result<(i64, oneshot::Receiver<Outcome>), PeerError> {
         let mut state = self.state();
         if let Some(reason) = &state.closed {
@@ -38,7 +38,7 @@ impl Calls {
         }
         if state.waiting.len() >= self.limit {
             return Err(PeerError::NotSent {
-                message: format!("{} requests already wait for an answer", self.limit),
+                message: format!("{} requests are already in flight", self.limit),
                 findings: Vec::new(),
             });
         }
@@ -49,35 +49,35 @@ impl Calls {
         Ok((id, receiver))
     }
 
-    /// Hands the answer to who waits for it; `false` if nobody does.
+    /// Delivers the outcome of a request; `false` if no one is waiting for it.
     pub(super) fn settle(&self, id: i64, outcome: Outcome) -> bool {
         let waiting = self.state().waiting.remove(&id);
-        // Whoever has stopped waiting in this moment loses nothing.
+        // A caller that stops waiting at this moment loses nothing.
         waiting.is_some_and(|sender| sender.send(outcome).is_ok())
     }
 
-    /// The request that waits, if it is the only one.
+    /// The pending request, if there is exactly one.
     pub(super) fn only(&self) -> Option<i64> {
         let state = self.state();
         let mut waiting = state.waiting.keys();
         waiting.next().copied().filter(|_| waiting.next().is_none())
     }
 
-    /// Stops waiting; `false` if the answer was here already.
+    /// Stops waiting; `false` if the response has already arrived.
     pub(super) fn forget(&self, id: i64) -> bool {
         self.state().waiting.remove(&id).is_some()
     }
 
-    /// Fails everything that waits and everything that is asked from now on.
+    /// Fails all pending and future requests.
     pub(super) fn close(&self, reason: &str) {
         let waiting = {
             let mut state = self.state();
             state.closed.get_or_insert_with(|| reason.to_owned());
             std::mem::take(&mut state.waiting)
         };
-        #[expect(clippy::iter_over_hash_type, reason = "each waits for itself")]
+        #[expect(clippy::iter_over_hash_type, reason = "the order does not matter")]
         for (_, sender) in waiting {
-            // Whoever has stopped waiting loses nothing.
+            // A caller that has stopped waiting loses nothing.
             let _ = sender.send(Err(PeerError::Gone(reason.to_owned())));
         }
     }

@@ -8,10 +8,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::JsonRpcId;
 
-/// Requests of the other side that are being served, and notifications that run something.
+/// The peer's requests that are being served, and notifications that run a tool.
 ///
-/// Nothing here relies on ids being different: a careless peer may use one twice, and both
-/// requests are served.
+/// Nothing here relies on unique ids: a peer may use one twice, and both requests are served.
 #[derive(Debug, Default)]
 pub(super) struct InWork(Mutex<State>);
 
@@ -19,21 +18,21 @@ pub(super) struct InWork(Mutex<State>);
 struct State {
     next: u64,
     requests: HashMap<u64, InWorkRequest>,
-    /// What is kept of all of them.
+    /// The memory that they hold together.
     bytes: usize,
     by_id: HashMap<JsonRpcId, Vec<u64>>,
 }
 
 #[derive(Debug)]
 struct InWorkRequest {
-    /// A notification has none.
+    /// `None` for a notification.
     id: Option<JsonRpcId>,
     bytes: usize,
     ticket: Option<Ticket>,
     cancellation: CancellationToken,
 }
 
-/// Keeps a request on the list as long as it lives.
+/// Keeps a request on the list until dropped.
 #[derive(Debug)]
 pub(super) struct Place<'w> {
     list: &'w InWork,
@@ -41,7 +40,7 @@ pub(super) struct Place<'w> {
     pub(super) cancellation: CancellationToken,
 }
 
-/// What may be in work at once.
+/// The limits on requests in flight.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
     pub(super) requests: usize,
@@ -49,7 +48,8 @@ pub(super) struct Room {
 }
 
 impl InWork {
-    /// Puts a request of so many `bytes` on the list, if there is room.
+    /// Adds a request that holds `bytes` of memory, if the limits allow it. One request alone may
+    /// exceed the limit on bytes.
     pub(super) fn enter(
         &self,
         id: Option<JsonRpcId>,
@@ -75,7 +75,7 @@ impl InWork {
         Some(Place { list: self, serial, cancellation })
     }
 
-    /// Cancels what has this id; `false` if nothing has.
+    /// Cancels the requests with this id; `false` if there are none.
     pub(super) fn cancel(&self, id: &JsonRpcId) -> bool {
         let state = self.state();
         let serials = state.by_id.get(id).map_or(&[][..], Vec::as_slice);
@@ -87,9 +87,9 @@ impl InWork {
         !serials.is_empty()
     }
 
-    /// Cancels what came with this ticket.
+    /// Cancels the requests of this exchange.
     pub(super) fn cancel_ticket(&self, ticket: Ticket) {
-        #[expect(clippy::iter_over_hash_type, reason = "each is cancelled for itself")]
+        #[expect(clippy::iter_over_hash_type, reason = "the order does not matter")]
         for request in self.state().requests.values() {
             if request.ticket == Some(ticket) {
                 request.cancellation.cancel();
@@ -118,7 +118,7 @@ impl InWork {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         self.list.leave(self.serial);
-        // Answered or given up: nobody waits for it any more.
+        // The request was answered or abandoned; stop whatever still works on it.
         self.cancellation.cancel();
     }
 }
@@ -130,14 +130,14 @@ mod tests {
     const ROOM: Room = Room { requests: 9, bytes: 100 };
 
     #[test]
-    fn two_requests_with_one_id_are_both_cancelled_and_both_leave() {
+    fn two_requests_with_one_id_are_both_cancelled_and_removed() {
         let list = InWork::default();
         let id = JsonRpcId::Integer(1);
         let first = list.enter(Some(id.clone()), None, 0, ROOM).unwrap();
         let second = list.enter(Some(id.clone()), Some(Ticket(2)), 0, ROOM).unwrap();
         let over = first.cancellation.clone();
         drop(first);
-        assert!(over.is_cancelled(), "whoever still works for it hears that it is over");
+        assert!(over.is_cancelled(), "dropping the guard cancels the request");
         assert!(!second.cancellation.is_cancelled());
         assert!(list.cancel(&id));
         assert!(second.cancellation.is_cancelled());
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_is_bounded() {
+    fn the_number_of_requests_is_limited() {
         let list = InWork::default();
         let room = Room { requests: 1, ..ROOM };
         let _first = list.enter(None, None, 0, room).unwrap();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn so_is_what_is_kept_of_the_requests() {
+    fn the_memory_of_requests_is_limited() {
         let list = InWork::default();
         let enter = |bytes| list.enter(None, None, bytes, ROOM);
         let alone = enter(200).unwrap();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_hangs_up_cancels_its_exchange_only() {
+    fn a_disconnecting_client_cancels_only_its_exchange() {
         let list = InWork::default();
         let first = list.enter(Some(JsonRpcId::Integer(1)), Some(Ticket(1)), 0, ROOM).unwrap();
         let second = list.enter(Some(JsonRpcId::Integer(2)), Some(Ticket(2)), 0, ROOM).unwrap();

@@ -1,7 +1,7 @@
-//! Drives a conversation: receives, validates, converts, lets it be handled, converts back, sends.
+//! Drives a conversation: receives, validates, converts, calls the handler, converts back, sends.
 //!
-//! Client and server are the same here: either side may ask, answer and tell. Requests of the other
-//! side are handled side by side in one task; an answer leaves when it is ready.
+//! Client and server are the same here: either side may send requests, responses and notifications.
+//! The peer's requests are handled concurrently in one task; a response is sent when it is ready.
 
 mod answer;
 mod calls;
@@ -44,46 +44,46 @@ pub struct JsonRpcProcessor<T> {
     abandoned: mpsc::Receiver<i64>,
 }
 
-/// What the driver and the peers it hands out have in common.
+/// State shared by the processor and its peers.
 struct Link<T> {
     transport: JsonRpcTransport<T>,
     calls: Calls,
     in_work: InWork,
     settings: ProcessorSettings,
-    /// Own requests that nobody waits for any more and that the other side should hear about.
+    /// Our own requests that are no longer waited for and should be cancelled.
     abandoned: mpsc::Sender<i64>,
     closing: CancellationToken,
 }
 
 impl<T: Transport> Link<T> {
-    /// The exchange that request `id` of ours opens. A server's requests open none.
+    /// The exchange opened by our request `id`. A server's requests open none.
     fn own_ticket(&self, id: i64) -> Option<Ticket> {
         let is_client = self.transport.side() == Side::Client;
         u64::try_from(id).ok().filter(|_| is_client).map(Ticket)
     }
 }
 
-/// Messages that are taken in one after the other before everything else has its turn.
+/// The number of messages received in a row before other work gets a turn.
 const IN_A_ROW: u32 = 64;
 
-/// Everything that goes on beside receiving.
+/// The work in progress besides receiving.
 type Work<'p> = FuturesUnordered<BoxFuture<'p, ()>>;
 
 impl<T: Transport + 'static> JsonRpcProcessor<T> {
-    /// Prepares a conversation in which the other side calls `tools` by base JSON-RPC: the method is
-    /// the name of a tool, the params are its arguments, the result is what it gives back. A
-    /// notification runs the tool too. Messages are judged by their envelope alone.
+    /// Creates a conversation in which the peer calls `tools` by plain JSON-RPC: the method is the
+    /// name of a tool, the params are its arguments, and the result is its output. A notification
+    /// also runs the tool. Only the envelope of messages is validated.
     ///
     /// | error | code | `data.error_type` |
     /// |---|---|---|
-    /// | there is no such tool | −32601 | `tool_not_found` |
-    /// | the params do not fit | −32602 | `invalid_params` |
+    /// | unknown tool | −32601 | `tool_not_found` |
+    /// | invalid params | −32602 | `invalid_params` |
     /// | the tool failed | −32000 | `tool_error` |
-    /// | the tool panicked, or gave [`Error::Internal`](mcp_core::Error::Internal) | −32603 | `internal_error` |
+    /// | the tool panicked, or returned [`Error::Internal`](mcp_core::Error::Internal) | −32603 | `internal_error` |
     ///
-    /// `data.errors` is a list of what exactly is wrong, often empty.
+    /// `data.errors` is a list of the individual violations, often empty.
     ///
-    /// It runs on tokio with timers. For other settings, a gate or the methods of MCP, see
+    /// It needs a tokio runtime with timers. For other settings, a gate or the methods of MCP, see
     /// [`JsonRpcProcessor::with_handler`].
     pub fn new(transport: T, tools: ToolRegistry) -> JsonRpcProcessor<T> {
         let transport = JsonRpcTransport::new(transport, Side::Server, Box::new(OpenGate));
@@ -91,14 +91,14 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         JsonRpcProcessor::with_handler(transport, handler, ProcessorSettings::default())
     }
 
-    /// Prepares a conversation in which `handler` serves the other side, in the way it
-    /// [dispatches](Handler::dispatch) calls.
+    /// Creates a conversation in which `handler` serves the peer, with the handler's
+    /// [dispatch](Handler::dispatch).
     pub fn with_handler(
         transport: JsonRpcTransport<T>,
         handler: Arc<dyn Handler>,
         settings: ProcessorSettings,
     ) -> JsonRpcProcessor<T> {
-        // Room for everything that can be abandoned at once.
+        // Room for every request, in case all are abandoned at once.
         let room = settings.max_waiting.clamp(1, Semaphore::MAX_PERMITS);
         let (sender, abandoned) = mpsc::channel(room);
         let link = Link {
@@ -112,13 +112,13 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         JsonRpcProcessor { link: Arc::new(link), handler, abandoned }
     }
 
-    /// The other side, to be spoken to while [`JsonRpcProcessor::run`] runs.
+    /// A handle for sending to the peer while [`JsonRpcProcessor::run`] runs.
     pub fn peer(&self) -> JsonRpcPeer<T> {
         JsonRpcPeer { link: Arc::clone(&self.link), ticket: None }
     }
 
-    /// Holds the conversation to its end. Requests in work are still answered when the other side
-    /// has said its last word; requests of ours that wait then fail.
+    /// Runs the conversation to its end. When the peer closes it, requests in flight are still
+    /// answered, and our own pending requests fail.
     ///
     /// # Errors
     ///
@@ -133,9 +133,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let mut receiving = Box::pin(driver.link.transport.receive());
         let mut in_a_row = 0;
         let outcome = loop {
-            // A peer that sends without ever reading is not listened to any further.
+            // Backpressure for a peer that sends but never reads.
             let has_room = work.len() < 2 * driver.link.settings.max_in_work;
-            // One that sends without a pause must not keep us from what comes below.
+            // A peer that sends without pause must not starve the branches below.
             let listens = has_room && in_a_row < IN_A_ROW;
             tokio::select! {
                 biased;
@@ -188,9 +188,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 self.refuse_batch(&entries, refusal, ticket, work);
             }
             Arrival::Unreadable { ticket, refusal } => {
-                tracing::trace!(reason = ?refusal.reason, "something that is not JSON came in");
-                // A server may print anything by mistake; it does not wait for an answer to it. But
-                // where it came in the exchange of a request, it was meant as the answer.
+                tracing::trace!(reason = ?refusal.reason, "received text that is not JSON");
+                // A server may print anything by mistake and expects no response to it. In the
+                // exchange of a request, however, it was meant as the response.
                 if self.link.transport.side() == Side::Server {
                     start(work, self.refuse(None, refusal, ticket));
                 } else {
@@ -198,10 +198,10 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 }
             }
             Arrival::TooLong { ticket, length, limit, edges } => {
-                tracing::debug!(length, "a message that is too long was skipped");
+                tracing::debug!(length, "skipped a message over the size limit");
                 let error = TransportError::TooLong { length, limit };
                 let message = Overlong::of(&edges);
-                // Whoever sent it may wait for an answer.
+                // The client may be waiting for a response.
                 let is_server = self.link.transport.side() == Side::Server;
                 if !self.settle_overlong(&message, error, ticket) && is_server {
                     let refusal = answer::too_long(length, limit);
@@ -210,7 +210,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             }
             Arrival::Over { ticket, error } => self.exchange_over(ticket, error),
             Arrival::Deaf(error) => {
-                tracing::debug!(%error, "news do not come any more");
+                tracing::debug!(%error, "notifications may be lost from now on");
                 self.handler.deaf();
             }
             Arrival::Skipped => {}
@@ -225,7 +225,10 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     ) {
         match message {
             JsonRpcMessage::Request(request) if self.may_not_answer() => {
-                tracing::warn!(method = request.method, "a stateless server has no requests");
+                tracing::warn!(
+                    method = request.method,
+                    "dropped: a stateless server must not send requests"
+                );
             }
             JsonRpcMessage::Request(request) => start(work, self.serve(request, ticket)),
             JsonRpcMessage::Notification(notification) => {
@@ -246,12 +249,12 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         {
             return;
         }
-        // Here a notification can run a tool, which takes as long as one that is asked for.
+        // In bare dispatch a notification can run a tool and then counts against the limits.
         let place = if self.is_bare() {
             let place = self.enter(None, notification.params.as_ref(), None);
             if place.is_none() {
                 let method = &notification.method;
-                tracing::warn!(method, "a notification was dropped: too much is in work");
+                tracing::warn!(method, "dropped a notification: too many requests in flight");
                 return;
             }
             place
@@ -264,12 +267,12 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             let _place = place;
             let handled = async { self.handler.handle_notification(notification, peer).await };
             if let Err(panic) = AssertUnwindSafe(handled).catch_unwind().await {
-                tracing::error!("a notification made its handler panic: {}", answer::said(&*panic));
+                tracing::error!("a notification handler panicked: {}", answer::said(&*panic));
             }
         });
     }
 
-    /// Whether we are a client without a session: whatever a server asks of it, it has nothing to say.
+    /// Whether we are a client at a stateless revision, which must not respond to anything.
     fn may_not_answer(&self) -> bool {
         self.link.transport.side() == Side::Client
             && self.handler.revision().is_some_and(|spoken| spoken.era() == Era::Modern)
@@ -291,20 +294,20 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             Some(JsonRpcMessage::Notification(notification)) => {
                 tracing::warn!(method = notification.method, reason = ?refusal.reason, "dropped");
             }
-            // What has the id of a request of ours was meant as its answer.
+            // A message with the id of our own request was meant as its response.
             Some(JsonRpcMessage::Response(_)) | None => {
                 let own = match id.as_ref().and_then(JsonRpcId::as_i64) {
                     _ if !may_answer => None,
                     Some(id) => Some(id),
-                    // What names no request was meant for the only one that waits.
+                    // Without an id it was meant for the only pending request.
                     None => self.own_request(ticket).or_else(|| {
                         let is_nameless = is_response && id.is_none();
                         self.link.calls.only().filter(|_| is_nameless)
                     }),
                 };
                 let meant = self.settle_invalid(own, &refusal, ticket);
-                // An exchange of its own waits for something, whatever its message was meant as. A
-                // server may print anything, but what has a method and an id waits for an answer.
+                // An exchange expects a response, whatever its message was meant to be. A server may
+                // print anything, but a message with a method and an id expects a response.
                 let is_waited_for = if is_server {
                     ticket.is_some() || may_ask && !meant
                 } else {
@@ -340,7 +343,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
     }
 
-    /// Nothing in the batch counts. Requests of ours that it answers must not wait any longer.
+    /// Rejects a whole batch. Our own requests that it answers fail rather than time out.
     fn refuse_batch<'p>(
         &'p self,
         entries: &[Entry],
@@ -371,30 +374,30 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     }
 }
 
-/// Fails what waits for an answer when nobody drives the conversation any more, whatever the
-/// reason: its future was dropped, or something in it panicked.
+/// Fails our pending requests when the conversation is no longer driven, because its future was
+/// dropped or panicked.
 struct Waiting<'l>(&'l Calls);
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.close("nobody drives the conversation any more");
+        self.0.close("the conversation is no longer running");
     }
 }
 
-/// Polls `future` once; most are done with that, and only the others are kept.
+/// Polls `future` once, which completes most futures; the others are added to `work`.
 fn start<'p>(work: &mut Work<'p>, future: impl Future<Output = ()> + Send + 'p) {
     let mut future: BoxFuture<'p, ()> = Box::pin(future);
     let mut context = Context::from_waker(Waker::noop());
-    // A future that is not ready is polled again, with a real waker, from the list.
+    // A pending future is polled again from `work`, with a real waker.
     if future.as_mut().poll(&mut context).is_pending() {
         work.push(future);
     }
 }
 
-/// However the conversation ends, nobody waits for an answer that cannot come.
+/// Fails pending requests even if the conversation was never run.
 impl<T> Drop for JsonRpcProcessor<T> {
     fn drop(&mut self) {
-        self.link.calls.close("the conversation was broken off");
+        self.link.calls.close("the conversation was dropped");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Answers are held to what their tools have promised, on the tape of the message that leaves.
+//! Checks tool output against output schemas, on the tape of the outgoing message.
 
 use mcp_core::{OutputPromise, Revision, Transport};
 use mcp_json::Node;
@@ -6,15 +6,15 @@ use mcp_json::Node;
 use super::JsonRpcProcessor;
 use crate::{ErrorCode, JsonRpcError, error_map::to_json_rpc_error, transport::OwnMessage};
 
-/// What the tool has promised about its output, and how to say that it broke the promise.
+/// The output contract of a result, and the revision in which to report a violation.
 pub(super) struct Promise {
     pub(super) output: OutputPromise,
     pub(super) revision: Revision,
 }
 
 impl<T: Transport + 'static> JsonRpcProcessor<T> {
-    /// Which answers of a message break what their tools have promised, and what to say instead: the
-    /// message is a batch of answers, or a single one.
+    /// The responses in `message`, which is a batch or a single response, whose results violate
+    /// their output contract, with the errors to send instead.
     pub(super) fn broken_promises(
         &self,
         promises: &[Option<Promise>],
@@ -26,7 +26,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let parsed = match self.link.transport.parsed(message) {
             Ok(parsed) => parsed,
             Err(error) => {
-                let error = format!("the answer is not JSON: {error}");
+                let error = format!("the response is not JSON: {error}");
                 let error = JsonRpcError::new(ErrorCode::InternalError.code(), error);
                 return (0..promises.len()).map(|index| (index, error.clone())).collect();
             }

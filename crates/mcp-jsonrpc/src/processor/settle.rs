@@ -1,4 +1,4 @@
-//! Requests of our own: whatever ends one, whoever waits for it hears of it.
+//! Completes our own requests: with their response, or with the reason why there is none.
 
 use mcp_core::{PeerError, Refusal, Side, Ticket, Transport, TransportError};
 
@@ -9,8 +9,8 @@ use super::{
 use crate::{JsonRpcId, JsonRpcResponse, transport::RefusedMessage};
 
 impl<T: Transport + 'static> JsonRpcProcessor<T> {
-    /// Whether the other side will not answer a request of ours any more: so a stateless server, which
-    /// has no requests of its own to cancel, ends a subscription.
+    /// Ends our request `id`, which the server has cancelled; `false` if it is not ours. A stateless
+    /// server, which has no requests of its own to cancel, ends a subscription this way.
     pub(super) fn is_ended(&self, id: &JsonRpcId, ticket: Option<Ticket>) -> bool {
         let Some(id) = id.as_i64() else { return false };
         let is_ours =
@@ -24,23 +24,23 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     pub(super) fn take_response(&self, response: JsonRpcResponse, ticket: Option<Ticket>) {
         let outcome = answer::outcome_of(response.outcome);
         let id = match response.id {
-            // The other side could not read our id; its exchange still tells which one it was.
+            // The peer could not read our id; the exchange still identifies the request.
             None | Some(JsonRpcId::Null) => self.own_request(ticket),
             Some(id) => id.as_i64(),
         };
         match id {
             Some(id) if self.link.calls.settle(id, outcome) => self.answered(ticket),
-            _ => tracing::debug!("an answer came that nobody waits for"),
+            _ => tracing::debug!("received a response to no pending request"),
         }
     }
 
-    /// The request of ours that opened the exchange.
+    /// Our request that opened the exchange.
     pub(super) fn own_request(&self, ticket: Option<Ticket>) -> Option<i64> {
         let Ticket(number) = ticket.filter(|_| self.link.transport.side() == Side::Client)?;
         i64::try_from(number).ok()
     }
 
-    /// Fails our request `own` because its answer cannot be used; `false` if nobody waits for it.
+    /// Fails our request `own` because its response is invalid; `false` if it is not pending.
     pub(super) fn settle_invalid(
         &self,
         own: Option<i64>,
@@ -55,12 +55,12 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         waited
     }
 
-    /// Fails the request of ours that a message was meant to answer, which was too long to be read.
-    /// `false` if it was not meant as an answer, or that cannot be told.
+    /// Fails our request that a message over the size limit was meant to answer. `false` if it was
+    /// not meant as a response, or its kind is unknown.
     ///
-    /// Where it is an answer and does not tell to which request, it must be to the only one that
-    /// waits. If several wait, they go on waiting: failing those that will still be answered is worse
-    /// than a time-out of one.
+    /// A response without a readable id must belong to the only pending request. If several are
+    /// pending, none is failed: failing requests that will still be answered is worse than one
+    /// timeout.
     pub(super) fn settle_overlong(
         &self,
         message: &Overlong,
@@ -80,8 +80,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         message.kind == Kind::Answer
     }
 
-    /// Whether an entry of a batch that is no message has the id of a request of ours, and so was
-    /// meant as its answer. Nobody waits for it any longer then.
+    /// Whether an invalid batch entry has the id of our own request, and so was meant as its
+    /// response. If so, the request fails.
     pub(super) fn was_our_answer(&self, refused: &RefusedMessage, ticket: Option<Ticket>) -> bool {
         match refused.id.as_ref().and_then(JsonRpcId::as_i64) {
             Some(id) if refused.may_answer => {
@@ -91,15 +91,15 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
     }
 
-    /// Says that a request of ours has its answer. A server's requests open no exchange: what came
-    /// with the answer may wait for one itself.
+    /// Settles the exchange of our own request. A server's requests open none: the exchange that
+    /// carried the response is the client's, which may expect a response itself.
     pub(super) fn answered(&self, ticket: Option<Ticket>) {
         if self.link.transport.side() == Side::Client {
             self.settle(ticket);
         }
     }
 
-    /// Says that nothing more needs to be waited for in this exchange.
+    /// Tells the transport that the exchange is complete.
     pub(super) fn settle(&self, ticket: Option<Ticket>) {
         if let Some(ticket) = ticket {
             self.link.transport.inner().settle(ticket);
