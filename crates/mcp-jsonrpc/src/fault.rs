@@ -18,7 +18,7 @@ impl fmt::Display for EnvelopeFault {
 }
 
 /// All faults in one line.
-pub(crate) fn sentence(faults: &[EnvelopeFault]) -> String {
+pub(crate) fn join_messages(faults: &[EnvelopeFault]) -> String {
     let faults: Vec<&str> = faults.iter().map(|fault| fault.kind.message()).collect();
     faults.join("; ")
 }
@@ -76,7 +76,7 @@ impl FaultKind {
         )
     }
 
-    /// The fault in one sentence.
+    /// The fault in one join_messages.
     pub const fn message(self) -> &'static str {
         match self {
             FaultKind::NotObject => "a message must be an object",

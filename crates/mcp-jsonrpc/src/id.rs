@@ -47,7 +47,7 @@ impl JsonRpcId {
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             JsonRpcId::Integer(value) => Some(*value),
-            JsonRpcId::Number(spelling) => in_number(spelling, integer_value),
+            JsonRpcId::Number(spelling) => with_number(spelling, integer_value),
             JsonRpcId::Null | JsonRpcId::String(_) => None,
         }
     }
@@ -94,7 +94,10 @@ pub(crate) fn integer_value(node: Node<'_>) -> Option<i64> {
 }
 
 /// Applies `look` to the number with the literal `spelling`, if it is one.
-pub(crate) fn in_number<T>(spelling: &str, look: impl FnOnce(Node<'_>) -> Option<T>) -> Option<T> {
+pub(crate) fn with_number<T>(
+    spelling: &str,
+    look: impl FnOnce(Node<'_>) -> Option<T>,
+) -> Option<T> {
     let mut tape = Tape::new();
     let limits = Limits { max_bytes: usize::MAX, max_depth: 0 };
     let document = tape.parse(spelling.as_bytes(), limits).ok()?;

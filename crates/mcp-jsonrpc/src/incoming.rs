@@ -4,7 +4,7 @@ use mcp_json::{Limits, Node, Parsed, Span, SyntaxError};
 
 use crate::{
     Envelope, EnvelopeFault, FaultKind, JsonRpcError, JsonRpcId, JsonRpcMessage,
-    JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, MessageKind, fault::sentence,
+    JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, MessageKind, fault::join_messages,
     id::integer_value,
 };
 
@@ -20,7 +20,7 @@ pub enum Incoming {
 
 /// A JSON value that is not a JSON-RPC message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not a JSON-RPC message: {}", sentence(faults))]
+#[error("not a JSON-RPC message: {}", join_messages(faults))]
 #[expect(clippy::exhaustive_structs, reason = "the readable parts and the faults, nothing else")]
 pub struct InvalidMessage {
     /// The id, if it is readable.

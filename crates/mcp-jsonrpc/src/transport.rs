@@ -21,15 +21,15 @@ pub struct JsonRpcTransport<T> {
 
 /// An outgoing message.
 #[derive(Debug)]
-pub(crate) struct OwnMessage {
+pub(crate) struct OutgoingMessage {
     pub(crate) bytes: Bytes,
     /// The outcome of parsing it, once it was needed.
     parsed: Option<Result<Parsed, SyntaxError>>,
 }
 
-impl From<Bytes> for OwnMessage {
-    fn from(bytes: Bytes) -> OwnMessage {
-        OwnMessage { bytes, parsed: None }
+impl From<Bytes> for OutgoingMessage {
+    fn from(bytes: Bytes) -> OutgoingMessage {
+        OutgoingMessage { bytes, parsed: None }
     }
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum Arrival {
         error: Option<TransportError>,
     },
     /// Notifications may be lost from now on.
-    Deaf(TransportError),
+    NotificationsLost(TransportError),
     /// A message over the size limit, of which only the edges are known.
     TooLong {
         ticket: Option<Ticket>,
@@ -79,9 +79,9 @@ pub(crate) struct RefusedMessage {
     /// Its id, if it is readable.
     pub(crate) id: Option<JsonRpcId>,
     /// Whether it may have been meant as a response.
-    pub(crate) may_answer: bool,
+    pub(crate) may_be_response: bool,
     /// Whether its sender may expect a response.
-    pub(crate) may_ask: bool,
+    pub(crate) may_expect_response: bool,
     /// Whether it has the members of a response, valid or not.
     pub(crate) is_response: bool,
     pub(crate) refusal: Refusal,
@@ -142,7 +142,7 @@ impl<T: Transport> JsonRpcTransport<T> {
                 Some(Arrival::TooLong { ticket, length, limit, edges })
             }
             Some(Inbound::Over { ticket, error }) => Some(Arrival::Over { ticket, error }),
-            Some(Inbound::Deaf { error }) => Some(Arrival::Deaf(error)),
+            Some(Inbound::Deaf { error }) => Some(Arrival::NotificationsLost(error)),
             Some(_) => Some(Arrival::Skipped),
         })
     }
@@ -185,13 +185,13 @@ impl<T: Transport> JsonRpcTransport<T> {
             message: format!("not JSON: {error}"),
             findings: Vec::new(),
         });
-        let is_marked = error.kind == SyntaxErrorKind::ByteOrderMark;
-        if is_marked && let Some(id) = self.answered_behind_mark(bytes) {
+        let has_bom = error.kind == SyntaxErrorKind::ByteOrderMark;
+        if has_bom && let Some(id) = self.response_id_after_bom(bytes) {
             let refused = RefusedMessage {
                 message: None,
                 id: Some(id),
-                may_answer: true,
-                may_ask: false,
+                may_be_response: true,
+                may_expect_response: false,
                 is_response: true,
                 refusal,
             };
@@ -204,14 +204,14 @@ impl<T: Transport> JsonRpcTransport<T> {
         let verdict = self.gate().judge(self.side.other(), parsed);
         match Incoming::read(parsed) {
             Incoming::Single(message) => {
-                Arrival::Single { ticket, entry: enter(message, &verdict, None) }
+                Arrival::Single { ticket, entry: apply_verdict(message, &verdict, None) }
             }
             Incoming::Batch(messages) => Arrival::Batch {
                 ticket,
                 entries: messages
                     .into_iter()
                     .enumerate()
-                    .map(|(index, message)| enter(message, &verdict, Some(index)))
+                    .map(|(index, message)| apply_verdict(message, &verdict, Some(index)))
                     .collect(),
                 refusal: verdict.refusals.into_iter().find(|refusal| refusal.index.is_none()),
             },
@@ -220,12 +220,12 @@ impl<T: Transport> JsonRpcTransport<T> {
 
     /// The id of a response preceded by a byte order mark. It lets us fail the pending request with
     /// the reason instead of a timeout.
-    fn answered_behind_mark(&self, bytes: &Bytes) -> Option<JsonRpcId> {
-        const MARK: usize = '\u{feff}'.len_utf8();
-        if bytes.len() < MARK {
+    fn response_id_after_bom(&self, bytes: &Bytes) -> Option<JsonRpcId> {
+        const BOM: usize = '\u{feff}'.len_utf8();
+        if bytes.len() < BOM {
             return None;
         }
-        match Incoming::read(&self.parse(&bytes.slice(MARK..)).ok()?) {
+        match Incoming::read(&self.parse(&bytes.slice(BOM..)).ok()?) {
             Incoming::Single(Ok(JsonRpcMessage::Response(response))) => response.id,
             _ => None,
         }
@@ -238,9 +238,9 @@ impl<T: Transport> JsonRpcTransport<T> {
     /// The outgoing message parsed, on first use.
     pub(crate) fn parsed<'m>(
         &self,
-        message: &'m mut OwnMessage,
+        message: &'m mut OutgoingMessage,
     ) -> Result<&'m Parsed, &'m SyntaxError> {
-        let OwnMessage { bytes, parsed } = message;
+        let OutgoingMessage { bytes, parsed } = message;
         parsed.get_or_insert_with(|| self.parse(bytes)).as_ref()
     }
 
@@ -253,7 +253,7 @@ impl<T: Transport> JsonRpcTransport<T> {
     /// Sends a message if it is within the size limit and passes the gate.
     pub(crate) async fn send(
         &self,
-        message: impl Into<OwnMessage>,
+        message: impl Into<OutgoingMessage>,
         role: OutboundRole,
         ticket: Option<Ticket>,
         labels: Option<Box<Labels>>,
@@ -261,14 +261,14 @@ impl<T: Transport> JsonRpcTransport<T> {
         let mut message = message.into();
         // Before the gate, which remembers what it has seen.
         self.fits(&message.bytes).map_err(SendError::Transport)?;
-        if let Some(refusal) = self.judge_own(&mut message).refusals.into_iter().next() {
+        if let Some(refusal) = self.judge_outgoing(&mut message).refusals.into_iter().next() {
             return Err(SendError::Refused(refusal));
         }
         self.send_unjudged(message.bytes, role, ticket, labels).await
     }
 
     /// The gate's verdict on an outgoing message.
-    pub(crate) fn judge_own(&self, message: &mut OwnMessage) -> Verdict {
+    pub(crate) fn judge_outgoing(&self, message: &mut OutgoingMessage) -> Verdict {
         if self.gate().is_open() {
             return Verdict::PASS;
         }
@@ -297,7 +297,7 @@ impl<T: Transport> JsonRpcTransport<T> {
     }
 }
 
-fn enter(
+fn apply_verdict(
     message: Result<JsonRpcMessage, InvalidMessage>,
     verdict: &Verdict,
     index: Option<usize>,
@@ -311,16 +311,23 @@ fn enter(
                 JsonRpcMessage::Response(response) => response.id.clone(),
                 JsonRpcMessage::Notification(_) => None,
             };
-            let may_answer = matches!(message, JsonRpcMessage::Response(_));
-            let may_ask = matches!(message, JsonRpcMessage::Request(_));
+            let may_be_response = matches!(message, JsonRpcMessage::Response(_));
+            let may_expect_response = matches!(message, JsonRpcMessage::Request(_));
             let message = Some(message);
-            let is_response = may_answer;
-            Err(Box::new(RefusedMessage { message, id, may_answer, may_ask, is_response, refusal }))
+            let is_response = may_be_response;
+            Err(Box::new(RefusedMessage {
+                message,
+                id,
+                may_be_response,
+                may_expect_response,
+                is_response,
+                refusal,
+            }))
         }
         (Err(invalid), refusal) => Err(Box::new(RefusedMessage {
             message: None,
-            may_answer: !invalid.names_method,
-            may_ask: !invalid.is_notification && !invalid.is_response,
+            may_be_response: !invalid.names_method,
+            may_expect_response: !invalid.is_notification && !invalid.is_response,
             is_response: invalid.is_response,
             refusal: refusal.unwrap_or_else(|| Refusal {
                 index,

@@ -20,14 +20,14 @@ use crate::{
     EnvelopeFault, FaultKind, JsonRpcError, JsonRpcId, JsonRpcMessage, JsonRpcNotification,
     JsonRpcRequest, JsonRpcResponse,
     envelope::check_error,
-    fault::sentence,
-    id::in_number,
+    fault::join_messages,
+    id::with_number,
     incoming::{read, read_valid_error},
 };
 
 impl<'de> Deserialize<'de> for JsonRpcMessage {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        examine(deserializer, |document, text| {
+        deserialize_from_text(deserializer, |document, text| {
             read(document.root(), text).map_err(|invalid| invalid.to_string())
         })
     }
@@ -73,13 +73,13 @@ impl<'de> Deserialize<'de> for JsonRpcResponse {
 
 impl<'de> Deserialize<'de> for JsonRpcError {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        examine(deserializer, |document, text| {
+        deserialize_from_text(deserializer, |document, text| {
             let mut faults = Vec::new();
             check_error(document.root(), |kind, span| faults.push(EnvelopeFault { kind, span }));
             if faults.is_empty() {
                 read_valid_error(document.root(), text).map_err(|fault| fault.to_string())
             } else {
-                Err(sentence(&faults))
+                Err(join_messages(&faults))
             }
         })
     }
@@ -87,7 +87,7 @@ impl<'de> Deserialize<'de> for JsonRpcError {
 
 impl<'de> Deserialize<'de> for JsonRpcId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        examine(deserializer, |document, _| {
+        deserialize_from_text(deserializer, |document, _| {
             let broken = document.root().has_lone_surrogate();
             let id = JsonRpcId::read(document.root()).filter(|_| !broken);
             id.ok_or_else(|| FaultKind::IdInvalid.message().to_owned())
@@ -96,7 +96,7 @@ impl<'de> Deserialize<'de> for JsonRpcId {
 }
 
 /// Applies `look` to the text of the deserializer's value.
-fn examine<'de, D: Deserializer<'de>, T>(
+fn deserialize_from_text<'de, D: Deserializer<'de>, T>(
     deserializer: D,
     look: impl FnOnce(&Document<'_>, &Parsed) -> Result<T, String>,
 ) -> Result<T, D::Error> {
@@ -200,7 +200,8 @@ impl Serialize for JsonRpcId {
             JsonRpcId::String(text) => serializer.serialize_str(text),
             JsonRpcId::Number(spelling) => {
                 // As raw text, since no Rust type holds all its digits.
-                let raw = in_number(spelling, |_| RawValue::from_string(spelling.to_string()).ok());
+                let raw =
+                    with_number(spelling, |_| RawValue::from_string(spelling.to_string()).ok());
                 let raw = raw.ok_or_else(|| S::Error::custom(FaultKind::IdInvalid.message()))?;
                 raw.serialize(serializer)
             }

@@ -3,13 +3,13 @@
 //! Client and server are the same here: either side may send requests, responses and notifications.
 //! The peer's requests are handled concurrently in one task; a response is sent when it is ready.
 
-mod answer;
 mod calls;
 mod cancelled;
-mod in_work;
+mod in_flight;
+mod output_check;
 mod overlong;
 mod peer;
-mod promise;
+mod respond;
 mod settings;
 mod settle;
 #[cfg(test)]
@@ -30,7 +30,7 @@ use mcp_core::{
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use self::{calls::Calls, in_work::InWork, overlong::Overlong};
+use self::{calls::Calls, in_flight::InFlight, overlong::Overlong};
 pub use self::{peer::JsonRpcPeer, settings::ProcessorSettings};
 use crate::{
     JsonRpcId, JsonRpcMessage, JsonRpcNotification, JsonRpcTransport, OpenGate,
@@ -48,7 +48,7 @@ pub struct JsonRpcProcessor<T> {
 struct Link<T> {
     transport: JsonRpcTransport<T>,
     calls: Calls,
-    in_work: InWork,
+    in_flight: InFlight,
     settings: ProcessorSettings,
     /// Our own requests that are no longer waited for and should be cancelled.
     abandoned: mpsc::Sender<i64>,
@@ -64,7 +64,7 @@ impl<T: Transport> Link<T> {
 }
 
 /// The number of messages received in a row before other work gets a turn.
-const IN_A_ROW: u32 = 64;
+const MAX_CONSECUTIVE: u32 = 64;
 
 /// The work in progress besides receiving.
 type Work<'p> = FuturesUnordered<BoxFuture<'p, ()>>;
@@ -104,7 +104,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let link = Link {
             transport,
             calls: Calls::new(settings.max_waiting),
-            in_work: InWork::default(),
+            in_flight: InFlight::default(),
             settings,
             abandoned: sender,
             closing: CancellationToken::new(),
@@ -126,33 +126,33 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     pub async fn run(mut self) -> Result<(), TransportError> {
         let mut abandoned = std::mem::replace(&mut self.abandoned, mpsc::channel(1).1);
         let driver = &self;
-        let _waiting = Waiting(&driver.link.calls);
+        let _fail_pending = FailPendingOnDrop(&driver.link.calls);
         let mut work: Work<'_> = FuturesUnordered::new();
         let mut attending = driver.handler.attend(Arc::new(driver.peer()));
-        let mut attends = true;
+        let mut is_attending = true;
         let mut receiving = Box::pin(driver.link.transport.receive());
-        let mut in_a_row = 0;
+        let mut consecutive = 0;
         let outcome = loop {
             // Backpressure for a peer that sends but never reads.
             let has_room = work.len() < 2 * driver.link.settings.max_in_work;
             // A peer that sends without pause must not starve the branches below.
-            let listens = has_room && in_a_row < IN_A_ROW;
+            let may_receive = has_room && consecutive < MAX_CONSECUTIVE;
             tokio::select! {
                 biased;
                 Some(()) = work.next(), if !work.is_empty() => {}
-                Some(id) = abandoned.recv() => start(&mut work, driver.tell_cancelled(id)),
-                arrival = &mut receiving, if listens => match arrival {
+                Some(id) = abandoned.recv() => start(&mut work, driver.send_cancelled(id)),
+                arrival = &mut receiving, if may_receive => match arrival {
                     Ok(Some(arrival)) => {
-                        in_a_row += 1;
-                        driver.take(arrival, &mut work);
+                        consecutive += 1;
+                        driver.handle(arrival, &mut work);
                         receiving = Box::pin(driver.link.transport.receive());
                     }
                     Ok(None) => break Ok(()),
                     Err(error) => break Err(error),
                 },
                 () = driver.link.closing.cancelled() => break Ok(()),
-                () = &mut attending, if attends => attends = false,
-                () = std::future::ready(()), if in_a_row >= IN_A_ROW => in_a_row = 0,
+                () = &mut attending, if is_attending => is_attending = false,
+                () = std::future::ready(()), if consecutive >= MAX_CONSECUTIVE => consecutive = 0,
             }
         };
         driver.handler.ending();
@@ -172,19 +172,19 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         outcome
     }
 
-    fn take<'p>(&'p self, arrival: Arrival, work: &mut Work<'p>) {
+    fn handle<'p>(&'p self, arrival: Arrival, work: &mut Work<'p>) {
         match arrival {
             Arrival::Single { ticket, entry: Ok(message) } => {
-                self.take_message(message, ticket, work);
+                self.handle_message(message, ticket, work);
             }
             Arrival::Single { ticket, entry: Err(refused) } => {
-                self.take_refused(*refused, ticket, work);
+                self.handle_refused(*refused, ticket, work);
             }
-            Arrival::Batch { ticket, entries, .. } if self.takes_batches() => {
-                self.take_batch(entries, ticket, work);
+            Arrival::Batch { ticket, entries, .. } if self.accepts_batches() => {
+                self.handle_batch(entries, ticket, work);
             }
             Arrival::Batch { ticket, entries, refusal } => {
-                let refusal = refusal.unwrap_or_else(answer::no_batches);
+                let refusal = refusal.unwrap_or_else(respond::batches_unsupported);
                 self.refuse_batch(&entries, refusal, ticket, work);
             }
             Arrival::Unreadable { ticket, refusal } => {
@@ -204,12 +204,12 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 // The client may be waiting for a response.
                 let is_server = self.link.transport.side() == Side::Server;
                 if !self.settle_overlong(&message, error, ticket) && is_server {
-                    let refusal = answer::too_long(length, limit);
+                    let refusal = respond::too_long(length, limit);
                     start(work, self.refuse_unseen(message.id, refusal, ticket));
                 }
             }
             Arrival::Over { ticket, error } => self.exchange_over(ticket, error),
-            Arrival::Deaf(error) => {
+            Arrival::NotificationsLost(error) => {
                 tracing::debug!(%error, "notifications may be lost from now on");
                 self.handler.deaf();
             }
@@ -217,14 +217,14 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
     }
 
-    fn take_message<'p>(
+    fn handle_message<'p>(
         &'p self,
         message: JsonRpcMessage,
         ticket: Option<Ticket>,
         work: &mut Work<'p>,
     ) {
         match message {
-            JsonRpcMessage::Request(request) if self.may_not_answer() => {
+            JsonRpcMessage::Request(request) if self.is_stateless_client() => {
                 tracing::warn!(
                     method = request.method,
                     "dropped: a stateless server must not send requests"
@@ -232,62 +232,72 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             }
             JsonRpcMessage::Request(request) => start(work, self.serve(request, ticket)),
             JsonRpcMessage::Notification(notification) => {
-                self.take_notification(&notification, ticket, work);
+                self.handle_notification(&notification, ticket, work);
             }
-            JsonRpcMessage::Response(response) => self.take_response(response, ticket),
+            JsonRpcMessage::Response(response) => self.handle_response(response, ticket),
         }
     }
 
-    fn take_notification<'p>(
+    fn handle_notification<'p>(
         &'p self,
         notification: &JsonRpcNotification,
         ticket: Option<Ticket>,
         work: &mut Work<'p>,
     ) {
         if let Some(id) = cancelled::cancelled_id(notification)
-            && (self.link.in_work.cancel(&id) || self.is_ended(&id, ticket))
+            && (self.link.in_flight.cancel(&id) || self.end_own_request(&id, ticket))
         {
             return;
         }
         // In bare dispatch a notification can run a tool and then counts against the limits.
-        let place = if self.is_bare() {
-            let place = self.enter(None, notification.params.as_ref(), None);
-            if place.is_none() {
+        let guard = if self.is_bare() {
+            let guard = self.begin(None, notification.params.as_ref(), None);
+            if guard.is_none() {
                 let method = &notification.method;
                 tracing::warn!(method, "dropped a notification: too many requests in flight");
                 return;
             }
-            place
+            guard
         } else {
             None
         };
         let peer: Arc<dyn Peer> = Arc::new(JsonRpcPeer { link: Arc::clone(&self.link), ticket });
         let notification = notification.to_domain_notification();
         start(work, async {
-            let _place = place;
+            let _guard = guard;
             let handled = async { self.handler.handle_notification(notification, peer).await };
             if let Err(panic) = AssertUnwindSafe(handled).catch_unwind().await {
-                tracing::error!("a notification handler panicked: {}", answer::said(&*panic));
+                tracing::error!(
+                    "a notification handler panicked: {}",
+                    respond::panic_message(&*panic)
+                );
             }
         });
     }
 
     /// Whether we are a client at a stateless revision, which must not respond to anything.
-    fn may_not_answer(&self) -> bool {
+    fn is_stateless_client(&self) -> bool {
         self.link.transport.side() == Side::Client
-            && self.handler.revision().is_some_and(|spoken| spoken.era() == Era::Modern)
+            && self.handler.revision().is_some_and(|revision| revision.era() == Era::Modern)
     }
 
-    fn take_refused<'p>(
+    fn handle_refused<'p>(
         &'p self,
         refused: RefusedMessage,
         ticket: Option<Ticket>,
         work: &mut Work<'p>,
     ) {
-        let RefusedMessage { message, id, may_answer, may_ask, is_response, refusal } = refused;
+        let RefusedMessage {
+            message,
+            id,
+            may_be_response,
+            may_expect_response,
+            is_response,
+            refusal,
+        } = refused;
         let is_server = self.link.transport.side() == Side::Server;
         match message {
-            Some(JsonRpcMessage::Request(request)) if self.may_not_answer() => {
+            Some(JsonRpcMessage::Request(request)) if self.is_stateless_client() => {
                 tracing::warn!(method = request.method, reason = ?refusal.reason, "dropped");
             }
             Some(JsonRpcMessage::Request(_)) => start(work, self.refuse(id, refusal, ticket)),
@@ -297,41 +307,49 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             // A message with the id of our own request was meant as its response.
             Some(JsonRpcMessage::Response(_)) | None => {
                 let own = match id.as_ref().and_then(JsonRpcId::as_i64) {
-                    _ if !may_answer => None,
+                    _ if !may_be_response => None,
                     Some(id) => Some(id),
                     // Without an id it was meant for the only pending request.
                     None => self.own_request(ticket).or_else(|| {
-                        let is_nameless = is_response && id.is_none();
-                        self.link.calls.only().filter(|_| is_nameless)
+                        let lacks_id = is_response && id.is_none();
+                        self.link.calls.only_pending().filter(|_| lacks_id)
                     }),
                 };
-                let meant = self.settle_invalid(own, &refusal, ticket);
+                let was_settled = self.settle_invalid(own, &refusal, ticket);
                 // An exchange expects a response, whatever its message was meant to be. A server may
                 // print anything, but a message with a method and an id expects a response.
-                let is_waited_for = if is_server {
-                    ticket.is_some() || may_ask && !meant
+                let expects_response = if is_server {
+                    ticket.is_some() || may_expect_response && !was_settled
                 } else {
-                    may_ask && !may_answer && id.is_some() && !self.may_not_answer()
+                    may_expect_response
+                        && !may_be_response
+                        && id.is_some()
+                        && !self.is_stateless_client()
                 };
-                if message.is_none() && is_waited_for {
+                if message.is_none() && expects_response {
                     start(work, self.refuse(id, refusal, ticket));
                 }
             }
         }
     }
 
-    fn take_batch<'p>(&'p self, entries: Vec<Entry>, ticket: Option<Ticket>, work: &mut Work<'p>) {
+    fn handle_batch<'p>(
+        &'p self,
+        entries: Vec<Entry>,
+        ticket: Option<Ticket>,
+        work: &mut Work<'p>,
+    ) {
         let is_server = self.link.transport.side() == Side::Server;
         let mut requests = Vec::new();
         for entry in entries {
             match entry {
                 Ok(JsonRpcMessage::Request(request)) => requests.push(Ok(request)),
-                Ok(message) => self.take_message(message, ticket, work),
+                Ok(message) => self.handle_message(message, ticket, work),
                 Err(refused) => match refused.message {
                     Some(JsonRpcMessage::Request(_)) => requests.push(Err(refused)),
-                    Some(_) => self.take_refused(*refused, ticket, work),
-                    None if self.was_our_answer(&refused, ticket) => {}
-                    None if is_server && refused.may_ask => requests.push(Err(refused)),
+                    Some(_) => self.handle_refused(*refused, ticket, work),
+                    None if self.settle_batch_entry(&refused, ticket) => {}
+                    None if is_server && refused.may_expect_response => requests.push(Err(refused)),
                     None => tracing::warn!(reason = ?refused.refusal.reason, "dropped"),
                 },
             }
@@ -354,7 +372,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         for entry in entries {
             let id = match entry {
                 Ok(JsonRpcMessage::Response(response)) => response.id.as_ref(),
-                Err(refused) if refused.may_answer => refused.id.as_ref(),
+                Err(refused) if refused.may_be_response => refused.id.as_ref(),
                 _ => None,
             };
             if let Some(id) = id.and_then(JsonRpcId::as_i64) {
@@ -366,7 +384,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
     }
 
-    async fn tell_cancelled(&self, id: i64) {
+    async fn send_cancelled(&self, id: i64) {
         let peer = JsonRpcPeer { link: Arc::clone(&self.link), ticket: self.link.own_ticket(id) };
         if let Err(error) = peer.notify(cancelled::cancel(id)).await {
             tracing::debug!(%error, "could not cancel a request");
@@ -376,9 +394,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
 
 /// Fails our pending requests when the conversation is no longer driven, because its future was
 /// dropped or panicked.
-struct Waiting<'l>(&'l Calls);
+struct FailPendingOnDrop<'l>(&'l Calls);
 
-impl Drop for Waiting<'_> {
+impl Drop for FailPendingOnDrop<'_> {
     fn drop(&mut self) {
         self.0.close("the conversation is no longer running");
     }

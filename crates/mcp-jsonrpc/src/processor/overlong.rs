@@ -17,7 +17,7 @@ pub(super) struct Overlong {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Kind {
     /// It has `result` or `error`.
-    Answer,
+    Response,
     /// It has `method`: a request or a notification.
     Call,
     /// A batch, a message whose first members are all long, or not a message.
@@ -35,7 +35,7 @@ impl Overlong {
         // All complete members, and the name of the one that is cut off.
         while let Some(name) = text.name() {
             match name {
-                b"result" | b"error" => seen.kind = Kind::Answer,
+                b"result" | b"error" => seen.kind = Kind::Response,
                 b"method" => seen.kind = Kind::Call,
                 _ => {}
             }
@@ -57,14 +57,14 @@ impl Overlong {
 fn last_id(end: &[u8]) -> Option<JsonRpcId> {
     const NAME: &[u8] = b"\"id\"";
     /// The number of occurrences of `"id"` to try.
-    const TRIED: usize = 8;
+    const MAX_TRIED: usize = 8;
     let places = (0..end.len()).rev().filter(|at| {
         let is_name = end.get(*at..).is_some_and(|rest| rest.starts_with(NAME));
         let before = end.get(..*at).unwrap_or_default().trim_ascii_end();
         // After anything else it is a value, or part of a string.
         is_name && matches!(before.last(), Some(b',' | b'{'))
     });
-    places.take(TRIED).find_map(|at| {
+    places.take(MAX_TRIED).find_map(|at| {
         let mut text = Text::new(end.get(at..)?);
         text.name()?;
         let id = id_of(text.value()?)?;
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     /// The guess for `text`, with `…` replaced by a long run of `x`.
-    fn told(text: &str) -> (Option<JsonRpcId>, Kind) {
+    fn guess(text: &str) -> (Option<JsonRpcId>, Kind) {
         let text = text.replace('…', &"x".repeat(5000));
         let Overlong { id, kind } = Overlong::of(&Edges::of(text.as_bytes()));
         (id, kind)
@@ -185,10 +185,10 @@ mod tests {
             r#"{"_meta":{"id":1},"id":7,"result":["…"]}"#,
             r#"{"result":"…,\"id\":3}","id":7}"#,
         ] {
-            assert_eq!(told(text), (Some(JsonRpcId::Integer(7)), Kind::Answer), "{text}");
+            assert_eq!(guess(text), (Some(JsonRpcId::Integer(7)), Kind::Response), "{text}");
         }
         let call = r#"{"method":"tools/call","params":{"a":"…"},"jsonrpc":"2.0","id":"a\"b"}"#;
-        assert_eq!(told(call), (Some(JsonRpcId::String("a\"b".into())), Kind::Call));
+        assert_eq!(guess(call), (Some(JsonRpcId::String("a\"b".into())), Kind::Call));
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
             r#"{"id":1.5,"result":"…"}"#,
             r#"{"result":"…","a":1}"#,
         ] {
-            assert_eq!(told(text), (None, Kind::Answer), "{text}");
+            assert_eq!(guess(text), (None, Kind::Response), "{text}");
         }
     }
 
@@ -211,10 +211,10 @@ mod tests {
     fn text_that_is_not_a_message_is_unknown() {
         for text in ["…", "[INFO] …", r#"[{"id":7,"result":"…"}]"#, "", "{", r#"{"…":1}"#, "{\"a"]
         {
-            assert_eq!(told(text), (None, Kind::Unknown), "{text}");
+            assert_eq!(guess(text), (None, Kind::Unknown), "{text}");
         }
-        assert_eq!(told(r#"{"a":"…","id":7,"b":"…"}"#), (None, Kind::Unknown));
+        assert_eq!(guess(r#"{"a":"…","id":7,"b":"…"}"#), (None, Kind::Unknown));
         let note = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"…"}}"#;
-        assert_eq!(told(note), (None, Kind::Call));
+        assert_eq!(guess(note), (None, Kind::Call));
     }
 }

@@ -48,9 +48,9 @@ impl<T: Transport> JsonRpcPeer<T> {
         // A client's request opens its own exchange; a server's belongs to the request it serves.
         let ticket = link.own_ticket(id).or(self.ticket);
         let may_cancel = !cancelled::OPENINGS.contains(&&*ask.method);
-        let _waiting = Waiting { link, id, ticket, may_cancel };
+        let _pending = PendingRequest { link, id, ticket, may_cancel };
         let timeout = ask.timeout.unwrap_or(link.settings.timeout);
-        let too_late = async {
+        let timed_out = async {
             match timeout {
                 Duration::MAX => std::future::pending().await,
                 timeout => link.settings.clock.sleep(timeout).await,
@@ -61,20 +61,20 @@ impl<T: Transport> JsonRpcPeer<T> {
             method: ask.method.into_owned(),
             params: ask.params,
         };
-        let asked = async {
+        let response = async {
             let sending =
                 link.transport.send(request.to_bytes(), OutboundRole::Request, ticket, ask.labels);
             if let Err(error) = sending.await {
                 // The peer has not seen it, so there is nothing to cancel.
-                link.calls.forget(id);
+                link.calls.remove(id);
                 return Err(not_sent(error));
             }
             answer.await.unwrap_or_else(|_| Err(PeerError::Gone("it is not being read".into())))
         };
         tokio::select! {
             biased;
-            outcome = asked => outcome,
-            () = too_late => Err(PeerError::TimedOut(timeout)),
+            outcome = response => outcome,
+            () = timed_out => Err(PeerError::TimedOut(timeout)),
         }
     }
 }
@@ -121,20 +121,20 @@ fn not_sent(error: SendError) -> PeerError {
 }
 
 /// A pending request of ours; dropping it cancels the request.
-struct Waiting<'l, T: Transport> {
+struct PendingRequest<'l, T: Transport> {
     link: &'l Link<T>,
     id: i64,
     ticket: Option<Ticket>,
     may_cancel: bool,
 }
 
-impl<T: Transport> Drop for Waiting<'_, T> {
+impl<T: Transport> Drop for PendingRequest<'_, T> {
     fn drop(&mut self) {
-        if !self.link.calls.forget(self.id) {
+        if !self.link.calls.remove(self.id) {
             return;
         }
-        let tells = self.may_cancel && !self.link.transport.inner().settling_cancels();
-        if tells && self.link.abandoned.try_send(self.id).is_err() {
+        let must_notify = self.may_cancel && !self.link.transport.inner().settling_cancels();
+        if must_notify && self.link.abandoned.try_send(self.id).is_err() {
             tracing::debug!(id = self.id, "an abandoned request could not be cancelled");
         }
         if let (Side::Client, Some(ticket)) = (self.link.transport.side(), self.ticket) {

@@ -4,10 +4,10 @@ use mcp_core::{OutputPromise, Revision, Transport};
 use mcp_json::Node;
 
 use super::JsonRpcProcessor;
-use crate::{ErrorCode, JsonRpcError, error_map::to_json_rpc_error, transport::OwnMessage};
+use crate::{ErrorCode, JsonRpcError, error_map::to_json_rpc_error, transport::OutgoingMessage};
 
 /// The output contract of a result, and the revision in which to report a violation.
-pub(super) struct Promise {
+pub(super) struct OutputCheck {
     pub(super) output: OutputPromise,
     pub(super) revision: Revision,
 }
@@ -15,12 +15,12 @@ pub(super) struct Promise {
 impl<T: Transport + 'static> JsonRpcProcessor<T> {
     /// The responses in `message`, which is a batch or a single response, whose results violate
     /// their output contract, with the errors to send instead.
-    pub(super) fn broken_promises(
+    pub(super) fn output_violations(
         &self,
-        promises: &[Option<Promise>],
-        message: &mut OwnMessage,
+        checks: &[Option<OutputCheck>],
+        message: &mut OutgoingMessage,
     ) -> Vec<(usize, JsonRpcError)> {
-        if promises.iter().all(Option::is_none) {
+        if checks.iter().all(Option::is_none) {
             return Vec::new();
         }
         let parsed = match self.link.transport.parsed(message) {
@@ -28,18 +28,18 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             Err(error) => {
                 let error = format!("the response is not JSON: {error}");
                 let error = JsonRpcError::new(ErrorCode::InternalError.code(), error);
-                return (0..promises.len()).map(|index| (index, error.clone())).collect();
+                return (0..checks.len()).map(|index| (index, error.clone())).collect();
             }
         };
         let document = parsed.document();
         let root = document.root();
         let single = Some(root).filter(|root| !root.is_array());
-        let answers = single.into_iter().chain(root.elements());
-        let broken = |(index, (answer, promise)): (usize, (Node<'_>, &Option<Promise>))| {
-            let Promise { output, revision } = promise.as_ref()?;
-            let error = output.check(answer.get("result")?).err()?;
+        let responses = single.into_iter().chain(root.elements());
+        let violation = |(index, (response, check)): (usize, (Node<'_>, &Option<OutputCheck>))| {
+            let OutputCheck { output, revision } = check.as_ref()?;
+            let error = output.check(response.get("result")?).err()?;
             Some((index, to_json_rpc_error(&error, *revision, self.handler.dispatch())))
         };
-        answers.zip(promises).enumerate().filter_map(broken).collect()
+        responses.zip(checks).enumerate().filter_map(violation).collect()
     }
 }

@@ -12,19 +12,19 @@ use crate::JsonRpcId;
 ///
 /// Nothing here relies on unique ids: a peer may use one twice, and both requests are served.
 #[derive(Debug, Default)]
-pub(super) struct InWork(Mutex<State>);
+pub(super) struct InFlight(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     next: u64,
-    requests: HashMap<u64, InWorkRequest>,
+    requests: HashMap<u64, InFlightRequest>,
     /// The memory that they hold together.
     bytes: usize,
     by_id: HashMap<JsonRpcId, Vec<u64>>,
 }
 
 #[derive(Debug)]
-struct InWorkRequest {
+struct InFlightRequest {
     /// `None` for a notification.
     id: Option<JsonRpcId>,
     bytes: usize,
@@ -34,33 +34,33 @@ struct InWorkRequest {
 
 /// Keeps a request on the list until dropped.
 #[derive(Debug)]
-pub(super) struct Place<'w> {
-    list: &'w InWork,
+pub(super) struct InFlightGuard<'w> {
+    list: &'w InFlight,
     serial: u64,
     pub(super) cancellation: CancellationToken,
 }
 
 /// The limits on requests in flight.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct InFlightLimits {
     pub(super) requests: usize,
     pub(super) bytes: usize,
 }
 
-impl InWork {
+impl InFlight {
     /// Adds a request that holds `bytes` of memory, if the limits allow it. One request alone may
     /// exceed the limit on bytes.
-    pub(super) fn enter(
+    pub(super) fn add(
         &self,
         id: Option<JsonRpcId>,
         ticket: Option<Ticket>,
         bytes: usize,
-        room: Room,
-    ) -> Option<Place<'_>> {
+        limits: InFlightLimits,
+    ) -> Option<InFlightGuard<'_>> {
         let mut state = self.state();
         let all = state.bytes.saturating_add(bytes);
         let is_alone = state.requests.is_empty();
-        if state.requests.len() >= room.requests || all > room.bytes && !is_alone {
+        if state.requests.len() >= limits.requests || all > limits.bytes && !is_alone {
             return None;
         }
         state.bytes = all;
@@ -70,9 +70,9 @@ impl InWork {
         if let Some(id) = &id {
             state.by_id.entry(id.clone()).or_default().push(serial);
         }
-        let request = InWorkRequest { id, bytes, ticket, cancellation: cancellation.clone() };
+        let request = InFlightRequest { id, bytes, ticket, cancellation: cancellation.clone() };
         state.requests.insert(serial, request);
-        Some(Place { list: self, serial, cancellation })
+        Some(InFlightGuard { list: self, serial, cancellation })
     }
 
     /// Cancels the requests with this id; `false` if there are none.
@@ -97,7 +97,7 @@ impl InWork {
         }
     }
 
-    fn leave(&self, serial: u64) {
+    fn remove(&self, serial: u64) {
         let mut state = self.state();
         let Some(request) = state.requests.remove(&serial) else { return };
         state.bytes = state.bytes.saturating_sub(request.bytes);
@@ -115,9 +115,9 @@ impl InWork {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
-        self.list.leave(self.serial);
+        self.list.remove(self.serial);
         // The request was answered or abandoned; stop whatever still works on it.
         self.cancellation.cancel();
     }
@@ -127,14 +127,14 @@ impl Drop for Place<'_> {
 mod tests {
     use super::*;
 
-    const ROOM: Room = Room { requests: 9, bytes: 100 };
+    const LIMITS: InFlightLimits = InFlightLimits { requests: 9, bytes: 100 };
 
     #[test]
     fn two_requests_with_one_id_are_both_cancelled_and_removed() {
-        let list = InWork::default();
+        let list = InFlight::default();
         let id = JsonRpcId::Integer(1);
-        let first = list.enter(Some(id.clone()), None, 0, ROOM).unwrap();
-        let second = list.enter(Some(id.clone()), Some(Ticket(2)), 0, ROOM).unwrap();
+        let first = list.add(Some(id.clone()), None, 0, LIMITS).unwrap();
+        let second = list.add(Some(id.clone()), Some(Ticket(2)), 0, LIMITS).unwrap();
         let over = first.cancellation.clone();
         drop(first);
         assert!(over.is_cancelled(), "dropping the guard cancels the request");
@@ -148,32 +148,32 @@ mod tests {
 
     #[test]
     fn the_number_of_requests_is_limited() {
-        let list = InWork::default();
-        let room = Room { requests: 1, ..ROOM };
-        let _first = list.enter(None, None, 0, room).unwrap();
-        assert!(list.enter(None, None, 0, room).is_none());
+        let list = InFlight::default();
+        let limits = InFlightLimits { requests: 1, ..LIMITS };
+        let _first = list.add(None, None, 0, limits).unwrap();
+        assert!(list.add(None, None, 0, limits).is_none());
     }
 
     #[test]
     fn the_memory_of_requests_is_limited() {
-        let list = InWork::default();
-        let enter = |bytes| list.enter(None, None, bytes, ROOM);
-        let alone = enter(200).unwrap();
-        assert!(enter(1).is_none() && enter(usize::MAX).is_none());
+        let list = InFlight::default();
+        let add = |bytes| list.add(None, None, bytes, LIMITS);
+        let alone = add(200).unwrap();
+        assert!(add(1).is_none() && add(usize::MAX).is_none());
         drop(alone);
-        let half = enter(50).unwrap();
-        assert!(enter(51).is_none());
-        let _other_half = enter(50).unwrap();
-        assert!(enter(1).is_none());
+        let half = add(50).unwrap();
+        assert!(add(51).is_none());
+        let _other_half = add(50).unwrap();
+        assert!(add(1).is_none());
         drop(half);
-        assert!(enter(1).is_some());
+        assert!(add(1).is_some());
     }
 
     #[test]
     fn a_disconnecting_client_cancels_only_its_exchange() {
-        let list = InWork::default();
-        let first = list.enter(Some(JsonRpcId::Integer(1)), Some(Ticket(1)), 0, ROOM).unwrap();
-        let second = list.enter(Some(JsonRpcId::Integer(2)), Some(Ticket(2)), 0, ROOM).unwrap();
+        let list = InFlight::default();
+        let first = list.add(Some(JsonRpcId::Integer(1)), Some(Ticket(1)), 0, LIMITS).unwrap();
+        let second = list.add(Some(JsonRpcId::Integer(2)), Some(Ticket(2)), 0, LIMITS).unwrap();
         list.cancel_ticket(Ticket(2));
         assert!(!first.cancellation.is_cancelled() && second.cancellation.is_cancelled());
     }
