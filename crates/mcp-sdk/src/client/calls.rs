@@ -1,4 +1,4 @@
-//! How a call is made in either era.
+//! Making calls in either era.
 
 use std::{
     borrow::Cow,
@@ -19,7 +19,7 @@ use super::{
     patience::{Patience, Waiting},
 };
 
-/// How one call is made.
+/// Options for one call.
 #[derive(Clone, Default)]
 pub struct CallOptions {
     timeout: Option<Duration>,
@@ -29,36 +29,35 @@ pub struct CallOptions {
 }
 
 impl CallOptions {
-    /// As usual.
+    /// The defaults.
     pub fn new() -> CallOptions {
         CallOptions::default()
     }
 
-    /// Waits at most this long for the answer, or for the next report of
-    /// [progress](CallOptions::on_progress). Time in which this side has to answer a question of the
-    /// server does not count.
+    /// How long to wait for the answer, or for the next [progress](CallOptions::on_progress)
+    /// report. Time spent answering requests of the server does not count.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Waits at most this long for the answer, however much progress there is.
+    /// How long to wait for the answer in total, however much progress there is.
     #[must_use]
     pub fn max_timeout(mut self, timeout: Duration) -> Self {
         self.max_timeout = Some(timeout);
         self
     }
 
-    /// Wants to know how far the work is. A report begins the wait for the answer anew. `sink` is
-    /// called between messages of the conversation and must not block.
+    /// Requests progress reports. Each restarts the time-out. `sink` is called on the task of the
+    /// conversation and must not block.
     #[must_use]
     pub fn on_progress(mut self, sink: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(sink));
         self
     }
 
-    /// Sends this `_meta` along.
+    /// Adds this `_meta` to the request.
     #[must_use]
     pub fn meta(mut self, meta: Meta) -> Self {
         self.meta = Some(meta);
@@ -66,7 +65,7 @@ impl CallOptions {
     }
 }
 
-/// A result that may ask questions instead.
+/// A result that may ask for input instead.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Rounds {
@@ -79,14 +78,14 @@ struct Rounds {
 const INPUT_REQUIRED: &str = "input_required";
 
 impl Client {
-    /// Calls any method with any params and gives the result as it came. Questions that a server
-    /// asks in its result are answered, and the call is made again.
+    /// Calls any method with any params and returns the raw result. If the result asks for input,
+    /// the questions are answered and the call is repeated.
     ///
     /// Dropping the future cancels the call.
     ///
     /// # Errors
     ///
-    /// If the server answers with an error or not at all, or validation holds something back.
+    /// If the server answers with an error or not at all, or validation blocks a message.
     pub async fn request(
         &self,
         method: &str,
@@ -135,7 +134,7 @@ impl Client {
         let asked = OnceLock::new();
         let too_late = async {
             let after = patience.runs_out().await;
-            // Asked before the request is dropped, which cancels it.
+            // Must come before the request is dropped, which cancels it.
             match asked.get().and_then(|id| peer.trouble(*id)) {
                 Some(last) => PeerError::CutOff { after, last },
                 None => PeerError::TimedOut(after),
@@ -171,7 +170,7 @@ impl Client {
         Ok(Ask {
             method: method.to_owned().into(),
             params: written,
-            // How long is waited is decided where progress and questions are known.
+            // The time-out is applied elsewhere, where progress and questions are known.
             timeout: Some(Duration::MAX),
             labels: Some(Box::new(self.labels(method, params))),
         })
@@ -200,7 +199,7 @@ impl Client {
         Ok(())
     }
 
-    /// What goes into `_meta`: what every request says, beside what the caller has put there (`own`).
+    /// The `_meta` of a request: what every request carries, merged with the caller's (`own`).
     fn meta<'m>(
         &'m self,
         own: Option<&'m Map<String, Value>>,
@@ -231,7 +230,7 @@ impl Client {
         meta
     }
 
-    /// What the transport shows on the outside; older revisions show nothing but themselves.
+    /// What the transport mirrors in headers; older revisions only have the revision.
     fn labels(&self, method: &str, params: &Map<String, Value>) -> Labels {
         let mut labels = Labels { revision: Some(self.revision()), ..Labels::default() };
         if self.revision().era() == Era::Modern {
@@ -313,7 +312,7 @@ impl Serialize for Params<'_> {
     }
 }
 
-/// Forgets a call's progress when the call is over.
+/// Stops following progress when the call is over.
 struct Followed {
     token: ProgressToken,
     events: Arc<Events>,

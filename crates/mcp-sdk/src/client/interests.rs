@@ -1,4 +1,4 @@
-//! What servers of the handshake era were asked to tell about resources.
+//! Resource subscriptions in the handshake era.
 
 use std::{
     collections::HashMap,
@@ -12,32 +12,31 @@ use tokio_util::sync::CancellationToken;
 
 use super::{CallOptions, Client, ClientError};
 
-/// The resources about which somebody wants to hear: the server counts one subscription for each,
-/// however many there are here.
+/// The subscribed resources: the server has one subscription for each, however many there are here.
 #[derive(Debug, Default)]
 pub(super) struct Interests(Mutex<HashMap<String, Topic>>);
 
 /// One resource.
 #[derive(Debug, Default)]
 struct Topic {
-    /// How many want to hear about it.
+    /// The number of local subscriptions.
     wanted: usize,
     told: Arc<Word>,
 }
 
-/// What the server has been told last. Held while it is told, so that it hears things in order;
-/// each resource has its own, so that none waits for what the server makes of another.
+/// The state at the server. Locked while a request is in flight, so that requests stay in order;
+/// each resource has its own lock, so that none waits for another.
 type Word = tokio::sync::Mutex<Told>;
 
 #[derive(Debug, Default)]
 enum Told {
-    /// It tells nothing.
+    /// Not subscribed.
     #[default]
     Nothing,
-    /// It was asked to tell and has not answered, or nobody waited for its answer. News may come all
-    /// the same.
+    /// A request was sent but not answered, or nobody waited for the answer. Updates may still
+    /// arrive.
     Asked,
-    /// It has agreed to tell, and does until what it tells may be lost.
+    /// Subscribed, until the token is cancelled because notifications may have been lost.
     Agreed(CancellationToken),
 }
 
@@ -60,7 +59,7 @@ impl Interests {
         self.topics().get(uri).is_some_and(|topic| topic.wanted > 0)
     }
 
-    /// Forgets a resource that nobody wants to hear about, unless it is another one by now.
+    /// Removes a resource without subscriptions, unless it has been replaced by now.
     fn forget(&self, uri: &str, told: &Arc<Word>) {
         let mut topics = self.topics();
         if topics.get(uri).is_some_and(|topic| topic.wanted == 0 && Arc::ptr_eq(&topic.told, told))
@@ -71,12 +70,12 @@ impl Interests {
 }
 
 impl Client {
-    /// No longer wants to hear about a resource, in revisions where that is told, whatever
-    /// subscriptions there are.
+    /// Unsubscribes from a resource, in revisions that have `resources/unsubscribe`, even if there
+    /// are [subscriptions](Client::subscribe) for it.
     ///
     /// # Errors
     ///
-    /// If the call failed, or the revision ends subscriptions by dropping them.
+    /// If the call failed, or the revision has no such request.
     pub async fn unsubscribe(&self, uri: &str) -> Result<(), ClientError> {
         self.only(Era::Legacy, "`resources/unsubscribe`")?;
         let told = self.inner.interests.told(uri).unwrap_or_default();
@@ -85,7 +84,7 @@ impl Client {
         self.about_resource("resources/unsubscribe", uri).await
     }
 
-    /// Asks for news about a resource, unless they come already.
+    /// Subscribes to a resource, unless the server already sends updates.
     pub(super) async fn take_interest(
         &self,
         uri: &str,
@@ -94,7 +93,7 @@ impl Client {
         let (interest, told) = Interest::new(self, uri);
         let mut told = told.lock().await;
         if !told.comes_already() {
-            // Whatever becomes of the request, the server may have taken it.
+            // Whatever happens to the request, the server may have processed it.
             *told = Told::Asked;
             let asked = self.about_resource("resources/subscribe", uri).await;
             *told = match &asked {
@@ -107,7 +106,7 @@ impl Client {
         Ok(interest)
     }
 
-    /// Tells the server that nobody is interested any more, if that is still so.
+    /// Unsubscribes at the server if there are still no local subscriptions.
     async fn lose_interest(&self, uri: &str) {
         let interests = &self.inner.interests;
         let Some(word) = interests.told(uri) else { return };
@@ -118,7 +117,7 @@ impl Client {
         if !matches!(std::mem::take(&mut *told), Told::Nothing) {
             let outcome = self.about_resource("resources/unsubscribe", uri).await;
             if let Err(error) = outcome {
-                tracing::debug!(%error, uri, "a subscription was not taken back");
+                tracing::debug!(%error, uri, "could not unsubscribe from a resource");
             }
         }
         interests.forget(uri, &word);
@@ -130,7 +129,7 @@ impl Client {
     }
 }
 
-/// One who wants to hear about a resource.
+/// A local subscription to a resource.
 #[derive(Debug)]
 pub(super) struct Interest {
     client: Client,
@@ -156,7 +155,7 @@ impl Drop for Interest {
         if !is_last {
             return;
         }
-        // Without a runtime the conversation has ended too.
+        // Without a runtime, the conversation has ended anyway.
         if let Ok(runtime) = Handle::try_current() {
             let (client, uri) = (self.client.clone(), std::mem::take(&mut self.uri));
             runtime.spawn(async move { client.lose_interest(&uri).await });

@@ -1,9 +1,9 @@
-//! How a client and a server find the revision they both speak.
+//! How a client and a server negotiate a revision.
 //!
-//! A client that is told no revision asks `server/discover`. A server that does not understand it
-//! is of the handshake era, and so, probably, is one that leaves it unanswered for a while; the
-//! handshake begins then, but a late answer still counts: a server that was slow to start answers
-//! both questions, and the newer era wins.
+//! Without a configured revision, a client probes with `server/discover`. A server that does not
+//! understand it is of the handshake era, and so, probably, is one that does not answer for a
+//! while; the handshake starts then, but a late answer still counts: a server that was slow to
+//! start answers both requests, and the newer era wins.
 
 use std::{pin::pin, time::Duration};
 
@@ -20,7 +20,7 @@ use super::{ClientBuilder, ClientError, ServerFacts, connect::Wire};
 const DISCOVER: &str = "server/discover";
 const INITIALIZE: &str = "initialize";
 
-/// What errors of a modern server look like.
+/// Errors that only a modern server sends.
 const MODERN_ERRORS: [i64; 3] = [-32020, -32021, -32022];
 const UNSUPPORTED_REVISION: i64 = -32022;
 
@@ -40,7 +40,7 @@ pub(super) async fn open(
     if let Ok((revision, _)) = &found
         && revision.era() == Era::Modern
     {
-        // A handshake has told the transport already, in the middle of it.
+        // The handshake has already told the transport.
         peer.established(*revision);
     }
     found
@@ -50,24 +50,24 @@ struct Opener<'b> {
     builder: &'b ClientBuilder,
     peer: &'b JsonRpcPeer<Wire>,
     limit: Duration,
-    /// When all must be done; `None` is never.
+    /// The deadline; `None` is never.
     deadline: Option<Instant>,
 }
 
-/// What the question "which revisions do you speak" has shown.
+/// The result of the probe.
 enum Probe {
     Modern(Revision, Box<ServerFacts>),
-    /// It speaks the handshake; `offer` is what to ask for.
+    /// It uses the handshake; `offer` is the revision to request.
     Legacy {
         offer: Revision,
         theirs: String,
     },
-    /// It did not understand, so it probably speaks the handshake.
+    /// It did not understand, so it probably uses the handshake.
     Puzzled(PeerError),
 }
 
 impl Opener<'_> {
-    /// Takes the newest revision that both speak.
+    /// Negotiates the newest revision that both support.
     async fn find_out(&self) -> Result<Opened, ClientError> {
         let mut probing = pin!(self.discover(Revision::LATEST));
         let patience = self.builder.probe_timeout.min(self.limit / 2);
@@ -81,7 +81,7 @@ impl Opener<'_> {
             () = sleep(patience) => {}
         }
         let mut shaking = pin!(self.initialize(Revision::LATEST_LEGACY));
-        // Both questions are open now. One that is refused leaves the decision to the other.
+        // Both requests are open now. If one is rejected, the other decides.
         tokio::select! {
             biased;
             probe = &mut probing => match probe? {
@@ -100,7 +100,7 @@ impl Opener<'_> {
         }
     }
 
-    /// Takes this revision of the stateless era or none.
+    /// Requires this revision of the stateless era.
     async fn insist_on(&self, asked: Revision) -> Result<Opened, ClientError> {
         let cause = match self.discover(asked).await? {
             Probe::Modern(revision, server) => return Ok((revision, *server)),
@@ -112,7 +112,7 @@ impl Opener<'_> {
             }
             Probe::Puzzled(cause) => cause,
         };
-        // The handshake is of no use but to say what the server speaks instead.
+        // The handshake only serves to find out what the server supports instead.
         match self.initialize(Revision::LATEST_LEGACY).await {
             Ok(found) => {
                 let theirs = found.protocol_version;
@@ -145,7 +145,7 @@ impl Opener<'_> {
         }
     }
 
-    /// The newest revision both sides speak.
+    /// The newest revision both sides support.
     fn choose(
         &self,
         theirs: &[String],
@@ -163,7 +163,7 @@ impl Opener<'_> {
             (Some(revision), Some(found)) => {
                 Ok(Probe::Modern(revision, Box::new(ServerFacts::discovered(found))))
             }
-            // It named the revision; what it offers is found out when it is used.
+            // It named the revision; its capabilities are not known yet.
             (Some(revision), None) => Ok(Probe::Modern(revision, Box::default())),
             (None, _) => match spoken(Era::Legacy) {
                 Some(offer) => Ok(Probe::Legacy { offer, theirs: listed }),
@@ -215,7 +215,7 @@ impl Opener<'_> {
         let mut ask = Ask::new(method, Some(params));
         ask.timeout = Some(self.remaining());
         ask.labels = labels.map(Box::new);
-        // What was left of the time is nothing that anybody has asked for.
+        // Report the configured limit, not the time that happened to be left.
         Ok(self.peer.request(ask).await.map_err(|cause| match cause {
             PeerError::TimedOut(_) => PeerError::TimedOut(self.limit),
             cause => cause,
@@ -232,8 +232,8 @@ impl Opener<'_> {
     }
 }
 
-/// Whether asking in another way is of no use: nobody is there, or nobody lets us in. An exchange
-/// that is refused for another reason is an answer.
+/// Whether another attempt is useless: the server is unreachable, or denies access. Any other
+/// rejection counts as an answer.
 fn is_nobody_there(error: &PeerError) -> bool {
     use TransportError::{Closed, Connect, Status};
     matches!(
@@ -255,7 +255,7 @@ fn read<T: serde::de::DeserializeOwned>(method: &str, answer: &Json) -> Result<T
     answer.read().map_err(|cause| ClientError::Unreadable { method: method.to_owned(), cause })
 }
 
-/// What every request of a stateless revision says about its sender.
+/// The metadata of every request in a stateless revision.
 pub(super) fn modern_meta(builder: &ClientBuilder, revision: Revision) -> Map<String, Value> {
     let capabilities = builder.answers.capabilities(Era::Modern);
     [

@@ -1,4 +1,4 @@
-//! How long an answer is waited for.
+//! Time-outs of calls.
 
 use std::{
     collections::HashMap,
@@ -13,11 +13,11 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// The calls of a conversation that wait for their answer.
+/// The calls of a conversation that are waiting for their answer.
 ///
-/// A question of the server makes time stand still for the calls that wait when it comes: which of
-/// them it belongs to cannot be told on every transport. A call that is made later, by what answers
-/// the question perhaps, cannot be its reason.
+/// A request of the server pauses the clocks of all calls that are waiting when it arrives: on some
+/// transports it is not known which of them it belongs to. A call that is made later, perhaps by
+/// the handler that answers the request, cannot be its cause.
 #[derive(Debug, Default)]
 pub(super) struct UnderWay(Mutex<Calls>);
 
@@ -28,8 +28,8 @@ struct Calls {
 }
 
 impl UnderWay {
-    /// Puts a call on the list that may take so long: a while without a sign of life, and
-    /// altogether. At least one silence is waited for, whatever `most` says.
+    /// Registers a call with these limits: time without a sign of life, and in total. The total is
+    /// at least as long as the first.
     pub(super) fn begin(self: &Arc<Self>, silence: Duration, most: Duration) -> Waiting {
         let patience = Arc::new(Patience::new(silence, most.max(silence)));
         let mut calls = self.calls();
@@ -39,7 +39,7 @@ impl UnderWay {
         Waiting { list: Arc::clone(self), key, patience }
     }
 
-    /// The server asks something.
+    /// The server sends a request.
     pub(super) fn question(&self) -> Question {
         let waiting: Vec<_> = self.calls().waiting.values().cloned().collect();
         for patience in &waiting {
@@ -53,7 +53,7 @@ impl UnderWay {
     }
 }
 
-/// Keeps a call on the list as long as it lives.
+/// Keeps a call registered as long as it lives.
 #[derive(Debug)]
 pub(super) struct Waiting {
     list: Arc<UnderWay>,
@@ -62,7 +62,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// What hears of signs of life, for as long as it likes.
+    /// The clock, to be told of signs of life.
     pub(super) fn patience(&self) -> Arc<Patience> {
         Arc::clone(&self.patience)
     }
@@ -82,7 +82,7 @@ impl Drop for Waiting {
     }
 }
 
-/// A question of the server, as long as it is not answered.
+/// Pauses clocks until a request of the server is answered.
 pub(super) struct Question(Vec<Arc<Patience>>);
 
 impl Drop for Question {
@@ -93,7 +93,7 @@ impl Drop for Question {
     }
 }
 
-/// How long one call may still take.
+/// The clock of one call.
 #[derive(Debug)]
 pub(super) struct Patience {
     silence: Duration,
@@ -102,16 +102,16 @@ pub(super) struct Patience {
     goes_on: Notify,
 }
 
-/// What has been waited so far.
+/// The time waited so far.
 #[derive(Debug)]
 struct Time {
-    /// Counted before `since`.
+    /// The time counted before `since`.
     counted: Duration,
     since: Instant,
-    /// Why nothing is counted: questions that this side has not answered, and the time between two
+    /// The number of reasons to pause: unanswered requests of the server, and the time between two
     /// rounds of the call.
     obstacles: usize,
-    /// How much had been counted when the last sign of life came.
+    /// The time counted when the last sign of life arrived.
     heard: Duration,
 }
 
@@ -122,13 +122,13 @@ impl Patience {
         Patience { silence, most, time: Mutex::new(time), goes_on: Notify::new() }
     }
 
-    /// The server works on it: another silence may follow.
+    /// The server is working on it: restarts the time-out.
     pub(super) fn sign_of_life(&self) {
         let mut time = self.time();
         time.heard = time.elapsed();
     }
 
-    /// From here on it is not the server that is waited for.
+    /// The client is no longer waiting for the server.
     pub(super) fn stand_still(&self) {
         let mut time = self.time();
         time.counted = time.elapsed();
@@ -145,11 +145,11 @@ impl Patience {
         }
     }
 
-    /// Completes when it has been too long, with the limit that was reached.
+    /// Completes when a limit is reached, and returns it.
     pub(super) async fn runs_out(&self) -> Duration {
         loop {
             let mut goes_on = pin!(self.goes_on.notified());
-            // From here on nothing happens unnoticed.
+            // From here on, changes are noticed.
             goes_on.as_mut().enable();
             match self.left() {
                 Left::Unknown => goes_on.await,
@@ -179,12 +179,12 @@ impl Patience {
     }
 }
 
-/// What is left of somebody's patience.
+/// The time left.
 enum Left {
     Some(Duration),
     /// The limit that is reached.
     Nothing(Duration),
-    /// Time stands still.
+    /// The clock is paused.
     Unknown,
 }
 

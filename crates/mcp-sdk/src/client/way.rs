@@ -2,10 +2,10 @@ use std::fmt;
 
 use super::{Client, ClientError};
 
-/// How a client came to its server, to go there again.
+/// How a client is connected to its server, so that it can reconnect.
 #[derive(Clone, Default)]
 pub(super) enum Way {
-    /// Over a transport that somebody else made.
+    /// Over a custom transport.
     #[default]
     Given,
     #[cfg(feature = "stdio")]
@@ -17,15 +17,15 @@ pub(super) enum Way {
 }
 
 impl Client {
-    /// Connects once more, to the same place with the same settings: to a server that was restarted,
-    /// has died, or no longer knows the session ([`ClientError::is_disconnected`]).
+    /// Connects to the same server again, with the same settings, after it was restarted, has died,
+    /// or no longer knows the session ([`ClientError::is_disconnected`]).
     ///
-    /// The new client begins from nothing, with a revision of its own; subscriptions are made anew.
-    /// Of this one nothing is left to be used but [`Client::close`].
+    /// The new client starts from scratch: it negotiates a revision, and you have to subscribe
+    /// again. The old one is only good for [`Client::close`].
     ///
     /// # Errors
     ///
-    /// As when it was connected first, and always if that was over a transport of your own.
+    /// As for the first connection, and always for a custom transport.
     pub async fn reconnect(&self) -> Result<Client, ClientError> {
         let builder = self.inner.builder.clone();
         match builder.way.clone() {
@@ -40,7 +40,7 @@ impl Client {
     }
 }
 
-/// A URL may hold secrets, which nobody expects where a client is written to a log.
+/// A URL may contain secrets, which must not end up in logs.
 impl fmt::Debug for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

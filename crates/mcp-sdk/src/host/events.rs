@@ -6,13 +6,13 @@ use crate::{
     feed::{Feed, ListenError, Listener, Weighed},
 };
 
-/// Something one of the servers told without being asked.
+/// An event of one of the servers.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HostEvent {
     /// The server's name at this host.
     pub server: Arc<str>,
-    /// What it told.
+    /// The event.
     pub event: ClientEvent,
 }
 
@@ -22,7 +22,7 @@ impl Weighed for HostEvent {
     }
 }
 
-/// Passes on what a server tells, and takes note of what it means for the lists.
+/// Forwards a server's events, and invalidates lists that have changed.
 pub(super) async fn forward(
     server: Arc<str>,
     mut from: Listener<ClientEvent>,
@@ -35,7 +35,7 @@ pub(super) async fn forward(
                 take_note(&event, &shelves);
                 to.tell(HostEvent { server: Arc::clone(&server), event });
             }
-            // What was missed may have been that something has changed.
+            // The missed events may have been changes.
             Err(ListenError::Missed(_)) => shelves.outdate(),
             Err(ListenError::Over) => return,
         }

@@ -23,25 +23,25 @@ use crate::{
 /// One server of a host.
 #[derive(Debug)]
 pub(super) struct Member {
-    /// No two members of a host ever have the same, whatever their names.
+    /// Unique among all members a host ever has, whatever their names.
     pub(super) serial: u64,
     pub(super) name: Arc<str>,
     pub(super) client: Client,
     pub(super) shelves: Arc<Shelves>,
     forwarding: AbortHandle,
-    /// Keeps news coming, in revisions where they have to be asked for.
+    /// The subscription to changes, in revisions that need one.
     news: Mutex<Option<News>>,
 }
 
-/// The request on which a server tells that lists have changed.
+/// The request on which a server announces changes of its lists.
 #[derive(Debug)]
 struct News {
     listening: Listening,
-    /// What the server has agreed to tell, once it has.
+    /// What the server has agreed to send, once it has.
     granted: Arc<OnceLock<Granted>>,
 }
 
-/// What the server has listed.
+/// The lists of a server.
 #[derive(Debug, Default)]
 pub(super) struct Shelves {
     pub(super) tools: Shelf<Tool>,
@@ -59,11 +59,11 @@ impl Shelves {
     }
 }
 
-/// What servers have lists of.
+/// The kinds of things that servers list.
 pub(super) trait Listed: Clone + Send + Sync + Sized + 'static {
-    /// In words.
+    /// Its name for messages.
     const WHAT: &'static str;
-    /// Whether the same name at two servers means two things. The same URI means the same.
+    /// Whether the same name on two servers means two things. The same URI means the same thing.
     const HAS_OWN_NAME: bool;
 
     fn shelf(shelves: &Shelves) -> &Shelf<Self>;
@@ -71,7 +71,7 @@ pub(super) trait Listed: Clone + Send + Sync + Sized + 'static {
     fn declared(capabilities: &ServerCapabilities) -> Option<&Value>;
     fn is_granted(granted: &Granted) -> bool;
     fn entries(client: &Client) -> BoxStream<'_, Result<Self, ClientError>>;
-    /// The name by which its server knows it.
+    /// Its name at the server.
     fn own_name(&self) -> &str;
 }
 
@@ -142,20 +142,19 @@ impl Member {
         Arc::new(member)
     }
 
-    /// Lets go of the server; calls that are under way go on.
+    /// Releases the server; calls in flight continue.
     pub(super) fn retire(&self) {
         self.forwarding.abort();
         self.news().take();
     }
 
-    /// Whether the list can be used without asking again: the server would have said that it has
-    /// changed.
+    /// Whether the list is known to be up to date: the server would have announced changes.
     pub(super) fn is_current<T: Listed>(&self) -> bool {
         T::shelf(&self.shelves).is_up_to_date()
             && (self.declares_nothing_of::<T>() || self.would_tell::<T>())
     }
 
-    /// Asks for the list, if it is not known already.
+    /// Fetches the list, unless it is up to date.
     pub(super) async fn refresh<T: Listed>(
         &self,
         most: usize,
@@ -198,7 +197,8 @@ impl Member {
         HostError::Server { server: self.name.to_string(), cause: Box::new(cause) }
     }
 
-    /// A server that has said what it offers, and left this out, must not be asked for it.
+    /// Whether the server has declared its capabilities without this one: then it must not be
+    /// asked.
     fn declares_nothing_of<T: Listed>(&self) -> bool {
         let capabilities = self.client.server_capabilities();
         capabilities.is_some_and(|capabilities| T::declared(capabilities).is_none())
@@ -216,7 +216,7 @@ impl Member {
         })
     }
 
-    /// Asks for news where they have to be asked for, unless they come already.
+    /// Subscribes to changes where that is needed, unless already subscribed.
     fn keep_listening(&self) {
         let Some(capabilities) = self.client.server_capabilities() else { return };
         let declared = [&capabilities.tools, &capabilities.prompts, &capabilities.resources];
@@ -232,7 +232,7 @@ impl Member {
         let (shelves, known) = (Arc::clone(&self.shelves), Arc::clone(&granted));
         tokio::spawn(async move {
             if let Ok(granted) = opened.await {
-                // What was listed before may have changed before the server began to tell.
+                // Lists fetched before may have changed before the subscription began.
                 shelves.outdate();
                 let _ = known.set(granted);
             }

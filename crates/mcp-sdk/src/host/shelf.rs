@@ -1,31 +1,31 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a server has listed, and whether that still holds.
+/// A list of a server, and whether it is up to date.
 #[derive(Debug)]
 pub(super) struct Shelf<T> {
     state: Mutex<State<T>>,
-    /// Held by who fetches, so that the others wait instead of asking the same.
+    /// Held while fetching, so that others wait instead of fetching the same list.
     pub(super) fetching: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug)]
 struct State<T> {
     entries: Arc<[T]>,
-    /// How often the server said that something has changed.
+    /// How many changes the server has announced.
     changes: u64,
-    /// How often it had said so when the entries were asked for.
+    /// The number of changes when the entries were requested.
     fetched_at: Option<u64>,
-    /// How many lists have come.
+    /// The number of lists received.
     version: u64,
 }
 
 impl<T> Shelf<T> {
-    /// The last list that came, even if it is known to be out of date.
+    /// The last list, even if it is known to be out of date.
     pub(super) fn entries(&self) -> Arc<[T]> {
         Arc::clone(&self.state().entries)
     }
 
-    /// Whether the server has listed, and has not said since that something has changed.
+    /// Whether the list was fetched after the last announced change.
     pub(super) fn is_up_to_date(&self) -> bool {
         let state = self.state();
         state.fetched_at == Some(state.changes)
@@ -36,12 +36,12 @@ impl<T> Shelf<T> {
         state.changes = state.changes.wrapping_add(1);
     }
 
-    /// What [`Shelf::put`] wants to know of the time before the list was asked for.
+    /// The value for [`Shelf::put`], to be read before the list is requested.
     pub(super) fn changes(&self) -> u64 {
         self.state().changes
     }
 
-    /// Another one for every list that has come.
+    /// Changes with every list received.
     pub(super) fn version(&self) -> u64 {
         self.state().version
     }
