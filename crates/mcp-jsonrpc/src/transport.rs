@@ -250,21 +250,27 @@ impl<T: Transport> JsonRpcTransport<T> {
         if length > limit { Err(TransportError::TooLong { length, limit }) } else { Ok(()) }
     }
 
-    /// Sends a message if it is short enough and the gate lets it pass.
-    pub(crate) async fn send(
+    /// Sends a message if it is short enough and the gate lets it pass. It is judged at once; what
+    /// waits for the transport is only its bytes.
+    pub(crate) fn send(
         &self,
-        message: impl Into<OwnMessage>,
+        message: OwnMessage,
         role: OutboundRole,
         ticket: Option<Ticket>,
         labels: Option<Box<Labels>>,
-    ) -> Result<(), SendError> {
-        let mut message = message.into();
+    ) -> impl Future<Output = Result<(), SendError>> {
+        let admitted = self.admit(message);
+        async move { self.send_unjudged(admitted?, role, ticket, labels).await }
+    }
+
+    /// The bytes of a message of ours, if it may be sent.
+    fn admit(&self, mut message: OwnMessage) -> Result<Bytes, SendError> {
         // First, as a gate remembers what it has seen.
         self.fits(&message.bytes).map_err(SendError::Transport)?;
-        if let Some(refusal) = self.judge_own(&mut message).refusals.into_iter().next() {
-            return Err(SendError::Refused(refusal));
+        match self.judge_own(&mut message).refusals.into_iter().next() {
+            Some(refusal) => Err(SendError::Refused(refusal)),
+            None => Ok(message.bytes),
         }
-        self.send_unjudged(message.bytes, role, ticket, labels).await
     }
 
     /// What the gate says about a message of ours.

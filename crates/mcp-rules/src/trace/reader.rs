@@ -1,78 +1,13 @@
-//! The recording format: one JSON object per line, in wire order as the observer saw it.
-//!
-//! A line is a [`Record`] (`{"from":"client","msg":{…}}`) or, in a plain NDJSON file, the bare
-//! JSON-RPC message itself. Unknown members are ignored.
+//! Reads lines of a recording.
 
 use std::borrow::Cow;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use mcp_core::Side;
-use mcp_json::{Kind, Node};
+use mcp_json::Node;
 
-use crate::{Carrier, conversation::Moment, format::date_time};
-
-/// What one line of a file holds.
-#[derive(Debug, Clone)]
-#[expect(clippy::exhaustive_enums, reason = "a line is one or the other")]
-pub enum Line<'a> {
-    /// A trace record.
-    Record(Record<'a>),
-    /// A JSON-RPC message (or something that is meant to be one), without a word on who sent it.
-    Bare(Node<'a>),
-}
-
-/// One observation.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Record<'a> {
-    /// Who sent it.
-    pub from: Side,
-    /// What was sent.
-    pub content: Content<'a>,
-    /// The HTTP facts, for traffic over HTTP.
-    pub http: Option<Node<'a>>,
-    /// Which of several interleaved conversations it belongs to.
-    pub session: Option<Node<'a>>,
-    /// How it travelled.
-    pub carrier: Carrier,
-    /// Whether the stdio stream ended right after it, without a line break.
-    pub ends: bool,
-    /// When it was recorded, RFC 3339.
-    pub time: Option<Node<'a>>,
-}
-
-/// What a record says was sent.
-#[derive(Debug, Clone)]
-#[expect(clippy::exhaustive_enums, reason = "the format is fixed")]
-pub enum Content<'a> {
-    /// `msg`: a JSON value.
-    Message(Node<'a>),
-    /// `raw`, `rawBase64` or the `data` of an event: the exact bytes.
-    Raw(Cow<'a, [u8]>),
-    /// A body that calls itself JSON, although the recorder could not read it as a message.
-    Body(Cow<'a, [u8]>),
-    /// None of these: only headers, the end of a stream.
-    Nothing,
-}
-
-/// Why a line is no record.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
-#[non_exhaustive]
-pub enum RecordFault {
-    #[error("a trace record needs `from`")]
-    FromMissing,
-    #[error("`from` must be \"client\" or \"server\"")]
-    FromInvalid,
-    #[error("`{0}` must be a string")]
-    NotString(&'static str),
-    #[error("`rawBase64` is not base64")]
-    NotBase64,
-    #[error("`http.exchange` must be a whole number")]
-    ExchangeInvalid,
-    #[error("`http.headers` must be an object")]
-    HeadersInvalid,
-}
+use super::{Content, HttpRecord, Line, Record, RecordFault};
+use crate::{Carrier, format::date_time};
 
 impl<'a> Line<'a> {
     /// Reads the value of one line.
@@ -81,15 +16,8 @@ impl<'a> Line<'a> {
     ///
     /// If it is meant as a record but is none.
     pub fn read(value: Node<'a>) -> Result<Line<'a>, RecordFault> {
-        let mut members = Members::default();
-        for (name, value) in value.members() {
-            members.note(name, value);
-        }
-        let is_record = members.from.is_some()
-            || members.msg.is_some()
-            || members.raw.is_some()
-            || members.raw_base64.is_some();
-        if members.jsonrpc || !is_record {
+        let members = Members::of(value);
+        if !members.make_a_record() {
             return Ok(Line::Bare(value));
         }
         let from = match members.from.ok_or(RecordFault::FromMissing)? {
@@ -97,28 +25,26 @@ impl<'a> Line<'a> {
             from if from.str_eq("server") => Side::Server,
             _ => return Err(RecordFault::FromInvalid),
         };
-        if let Some(http) = members.http {
-            check_http(http)?;
-        }
+        let http = members.http.map(HttpRecord::read).transpose()?.map(Box::new);
         Ok(Line::Record(Record {
             from,
-            content: members.content()?,
-            http: members.http,
-            session: members.session,
-            carrier: members.carrier(),
-            time: members.time,
-            ends: members.http.is_none() && members.end.and_then(Node::as_bool) == Some(true),
+            content: members.content(http.as_deref())?,
+            carrier: members.carrier(http.as_deref()),
+            ends: http.is_none() && members.end.and_then(Node::as_bool) == Some(true),
+            http,
+            session: members.session.and_then(Node::str_bytes).unwrap_or_default(),
+            millis: members
+                .time
+                .and_then(Node::str_bytes)
+                .and_then(|text| date_time::to_millis(&text)),
         }))
     }
 }
 
-impl Record<'_> {
-    /// When and where it was seen, as far as the record itself says.
-    pub(crate) fn moment(&self, line: u64) -> Moment {
-        let millis =
-            self.time.and_then(Node::str_bytes).and_then(|text| date_time::to_millis(&text));
-        Moment { line: Some(line), millis, ..Moment::default() }
-    }
+/// The message in the value of a line, if there is one that needs no further reading.
+pub fn message_of(value: Node<'_>) -> Option<Node<'_>> {
+    let members = Members::of(value);
+    if members.make_a_record() { members.msg } else { Some(value) }
 }
 
 /// The members of a line that mean something, found in one pass.
@@ -137,6 +63,14 @@ struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
+    fn of(value: Node<'a>) -> Members<'a> {
+        let mut members = Members::default();
+        for (name, value) in value.members() {
+            members.note(name, value);
+        }
+        members
+    }
+
     fn note(&mut self, name: Node<'a>, value: Node<'a>) {
         let Some(name) = name.str_bytes() else { return };
         let member = match &*name {
@@ -158,7 +92,16 @@ impl<'a> Members<'a> {
         *member = Some(value);
     }
 
-    fn content(&self) -> Result<Content<'a>, RecordFault> {
+    /// Whether the line is a record rather than a message.
+    fn make_a_record(&self) -> bool {
+        let has_record_member = self.from.is_some()
+            || self.msg.is_some()
+            || self.raw.is_some()
+            || self.raw_base64.is_some();
+        has_record_member && !self.jsonrpc
+    }
+
+    fn content(&self, http: Option<&HttpRecord<'a>>) -> Result<Content<'a>, RecordFault> {
         if let Some(message) = self.msg {
             return Ok(Content::Message(message));
         }
@@ -171,55 +114,23 @@ impl<'a> Members<'a> {
             let bytes = BASE64_STANDARD.decode(&*text).map_err(|_| RecordFault::NotBase64)?;
             return Ok(Content::Raw(Cow::Owned(bytes)));
         }
-        let data = self.http.and_then(|http| http.get("sse")).and_then(|sse| sse.get("data"));
-        if let Some(data) = data.and_then(Node::str_bytes) {
-            return Ok(Content::Raw(data));
-        }
-        Ok(match self.http.and_then(json_body) {
-            Some(body) => Content::Body(body),
-            None => Content::Nothing,
+        let Some(http) = http else { return Ok(Content::Nothing) };
+        let has_data = http.sse.as_ref().is_some_and(|sse| sse.data.is_some());
+        Ok(match has_data {
+            true => Content::Data,
+            false if http.has_json_body() => Content::Body,
+            false => Content::Nothing,
         })
     }
 
-    fn carrier(&self) -> Carrier {
-        match self.http {
-            Some(http) if http.kind() == Kind::Object && http.get("sse").is_some() => {
-                Carrier::SseEvent
-            }
+    fn carrier(&self, http: Option<&HttpRecord<'_>>) -> Carrier {
+        match http {
+            Some(http) if http.sse.is_some() => Carrier::SseEvent,
             Some(_) => Carrier::HttpBody,
             None if self.transport.is_some_and(|name| name.str_eq("ws")) => Carrier::WebSocket,
             None => Carrier::Stdio,
         }
     }
-}
-
-/// Lines that cannot be tied to their exchange, or whose headers cannot be read, would be judged by
-/// half.
-fn check_http(http: Node<'_>) -> Result<(), RecordFault> {
-    let member = |name| http.get(name).filter(|value| !value.is_null());
-    if member("exchange").is_some_and(|exchange| exchange.as_u64().is_none()) {
-        return Err(RecordFault::ExchangeInvalid);
-    }
-    if member("headers").is_some_and(|headers| !headers.is_object()) {
-        return Err(RecordFault::HeadersInvalid);
-    }
-    Ok(())
-}
-
-/// The body of a response that calls itself JSON, although the recorder could not read it as a
-/// message.
-fn json_body(http: Node<'_>) -> Option<Cow<'_, [u8]>> {
-    let body = http.get("body")?.str_bytes().filter(|body| !body.is_empty())?;
-    let content_type = header(http, "content-type")?;
-    let media_type = content_type.split(';').next().unwrap_or_default().trim();
-    media_type.eq_ignore_ascii_case("application/json").then_some(body)
-}
-
-fn header<'a>(http: Node<'a>, wanted: &str) -> Option<Cow<'a, str>> {
-    http.get("headers")?.members().find_map(|(name, value)| {
-        let name = name.as_str()?;
-        name.eq_ignore_ascii_case(wanted).then_some(value.as_str()?)
-    })
 }
 
 #[cfg(test)]
@@ -237,8 +148,8 @@ mod tests {
             Ok(Line::Record(record)) => {
                 let content = match &record.content {
                     Content::Message(node) => String::from_utf8_lossy(node.raw()).into_owned(),
-                    Content::Raw(bytes) | Content::Body(bytes) => format!("{bytes:?}"),
                     Content::Nothing => "nothing".into(),
+                    _ => format!("{:?}", record.text().unwrap()),
                 };
                 format!("{} {:?} {content}", record.from, record.carrier)
             }
