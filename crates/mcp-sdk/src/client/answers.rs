@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    ClientError, events::Events, granted::tells_changes, patience::UnderWay, roots::Roots,
+    ClientError, call_clock::PendingCalls, events::Events, granted::announces_changes, roots::Roots,
 };
 use crate::Failure;
 
@@ -59,7 +59,7 @@ impl Answers {
 
     /// The roots, if servers are notified when they change.
     pub(super) fn changing_roots(&self) -> Option<&Roots> {
-        let declared = self.declared.roots.as_ref().is_some_and(tells_changes);
+        let declared = self.declared.roots.as_ref().is_some_and(announces_changes);
         self.roots.as_deref().filter(|_| self.roots_may_change || declared)
     }
 
@@ -128,14 +128,14 @@ fn write<T: Serialize>(result: &T) -> Result<Json, Error> {
 pub(super) struct ClientHandler {
     pub(super) answers: Answers,
     pub(super) events: Arc<Events>,
-    pub(super) calls: Arc<UnderWay>,
+    pub(super) calls: Arc<PendingCalls>,
     pub(super) revision: Arc<std::sync::OnceLock<Revision>>,
 }
 
 impl Handler for ClientHandler {
     fn handle_request(&self, request: Request, _: Call) -> BoxFuture<'_, Answer> {
         Box::pin(async move {
-            let _owed = self.calls.question();
+            let _owed = self.calls.pause_all();
             let outcome = self.answers.answer(&request.method, request.params.as_ref()).await;
             let revision = self.revision().unwrap_or(Revision::LATEST_LEGACY);
             Response { id: request.id, revision, outcome }.into()
@@ -152,7 +152,7 @@ impl Handler for ClientHandler {
     }
 
     fn deaf(&self) {
-        self.events.news_lost();
+        self.events.notifications_lost();
     }
 
     fn revision(&self) -> Option<Revision> {

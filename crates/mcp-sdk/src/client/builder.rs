@@ -6,7 +6,9 @@ use mcp_core::{
     Implementation, Revision, Root, Transport,
 };
 
-use super::{Client, ClientError, answers::Answers, connect::connect, roots::Roots, way::Way};
+use super::{
+    Client, ClientError, answers::Answers, connect::connect, reconnect::Endpoint, roots::Roots,
+};
 use crate::{Failure, Validation};
 
 /// Configures a client.
@@ -23,7 +25,7 @@ pub struct ClientBuilder {
     pub(super) max_rounds: usize,
     pub(super) max_questions: usize,
     pub(super) max_message_bytes: Option<usize>,
-    pub(super) way: Way,
+    pub(super) endpoint: Endpoint,
     #[cfg(any(feature = "http", feature = "ws"))]
     headers: super::headers::Headers,
 }
@@ -42,7 +44,7 @@ impl ClientBuilder {
             max_rounds: 10,
             max_questions: 100,
             max_message_bytes: None,
-            way: Way::default(),
+            endpoint: Endpoint::default(),
             #[cfg(any(feature = "http", feature = "ws"))]
             headers: super::headers::Headers::default(),
         }
@@ -197,7 +199,7 @@ impl ClientBuilder {
         mut self,
         transport: impl Transport + 'static,
     ) -> Result<Client, ClientError> {
-        self.way = Way::Given;
+        self.endpoint = Endpoint::Custom;
         connect(self, Arc::new(transport)).await
     }
 
@@ -211,7 +213,7 @@ impl ClientBuilder {
         mut self,
         command: &mcp_transport::ChildCommand,
     ) -> Result<Client, ClientError> {
-        self.way = Way::Child(Box::new(command.clone()));
+        self.endpoint = Endpoint::Child(Box::new(command.clone()));
         let mut settings = mcp_transport::ChildSettings::default();
         settings.lines.max_message = self.max_message();
         let child = mcp_transport::ChildTransport::spawn(command, &settings)
@@ -226,7 +228,7 @@ impl ClientBuilder {
     /// If the URL is invalid, or as for [`ClientBuilder::connect`].
     #[cfg(feature = "http")]
     pub async fn connect_http(mut self, url: &str) -> Result<Client, ClientError> {
-        self.way = Way::Http(url.to_owned());
+        self.endpoint = Endpoint::Http(url.to_owned());
         let settings = mcp_transport::http::client::HttpSettings {
             headers: self.headers.to_map()?,
             max_message: self.max_message(),
@@ -250,7 +252,7 @@ impl ClientBuilder {
     /// As for [`ClientBuilder::connect`].
     #[cfg(feature = "ws")]
     pub async fn connect_ws(mut self, url: &str) -> Result<Client, ClientError> {
-        self.way = Way::WebSocket(url.to_owned());
+        self.endpoint = Endpoint::WebSocket(url.to_owned());
         let mut settings = mcp_transport::ws::WsClientSettings::default();
         settings.connection.max_message = self.max_message();
         settings.headers = self.headers.to_map()?;

@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Client, ClientError,
+    call_clock::{CallClock, PendingCall},
     events::Events,
-    patience::{Patience, Waiting},
 };
 
 /// Options for one call.
@@ -92,7 +92,7 @@ impl Client {
         params: Map<String, Value>,
         options: &CallOptions,
     ) -> Result<Json, ClientError> {
-        let waiting = self.begin_waiting(options);
+        let waiting = self.start_clock(options);
         let followed = self.follow_progress(options, &waiting);
         let token = followed.as_ref().map(|followed| &followed.token);
         let mut params = params;
@@ -106,10 +106,10 @@ impl Client {
                 return Ok(result);
             }
             let Some(rounds) = asks_for_input(&result) else { return Ok(result) };
-            waiting.stand_still();
+            waiting.pause();
             self.answer(rounds, &mut params).await?;
-            waiting.go_on();
-            waiting.sign_of_life();
+            waiting.resume();
+            waiting.restart_timeout();
         }
         let rounds = self.inner.builder.max_rounds;
         Err(ClientError::TooManyRounds { method: method.to_owned(), rounds })
@@ -129,11 +129,11 @@ impl Client {
         result.read().map_err(|cause| ClientError::Unreadable { method: method.to_owned(), cause })
     }
 
-    async fn ask(&self, ask: Ask, patience: &Patience) -> Result<Json, PeerError> {
+    async fn ask(&self, ask: Ask, clock: &CallClock) -> Result<Json, PeerError> {
         let peer = &self.inner.peer;
         let asked = OnceLock::new();
         let too_late = async {
-            let after = patience.runs_out().await;
+            let after = clock.expired().await;
             // Must come before the request is dropped, which cancels it.
             match asked.get().and_then(|id| peer.trouble(*id)) {
                 Some(last) => PeerError::CutOff { after, last },
@@ -256,25 +256,29 @@ impl Client {
         marked.values(document.root())
     }
 
-    fn begin_waiting(&self, options: &CallOptions) -> Waiting {
+    fn start_clock(&self, options: &CallOptions) -> PendingCall {
         let builder = &self.inner.builder;
         let silence = options.timeout.unwrap_or(builder.timeout);
         let most = options.max_timeout.unwrap_or(builder.max_timeout);
         self.inner.calls.begin(silence, most)
     }
 
-    fn follow_progress(&self, options: &CallOptions, waiting: &Waiting) -> Option<Followed> {
+    fn follow_progress(
+        &self,
+        options: &CallOptions,
+        waiting: &PendingCall,
+    ) -> Option<ProgressGuard> {
         let sink = options.progress.clone()?;
-        let patience = waiting.patience();
+        let clock = waiting.clock();
         let token = self.inner.next_token.fetch_add(1, Ordering::Relaxed);
         let token = ProgressToken::from(token);
         let events = Arc::clone(&self.inner.events);
         let followed = move |progress| {
-            patience.sign_of_life();
+            clock.restart_timeout();
             sink(progress);
         };
         events.follow_progress(token.clone(), Arc::new(followed));
-        Some(Followed { token, events })
+        Some(ProgressGuard { token, events })
     }
 }
 
@@ -309,12 +313,12 @@ impl Serialize for Params<'_> {
 }
 
 /// Stops following progress when the call is over.
-struct Followed {
+struct ProgressGuard {
     token: ProgressToken,
     events: Arc<Events>,
 }
 
-impl Drop for Followed {
+impl Drop for ProgressGuard {
     fn drop(&mut self) {
         self.events.forget_progress(&self.token);
     }

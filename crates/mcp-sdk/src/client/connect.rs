@@ -9,10 +9,10 @@ use serde_json::Map;
 use super::{
     Client, ClientBuilder, ClientError, Inner,
     answers::ClientHandler,
+    call_clock::PendingCalls,
     events::Events,
-    interests::Interests,
-    opening::{modern_meta, open},
-    patience::UnderWay,
+    negotiation::{modern_meta, open},
+    resource_subscriptions::ResourceSubscriptions,
     roots::Roots,
 };
 
@@ -28,7 +28,7 @@ pub(super) async fn connect(
         Roots::check(&roots.get())?;
     }
     let events = Arc::new(Events::new());
-    let calls = Arc::<UnderWay>::default();
+    let calls = Arc::<PendingCalls>::default();
     let spoken = Arc::new(OnceLock::new());
     let handler = ClientHandler {
         answers: builder.answers.clone(),
@@ -73,7 +73,7 @@ pub(super) async fn connect(
         server,
         events,
         calls,
-        interests: Interests::default(),
+        resource_subscriptions: ResourceSubscriptions::default(),
         next_token: AtomicI64::new(1),
         log_level: RwLock::new(None),
         marked: RwLock::default(),

@@ -27,7 +27,7 @@ pub enum ClientError {
         "{url} denies access with HTTP status {status}; it may require credentials, see `ClientBuilder::header`{}",
         if body.is_empty() { String::new() } else { format!(" ({body})") }
     )]
-    Barred { url: String, status: u16, body: String },
+    AccessDenied { url: String, status: u16, body: String },
     /// The server could be reached, but no revision was negotiated in time.
     #[error("{url}: `{method}`: no answer within {after:?}")]
     ConnectTimedOut { url: String, method: String, after: std::time::Duration },
@@ -57,7 +57,7 @@ pub enum ClientError {
     TooManyPages { method: String, pages: usize },
     /// The client does not know how the transport was created.
     #[error("a client with a custom transport cannot reconnect by itself")]
-    NoWay,
+    CannotReconnect,
     /// The server requests something that the client does not support.
     #[error("the server requests `{asked}`, which this client does not support")]
     CannotAnswer { asked: String },
@@ -77,7 +77,7 @@ impl ClientError {
             ClientError::Call {
                 cause: PeerError::Transport(Status { status: status @ (401 | 403), body }),
                 ..
-            } => ClientError::Barred { url, status, body },
+            } => ClientError::AccessDenied { url, status, body },
             ClientError::Call { method, cause: PeerError::TimedOut(after), .. } => {
                 ClientError::ConnectTimedOut { url, method, after }
             }

@@ -35,7 +35,7 @@ pub enum ClientEvent {
     /// Notifications may have been lost, and [subscriptions](crate::Client::subscribe) have ended:
     /// over HTTP in the handshake era, the notification stream could not be reopened. Calls may
     /// still succeed. Subscribe again to receive further notifications.
-    NewsLost,
+    NotificationsLost,
     /// The conversation is over: there will be no more events, and calls fail. Over HTTP this
     /// happens when the session has expired; servers without sessions never cause it.
     Closed,
@@ -53,7 +53,7 @@ pub(super) struct Events {
     /// Waiters for the acknowledgement of a subscription, by request id.
     subscribing: Mutex<HashMap<i64, oneshot::Sender<Granted>>>,
     /// Cancelled, and replaced, when notifications may have been lost.
-    hearing: Mutex<CancellationToken>,
+    stream_lost: Mutex<CancellationToken>,
 }
 
 pub(super) type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
@@ -64,7 +64,7 @@ impl Events {
             feed: Feed::new(),
             progress: Mutex::default(),
             subscribing: Mutex::default(),
-            hearing: Mutex::default(),
+            stream_lost: Mutex::default(),
         }
     }
 
@@ -98,19 +98,19 @@ impl Events {
     }
 
     /// Cancelled when notifications may have been lost from now on.
-    pub(super) fn hearing(&self) -> CancellationToken {
-        lock(&self.hearing).clone()
+    pub(super) fn stream_lost(&self) -> CancellationToken {
+        lock(&self.stream_lost).clone()
     }
 
-    pub(super) fn news_lost(&self) {
-        self.feed.tell(ClientEvent::NewsLost);
-        std::mem::take(&mut *lock(&self.hearing)).cancel();
+    pub(super) fn notifications_lost(&self) {
+        self.feed.tell(ClientEvent::NotificationsLost);
+        std::mem::take(&mut *lock(&self.stream_lost)).cancel();
     }
 
     pub(super) fn close(&self) {
         self.feed.end_with(ClientEvent::Closed);
         // The conversation is over, so it is not replaced.
-        lock(&self.hearing).cancel();
+        lock(&self.stream_lost).cancel();
     }
 
     fn take_progress(&self, notification: &Notification) {

@@ -27,7 +27,7 @@ impl Granted {
     /// The notifications of a server of the handshake era: those it has declared, and updates of
     /// the requested resources.
     pub(super) fn declared(capabilities: Option<&ServerCapabilities>, uris: &[&str]) -> Granted {
-        let tells = |declared: Option<&Value>| declared.is_some_and(tells_changes);
+        let tells = |declared: Option<&Value>| declared.is_some_and(announces_changes);
         let lists =
             |list: fn(&ServerCapabilities) -> Option<&Value>| tells(capabilities.and_then(list));
         Granted {
@@ -40,7 +40,7 @@ impl Granted {
 }
 
 /// Whether a server that declares this sends a notification when the list changes.
-pub(crate) fn tells_changes(declared: &Value) -> bool {
+pub(crate) fn announces_changes(declared: &Value) -> bool {
     declared.get("listChanged") == Some(&Value::Bool(true))
 }
 

@@ -2,6 +2,7 @@
 
 mod answers;
 mod builder;
+mod call_clock;
 mod calls;
 mod connect;
 mod error;
@@ -9,14 +10,13 @@ mod events;
 mod granted;
 #[cfg(any(feature = "http", feature = "ws"))]
 mod headers;
-mod interests;
 mod lists;
 mod methods;
-mod opening;
-mod patience;
+mod negotiation;
+mod reconnect;
+mod resource_subscriptions;
 mod roots;
 mod subscription;
-mod way;
 
 use std::{
     collections::HashMap,
@@ -35,8 +35,11 @@ pub use self::{
     builder::ClientBuilder, calls::CallOptions, error::ClientError, events::ClientEvent,
     granted::Granted, subscription::Subscription,
 };
-use self::{connect::Wire, events::Events, interests::Interests, patience::UnderWay};
-pub(crate) use self::{granted::tells_changes, subscription::Listening};
+use self::{
+    call_clock::PendingCalls, connect::Wire, events::Events,
+    resource_subscriptions::ResourceSubscriptions,
+};
+pub(crate) use self::{granted::announces_changes, subscription::Listening};
 use crate::{feed::Listener, labels::Marked};
 
 /// A connection to one server. Cheap to clone; the connection ends with [`Client::close`], or when
@@ -58,8 +61,8 @@ struct Inner {
     meta: Map<String, Value>,
     server: ServerFacts,
     events: Arc<Events>,
-    calls: Arc<UnderWay>,
-    interests: Interests,
+    calls: Arc<PendingCalls>,
+    resource_subscriptions: ResourceSubscriptions,
     next_token: AtomicI64,
     /// The log level, in revisions where requests carry it.
     log_level: RwLock<Option<LogLevel>>,

@@ -8,7 +8,8 @@ use tokio::{sync::oneshot, task::AbortHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    CallOptions, Client, ClientError, ClientEvent, Granted, events::Events, interests::Interest,
+    CallOptions, Client, ClientError, ClientEvent, Granted, events::Events,
+    resource_subscriptions::ResourceSubscription,
 };
 use crate::feed::{ListenError, Listener};
 
@@ -31,7 +32,7 @@ pub struct Subscription {
 #[derive(Debug)]
 enum Delivery {
     /// One subscription per resource.
-    Asked { _interests: Vec<Interest>, hearing: CancellationToken },
+    PerResource { _resources: Vec<ResourceSubscription>, stream_lost: CancellationToken },
     /// One request stays open.
     Listening(Listening),
 }
@@ -59,7 +60,7 @@ impl Delivery {
     /// Cancelled when there will be no more notifications.
     fn over(&self) -> &CancellationToken {
         match self {
-            Delivery::Asked { hearing, .. } => hearing,
+            Delivery::PerResource { stream_lost, .. } => stream_lost,
             Delivery::Listening(listening) => &listening.over,
         }
     }
@@ -95,7 +96,7 @@ impl Subscription {
         tokio::select! {
             biased;
             event = self.listener.recv() => event,
-            () = self.delivery.over().cancelled() => Err(ListenError::Over),
+            () = self.delivery.over().cancelled() => Err(ListenError::Closed),
         }
     }
 }
@@ -112,13 +113,13 @@ impl Client {
         let listener = self.events();
         let (granted, delivery) = match self.revision().era() {
             Era::Legacy => {
-                let hearing = self.inner.events.hearing();
-                let mut interests = Vec::new();
+                let stream_lost = self.inner.events.stream_lost();
+                let mut resource_subscriptions = Vec::new();
                 for uri in uris {
-                    interests.push(self.take_interest(uri, &hearing).await?);
+                    resource_subscriptions.push(self.subscribe_resource(uri, &stream_lost).await?);
                 }
                 let granted = Granted::declared(self.server_capabilities(), uris);
-                (granted, Delivery::Asked { _interests: interests, hearing })
+                (granted, Delivery::PerResource { _resources: resource_subscriptions, stream_lost })
             }
             Era::Modern => {
                 let (listening, opened) = self.listen(uris);

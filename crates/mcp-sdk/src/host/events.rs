@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::member::Shelves;
+use super::member::CachedLists;
 use crate::{
     ClientEvent,
     feed::{Feed, ListenError, Listener, Weighed},
@@ -26,31 +26,31 @@ impl Weighed for HostEvent {
 pub(super) async fn forward(
     server: Arc<str>,
     mut from: Listener<ClientEvent>,
-    shelves: Arc<Shelves>,
+    lists: Arc<CachedLists>,
     to: Arc<Feed<HostEvent>>,
 ) {
     loop {
         match from.recv().await {
             Ok(event) => {
-                take_note(&event, &shelves);
+                take_note(&event, &lists);
                 to.tell(HostEvent { server: Arc::clone(&server), event });
             }
             // The missed events may have been changes.
-            Err(ListenError::Missed(_)) => shelves.outdate(),
-            Err(ListenError::Over) => return,
+            Err(ListenError::Missed(_)) => lists.invalidate(),
+            Err(ListenError::Closed) => return,
         }
     }
 }
 
-fn take_note(event: &ClientEvent, shelves: &Shelves) {
+fn take_note(event: &ClientEvent, lists: &CachedLists) {
     match event {
-        ClientEvent::ToolsChanged => shelves.tools.outdate(),
-        ClientEvent::PromptsChanged => shelves.prompts.outdate(),
+        ClientEvent::ToolsChanged => lists.tools.invalidate(),
+        ClientEvent::PromptsChanged => lists.prompts.invalidate(),
         ClientEvent::ResourcesChanged => {
-            shelves.resources.outdate();
-            shelves.templates.outdate();
+            lists.resources.invalidate();
+            lists.templates.invalidate();
         }
-        ClientEvent::NewsLost | ClientEvent::Closed => shelves.outdate(),
+        ClientEvent::NotificationsLost | ClientEvent::Closed => lists.invalidate(),
         _ => {}
     }
 }

@@ -1,12 +1,12 @@
 //! Hosts: several servers at once, as if they were one.
 
+mod cached_list;
 mod error;
 mod events;
 mod lists;
 mod member;
 mod names;
 mod routing;
-mod shelf;
 mod table;
 mod tables;
 
@@ -78,7 +78,7 @@ struct Inner {
     settings: HostSettings,
     members: RwLock<Vec<Arc<Member>>>,
     tables: Tables,
-    news: Arc<Feed<HostEvent>>,
+    events: Arc<Feed<HostEvent>>,
     next_serial: AtomicU64,
 }
 
@@ -107,7 +107,7 @@ impl Host {
     pub fn add(&self, name: &str, client: Client) -> Result<Option<Client>, BadServerName> {
         check_server_name(name)?;
         let serial = self.inner.next_serial.fetch_add(1, Ordering::Relaxed);
-        let member = Member::new(serial, name, client, &self.inner.news);
+        let member = Member::new(serial, name, client, &self.inner.events);
         let old = {
             let mut members = self.inner.members.write().unwrap_or_else(PoisonError::into_inner);
             if let Some(place) = members.iter_mut().find(|member| &*member.name == name) {
@@ -144,7 +144,7 @@ impl Host {
     /// The events of all servers from now on. A listener that falls behind loses the oldest events,
     /// as with a [client](Client::events).
     pub fn events(&self) -> Listener<HostEvent> {
-        self.inner.news.listen()
+        self.inner.events.listen()
     }
 
     /// Closes all connections cleanly.
@@ -207,7 +207,7 @@ impl HostBuilder {
             settings: self.settings,
             members: RwLock::default(),
             tables: Tables::default(),
-            news: Arc::new(Feed::new()),
+            events: Arc::new(Feed::new()),
             next_serial: AtomicU64::new(0),
         };
         let host = Host { inner: Arc::new(inner) };

@@ -108,7 +108,7 @@ impl Host {
     /// if there is no owner.
     async fn find<T: Listed>(&self, name: &str) -> Result<Arc<Entry<T>>, HostError> {
         let failures = match self.table().find(name) {
-            Found::One(entry) if T::shelf(&entry.member.shelves).is_up_to_date() => {
+            Found::One(entry) if T::list(&entry.member.lists).is_up_to_date() => {
                 return Ok(entry);
             }
             // If it can no longer list, the call will show that.
@@ -154,7 +154,7 @@ impl Host {
 fn check_arguments(tool: &Entry<Tool>, arguments: &Value) -> Result<(), HostError> {
     let written = Json::of(arguments)
         .map_err(|cause| HostError::Unwritable { name: tool.name.clone(), cause })?;
-    let findings = tool.breaches(&written);
+    let findings = tool.violations(&written);
     if findings.is_empty() {
         return Ok(());
     }

@@ -88,7 +88,7 @@ impl<T: Listed> Table<T> {
         let mut order = Vec::new();
         for member in members {
             let mut seen = HashSet::new();
-            for value in T::shelf(&member.shelves).entries().iter() {
+            for value in T::list(&member.lists).entries().iter() {
                 let own = value.own_name();
                 let owners = servers.entry(own.to_owned()).or_insert_with(|| {
                     order.push(own.to_owned());
@@ -129,7 +129,7 @@ impl<T: Listed> Table<T> {
 
 impl Entry<Tool> {
     /// What is wrong with the arguments of a call.
-    pub(super) fn breaches(&self, arguments: &Json) -> Vec<Json> {
+    pub(super) fn violations(&self, arguments: &Json) -> Vec<Json> {
         let contract = self.contract.get_or_init(|| {
             let contracts = self.member.client.contracts();
             // An invalid schema is reported by the client.

@@ -68,6 +68,6 @@ impl Host {
 
 /// Taken before the lists are read: a list that arrives in between invalidates the table.
 fn stamp<T: Listed>(members: &[Arc<Member>]) -> Stamp {
-    let version = |member: &Arc<Member>| T::shelf(&member.shelves).version();
+    let version = |member: &Arc<Member>| T::list(&member.lists).version();
     members.iter().map(|member| (member.serial, version(member))).collect()
 }

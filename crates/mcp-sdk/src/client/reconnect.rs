@@ -4,10 +4,10 @@ use super::{Client, ClientError};
 
 /// How a client is connected to its server, so that it can reconnect.
 #[derive(Clone, Default)]
-pub(super) enum Way {
+pub(super) enum Endpoint {
     /// Over a custom transport.
     #[default]
-    Given,
+    Custom,
     #[cfg(feature = "stdio")]
     Child(Box<mcp_transport::ChildCommand>),
     #[cfg(feature = "http")]
@@ -28,29 +28,29 @@ impl Client {
     /// As for the first connection, and always for a custom transport.
     pub async fn reconnect(&self) -> Result<Client, ClientError> {
         let builder = self.inner.builder.clone();
-        match builder.way.clone() {
-            Way::Given => Err(ClientError::NoWay),
+        match builder.endpoint.clone() {
+            Endpoint::Custom => Err(ClientError::CannotReconnect),
             #[cfg(feature = "stdio")]
-            Way::Child(command) => builder.connect_child(&command).await,
+            Endpoint::Child(command) => builder.connect_child(&command).await,
             #[cfg(feature = "http")]
-            Way::Http(url) => builder.connect_http(&url).await,
+            Endpoint::Http(url) => builder.connect_http(&url).await,
             #[cfg(feature = "ws")]
-            Way::WebSocket(url) => builder.connect_ws(&url).await,
+            Endpoint::WebSocket(url) => builder.connect_ws(&url).await,
         }
     }
 }
 
 /// A URL may contain secrets, which must not end up in logs.
-impl fmt::Debug for Way {
+impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Way::Given => "Given",
+            Endpoint::Custom => "Custom",
             #[cfg(feature = "stdio")]
-            Way::Child(_) => "Child",
+            Endpoint::Child(_) => "Child",
             #[cfg(feature = "http")]
-            Way::Http(_) => "Http",
+            Endpoint::Http(_) => "Http",
             #[cfg(feature = "ws")]
-            Way::WebSocket(_) => "WebSocket",
+            Endpoint::WebSocket(_) => "WebSocket",
         })
     }
 }
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_url_is_not_written_to_logs() {
-        let way = Way::Http("https://host/mcp?key=secret".to_owned());
-        assert!(!format!("{way:?}").contains("secret"));
+        let endpoint = Endpoint::Http("https://host/mcp?key=secret".to_owned());
+        assert!(!format!("{endpoint:?}").contains("secret"));
     }
 }

@@ -19,33 +19,33 @@ use tokio::{
 /// transports it is not known which of them it belongs to. A call that is made later, perhaps by
 /// the handler that answers the request, cannot be its cause.
 #[derive(Debug, Default)]
-pub(super) struct UnderWay(Mutex<Calls>);
+pub(super) struct PendingCalls(Mutex<Calls>);
 
 #[derive(Debug, Default)]
 struct Calls {
     next: u64,
-    waiting: HashMap<u64, Arc<Patience>>,
+    waiting: HashMap<u64, Arc<CallClock>>,
 }
 
-impl UnderWay {
+impl PendingCalls {
     /// Registers a call with these limits: time without a sign of life, and in total. The total is
     /// at least as long as the first.
-    pub(super) fn begin(self: &Arc<Self>, silence: Duration, most: Duration) -> Waiting {
-        let patience = Arc::new(Patience::new(silence, most.max(silence)));
+    pub(super) fn begin(self: &Arc<Self>, silence: Duration, most: Duration) -> PendingCall {
+        let clock = Arc::new(CallClock::new(silence, most.max(silence)));
         let mut calls = self.calls();
         let key = calls.next;
         calls.next += 1;
-        calls.waiting.insert(key, Arc::clone(&patience));
-        Waiting { list: Arc::clone(self), key, patience }
+        calls.waiting.insert(key, Arc::clone(&clock));
+        PendingCall { list: Arc::clone(self), key, clock }
     }
 
-    /// The server sends a request.
-    pub(super) fn question(&self) -> Question {
+    /// Pauses all clocks while a request of the server is being answered.
+    pub(super) fn pause_all(&self) -> ClockPause {
         let waiting: Vec<_> = self.calls().waiting.values().cloned().collect();
-        for patience in &waiting {
-            patience.stand_still();
+        for clock in &waiting {
+            clock.pause();
         }
-        Question(waiting)
+        ClockPause(waiting)
     }
 
     fn calls(&self) -> MutexGuard<'_, Calls> {
@@ -55,51 +55,51 @@ impl UnderWay {
 
 /// Keeps a call registered as long as it lives.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    list: Arc<UnderWay>,
+pub(super) struct PendingCall {
+    list: Arc<PendingCalls>,
     key: u64,
-    patience: Arc<Patience>,
+    clock: Arc<CallClock>,
 }
 
-impl Waiting {
+impl PendingCall {
     /// The clock, to be told of signs of life.
-    pub(super) fn patience(&self) -> Arc<Patience> {
-        Arc::clone(&self.patience)
+    pub(super) fn clock(&self) -> Arc<CallClock> {
+        Arc::clone(&self.clock)
     }
 }
 
-impl Deref for Waiting {
-    type Target = Patience;
+impl Deref for PendingCall {
+    type Target = CallClock;
 
-    fn deref(&self) -> &Patience {
-        &self.patience
+    fn deref(&self) -> &CallClock {
+        &self.clock
     }
 }
 
-impl Drop for Waiting {
+impl Drop for PendingCall {
     fn drop(&mut self) {
         self.list.calls().waiting.remove(&self.key);
     }
 }
 
 /// Pauses clocks until a request of the server is answered.
-pub(super) struct Question(Vec<Arc<Patience>>);
+pub(super) struct ClockPause(Vec<Arc<CallClock>>);
 
-impl Drop for Question {
+impl Drop for ClockPause {
     fn drop(&mut self) {
-        for patience in &self.0 {
-            patience.go_on();
+        for clock in &self.0 {
+            clock.resume();
         }
     }
 }
 
 /// The clock of one call.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct CallClock {
     silence: Duration,
     most: Duration,
     time: Mutex<Time>,
-    goes_on: Notify,
+    resumed: Notify,
 }
 
 /// The time waited so far.
@@ -110,67 +110,67 @@ struct Time {
     since: Instant,
     /// The number of reasons to pause: unanswered requests of the server, and the time between two
     /// rounds of the call.
-    obstacles: usize,
+    pauses: usize,
     /// The time counted when the last sign of life arrived.
     heard: Duration,
 }
 
-impl Patience {
-    fn new(silence: Duration, most: Duration) -> Patience {
+impl CallClock {
+    fn new(silence: Duration, most: Duration) -> CallClock {
         let (counted, heard) = (Duration::ZERO, Duration::ZERO);
-        let time = Time { counted, since: Instant::now(), obstacles: 0, heard };
-        Patience { silence, most, time: Mutex::new(time), goes_on: Notify::new() }
+        let time = Time { counted, since: Instant::now(), pauses: 0, heard };
+        CallClock { silence, most, time: Mutex::new(time), resumed: Notify::new() }
     }
 
     /// The server is working on it: restarts the time-out.
-    pub(super) fn sign_of_life(&self) {
+    pub(super) fn restart_timeout(&self) {
         let mut time = self.time();
         time.heard = time.elapsed();
     }
 
     /// The client is no longer waiting for the server.
-    pub(super) fn stand_still(&self) {
+    pub(super) fn pause(&self) {
         let mut time = self.time();
         time.counted = time.elapsed();
-        time.obstacles += 1;
+        time.pauses += 1;
     }
 
-    pub(super) fn go_on(&self) {
+    pub(super) fn resume(&self) {
         let mut time = self.time();
-        time.obstacles = time.obstacles.saturating_sub(1);
-        if time.obstacles == 0 {
+        time.pauses = time.pauses.saturating_sub(1);
+        if time.pauses == 0 {
             time.since = Instant::now();
             drop(time);
-            self.goes_on.notify_waiters();
+            self.resumed.notify_waiters();
         }
     }
 
     /// Completes when a limit is reached, and returns it.
-    pub(super) async fn runs_out(&self) -> Duration {
+    pub(super) async fn expired(&self) -> Duration {
         loop {
-            let mut goes_on = pin!(self.goes_on.notified());
+            let mut resumed = pin!(self.resumed.notified());
             // From here on, changes are noticed.
-            goes_on.as_mut().enable();
-            match self.left() {
-                Left::Unknown => goes_on.await,
-                Left::Some(duration) => sleep(duration).await,
-                Left::Nothing(limit) => return limit,
+            resumed.as_mut().enable();
+            match self.remaining() {
+                Remaining::Paused => resumed.await,
+                Remaining::Some(duration) => sleep(duration).await,
+                Remaining::Expired(limit) => return limit,
             }
         }
     }
 
-    fn left(&self) -> Left {
+    fn remaining(&self) -> Remaining {
         let time = self.time();
-        if time.obstacles > 0 {
-            return Left::Unknown;
+        if time.pauses > 0 {
+            return Remaining::Paused;
         }
         let total = time.elapsed();
         let silence = self.silence.saturating_sub(total.saturating_sub(time.heard));
         let left = silence.min(self.most.saturating_sub(total));
         match left {
-            Duration::ZERO if silence.is_zero() => Left::Nothing(self.silence),
-            Duration::ZERO => Left::Nothing(self.most),
-            left => Left::Some(left),
+            Duration::ZERO if silence.is_zero() => Remaining::Expired(self.silence),
+            Duration::ZERO => Remaining::Expired(self.most),
+            left => Remaining::Some(left),
         }
     }
 
@@ -180,17 +180,17 @@ impl Patience {
 }
 
 /// The time left.
-enum Left {
+enum Remaining {
     Some(Duration),
     /// The limit that is reached.
-    Nothing(Duration),
+    Expired(Duration),
     /// The clock is paused.
-    Unknown,
+    Paused,
 }
 
 impl Time {
     fn elapsed(&self) -> Duration {
-        if self.obstacles > 0 { self.counted } else { self.counted + self.since.elapsed() }
+        if self.pauses > 0 { self.counted } else { self.counted + self.since.elapsed() }
     }
 }
 
@@ -202,8 +202,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn call(silence: u32, most: u32) -> (Arc<UnderWay>, Waiting) {
-        let list = Arc::<UnderWay>::default();
+    fn call(silence: u32, most: u32) -> (Arc<PendingCalls>, PendingCall) {
+        let list = Arc::<PendingCalls>::default();
         let call = list.begin(silence * SECOND, most * SECOND);
         (list, call)
     }
@@ -215,11 +215,11 @@ mod tests {
         let living = async {
             loop {
                 sleep(9 * SECOND).await;
-                call.sign_of_life();
+                call.restart_timeout();
             }
         };
         tokio::select! {
-            limit = call.runs_out() => assert_eq!(limit, 25 * SECOND),
+            limit = call.expired() => assert_eq!(limit, 25 * SECOND),
             () = living => {}
         }
         assert_eq!(begun.elapsed().as_secs(), 25);
@@ -230,20 +230,20 @@ mod tests {
         let (list, call) = call(10, 100);
         let begun = Instant::now();
         advance(5 * SECOND).await;
-        let (question, another) = (list.question(), list.question());
+        let (question, another) = (list.pause_all(), list.pause_all());
         drop(another);
-        assert!(timeout(1000 * SECOND, call.runs_out()).await.is_err());
+        assert!(timeout(1000 * SECOND, call.expired()).await.is_err());
         drop(question);
-        assert_eq!(call.runs_out().await, 10 * SECOND);
+        assert_eq!(call.expired().await, 10 * SECOND);
         assert_eq!(begun.elapsed().as_secs(), 1010);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_call_that_is_made_to_answer_a_question_has_its_own_time() {
-        let list = Arc::<UnderWay>::default();
-        let question = list.question();
+        let list = Arc::<PendingCalls>::default();
+        let question = list.pause_all();
         let call = list.begin(10 * SECOND, 10 * SECOND);
-        assert_eq!(call.runs_out().await, 10 * SECOND);
+        assert_eq!(call.expired().await, 10 * SECOND);
         drop((call, question));
         assert!(list.calls().waiting.is_empty());
     }
@@ -252,12 +252,12 @@ mod tests {
     async fn what_lies_between_rounds_does_not_count() {
         let (_, call) = call(10, 15);
         advance(9 * SECOND).await;
-        call.stand_still();
+        call.pause();
         advance(500 * SECOND).await;
-        call.go_on();
-        call.sign_of_life();
+        call.resume();
+        call.restart_timeout();
         let begun = Instant::now();
-        assert_eq!(call.runs_out().await, 15 * SECOND);
+        assert_eq!(call.expired().await, 15 * SECOND);
         assert_eq!(begun.elapsed().as_secs(), 6);
     }
 }

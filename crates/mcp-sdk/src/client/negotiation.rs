@@ -24,18 +24,18 @@ const INITIALIZE: &str = "initialize";
 const MODERN_ERRORS: [i64; 3] = [-32020, -32021, -32022];
 const UNSUPPORTED_REVISION: i64 = -32022;
 
-type Opened = (Revision, ServerFacts);
+type Negotiated = (Revision, ServerFacts);
 
 pub(super) async fn open(
     builder: &ClientBuilder,
     peer: &JsonRpcPeer<Wire>,
-) -> Result<Opened, ClientError> {
+) -> Result<Negotiated, ClientError> {
     let limit = builder.connect_timeout.unwrap_or(builder.timeout);
-    let opener = Opener { builder, peer, limit, deadline: Instant::now().checked_add(limit) };
+    let opener = Negotiation { builder, peer, limit, deadline: Instant::now().checked_add(limit) };
     let found = match builder.revision {
-        Some(revision) if revision.era() == Era::Legacy => opener.shake_hands(revision).await,
-        Some(revision) => opener.insist_on(revision).await,
-        None => opener.find_out().await,
+        Some(revision) if revision.era() == Era::Legacy => opener.handshake(revision).await,
+        Some(revision) => opener.require(revision).await,
+        None => opener.negotiate().await,
     };
     if let Ok((revision, _)) = &found
         && revision.era() == Era::Modern
@@ -46,7 +46,7 @@ pub(super) async fn open(
     found
 }
 
-struct Opener<'b> {
+struct Negotiation<'b> {
     builder: &'b ClientBuilder,
     peer: &'b JsonRpcPeer<Wire>,
     limit: Duration,
@@ -63,22 +63,22 @@ enum Probe {
         theirs: String,
     },
     /// It did not understand, so it probably uses the handshake.
-    Puzzled(PeerError),
+    NotUnderstood(PeerError),
 }
 
-impl Opener<'_> {
+impl Negotiation<'_> {
     /// Negotiates the newest revision that both support.
-    async fn find_out(&self) -> Result<Opened, ClientError> {
+    async fn negotiate(&self) -> Result<Negotiated, ClientError> {
         let mut probing = pin!(self.discover(Revision::LATEST));
-        let patience = self.builder.probe_timeout.min(self.limit / 2);
+        let clock = self.builder.probe_timeout.min(self.limit / 2);
         tokio::select! {
             biased;
             probe = &mut probing => return match probe? {
                 Probe::Modern(revision, server) => Ok((revision, *server)),
-                Probe::Legacy { offer, .. } => self.shake_hands(offer).await,
-                Probe::Puzzled(_) => self.shake_hands(Revision::LATEST_LEGACY).await,
+                Probe::Legacy { offer, .. } => self.handshake(offer).await,
+                Probe::NotUnderstood(_) => self.handshake(Revision::LATEST_LEGACY).await,
             },
-            () = sleep(patience) => {}
+            () = sleep(clock) => {}
         }
         let mut shaking = pin!(self.initialize(Revision::LATEST_LEGACY));
         // Both requests are open now. If one is rejected, the other decides.
@@ -86,7 +86,7 @@ impl Opener<'_> {
             biased;
             probe = &mut probing => match probe? {
                 Probe::Modern(revision, server) => Ok((revision, *server)),
-                Probe::Legacy { .. } | Probe::Puzzled(_) => {
+                Probe::Legacy { .. } | Probe::NotUnderstood(_) => {
                     self.complete(shaking.await?).await
                 }
             },
@@ -94,23 +94,23 @@ impl Opener<'_> {
                 Ok(found) => self.complete(found).await,
                 Err(refused) => match probing.await? {
                     Probe::Modern(revision, server) => Ok((revision, *server)),
-                    Probe::Legacy { .. } | Probe::Puzzled(_) => Err(refused),
+                    Probe::Legacy { .. } | Probe::NotUnderstood(_) => Err(refused),
                 },
             },
         }
     }
 
     /// Requires this revision of the stateless era.
-    async fn insist_on(&self, asked: Revision) -> Result<Opened, ClientError> {
+    async fn require(&self, asked: Revision) -> Result<Negotiated, ClientError> {
         let cause = match self.discover(asked).await? {
             Probe::Modern(revision, server) => return Ok((revision, *server)),
             Probe::Legacy { theirs, .. } => {
                 return Err(ClientError::NoCommonRevision { theirs, asked: Some(asked) });
             }
-            Probe::Puzzled(cause @ PeerError::TimedOut(_)) => {
+            Probe::NotUnderstood(cause @ PeerError::TimedOut(_)) => {
                 return Err(ClientError::call(DISCOVER, cause));
             }
-            Probe::Puzzled(cause) => cause,
+            Probe::NotUnderstood(cause) => cause,
         };
         // The handshake only serves to find out what the server supports instead.
         match self.initialize(Revision::LATEST_LEGACY).await {
@@ -140,8 +140,8 @@ impl Opener<'_> {
             Err(cause @ PeerError::Answered { code, .. }) if MODERN_ERRORS.contains(&code) => {
                 Err(ClientError::call(DISCOVER, cause))
             }
-            Err(cause) if is_nobody_there(&cause) => Err(ClientError::call(DISCOVER, cause)),
-            Err(cause) => Ok(Probe::Puzzled(cause)),
+            Err(cause) if is_unreachable(&cause) => Err(ClientError::call(DISCOVER, cause)),
+            Err(cause) => Ok(Probe::NotUnderstood(cause)),
         }
     }
 
@@ -167,12 +167,12 @@ impl Opener<'_> {
             (Some(revision), None) => Ok(Probe::Modern(revision, Box::default())),
             (None, _) => match spoken(Era::Legacy) {
                 Some(offer) => Ok(Probe::Legacy { offer, theirs: listed }),
-                None => Err(self.nothing_in_common(listed)),
+                None => Err(self.no_common_revision(listed)),
             },
         }
     }
 
-    async fn shake_hands(&self, offer: Revision) -> Result<Opened, ClientError> {
+    async fn handshake(&self, offer: Revision) -> Result<Negotiated, ClientError> {
         let found = self.initialize(offer).await?;
         self.complete(found).await
     }
@@ -189,10 +189,10 @@ impl Opener<'_> {
     }
 
     /// The second half.
-    async fn complete(&self, found: InitializeResult) -> Result<Opened, ClientError> {
+    async fn complete(&self, found: InitializeResult) -> Result<Negotiated, ClientError> {
         let theirs = &found.protocol_version;
         let known = theirs.parse().ok().filter(|revision: &Revision| revision.era() == Era::Legacy);
-        let revision = known.ok_or_else(|| self.nothing_in_common(theirs.clone()))?;
+        let revision = known.ok_or_else(|| self.no_common_revision(theirs.clone()))?;
         self.peer.established(revision);
         let method = "notifications/initialized";
         let told = self.peer.notify(Notification { method: method.into(), params: None });
@@ -227,14 +227,14 @@ impl Opener<'_> {
         self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now))
     }
 
-    fn nothing_in_common(&self, theirs: String) -> ClientError {
+    fn no_common_revision(&self, theirs: String) -> ClientError {
         ClientError::NoCommonRevision { theirs, asked: self.builder.revision }
     }
 }
 
 /// Whether another attempt is useless: the server is unreachable, or denies access. Any other
 /// rejection counts as an answer.
-fn is_nobody_there(error: &PeerError) -> bool {
+fn is_unreachable(error: &PeerError) -> bool {
     use TransportError::{Closed, Connect, Status};
     matches!(
         error,
