@@ -10,15 +10,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A map that forgets its oldest entry when there are too many, and remembers that it did. Takes
 /// the room of a pointer until something is put in: a session has many that stay empty.
-#[derive(Debug, Clone)]
-pub(crate) struct Bounded<K, V>(Option<Box<Inner<K, V>>>);
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(bound(
+    serialize = "K: Eq + Hash + Serialize, V: Serialize",
+    deserialize = "K: Eq + Hash + Deserialize<'de>, V: Deserialize<'de>"
+))]
+pub(crate) struct Bounded<K, V>(Option<Box<BoundedMap<K, V>>>);
 
 /// As many entries are looked through one by one. Most maps of a session never have more, and a
 /// table to find them by would cost more than it saves.
 const FEW: usize = 8;
 
+/// The same, taking the room of a map in any case, and one step less to what is in it.
 #[derive(Debug, Clone)]
-struct Inner<K, V> {
+pub(crate) struct BoundedMap<K, V> {
     /// In order of arrival. With an index there may be gaps, where something was removed or
     /// replaced; without there are none.
     slots: Slots<K, V>,
@@ -42,9 +47,9 @@ impl<K, V> Default for Bounded<K, V> {
     }
 }
 
-impl<K, V> Default for Inner<K, V> {
+impl<K, V> Default for BoundedMap<K, V> {
     fn default() -> Self {
-        Inner { slots: VecDeque::new(), index: None, forgot: false }
+        BoundedMap { slots: VecDeque::new(), index: None, forgot: false }
     }
 }
 
@@ -52,9 +57,7 @@ impl<K: Eq + Hash, V> Bounded<K, V> {
     /// Adds or replaces an entry, which then counts as the newest; gives back what had to go
     /// because there were `capacity` others.
     pub(crate) fn insert(&mut self, key: K, value: V, capacity: usize) -> Option<(K, V)> {
-        let inner = self.0.get_or_insert_default();
-        inner.insert(key, value);
-        if inner.len() > capacity.max(1) { inner.evict() } else { None }
+        self.0.get_or_insert_default().insert(key, value, capacity)
     }
 
     pub(crate) fn get<Q>(&self, key: &Q) -> Option<&V>
@@ -62,9 +65,7 @@ impl<K: Eq + Hash, V> Bounded<K, V> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        let inner = self.0.as_ref()?;
-        let (_, value) = inner.slots.get(inner.position(key)?)?.as_ref()?;
-        Some(value)
+        self.0.as_ref()?.get(key)
     }
 
     pub(crate) fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
@@ -72,10 +73,7 @@ impl<K: Eq + Hash, V> Bounded<K, V> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        let inner = self.0.as_mut()?;
-        let position = inner.position(key)?;
-        let (_, value) = inner.slots.get_mut(position)?.as_mut()?;
-        Some(value)
+        self.0.as_mut()?.get_mut(key)
     }
 
     pub(crate) fn contains<Q>(&self, key: &Q) -> bool
@@ -91,18 +89,16 @@ impl<K: Eq + Hash, V> Bounded<K, V> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        let (_, value) = self.0.as_mut()?.remove(key)?;
-        Some(value)
+        self.0.as_mut()?.remove(key)
     }
 
     /// The entries, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
-        let slots = self.0.iter().flat_map(|inner| &inner.slots);
-        slots.flatten().map(|(key, value)| (key, value))
+        self.0.iter().flat_map(|map| map.iter())
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.as_ref().map_or(0, |inner| inner.len())
+        self.0.as_ref().map_or(0, |map| map.len())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -111,7 +107,7 @@ impl<K: Eq + Hash, V> Bounded<K, V> {
 
     /// Whether an entry had to go, so that a key that is not there may have been.
     pub(crate) fn forgot(&self) -> bool {
-        self.0.as_ref().is_some_and(|inner| inner.forgot)
+        self.0.as_ref().is_some_and(|map| map.forgot)
     }
 
     pub(crate) fn clear(&mut self) {
@@ -119,8 +115,65 @@ impl<K: Eq + Hash, V> Bounded<K, V> {
     }
 }
 
-impl<K: Eq + Hash, V> Inner<K, V> {
-    fn len(&self) -> usize {
+impl<K: Eq + Hash, V> BoundedMap<K, V> {
+    /// Adds or replaces an entry, which then counts as the newest; gives back what had to go
+    /// because there were `capacity` others.
+    pub(crate) fn insert(&mut self, key: K, value: V, capacity: usize) -> Option<(K, V)> {
+        self.add(key, value);
+        if self.len() > capacity.max(1) { self.evict() } else { None }
+    }
+
+    pub(crate) fn get<Q>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        let (_, value) = self.slots.get(self.position(key)?)?.as_ref()?;
+        Some(value)
+    }
+
+    pub(crate) fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        let position = self.position(key)?;
+        let (_, value) = self.slots.get_mut(position)?.as_mut()?;
+        Some(value)
+    }
+
+    pub(crate) fn contains<Q>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        self.position(key).is_some()
+    }
+
+    pub(crate) fn remove<Q>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        let Some(index) = &mut self.index else {
+            let (_, value) = self.slots.remove(self.position(key)?)??;
+            return Some(value);
+        };
+        let position = index.remove(&self.slots, key)?;
+        let (_, value) = self.slots.get_mut(position)?.take()?;
+        index.drop_gaps(&mut self.slots);
+        if self.slots.is_empty() {
+            self.index = None;
+        }
+        Some(value)
+    }
+
+    /// The entries, oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.slots.iter().flatten().map(|(key, value)| (key, value))
+    }
+
+    pub(crate) fn len(&self) -> usize {
         self.index.as_ref().map_or(self.slots.len(), |index| index.numbers.len())
     }
 
@@ -136,7 +189,7 @@ impl<K: Eq + Hash, V> Inner<K, V> {
         }
     }
 
-    fn insert(&mut self, key: K, value: V) {
+    fn add(&mut self, key: K, value: V) {
         match &mut self.index {
             None => {
                 if let Some(position) = self.position(&key) {
@@ -156,23 +209,6 @@ impl<K: Eq + Hash, V> Inner<K, V> {
                 index.drop_gaps(&mut self.slots);
             }
         }
-    }
-
-    fn remove<Q>(&mut self, key: &Q) -> Option<(K, V)>
-    where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
-    {
-        let Some(index) = &mut self.index else {
-            return self.slots.remove(self.position(key)?)?;
-        };
-        let position = index.remove(&self.slots, key)?;
-        let removed = self.slots.get_mut(position)?.take();
-        index.drop_gaps(&mut self.slots);
-        if self.slots.is_empty() {
-            self.index = None;
-        }
-        removed
     }
 
     /// Forgets the oldest entry.
@@ -299,31 +335,29 @@ struct Saved<K, V> {
     forgot: bool,
 }
 
-impl<K, V> Serialize for Bounded<K, V>
+impl<K, V> Serialize for BoundedMap<K, V>
 where
     K: Eq + Hash + Serialize,
     V: Serialize,
 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Saved { entries: self.iter().collect(), forgot: self.forgot() }.serialize(serializer)
+        Saved { entries: self.iter().collect(), forgot: self.forgot }.serialize(serializer)
     }
 }
 
-impl<'de, K, V> Deserialize<'de> for Bounded<K, V>
+impl<'de, K, V> Deserialize<'de> for BoundedMap<K, V>
 where
     K: Eq + Hash + Deserialize<'de>,
     V: Deserialize<'de>,
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let saved = Saved::<K, V>::deserialize(deserializer)?;
-        let mut bounded = Bounded::default();
+        let mut map = BoundedMap::default();
         for (key, value) in saved.entries {
-            bounded.insert(key, value, usize::MAX);
+            map.insert(key, value, usize::MAX);
         }
-        if saved.forgot {
-            bounded.0.get_or_insert_default().forgot = true;
-        }
-        Ok(bounded)
+        map.forgot = saved.forgot;
+        Ok(map)
     }
 }
 
