@@ -80,6 +80,7 @@ impl Parsed {
     ///
     /// # Panics
     /// If the node is from another text, as far as the lengths tell.
+    #[must_use]
     pub fn part(&self, node: Node<'_>) -> Parsed {
         assert_eq!(node.document().input().len(), self.source.text.len(), "one text");
         Parsed { source: Arc::clone(&self.source), index: node.index() }

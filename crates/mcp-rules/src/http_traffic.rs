@@ -159,6 +159,18 @@ impl Engine {
 }
 
 impl FollowedHttp {
+    /// Whether anything was noted that judging would report.
+    pub(crate) fn has_notes(&self) -> bool {
+        let noted = match &self.message {
+            Some(Followed::One(context)) => !context.notes.is_empty(),
+            Some(Followed::Batch(whole, contexts)) => {
+                std::iter::once(whole).chain(contexts).any(|context| !context.notes.is_empty())
+            }
+            None => false,
+        };
+        noted || !self.notes.is_empty() || self.is_unreadable
+    }
+
     /// What is said about a message of which HTTP shows nothing else.
     pub(crate) fn of_message(message: Option<Followed>, revision: Revision) -> FollowedHttp {
         FollowedHttp { message, notes: Notes::default(), is_unreadable: false, revision }

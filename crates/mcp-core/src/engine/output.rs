@@ -37,12 +37,12 @@ impl OutputPromise {
         revision: Revision,
         pointer: &'static str,
     ) -> Result<Option<OutputPromise>, Error> {
-        if tool.output.is_none() || result.is_error {
+        let Some(contract) = tool.output.as_ref().filter(|_| !result.is_error) else {
             return Ok(None);
-        }
+        };
         let promise = OutputPromise { tool: Arc::clone(tool), revision, pointer };
         match &result.structured_content {
-            Some(_) => Ok(Some(promise)),
+            Some(_) => Ok(Some(promise).filter(|_| contract.is_checked())),
             None => promise.check_structured(None).map(|()| None),
         }
     }

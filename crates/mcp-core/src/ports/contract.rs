@@ -32,6 +32,11 @@ pub enum Purpose {
 
 /// What was promised about arguments, output or an answer.
 pub trait Contract: fmt::Debug + Send + Sync {
+    /// Whether it looks at values at all. For one that does not, nothing has to be parsed.
+    fn is_checked(&self) -> bool {
+        true
+    }
+
     /// What is wrong with `value`: one finding each, written like the `findings` of an error. Empty
     /// if it keeps the contract.
     fn breaches(&self, value: Node<'_>) -> Vec<Json>;
@@ -63,6 +68,10 @@ impl Contracts for Unchecked {
 }
 
 impl Contract for Unchecked {
+    fn is_checked(&self) -> bool {
+        false
+    }
+
     fn breaches(&self, _: Node<'_>) -> Vec<Json> {
         Vec::new()
     }

@@ -177,6 +177,8 @@ pub struct Outbound {
     pub ticket: Option<Ticket>,
     /// What a transport may want to say about it on the outside.
     pub labels: Option<Box<Labels>>,
+    /// The message, if it was parsed to be judged, for a transport that others watch.
+    pub parsed: Option<Parsed>,
 }
 
 /// What a transport must know about a message it does not read.

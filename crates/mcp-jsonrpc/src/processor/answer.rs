@@ -5,10 +5,9 @@ use std::{any::Any, panic::AssertUnwindSafe, sync::Arc};
 use bytes::Bytes;
 use futures_util::{FutureExt as _, future::join_all};
 use mcp_core::{
-    Answer, Call, Dispatch, Error, Json, OutboundRole, OutputPromise, PeerError, Refusal,
-    RefusalReason, Response, Revision, Standing, Ticket, Transport, TransportError,
+    Answer, Call, Dispatch, Error, Json, OutboundRole, PeerError, Refusal, RefusalReason, Response,
+    Revision, Standing, Ticket, Transport, TransportError,
 };
-use mcp_json::Node;
 use serde_json::json;
 
 use super::{
@@ -16,10 +15,11 @@ use super::{
     calls::Outcome,
     cancelled::INITIALIZE,
     in_work::{Place, Room},
+    promise::Promise,
 };
 use crate::{
-    ErrorCode, JsonRpcError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, ToJsonRpc as _, Verdict,
-    error_map::{refusal_to_json_rpc, standing_of, standing_of_refusal, to_json_rpc_error},
+    JsonRpcError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, ToJsonRpc as _, Verdict,
+    error_map::{refusal_to_json_rpc, standing_of, standing_of_refusal},
     outgoing::write_batch,
     transport::{OwnMessage, RefusedMessage, SendError},
 };
@@ -29,12 +29,6 @@ struct WireAnswer {
     response: JsonRpcResponse,
     standing: Standing,
     promise: Option<Promise>,
-}
-
-/// What the tool has promised about its output, and how to say that it broke the promise.
-struct Promise {
-    output: OutputPromise,
-    revision: Revision,
 }
 
 impl WireAnswer {
@@ -195,36 +189,6 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             response: response.to_json_rpc(id, self.handler.dispatch()),
             promise: promise.map(|output| Promise { output, revision }),
         }
-    }
-
-    /// Which answers of a message break what their tools have promised, and what to say instead: the
-    /// message is a batch of answers, or a single one.
-    fn broken_promises(
-        &self,
-        promises: &[Option<Promise>],
-        message: &mut OwnMessage,
-    ) -> Vec<(usize, JsonRpcError)> {
-        if promises.iter().all(Option::is_none) {
-            return Vec::new();
-        }
-        let parsed = match self.link.transport.parsed(message) {
-            Ok(parsed) => parsed,
-            Err(error) => {
-                let error = format!("the answer is not JSON: {error}");
-                let error = JsonRpcError::new(ErrorCode::InternalError.code(), error);
-                return (0..promises.len()).map(|index| (index, error.clone())).collect();
-            }
-        };
-        let document = parsed.document();
-        let root = document.root();
-        let single = Some(root).filter(|root| !root.is_array());
-        let answers = single.into_iter().chain(root.elements());
-        let broken = |(index, (answer, promise)): (usize, (Node<'_>, &Option<Promise>))| {
-            let Promise { output, revision } = promise.as_ref()?;
-            let error = output.check(answer.get("result")?).err()?;
-            Some((index, to_json_rpc_error(&error, *revision, self.handler.dispatch())))
-        };
-        answers.zip(promises).enumerate().filter_map(broken).collect()
     }
 
     /// MCP leaves out an id that could not be read; base JSON-RPC, and the revisions whose errors

@@ -9,6 +9,7 @@ mod cancelled;
 mod in_work;
 mod overlong;
 mod peer;
+mod promise;
 mod settings;
 mod settle;
 #[cfg(test)]

@@ -6,3 +6,4 @@ pub mod server;
 pub mod sse;
 #[cfg(feature = "tls")]
 pub mod tls;
+pub mod watch;
