@@ -231,3 +231,76 @@ async fn two_sides_that_keep_the_rules_find_nothing() {
         }
     }
 }
+
+/// How a server answers wrongly: what stands in for a part of its right responses.
+const FAULTS: [(&str, &str, &str); 4] = [
+    ("nothing", "nothing", ""),
+    ("a notification is answered with 200", "202 Accepted", "200 OK"),
+    ("the session id has a space", "mcp-session-id: abc", "mcp-session-id: a c"),
+    ("a result is called plain text", "content-type: application/json\r\nx-list", "x-list"),
+];
+
+/// The right response to a request, by what it says.
+fn response_to(request: &str) -> String {
+    let has = |text| request.contains(text);
+    let (head, body) = if has("\"initialize\"") {
+        let result = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25",
+            "capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
+        ("200 OK\r\ncontent-type: application/json\r\nmcp-session-id: abc", result)
+    } else if has("notifications/initialized") {
+        ("202 Accepted", "")
+    } else if has("tools/list") {
+        let result = r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}"#;
+        ("200 OK\r\ncontent-type: application/json\r\nx-list: yes", result)
+    } else {
+        ("405 Method Not Allowed\r\nallow: POST", "")
+    };
+    let length = body.len();
+    format!("HTTP/1.1 {head}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}")
+}
+
+/// A server that has `right` of its responses replaced.
+async fn serve_wrongly(right: &'static str, wrong: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut request = Vec::new();
+                let mut chunk = [0; 4096];
+                // Every request comes in one or two pieces: its head, and its body.
+                while let Ok(length @ 1..) = stream.read(&mut chunk).await {
+                    request.extend_from_slice(&chunk[..length]);
+                    let text = String::from_utf8_lossy(&request).into_owned();
+                    if !text.starts_with("POST") || text.contains("\r\n\r\n{") {
+                        let response = response_to(&text).replace(right, wrong);
+                        let _ = stream.write_all(response.as_bytes()).await;
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn a_client_finds_what_its_recording_shows() {
+    for (case, right, wrong) in FAULTS {
+        let live = Live::new();
+        let address = serve_wrongly(right, wrong).await;
+        let client = Client::builder("test", "1.0.0")
+            .validation(live.validation(Strictness::Observe))
+            .revision(Revision::V2025_11_25)
+            .connect_http(&format!("http://{address}/mcp"))
+            .await
+            .unwrap();
+        // It may fail, which is not what this is about.
+        let _ = client.all_tools().await;
+        client.close().await;
+        let found = live.agrees(case);
+        let is_server = found.iter().any(|finding| finding.ends_with("(server)"));
+        assert_eq!(is_server, case != "nothing", "{case}: {found:?}");
+        assert!(is_server || found.is_empty(), "{case}: {found:?}");
+    }
+}
