@@ -134,7 +134,7 @@ impl CommandReport {
                 "at least 400 MB/s on two cores",
             ),
             (
-                "most memory resident meanwhile".to_owned(),
+                "peak resident memory".to_owned(),
                 self.peak_bytes.map_or_else(
                     || "unknown".to_owned(),
                     |peak| format!("{:.1} MB", megabytes(peak)),
@@ -147,7 +147,7 @@ impl CommandReport {
                 "under 5 ms",
             ),
             (
-                "size of the program".to_owned(),
+                "size of the binary".to_owned(),
                 format!("{:.1} MB", megabytes(self.program_bytes)),
                 "under 15 MB",
             ),

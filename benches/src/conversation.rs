@@ -43,7 +43,7 @@ impl Cost {
     }
 }
 
-const HEAD: &str = "| | sonic-rs, parse | plumb, every stateless rule | plumb, all layers with a session | × sonic-rs | session and its rules add |\n|---|---:|---:|---:|---:|---:|";
+const HEAD: &str = "| | sonic-rs, parse | plumb, every stateless rule | plumb, all layers with a session | × sonic-rs | added by the session and its rules |\n|---|---:|---:|---:|---:|---:|";
 
 /// Who looks at the messages.
 #[derive(Debug)]
@@ -112,12 +112,12 @@ pub fn measure(tools: &[Tool], rounds: usize, longest: usize) -> String {
     let messages: Vec<Message> = Conversation::start(tools).take(MESSAGES.min(longest)).collect();
     let cost = in_rounds(&messages, rounds);
     add(&cost.row(&format!("{} messages", messages.len())));
-    add("\nThe same conversation going on, cost of the messages from there:\n");
+    add("\nThe same conversation continued, cost per message in that range:\n");
     add(HEAD);
     for (title, cost) in going_on(tools, longest) {
         add(&cost.row(&title));
     }
-    add("\nMany conversations at once, a message of each in turn:\n");
+    add("\nMany interleaved conversations, one message of each in turn:\n");
     add(HEAD);
     for sessions in [1, 10, 100, 1_000, 10_000] {
         if sessions * 20 <= longest {

@@ -1,4 +1,5 @@
-//! `cargo xtask generate`: from `revisions/` to `src/generated/`, and from the rules to their index.
+//! `cargo xtask generate`: writes `src/generated/` from `revisions/`, and the pages in `docs/` from
+//! the output of plumb.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +16,7 @@ use crate::{
     emit::{self, Sources},
     layout,
     methods::parse_table,
-    rule_index,
+    picture, rule_index,
     schema::parse_document,
 };
 
@@ -30,20 +31,22 @@ pub(crate) fn write() -> Result<ExitCode> {
     for path in strays()? {
         fs::remove_file(&path).with_context(|| format!("could not remove {}", path.display()))?;
     }
-    // Last, because plumb is made of the files above.
-    let index = rule_index::path();
-    let text = rule_index::text()?;
-    fs::create_dir_all(layout::docs_folder())
-        .and_then(|()| fs::write(&index, text))
-        .with_context(|| format!("could not write {}", index.display()))?;
+    // Last, because plumb is built from the files above.
+    for (path, text) in pages()? {
+        fs::create_dir_all(layout::docs_folder())
+            .and_then(|()| fs::write(&path, text))
+            .with_context(|| format!("could not write {}", path.display()))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Names every file that is not what would be written now.
+/// Names every file that differs from what would be written now.
 pub(crate) fn check() -> Result<ExitCode> {
     let mut stale = stale()?;
-    if stale.is_empty() && !is_current(&rule_index::path(), &rule_index::text()?) {
-        stale.push(rule_index::path());
+    // plumb is built from those files, so its output means nothing while one of them is stale.
+    if stale.is_empty() {
+        let pages = pages()?.into_iter();
+        stale.extend(pages.filter(|(path, text)| !is_current(path, text)).map(|(path, _)| path));
     }
     for path in &stale {
         let path = path.strip_prefix(layout::root()).unwrap_or(path);
@@ -65,6 +68,11 @@ fn stale() -> Result<Vec<PathBuf>> {
 
 fn is_current(path: &Path, text: &str) -> bool {
     fs::read_to_string(path).ok().as_deref() == Some(text)
+}
+
+/// The pages made from the output of plumb.
+fn pages() -> Result<[(PathBuf, String); 2]> {
+    Ok([(rule_index::path(), rule_index::text()?), (picture::path(), picture::text()?)])
 }
 
 /// Every generated module with its text.
@@ -95,7 +103,7 @@ fn read(revision: Revision) -> Result<Sources> {
     Ok(Sources { revision, definitions, methods })
 }
 
-/// Files in the folder of generated modules that belong to no revision any more.
+/// Files in the folder of generated modules that no longer belong to a revision.
 fn strays() -> Result<Vec<PathBuf>> {
     let mut known: Vec<String> = (Revision::ALL.into_iter())
         .map(|revision| format!("{}.rs", layout::module_name(revision)))
@@ -114,7 +122,7 @@ fn strays() -> Result<Vec<PathBuf>> {
     Ok(strays)
 }
 
-/// `text` through `rustfmt`, with the settings of the workspace.
+/// Formats `text` with `rustfmt` and the settings of the workspace.
 fn format(text: &str) -> Result<String> {
     let mut child = Command::new("rustfmt")
         .args(["--edition", "2024", "--config-path"])
@@ -124,7 +132,7 @@ fn format(text: &str) -> Result<String> {
         .spawn()
         .context("could not start rustfmt")?;
     let mut input = child.stdin.take().context("rustfmt takes no input")?;
-    // A thread of its own: rustfmt may start to answer before it has read everything.
+    // On its own thread: rustfmt may start writing before it has read everything.
     let text = text.to_owned();
     let feeder = std::thread::spawn(move || input.write_all(text.as_bytes()));
     let output = child.wait_with_output().context("rustfmt failed")?;
@@ -132,8 +140,8 @@ fn format(text: &str) -> Result<String> {
         .join()
         .expect("writing to a pipe does not panic")
         .context("could not write to rustfmt")?;
-    ensure!(output.status.success(), "rustfmt refused the generated source");
-    String::from_utf8(output.stdout).context("rustfmt did not answer in UTF-8")
+    ensure!(output.status.success(), "rustfmt rejected the generated source");
+    String::from_utf8(output.stdout).context("the output of rustfmt is not UTF-8")
 }
 
 #[cfg(test)]

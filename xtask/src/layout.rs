@@ -1,4 +1,4 @@
-//! Where things lie in the repository.
+//! Where files live in the repository.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use mcp_core::Revision;
 
 /// The root of the workspace.
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in a folder of the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace")
 }
 
-/// The folder of pages for readers.
+/// The folder of the user documentation.
 pub(crate) fn docs_folder() -> PathBuf {
     root().join("docs")
 }

@@ -1,7 +1,8 @@
-//! Writes what is generated in this repository, or checks that it is current.
+//! Writes the generated files of this repository, or checks that they are current.
 //!
 //! ```text
-//! cargo xtask generate            write the validators of `mcp-schema` and `docs/rules.md`
+//! cargo xtask generate            write the validators of `mcp-schema`, `docs/rules.md` and
+//!                                 `docs/demo.svg`
 //! cargo xtask generate --check    exit 1 and name the file if one is stale
 //! cargo xtask compare-official DIR
 //!                                 compare our schema documents with the official files
@@ -13,6 +14,7 @@ mod emit;
 mod generate;
 mod layout;
 mod methods;
+mod picture;
 mod rule_index;
 mod schema;
 mod shape;

@@ -1,7 +1,7 @@
 //! `docs/rules.md`: the rules as plumb lists them, each with a link to its own page.
 //!
-//! plumb is run for it, not linked: what is generated here is part of plumb, and must be possible
-//! to generate anew when it does not compile.
+//! plumb is run rather than linked, because it is built from files generated here: regenerating
+//! them must work even while plumb does not compile.
 
 use std::{path::PathBuf, process::Command};
 
@@ -14,12 +14,10 @@ const INTRO: &str = "\
 
 ";
 
-/// Where it lies.
 pub(crate) fn path() -> PathBuf {
     layout::docs_folder().join("rules.md")
 }
 
-/// What it is to say.
 pub(crate) fn text() -> Result<String> {
     let output = Command::new("cargo")
         .args(["run", "--quiet", "--package", "plumb", "--", "rules", "--format", "markdown"])
@@ -27,8 +25,8 @@ pub(crate) fn text() -> Result<String> {
         .output()
         .context("could not start cargo")?;
     let complaint = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "plumb does not list its rules:\n{complaint}");
-    let listed = String::from_utf8(output.stdout).context("plumb did not answer in UTF-8")?;
+    ensure!(output.status.success(), "plumb could not list its rules:\n{complaint}");
+    let listed = String::from_utf8(output.stdout).context("the output of plumb is not UTF-8")?;
     Ok(with_links(&listed))
 }
 

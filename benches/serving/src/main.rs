@@ -34,14 +34,14 @@ struct Arguments {
 /// What the file says before its tables.
 const ABOUT: &str = "# Serving
 
-An echo tool, called with a short text: plumb's SDK beside [rmcp](https://crates.io/crates/rmcp), the same plain client for
-all of them, interleaved in one run. `scripts/bench` writes this file; `benches/serving` is the program. Figures of different
-runs, or of different tables, say little about each other. rmcp reads its standard streams with `stdio_pipes`, its fastest
-way, answers with plain JSON where it can, and has no WebSocket. Its server's sockets have `TCP_NODELAY` set, as ours do; without it,
-answers in sessions take 40 ms.
+An echo tool called with a short text: plumb's SDK and [rmcp](https://crates.io/crates/rmcp) with the same plain client,
+interleaved in one run. `scripts/bench` writes this file; `benches/serving` is the program. Do not compare figures of
+different runs or tables. rmcp reads its standard streams with `stdio_pipes`, its fastest mode, answers with plain JSON
+where it can, and has no WebSocket. `TCP_NODELAY` is set on its server's sockets, as on ours; without it, answers in
+sessions take 40 ms.
 
-With one request in flight the figures mostly tell how fast the machine wakes a process, which swings by a factor of five here;
-the last column, the time the server's processors worked for one request, swings less.
+With one request in flight, the figures mostly show how fast the machine wakes a process, which varies by a factor of five
+here. The last column, the server's CPU time per request, varies less.
 
 ";
 

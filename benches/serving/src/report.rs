@@ -7,7 +7,7 @@ use crate::sample::Summary;
 /// A table of one kind of load; ratios are to the first row.
 pub fn table(title: &str, rows: &[(&str, Summary)]) -> String {
     let mut out = format!(
-        "### {title}\n\n| server | requests/s | of the first | p50 | p99 | processor time per request |\n|---|---:|---:|---:|---:|---:|\n"
+        "### {title}\n\n| server | requests/s | vs. first | p50 | p99 | CPU time per request |\n|---|---:|---:|---:|---:|---:|\n"
     );
     for (name, summary) in rows {
         let ratio = summary.per_second / rows[0].1.per_second;

@@ -69,7 +69,7 @@ fn main() -> ExitCode {
 fn session_memory(tools: &[Tool]) -> String {
     let engine = Engine::new(Schemas::embedded(), Settings::default());
     let mut tape = Tape::new();
-    let mut text = "| a session after | bytes |\n|---|---:|\n".to_owned();
+    let mut text = "| memory of a session after | bytes |\n|---|---:|\n".to_owned();
     // A pass before, so that what is shared between sessions is there.
     for counted in [false, true] {
         for (messages, title) in [

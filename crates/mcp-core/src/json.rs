@@ -1,15 +1,26 @@
-use std::fmt;
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+};
 
 use bytes::Bytes;
+use mcp_json::{Limits, Parsed, SyntaxError};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::IgnoredAny};
 use serde_json::{Value, value::RawValue};
 
 /// A piece of JSON as text: shared, cheap to clone, never rewritten.
 ///
 /// Payloads travel through the domain in this form. Whoever needs a value reads it with
-/// [`Json::read`]; whoever only passes it on never pays for it.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Json(Bytes);
+/// [`Json::read`]; whoever only passes it on never pays for it. What comes from a parsed message
+/// keeps its part of the tape, so that [`Json::to_parsed`] parses nothing again.
+#[derive(Clone)]
+pub struct Json(Form);
+
+#[derive(Clone)]
+enum Form {
+    Text(Bytes),
+    Parsed(Parsed),
+}
 
 impl Json {
     /// Writes `value` as JSON.
@@ -18,7 +29,7 @@ impl Json {
     ///
     /// If its `Serialize` fails, or it has map keys that are no strings.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
-        serde_json::to_vec(value).map(|text| Json(text.into()))
+        serde_json::to_vec(value).map(|text| Json(Form::Text(text.into())))
     }
 
     /// Takes `text` if it is one JSON value.
@@ -29,18 +40,18 @@ impl Json {
     pub fn parse(text: impl Into<Bytes>) -> Result<Json, serde_json::Error> {
         let text = text.into();
         serde_json::from_slice::<IgnoredAny>(&text)?;
-        Ok(Json(text))
+        Ok(Json(Form::Text(text)))
     }
 
     /// Takes `text` on the word of the caller, who has parsed it already. Text that is not JSON
     /// after all fails later, in [`Json::read`] or when it is written out.
     pub fn already_parsed(text: Bytes) -> Json {
-        Json(text)
+        Json(Form::Text(text))
     }
 
     /// `{}`.
     pub fn empty_object() -> Json {
-        Json(Bytes::from_static(b"{}"))
+        Json(Form::Text(Bytes::from_static(b"{}")))
     }
 
     /// Reads the text as a `T`, which may borrow from it.
@@ -49,7 +60,7 @@ impl Json {
     ///
     /// If the value does not have the shape of `T`.
     pub fn read<'j, T: Deserialize<'j>>(&'j self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(&self.0)
+        serde_json::from_slice(self.as_bytes())
     }
 
     /// The text as a [`Value`]. Numbers that no `Value` can hold exactly lose what it cannot hold.
@@ -63,25 +74,51 @@ impl Json {
 
     /// Whether it is an object, if it is JSON at all.
     pub(crate) fn is_object(&self) -> bool {
-        self.0.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
-    }
-
-    /// A part of this text that was read from it, sharing its memory.
-    pub(crate) fn part(&self, part: &RawValue) -> Json {
-        let part = part.get().as_bytes();
-        let whole = self.0.as_ptr_range();
-        let lies_within = whole.contains(&part.as_ptr()) && part.as_ptr_range().end <= whole.end;
-        Json(if lies_within { self.0.slice_ref(part) } else { Bytes::copy_from_slice(part) })
+        self.as_bytes().iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
     }
 
     /// The text.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        match &self.0 {
+            Form::Text(text) => text,
+            Form::Parsed(value) => value.as_bytes(),
+        }
     }
 
     /// The text, shared.
     pub fn into_bytes(self) -> Bytes {
-        self.0
+        match self.0 {
+            Form::Text(text) => text,
+            Form::Parsed(value) => value.text(),
+        }
+    }
+
+    /// The value with its tape: the one it was parsed with, or a new one.
+    ///
+    /// # Errors
+    ///
+    /// If it is not JSON after all, or nested too deeply.
+    pub fn to_parsed(&self) -> Result<Parsed, SyntaxError> {
+        match &self.0 {
+            Form::Text(text) => {
+                Parsed::parse(text.clone(), Limits { max_bytes: usize::MAX, ..Limits::default() })
+            }
+            Form::Parsed(value) => Ok(value.clone()),
+        }
+    }
+
+    /// The same text without the tape it was parsed with, for what is kept longer than it is read.
+    #[must_use]
+    pub fn without_tape(self) -> Json {
+        Json(Form::Text(self.into_bytes()))
+    }
+
+    /// How many bytes of memory it keeps, with the tape if it has one.
+    pub fn memory(&self) -> usize {
+        match &self.0 {
+            Form::Text(text) => text.len(),
+            Form::Parsed(value) => value.memory(),
+        }
     }
 }
 
@@ -93,7 +130,28 @@ impl fmt::Debug for Json {
 
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&String::from_utf8_lossy(&self.0))
+        f.write_str(&String::from_utf8_lossy(self.as_bytes()))
+    }
+}
+
+/// Two pieces are equal if they are written alike.
+impl PartialEq for Json {
+    fn eq(&self, other: &Json) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for Json {}
+
+impl Hash for Json {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_bytes().hash(state);
+    }
+}
+
+impl From<Parsed> for Json {
+    fn from(value: Parsed) -> Self {
+        Json(Form::Parsed(value))
     }
 }
 
@@ -105,7 +163,7 @@ impl From<Value> for Json {
 
 impl From<&Value> for Json {
     fn from(value: &Value) -> Self {
-        Json(value.to_string().into())
+        Json(Form::Text(value.to_string().into()))
     }
 }
 
@@ -130,7 +188,8 @@ impl TryFrom<&Json> for Value {
 /// Keeps the spelling when `serde_json` writes it.
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue = serde_json::from_slice(&self.0).map_err(serde::ser::Error::custom)?;
+        let raw: &RawValue =
+            serde_json::from_slice(self.as_bytes()).map_err(serde::ser::Error::custom)?;
         raw.serialize(serializer)
     }
 }
@@ -139,7 +198,7 @@ impl Serialize for Json {
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        Ok(Json(Bytes::copy_from_slice(raw.get().as_bytes())))
+        Ok(Json(Form::Text(Bytes::copy_from_slice(raw.get().as_bytes()))))
     }
 }
 
@@ -181,6 +240,17 @@ mod tests {
         let json: Json = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&json).unwrap(), text);
         assert_eq!(Json::parse(text).unwrap(), json);
+    }
+
+    #[test]
+    fn a_part_of_a_parsed_text_is_equal_to_its_own_text() {
+        let whole = Json::parse(r#"{"a": {"b":1} }"#).unwrap().to_parsed().unwrap();
+        let part = Json::from(whole.part(whole.document().root().get("a").unwrap()));
+        assert_eq!(part, Json::parse(r#"{"b":1}"#).unwrap());
+        assert_eq!(part.clone().without_tape(), part);
+        assert_eq!(part.to_parsed().unwrap().source(), whole.source(), "nothing is parsed again");
+        assert!(part.memory() > part.clone().without_tape().memory());
+        assert_eq!(part.clone().into_bytes(), part.as_bytes());
     }
 
     #[test]

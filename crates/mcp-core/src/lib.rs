@@ -4,7 +4,7 @@
 //! * The things the protocol speaks of: tools, resources, prompts, content, capabilities.
 //! * The engine ([`Mcp`]): takes a [`Request`], runs what serves it, gives a [`Response`]. What is
 //!   offered is written once and served at every revision.
-//! * The ports: what moves messages ([`Transport`]), what judges them ([`Gate`], [`Contracts`]),
+//! * The ports: what moves messages ([`Transport`]), what tools promise about values ([`Contracts`]),
 //!   what serves a conversation ([`Handler`]), and how to speak to the other side ([`Peer`]).
 //!
 //! Tools are handlers in a [`ToolRegistry`], which adapters serve: `mcp-jsonrpc` over any
@@ -40,8 +40,8 @@ mod side;
 pub use context::{Answers, Context, Question};
 pub use engine::{
     BuildError, Conversation, Dispatch, InvalidArguments, Mcp, McpBuilder, McpSettings,
-    PromptRegistry, ResourceRegistry, ServedPrompt, ServedResource, ServedTemplate, ServedTool,
-    TemplateRegistry, ToolRegistry,
+    OutputPromise, PromptRegistry, ResourceRegistry, ServedPrompt, ServedResource, ServedTemplate,
+    ServedTool, TemplateRegistry, ToolRegistry,
 };
 pub use error::Error;
 pub use handlers::{CompletionHandler, PromptHandler, ResourceHandler, ToolHandler};
@@ -59,9 +59,9 @@ pub use model::{
     ServerCapabilities, TextContent, Tool, ToolAnnotations, UriTemplate, UriTemplateError,
 };
 pub use ports::{
-    Ask, BoxFuture, Call, Carriage, Clock, Contract, ContractRefused, Contracts, Edges, Gate,
-    Handler, Inbound, Labels, OpenGate, Outbound, OutboundRole, Peer, PeerError, Purpose, Refusal,
-    RefusalReason, Seal, Standing, Ticket, Transport, TransportError, Unchecked, Verdict,
+    Answer, Ask, BoxFuture, Call, Carriage, Clock, Contract, ContractRefused, Contracts, Edges,
+    Handler, Inbound, Labels, Outbound, OutboundRole, Peer, PeerError, Purpose, Refusal,
+    RefusalReason, Seal, Standing, Ticket, Transport, TransportError, Unchecked,
 };
 pub use request_id::RequestId;
 pub use revision::{Era, Revision, Revisions, UnknownRevision};

@@ -14,11 +14,18 @@ pub struct Document<'a> {
     /// Never empty.
     entries: &'a [Entry],
     notices: Notices,
+    /// The value it is about.
+    root: u32,
 }
 
 impl<'a> Document<'a> {
     pub(crate) fn new(input: &'a [u8], entries: &'a [Entry], notices: Notices) -> Document<'a> {
-        Document { input, entries, notices }
+        Document { input, entries, notices, root: 0 }
+    }
+
+    /// The same text, as a document about the value at `root`.
+    pub(crate) fn rooted_at(self, root: u32) -> Document<'a> {
+        Document { root, ..self }
     }
 
     /// The text that was parsed.
@@ -26,10 +33,10 @@ impl<'a> Document<'a> {
         self.input
     }
 
-    /// The outermost value.
+    /// The outermost value; of a [part](crate::Parsed::part), the value that it is.
     #[inline]
     pub fn root(&'a self) -> Node<'a> {
-        self.node(0)
+        self.node(self.root)
     }
 
     /// Whether some object names a member twice. Costs nothing: the parser noticed.

@@ -29,11 +29,15 @@
 //! # Ok::<(), mcp_json::SyntaxError>(())
 //! ```
 //!
+//! [`Parsed`] is the owned form: text and tape together, parsed once where bytes arrive and shared by
+//! everything that reads them.
+//!
 //! The crate knows nothing of JSON-RPC or MCP.
 //!
 //! | feature | adds |
 //! |---|---|
 //! | `jsonschema` | `TapeJson`: nodes as an instance representation of the `jsonschema` crate |
+//! | `testing` | `testing::parses`: how many texts a thread has parsed |
 
 mod document;
 mod duplicates;
@@ -45,13 +49,17 @@ mod limits;
 mod locate;
 mod node;
 mod number;
+mod parsed;
 mod parser;
 mod pointer;
+mod pool;
 mod scan;
 #[cfg(feature = "jsonschema")]
 mod schema_node;
 mod span;
 mod tape;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod value;
 
 pub use document::Document;
@@ -61,7 +69,9 @@ pub use expected::{Expected, Found, NumberFault};
 pub use limits::Limits;
 pub use locate::locate;
 pub use node::{Elements, Kind, Members, Node};
+pub use parsed::Parsed;
 pub use pointer::push_token;
+pub use pool::TapePool;
 #[cfg(feature = "jsonschema")]
 pub use schema_node::{
     SchemaArray, SchemaElements, SchemaMembers, SchemaNode, SchemaNumber, SchemaObject, TapeJson,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::document::Document;
-use crate::entry::{Entry, Tag};
+use crate::entry::{Entry, LONE_SURROGATE, Tag};
 use crate::escape::unescape;
 use crate::number;
 use crate::pointer;
@@ -142,6 +142,11 @@ impl<'a> Node<'a> {
         }
         let content = entry.content(self.document.input());
         Some(if entry.is_escaped() { unescape_rarely(content) } else { Cow::Borrowed(content) })
+    }
+
+    /// Whether it is a string with half of a surrogate pair. Costs nothing: the parser noticed.
+    pub fn has_lone_surrogate(self) -> bool {
+        self.is_string() && self.entry().flags & LONE_SURROGATE != 0
     }
 
     /// Whether it is a string that reads `text` once unescaped.

@@ -64,6 +64,8 @@ impl Tape {
     /// The first thing in the text that is not JSON, or a limit it exceeds. The tape then is as
     /// it was before.
     pub fn append(&mut self, input: &[u8], limits: Limits) -> Result<Slot, SyntaxError> {
+        #[cfg(feature = "testing")]
+        crate::testing::count_parse();
         let start = self.entries.len();
         match parser::parse(input, limits, &mut self.entries, &mut self.scratch) {
             Ok(notices) => {
@@ -74,6 +76,11 @@ impl Tape {
                 Err(error)
             }
         }
+    }
+
+    /// How many bytes of memory its entries take.
+    pub fn memory(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>()
     }
 
     /// The document that [`Tape::append`] has put into `slot`, with the input it was given there.

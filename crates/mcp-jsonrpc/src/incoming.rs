@@ -1,6 +1,6 @@
 use bytes::Bytes;
 use mcp_core::Json;
-use mcp_json::{Limits, Node, Span, SyntaxError, Tape};
+use mcp_json::{Limits, Node, Parsed, Span, SyntaxError};
 
 use crate::{
     Envelope, EnvelopeFault, FaultKind, JsonRpcError, JsonRpcId, JsonRpcMessage,
@@ -43,39 +43,31 @@ impl Incoming {
     /// If `bytes` is not JSON. JSON that is no JSON-RPC message is an [`InvalidMessage`] in its
     /// place instead.
     pub fn parse(bytes: &Bytes) -> Result<Incoming, SyntaxError> {
-        Incoming::parse_on(&mut Tape::new(), bytes, Limits::default())
+        Ok(Incoming::read(&Parsed::parse(bytes.clone(), Limits::default())?))
     }
 
-    /// As [`Incoming::parse`], on a tape that is used again and again, and with limits.
-    ///
-    /// # Errors
-    ///
-    /// If `bytes` is not JSON, or beyond the limits.
-    pub fn parse_on(
-        tape: &mut Tape,
-        bytes: &Bytes,
-        limits: Limits,
-    ) -> Result<Incoming, SyntaxError> {
-        let document = tape.parse(bytes, limits)?;
+    /// Reads what is parsed already. Payloads share its text and its tape.
+    pub fn read(parsed: &Parsed) -> Incoming {
+        let document = parsed.document();
         let root = document.root();
         if !root.is_array() {
-            return Ok(Incoming::Single(read(root, bytes)));
+            return Incoming::Single(read(root, parsed));
         }
         if root.is_empty() {
-            return Ok(Incoming::Single(Err(InvalidMessage {
+            return Incoming::Single(Err(InvalidMessage {
                 id: None,
                 names_method: false,
                 is_notification: false,
                 is_response: false,
                 faults: vec![EnvelopeFault { kind: FaultKind::BatchEmpty, span: root.span() }],
-            })));
+            }));
         }
-        Ok(Incoming::Batch(root.elements().map(|entry| read(entry, bytes)).collect()))
+        Incoming::Batch(root.elements().map(|entry| read(entry, parsed)).collect())
     }
 }
 
-/// Reads the message in `node`, which was parsed from `input`.
-pub(crate) fn read(node: Node<'_>, input: &Bytes) -> Result<JsonRpcMessage, InvalidMessage> {
+/// Reads the message in `node`, which is part of `parsed`.
+pub(crate) fn read(node: Node<'_>, parsed: &Parsed) -> Result<JsonRpcMessage, InvalidMessage> {
     let envelope = Envelope::of(node);
     let mut faults = envelope.faults();
     if envelope.error.is_some() {
@@ -95,7 +87,7 @@ pub(crate) fn read(node: Node<'_>, input: &Bytes) -> Result<JsonRpcMessage, Inva
     };
     match envelope.kind() {
         Some(kind) if faults.is_empty() => {
-            read_valid(&envelope, kind, input).map_err(|fault| invalid(vec![fault]))
+            read_valid(&envelope, kind, parsed).map_err(|fault| invalid(vec![fault]))
         }
         _ => Err(invalid(faults)),
     }
@@ -105,7 +97,7 @@ pub(crate) fn read(node: Node<'_>, input: &Bytes) -> Result<JsonRpcMessage, Inva
 fn read_valid(
     envelope: &Envelope<'_>,
     kind: MessageKind,
-    input: &Bytes,
+    parsed: &Parsed,
 ) -> Result<JsonRpcMessage, EnvelopeFault> {
     let fault = |kind, span: Option<Span>| EnvelopeFault {
         kind,
@@ -115,7 +107,7 @@ fn read_valid(
         let name = envelope.method.and_then(Node::as_str);
         name.map(String::from).ok_or(fault(FaultKind::MethodNotString, None))
     };
-    let params = || envelope.params.map(|params| text_of(params, input));
+    let params = || envelope.params.map(|params| Json::from(parsed.part(params)));
     Ok(match kind {
         MessageKind::Request => JsonRpcMessage::Request(JsonRpcRequest {
             id: exact_id(envelope).ok_or(fault(FaultKind::IdInvalid, None))?,
@@ -128,8 +120,8 @@ fn read_valid(
         }),
         MessageKind::Response => {
             let outcome = match (envelope.result, envelope.error) {
-                (Some(result), _) => Ok(text_of(result, input)),
-                (None, Some(error)) => Err(read_valid_error(error, input)?),
+                (Some(result), _) => Ok(Json::from(parsed.part(result))),
+                (None, Some(error)) => Err(read_valid_error(error, parsed)?),
                 (None, None) => return Err(fault(FaultKind::Unclassifiable, None)),
             };
             JsonRpcMessage::Response(JsonRpcResponse { id: exact_id(envelope), outcome })
@@ -140,7 +132,7 @@ fn read_valid(
 /// Takes an error object without faults apart; its code may still be beyond 64 bits.
 pub(crate) fn read_valid_error(
     error: Node<'_>,
-    input: &Bytes,
+    parsed: &Parsed,
 ) -> Result<JsonRpcError, EnvelopeFault> {
     let (code, message) = (error.get("code"), error.get("message"));
     let fault = |kind, member: Option<Node<'_>>| {
@@ -155,7 +147,7 @@ pub(crate) fn read_valid_error(
             .and_then(Node::as_str)
             .map(String::from)
             .ok_or_else(|| fault(FaultKind::ErrorMessageNotString, message))?,
-        data: error.get("data").map(|data| text_of(data, input)),
+        data: error.get("data").map(|data| Json::from(parsed.part(data))),
     })
 }
 
@@ -163,24 +155,10 @@ pub(crate) fn read_valid_error(
 /// waits for it would not recognise it.
 fn exact_id(envelope: &Envelope<'_>) -> Option<JsonRpcId> {
     let node = envelope.id?;
-    // Looking for the halves in the whole document would cost its length once for each entry of a
-    // batch.
-    if node.document().has_lone_surrogates() && node.is_string() {
-        let span = node.span();
-        let spelling = &node.document().input()[span.start..span.end];
-        let mut tape = Tape::new();
-        let limits = Limits { max_bytes: usize::MAX, max_depth: 0 };
-        if tape.parse(spelling, limits).ok()?.has_lone_surrogates() {
-            return None;
-        }
+    if node.has_lone_surrogate() {
+        return None;
     }
     JsonRpcId::read(node)
-}
-
-/// The exact text of a node, shared with `input`.
-fn text_of(node: Node<'_>, input: &Bytes) -> Json {
-    let span = node.span();
-    Json::already_parsed(input.slice(span.start..span.end))
 }
 
 #[cfg(test)]

@@ -84,6 +84,7 @@ mod envelope;
 mod error_code;
 mod error_map;
 mod fault;
+mod gate;
 mod id;
 mod incoming;
 mod message;
@@ -97,6 +98,7 @@ pub use domain::ToJsonRpc;
 pub use envelope::{Envelope, MessageKind};
 pub use error_code::ErrorCode;
 pub use fault::{EnvelopeFault, FaultKind};
+pub use gate::{Gate, OpenGate, Verdict};
 pub use id::JsonRpcId;
 pub use incoming::{Incoming, InvalidMessage};
 pub use message::{

@@ -2,27 +2,35 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use mcp_core::{
-    Edges, Gate, Inbound, Labels, Outbound, OutboundRole, Refusal, RefusalReason, Side, Ticket,
-    Transport, TransportError, Verdict,
+    Edges, Inbound, Labels, Outbound, OutboundRole, Refusal, RefusalReason, Side, Ticket,
+    Transport, TransportError,
 };
-use mcp_json::{Limits, SyntaxErrorKind, Tape};
+use mcp_json::{Limits, Parsed, SyntaxError, SyntaxErrorKind, TapePool};
 
-use crate::{Incoming, InvalidMessage, JsonRpcId, JsonRpcMessage};
+use crate::{Gate, Incoming, InvalidMessage, JsonRpcId, JsonRpcMessage, Verdict};
 
 /// JSON-RPC messages over a transport that moves bytes, past a gate that judges them.
 #[derive(Debug)]
 pub struct JsonRpcTransport<T> {
     transport: T,
     side: Side,
-    judge: Mutex<Judge>,
+    gate: Mutex<Box<dyn Gate>>,
+    tapes: TapePool,
     limits: Limits,
 }
 
-/// The gate and the memory it works with.
+/// A message of ours on its way out.
 #[derive(Debug)]
-struct Judge {
-    gate: Box<dyn Gate>,
-    tape: Tape,
+pub(crate) struct OwnMessage {
+    pub(crate) bytes: Bytes,
+    /// What became of parsing it, once somebody wanted to look into it.
+    parsed: Option<Result<Parsed, SyntaxError>>,
+}
+
+impl From<Bytes> for OwnMessage {
+    fn from(bytes: Bytes) -> OwnMessage {
+        OwnMessage { bytes, parsed: None }
+    }
 }
 
 /// Something that came in.
@@ -94,7 +102,8 @@ impl<T: Transport> JsonRpcTransport<T> {
         JsonRpcTransport {
             transport,
             side,
-            judge: Mutex::new(Judge { gate, tape: Tape::new() }),
+            gate: Mutex::new(gate),
+            tapes: TapePool::new(),
             limits: Limits::default(),
         }
     }
@@ -103,6 +112,13 @@ impl<T: Transport> JsonRpcTransport<T> {
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Takes tapes from `tapes`, which conversations may share.
+    #[must_use]
+    pub fn with_tapes(mut self, tapes: TapePool) -> Self {
+        self.tapes = tapes;
         self
     }
 
@@ -119,9 +135,10 @@ impl<T: Transport> JsonRpcTransport<T> {
         Ok(match self.transport.receive().await? {
             None => None,
             Some(Inbound::Message { ticket, bytes }) => Some(self.read(ticket, &bytes)),
+            Some(Inbound::Parsed { ticket, message }) => Some(self.read_parsed(ticket, &message)),
             Some(Inbound::Refusal { ticket, bytes }) => Some(self.read_refusal(ticket, &bytes)),
             Some(Inbound::Skipped { ticket, length, limit, edges }) => {
-                self.judge().gate.skipped(self.side.other(), length);
+                self.gate().skipped(self.side.other(), length);
                 Some(Arrival::TooLong { ticket, length, limit, edges })
             }
             Some(Inbound::Over { ticket, error }) => Some(Arrival::Over { ticket, error }),
@@ -132,54 +149,64 @@ impl<T: Transport> JsonRpcTransport<T> {
 
     /// An error that names no request is right here, and nowhere else.
     fn read_refusal(&self, ticket: Ticket, bytes: &Bytes) -> Arrival {
-        let read = Incoming::parse_on(&mut self.judge().tape, bytes, self.limits);
-        match read {
-            Ok(Incoming::Single(Ok(JsonRpcMessage::Response(response))))
-                if response.id.is_none() =>
-            {
+        // A page for people, say; the end of the exchange tells the status.
+        let Ok(parsed) = self.parse(bytes) else { return Arrival::Skipped };
+        match Incoming::read(&parsed) {
+            Incoming::Single(Ok(JsonRpcMessage::Response(response))) if response.id.is_none() => {
                 let entry = Ok(JsonRpcMessage::Response(response));
                 Arrival::Single { ticket: Some(ticket), entry }
             }
-            // A page for people, say; the end of the exchange tells the status.
-            Err(_) => Arrival::Skipped,
-            Ok(_) => self.read(Some(ticket), bytes),
+            _ => self.read_parsed(Some(ticket), &parsed),
         }
     }
 
     fn read(&self, ticket: Option<Ticket>, bytes: &Bytes) -> Arrival {
-        let mut judge = self.judge();
         // Some transports have no limit of their own.
         if let Err(TransportError::TooLong { length, limit }) = self.fits(bytes) {
-            judge.gate.skipped(self.side.other(), length);
+            self.gate().skipped(self.side.other(), length);
             return Arrival::TooLong { ticket, length, limit, edges: Edges::of(bytes) };
         }
-        let verdict = judge.gate.judge(self.side.other(), bytes);
-        match Incoming::parse_on(&mut judge.tape, bytes, self.limits) {
-            Err(error) => {
-                let refusal = verdict.refusal(None).cloned().unwrap_or_else(|| Refusal {
-                    index: None,
-                    reason: RefusalReason::NotJson,
-                    message: format!("not JSON: {error}"),
-                    findings: Vec::new(),
-                });
-                let is_marked = error.kind == SyntaxErrorKind::ByteOrderMark;
-                if is_marked && let Some(id) = self.answered_behind_mark(&mut judge.tape, bytes) {
-                    let refused = RefusedMessage {
-                        message: None,
-                        id: Some(id),
-                        may_answer: true,
-                        may_ask: false,
-                        is_response: true,
-                        refusal,
-                    };
-                    return Arrival::Single { ticket, entry: Err(Box::new(refused)) };
-                }
-                Arrival::Unreadable { ticket, refusal }
-            }
-            Ok(Incoming::Single(message)) => {
+        match self.parse(bytes) {
+            Ok(parsed) => self.read_parsed(ticket, &parsed),
+            Err(error) => self.read_unreadable(ticket, bytes, &error),
+        }
+    }
+
+    fn read_unreadable(
+        &self,
+        ticket: Option<Ticket>,
+        bytes: &Bytes,
+        error: &SyntaxError,
+    ) -> Arrival {
+        let verdict = self.gate().judge_unreadable(self.side.other(), bytes, error);
+        let refusal = verdict.refusals.into_iter().next().unwrap_or_else(|| Refusal {
+            index: None,
+            reason: RefusalReason::NotJson,
+            message: format!("not JSON: {error}"),
+            findings: Vec::new(),
+        });
+        let is_marked = error.kind == SyntaxErrorKind::ByteOrderMark;
+        if is_marked && let Some(id) = self.answered_behind_mark(bytes) {
+            let refused = RefusedMessage {
+                message: None,
+                id: Some(id),
+                may_answer: true,
+                may_ask: false,
+                is_response: true,
+                refusal,
+            };
+            return Arrival::Single { ticket, entry: Err(Box::new(refused)) };
+        }
+        Arrival::Unreadable { ticket, refusal }
+    }
+
+    fn read_parsed(&self, ticket: Option<Ticket>, parsed: &Parsed) -> Arrival {
+        let verdict = self.gate().judge(self.side.other(), parsed);
+        match Incoming::read(parsed) {
+            Incoming::Single(message) => {
                 Arrival::Single { ticket, entry: enter(message, &verdict, None) }
             }
-            Ok(Incoming::Batch(messages)) => Arrival::Batch {
+            Incoming::Batch(messages) => Arrival::Batch {
                 ticket,
                 entries: messages
                     .into_iter()
@@ -193,15 +220,28 @@ impl<T: Transport> JsonRpcTransport<T> {
 
     /// The request of ours that is answered behind a byte order mark. Whoever waits for it shall hear
     /// what is wrong rather than nothing.
-    fn answered_behind_mark(&self, tape: &mut Tape, bytes: &Bytes) -> Option<JsonRpcId> {
+    fn answered_behind_mark(&self, bytes: &Bytes) -> Option<JsonRpcId> {
         const MARK: usize = '\u{feff}'.len_utf8();
         if bytes.len() < MARK {
             return None;
         }
-        match Incoming::parse_on(tape, &bytes.slice(MARK..), self.limits) {
-            Ok(Incoming::Single(Ok(JsonRpcMessage::Response(response)))) => response.id,
+        match Incoming::read(&self.parse(&bytes.slice(MARK..)).ok()?) {
+            Incoming::Single(Ok(JsonRpcMessage::Response(response))) => response.id,
             _ => None,
         }
+    }
+
+    fn parse(&self, bytes: &Bytes) -> Result<Parsed, SyntaxError> {
+        self.tapes.parse(bytes.clone(), self.limits)
+    }
+
+    /// A message of ours, parsed the first time that somebody looks into it.
+    pub(crate) fn parsed<'m>(
+        &self,
+        message: &'m mut OwnMessage,
+    ) -> Result<&'m Parsed, &'m SyntaxError> {
+        let OwnMessage { bytes, parsed } = message;
+        parsed.get_or_insert_with(|| self.parse(bytes)).as_ref()
     }
 
     /// Whether a message is short enough.
@@ -210,25 +250,39 @@ impl<T: Transport> JsonRpcTransport<T> {
         if length > limit { Err(TransportError::TooLong { length, limit }) } else { Ok(()) }
     }
 
-    /// Sends a message if it is short enough and the gate lets it pass.
-    pub(crate) async fn send(
+    /// Sends a message if it is short enough and the gate lets it pass. It is judged at once; what
+    /// waits for the transport is only its bytes.
+    pub(crate) fn send(
         &self,
-        bytes: Bytes,
+        message: OwnMessage,
         role: OutboundRole,
         ticket: Option<Ticket>,
         labels: Option<Box<Labels>>,
-    ) -> Result<(), SendError> {
+    ) -> impl Future<Output = Result<(), SendError>> {
+        let admitted = self.admit(message);
+        async move { self.send_unjudged(admitted?, role, ticket, labels).await }
+    }
+
+    /// The bytes of a message of ours, if it may be sent.
+    fn admit(&self, mut message: OwnMessage) -> Result<Bytes, SendError> {
         // First, as a gate remembers what it has seen.
-        self.fits(&bytes).map_err(SendError::Transport)?;
-        if let Some(refusal) = self.judge_own(&bytes).refusals.into_iter().next() {
-            return Err(SendError::Refused(refusal));
+        self.fits(&message.bytes).map_err(SendError::Transport)?;
+        match self.judge_own(&mut message).refusals.into_iter().next() {
+            Some(refusal) => Err(SendError::Refused(refusal)),
+            None => Ok(message.bytes),
         }
-        self.send_unjudged(bytes, role, ticket, labels).await
     }
 
     /// What the gate says about a message of ours.
-    pub(crate) fn judge_own(&self, bytes: &Bytes) -> Verdict {
-        self.judge().gate.judge(self.side, bytes)
+    pub(crate) fn judge_own(&self, message: &mut OwnMessage) -> Verdict {
+        if self.gate().is_open() {
+            return Verdict::PASS;
+        }
+        let bytes = message.bytes.clone();
+        match self.parsed(message) {
+            Ok(parsed) => self.gate().judge(self.side, parsed),
+            Err(error) => self.gate().judge_unreadable(self.side, &bytes, error),
+        }
     }
 
     /// Sends what stands in for a message that did not pass, if it is short enough.
@@ -244,8 +298,8 @@ impl<T: Transport> JsonRpcTransport<T> {
         self.transport.send(outbound).await.map_err(SendError::Transport)
     }
 
-    fn judge(&self) -> MutexGuard<'_, Judge> {
-        self.judge.lock().unwrap_or_else(PoisonError::into_inner)
+    fn gate(&self) -> MutexGuard<'_, Box<dyn Gate>> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -7,9 +7,8 @@
 //!
 //! Writing refuses what reading would refuse, so whatever was written can be read again.
 
-use bytes::Bytes;
 use mcp_core::Json;
-use mcp_json::{Document, Limits, Tape};
+use mcp_json::{Document, Parsed};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::Error as _,
@@ -89,7 +88,7 @@ impl<'de> Deserialize<'de> for JsonRpcError {
 impl<'de> Deserialize<'de> for JsonRpcId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         examine(deserializer, |document, _| {
-            let broken = document.lone_surrogates().next().is_some();
+            let broken = document.root().has_lone_surrogate();
             let id = JsonRpcId::read(document.root()).filter(|_| !broken);
             id.ok_or_else(|| FaultKind::IdInvalid.message().to_owned())
         })
@@ -99,14 +98,10 @@ impl<'de> Deserialize<'de> for JsonRpcId {
 /// Looks at the text of whatever the deserializer holds.
 fn examine<'de, D: Deserializer<'de>, T>(
     deserializer: D,
-    look: impl FnOnce(&Document<'_>, &Bytes) -> Result<T, String>,
+    look: impl FnOnce(&Document<'_>, &Parsed) -> Result<T, String>,
 ) -> Result<T, D::Error> {
-    let text = Json::deserialize(deserializer)?.into_bytes();
-    let mut tape = Tape::new();
-    // The text is in memory already, however long it is.
-    let limits = Limits { max_bytes: usize::MAX, ..Limits::default() };
-    let document = tape.parse(&text, limits).map_err(D::Error::custom)?;
-    look(&document, &text).map_err(D::Error::custom)
+    let parsed = Json::deserialize(deserializer)?.to_parsed().map_err(D::Error::custom)?;
+    look(&parsed.document(), &parsed).map_err(D::Error::custom)
 }
 
 const VERSION: &str = "2.0";

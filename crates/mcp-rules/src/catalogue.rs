@@ -1,46 +1,10 @@
 use std::sync::LazyLock;
 
-use crate::{
-    Meta,
-    rules::{
-        caching, completion, content, elicitation, error_code, framing, icons, initiative,
-        input_required, json, jsonrpc, logging, meta, payload, portability, progress, prompts,
-        resources, roots, sampling, stateless, tasks, tool_schema, tools, x_mcp_header,
-    },
-    session,
-};
-
-static FAMILIES: [&[&Meta]; 25] = [
-    framing::RULES,
-    json::RULES,
-    jsonrpc::RULES,
-    error_code::RULES,
-    payload::RULES,
-    content::RULES,
-    icons::RULES,
-    resources::RULES,
-    prompts::RULES,
-    completion::RULES,
-    sampling::RULES,
-    elicitation::RULES,
-    roots::RULES,
-    tasks::RULES,
-    meta::RULES,
-    stateless::RULES,
-    initiative::RULES,
-    input_required::RULES,
-    caching::RULES,
-    progress::RULES,
-    logging::RULES,
-    tools::RULES,
-    tool_schema::RULES,
-    x_mcp_header::RULES,
-    portability::RULES,
-];
+use crate::{Meta, features, http, payload, wire};
 
 static CATALOGUE: LazyLock<Vec<&'static Meta>> = LazyLock::new(|| {
-    let families = FAMILIES.into_iter().chain(session::RULES).chain(session::http::FAMILIES);
-    let mut rules: Vec<_> = families.flatten().copied().collect();
+    let tables = wire::RULES.into_iter().chain([payload::RULES]).chain(features::rules());
+    let mut rules: Vec<_> = tables.chain(http::FAMILIES).flatten().copied().collect();
     rules.sort_by_key(|rule| rule.layer);
     rules
 });

@@ -3,7 +3,7 @@ use mcp_json::Node;
 use mcp_jsonrpc::{Envelope, MessageKind};
 use mcp_schema::Method;
 
-use crate::session::{Negotiation, Notes};
+use crate::conversation::{Negotiation, Notes};
 
 /// What the conversation so far says about one message. Made by [`Engine::follow`], used to
 /// judge the message; the two may happen on different threads.

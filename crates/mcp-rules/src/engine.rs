@@ -5,13 +5,15 @@ use mcp_schema::{Schemas, ToolSchemas};
 
 use crate::{
     Alone, Carrier, Context, Depth, Findings, Layer, Session, Settings,
+    conversation::Moment,
+    criteria::Criteria,
+    features::modern::initiative,
     findings::Scene,
-    rules::{
-        features, framing, initiative, json,
+    payload::{self, Verdict},
+    wire::{
+        framing, json,
         jsonrpc::{self, Standing},
-        payload::{self, Verdict},
     },
-    session::Moment,
 };
 
 /// Judges messages: schemas in force and settings, nothing that changes (but for what is kept to
@@ -22,9 +24,7 @@ use crate::{
 /// and only reads.
 #[derive(Debug)]
 pub struct Engine {
-    schemas: Schemas,
-    settings: Settings,
-    tool_schemas: ToolSchemas,
+    criteria: Criteria,
 }
 
 /// What a session says about one unit of input: a message, or each entry of a batch.
@@ -40,22 +40,27 @@ pub enum Followed {
 impl Engine {
     /// An engine with these schemas and settings.
     pub fn new(schemas: Schemas, settings: Settings) -> Engine {
-        Engine { schemas, settings, tool_schemas: ToolSchemas::default() }
+        Engine { criteria: Criteria::new(schemas, settings) }
     }
 
     /// The settings in force.
     pub fn settings(&self) -> &Settings {
-        &self.settings
+        self.criteria.settings()
     }
 
     /// The schemas in force.
     pub fn schemas(&self) -> &Schemas {
-        &self.schemas
+        self.criteria.schemas()
     }
 
     /// The tool schemas seen so far, compiled.
     pub fn tool_schemas(&self) -> &ToolSchemas {
-        &self.tool_schemas
+        self.criteria.tool_schemas()
+    }
+
+    /// All that messages are judged by.
+    pub(crate) fn criteria(&self) -> &Criteria {
+        &self.criteria
     }
 
     /// A session under this engine's limits.
@@ -76,22 +81,22 @@ impl Engine {
         at: Moment,
     ) -> Followed {
         if !message.is_array() {
-            return Followed::One(session.follow(self, from, &Envelope::of(message), at));
+            return Followed::One(session.follow(&self.criteria, from, &Envelope::of(message), at));
         }
         let mut whole = session.context(from);
         let let_in = match session.revision() {
-            (revision, true) => self.settings.judges_batches_in(revision),
-            (_, false) => self.settings.lets_batches_in(),
+            (revision, true) => self.settings().judges_batches_in(revision),
+            (_, false) => self.settings().lets_batches_in(),
         };
         let batches = let_in || session.takes_batches(from, at, &mut whole);
         if !batches {
-            session.note_void_batch(self, from, message);
+            session.note_void_batch(&self.criteria, from, message);
         }
-        let entries = if batches { self.settings.limits.batch } else { 0 };
+        let entries = if batches { self.settings().limits.batch } else { 0 };
         let contexts = message
             .elements()
             .take(entries)
-            .map(|entry| session.follow(self, from, &Envelope::of(entry), at))
+            .map(|entry| session.follow(&self.criteria, from, &Envelope::of(entry), at))
             .collect();
         Followed::Batch(whole, contexts)
     }
@@ -100,7 +105,7 @@ impl Engine {
     pub fn finish(&self, session: &mut Session, findings: &mut Findings<'_>) {
         let (revision, _) = session.revision();
         *findings.scene() = Scene { revision: Some(revision), ..Scene::default() };
-        session.finish(self).report(true, findings);
+        session.finish(&self.criteria).report(true, findings);
     }
 
     /// Judges `message` by what the session said about it.
@@ -173,26 +178,26 @@ impl Engine {
         findings: &mut Findings<'_>,
     ) -> bool {
         if jsonrpc::check(envelope, context, findings) == Standing::Void {
-            let lists_all = self.settings.profile.envelope().every_fault;
-            if lists_all && !self.settings.stops_before(Layer::Schema) {
-                payload::check_despite(&self.schemas, envelope, context, findings);
+            let lists_all = self.settings().profile.envelope().every_fault;
+            if lists_all && !self.settings().stops_before(Layer::Schema) {
+                payload::check_despite(self.schemas(), envelope, context, findings);
             }
             return false;
         }
         if context.foreign {
             return true;
         }
-        if context.forbidden && !self.settings.stops_before(Layer::Session) {
+        if context.forbidden && !self.settings().stops_before(Layer::Session) {
             initiative::report(envelope, findings);
             return false;
         }
-        match payload::check(&self.schemas, envelope, context, findings) {
+        match payload::check(self.schemas(), envelope, context, findings) {
             Verdict::Broken => false,
             Verdict::Nothing => true,
             Verdict::Fits(payload) => {
-                if self.settings.depth == Depth::Everything {
+                if self.settings().depth == Depth::Everything {
                     findings.scene().code = payload.code().map(ErrorCode::code);
-                    features::check(self, payload, findings);
+                    payload::check_deeper(&self.criteria, payload, findings);
                     findings.scene().code = None;
                 }
                 true

@@ -29,50 +29,67 @@
 //! [`Validator`] asks single questions. If you know another validator,
 //! [`guide::other_validators`] shows what does the same here.
 
-mod carried;
+#[macro_use]
+mod meta;
+
 mod catalogue;
 mod context;
-mod conversations;
+mod contract;
+mod conversation;
+mod criteria;
+mod enforcement;
 mod engine;
 mod envelope_policy;
+mod features;
 mod finding;
 mod findings;
 mod format;
 mod framer;
 mod gate;
 pub mod guide;
+mod http;
+mod http_traffic;
 mod layer;
-mod meta;
 mod method_names;
+mod mirrored;
+mod null_member;
 mod observer;
+mod payload;
 mod profile;
-#[macro_use]
-mod rules;
 mod session;
 mod settings;
 mod severity;
 mod trace;
 mod validator;
+mod violation;
+mod wire;
 
 pub use catalogue::{catalogue, rule};
 pub use context::{Alone, Answered, Context};
+pub use enforcement::Enforcement;
 pub use engine::{Engine, Followed};
 pub use finding::{Finding, Related, SchemaFault};
 pub use findings::Findings;
 pub use format::{token::is_token, web_origin::is_web_origin};
 pub use framer::{Cut, Framed, Framer};
-pub use gate::{FindingSink, SessionGate, Strictness};
+pub use gate::{FindingSink, HttpGate, Identity, Judgement, SavedGate, SessionGate, Strictness};
+pub use http::{HeaderMismatch, Headers, HttpEvent, HttpPart, SseEvent, header_mismatches};
+pub use http_traffic::FollowedHttp;
 pub use layer::{Layer, UnknownLayer};
 pub use meta::Meta;
 pub use method_names::ExtraMethods;
-pub use observer::{Judged, Observer, Origin, Routed, message_of};
+pub use mirrored::{
+    HeaderParam, HeaderParamFault, HeaderParams, HeaderValueFault, ParamValue, decode_header_value,
+    encode_header_value,
+};
+pub use observer::{Judged, Observer, Origin, Routed};
 pub use profile::{Profile, UnknownProfile};
-pub use rules::framing::Carrier;
 pub use session::Session;
 pub use settings::{Depth, Limits, Settings};
 pub use severity::{Level, Setting, Severity, UnknownSetting};
-pub use trace::{Content, Line, Record, RecordFault};
+pub use trace::{Content, HttpRecord, Line, Record, RecordFault, SseRecord, message_of};
 pub use validator::{
     BuildError, Details, FieldType, MessageReport, Outcome, Reason, UnknownFieldType,
     ValidationError, Validator, ValidatorBuilder, format_validation_error,
 };
+pub use wire::framing::Carrier;

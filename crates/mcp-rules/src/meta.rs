@@ -1,6 +1,6 @@
 use mcp_core::Revisions;
 
-use crate::{Layer, Level};
+use crate::{Enforcement, Layer, Level};
 
 /// What is known about a rule without running it.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +13,8 @@ pub struct Meta {
     pub level: Level,
     /// The revisions it holds for.
     pub applies: Revisions,
+    /// What a gate does about its findings.
+    pub enforcement: Enforcement,
     /// Page and heading of the specification, `page#heading`; empty for guards of our own.
     pub clause: &'static str,
     /// What `plumb explain` prints, Markdown; the first line is a one-sentence summary.
@@ -34,3 +36,31 @@ impl PartialEq for Meta {
 }
 
 impl Eq for Meta {}
+
+/// A table of rules: name, layer, level, revisions, clause, and how gates treat it unless that
+/// follows from its severity. The documentation of each is the file of its name under `docs/`.
+macro_rules! rules {
+    ($($ident:ident: $name:literal, $layer:ident, $level:expr, $applies:expr, $clause:literal $(, $enforcement:ident)?;)*) => {
+        $(
+            pub(crate) static $ident: crate::Meta = crate::Meta {
+                name: $name,
+                layer: crate::Layer::$layer,
+                level: $level,
+                applies: $applies,
+                enforcement: enforcement!($($enforcement)?),
+                clause: $clause,
+                docs: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/", $name, ".md")),
+            };
+        )*
+        pub(crate) static RULES: &[&crate::Meta] = &[$(&$ident),*];
+    };
+}
+
+macro_rules! enforcement {
+    () => {
+        crate::Enforcement::BySeverity
+    };
+    ($enforcement:ident) => {
+        crate::Enforcement::$enforcement
+    };
+}

@@ -3,10 +3,10 @@ use std::{fmt, str::FromStr};
 use mcp_core::Revision;
 use mcp_schema::ErrorCodePolicy;
 
-use crate::{
-    Layer, Setting, Severity, envelope_policy::EnvelopePolicy, method_names::Naming,
-    rules::portability,
-};
+use crate::{Layer, Setting, Severity, envelope_policy::EnvelopePolicy, method_names::Naming};
+
+/// What the names of the rules about portability begin with.
+const PORTABILITY_RULES: &str = "portable-";
 
 /// A named set of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -105,7 +105,7 @@ impl Profile {
                 Profile::Erlmcp,
                 "error-code-not-permitted" | "method-not-in-revision" | "method-unknown",
             ) => Some(Setting::On(Severity::Error)),
-            (Profile::Portability, name) if name.starts_with(portability::PREFIX) => {
+            (Profile::Portability, name) if name.starts_with(PORTABILITY_RULES) => {
                 Some(Setting::On(Severity::Warning))
             }
             _ => None,

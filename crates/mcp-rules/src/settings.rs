@@ -1,14 +1,10 @@
 use std::collections::BTreeMap;
 
-use mcp_core::Revision;
 use mcp_json::Limits as JsonLimits;
 
 use mcp_schema::MethodKind;
 
-use crate::{
-    ExtraMethods, Layer, Level, Meta, Profile, Setting, Severity, method_names::Naming,
-    rules::jsonrpc,
-};
+use crate::{ExtraMethods, Layer, Level, Meta, Profile, Setting, Severity, method_names::Naming};
 
 /// How strictly to judge: a profile, the user's own levels on top of it, and limits.
 #[derive(Debug, Clone, Default)]
@@ -120,21 +116,6 @@ impl Settings {
     /// Whether names that are neither the revision's nor permitted are refused.
     pub(crate) fn has_closed_names(&self) -> bool {
         matches!(self.profile.naming(), Naming::Closed { .. })
-    }
-
-    /// Whether batches are let in where the revision has none.
-    pub fn lets_batches_in(&self) -> bool {
-        let setting = self.rule(&jsonrpc::BATCH_NOT_SUPPORTED);
-        let tolerated = matches!(setting, Some(Setting::Off | Setting::On(Severity::Warning)));
-        self.profile.envelope().batches || tolerated
-    }
-
-    /// Whether the entries of a batch are judged although `revision` has no batches: whatever is not
-    /// refused as a whole is looked at.
-    pub(crate) fn judges_batches_in(&self, revision: Revision) -> bool {
-        let level = jsonrpc::BATCH_NOT_SUPPORTED.level.severity(revision);
-        let set = self.rule(&jsonrpc::BATCH_NOT_SUPPORTED).is_some();
-        self.lets_batches_in() || !set && level == Some(Severity::Warning)
     }
 
     /// Whether the profile leaves out `layer` altogether.

@@ -1,7 +1,7 @@
 use std::{fmt, sync::Arc};
 
 use mcp_core::{Contract, ContractRefused, Contracts, Dispatch, Json, Purpose, Revision, Side};
-use mcp_json::{Limits, Tape};
+use mcp_json::Node;
 use mcp_rules::{Engine, Finding, FindingSink, Meta, SchemaFault, Severity};
 use mcp_schema::{ToolSchema, ToolSchemas, Violation};
 
@@ -34,13 +34,11 @@ impl Contracts for SchemaContracts {
         schema: &Json,
         purpose: Purpose,
     ) -> Result<Arc<dyn Contract>, ContractRefused> {
-        let mut tape = Tape::new();
-        let document = tape
-            .parse(schema.as_bytes(), Limits::default())
-            .map_err(|error| ContractRefused { reason: error.to_string() })?;
+        let parsed =
+            schema.to_parsed().map_err(|error| ContractRefused { reason: error.to_string() })?;
         let compiled = self
             .schemas
-            .compile(document.root())
+            .compile(parsed.document().root())
             .map_err(|error| ContractRefused { reason: error.to_string() })?;
         let reporter = self.reporter.clone();
         let dispatch = self.dispatch;
@@ -83,11 +81,11 @@ struct SchemaContract {
 }
 
 impl Contract for SchemaContract {
-    fn breaches(&self, value: &Json) -> Vec<Json> {
+    fn breaches(&self, value: Node<'_>) -> Vec<Json> {
         self.findings(Some(value)).iter().map(written).collect()
     }
 
-    fn enforce(&self, value: Option<&Json>, revision: Revision) -> Vec<Json> {
+    fn enforce(&self, value: Option<Node<'_>>, revision: Revision) -> Vec<Json> {
         let findings = self.findings(value);
         for finding in &findings {
             if let Some(reporter) = &self.reporter {
@@ -99,19 +97,12 @@ impl Contract for SchemaContract {
 }
 
 impl SchemaContract {
-    fn findings(&self, value: Option<&Json>) -> Vec<Finding> {
+    fn findings(&self, value: Option<Node<'_>>) -> Vec<Finding> {
         let Some(value) = value else { return vec![self.missing()] };
-        let mut tape = Tape::new();
-        let limits = Limits { max_bytes: usize::MAX, ..Limits::default() };
-        let document = match tape.parse(value.as_bytes(), limits) {
-            Ok(document) => document,
-            // Whatever this is, it keeps no contract.
-            Err(error) => return vec![self.finding(self.rule(), error.to_string())],
-        };
-        if self.schema.accepts(document.root()) {
+        if self.schema.accepts(value) {
             return Vec::new();
         }
-        let violations = self.schema.violations(document.root());
+        let violations = self.schema.violations(value);
         violations.iter().map(|violation| self.violated(violation)).collect()
     }
 
@@ -190,6 +181,11 @@ fn written(finding: &Finding) -> Json {
 mod tests {
     use super::*;
 
+    fn breaches(contract: &dyn Contract, value: &'static str) -> Vec<Json> {
+        let value = Json::parse(value).unwrap().to_parsed().unwrap();
+        contract.breaches(value.document().root())
+    }
+
     #[test]
     fn breaches_are_findings_of_rules_that_exist() {
         let schema = Json::parse(r#"{"properties":{"n":{"type":"integer"}}}"#).unwrap();
@@ -199,11 +195,10 @@ mod tests {
             (Purpose::Form, "elicitation-content-invalid", "/content/n"),
         ] {
             let contract = SchemaContracts::default().compile(&schema, purpose).unwrap();
-            let value = Json::parse(r#"{"n":"x"}"#).unwrap();
-            let found: serde_json::Value = contract.breaches(&value)[0].read().unwrap();
+            let found = breaches(&*contract, r#"{"n":"x"}"#)[0].to_value().unwrap();
             assert_eq!((&found["rule"], &found["pointer"]), (&rule.into(), &place.into()));
             assert_eq!(found["instancePath"], "/n");
-            assert!(contract.breaches(&Json::parse(r#"{"n":1}"#).unwrap()).is_empty());
+            assert!(breaches(&*contract, r#"{"n":1}"#).is_empty());
         }
     }
 
@@ -214,8 +209,7 @@ mod tests {
         for (purpose, place) in [(Purpose::Arguments, "/params/n"), (Purpose::Output, "/result/n")]
         {
             let contract = contracts.compile(&schema, purpose).unwrap();
-            let found = contract.breaches(&Json::parse(r#"{"n":"x"}"#).unwrap());
-            let found = found[0].to_value().unwrap();
+            let found = breaches(&*contract, r#"{"n":"x"}"#)[0].to_value().unwrap();
             assert_eq!(found["pointer"], place);
             assert_eq!(found.get("method"), None);
         }

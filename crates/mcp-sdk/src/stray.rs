@@ -5,7 +5,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use mcp_core::{Gate, Side, Verdict};
+use mcp_core::Side;
+use mcp_json::{Parsed, SyntaxError};
+use mcp_jsonrpc::{Gate, Verdict};
 use mcp_rules::{Finding, FindingSink};
 
 /// The rules that such text breaks, on pipes and elsewhere.
@@ -40,12 +42,20 @@ impl StrayGate {
 }
 
 impl Gate for StrayGate {
-    fn judge(&mut self, from: Side, message: &[u8]) -> Verdict {
-        if from == Side::Client || matches!(message.trim_ascii_start(), [b'{' | b'[', ..]) {
-            return self.gate.judge(from, message);
+    fn is_open(&self) -> bool {
+        self.gate.is_open()
+    }
+
+    fn judge(&mut self, from: Side, message: &Parsed) -> Verdict {
+        self.gate.judge(from, message)
+    }
+
+    fn judge_unreadable(&mut self, from: Side, text: &[u8], error: &SyntaxError) -> Verdict {
+        if from == Side::Client || matches!(text.trim_ascii_start(), [b'{' | b'[', ..]) {
+            return self.gate.judge_unreadable(from, text, error);
         }
-        lock(&self.stray).line = Some(excerpt(message));
-        let verdict = self.gate.judge(from, message);
+        lock(&self.stray).line = Some(excerpt(text));
+        let verdict = self.gate.judge_unreadable(from, text, error);
         lock(&self.stray).line = None;
         verdict
     }
@@ -111,7 +121,9 @@ impl fmt::Debug for StrayGate {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use mcp_core::Carriage;
+    use mcp_json::Limits;
 
     use super::*;
     use crate::Validation;
@@ -125,7 +137,9 @@ mod tests {
             .on_finding(move |finding| heard.lock().unwrap().push(finding.message.clone()));
         let mut gate = validation.gate(Side::Client, Carriage::Lines, None);
         for number in 1..=2000 {
-            let verdict = gate.judge(Side::Server, format!("line {number}").as_bytes());
+            let line = Bytes::from(format!("line {number}"));
+            let error = Parsed::parse(line.clone(), Limits::default()).unwrap_err();
+            let verdict = gate.judge_unreadable(Side::Server, &line, &error);
             assert_eq!(verdict.refusals.len(), 1);
         }
         let told = told.lock().unwrap();

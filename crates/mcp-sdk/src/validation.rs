@@ -1,7 +1,8 @@
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
-use mcp_core::{Carriage, Contracts, Dispatch, Gate, OpenGate, Revision, Side, Unchecked};
-use mcp_jsonrpc::ProcessorSettings;
+use mcp_core::{Carriage, Contracts, Dispatch, Revision, Side, Unchecked};
+use mcp_json::Limits;
+use mcp_jsonrpc::{Gate, OpenGate, ProcessorSettings};
 use mcp_rules::{Engine, Finding, FindingSink, Profile, SessionGate, Settings, Strictness};
 use mcp_schema::{LoadedOverride, Schemas};
 
@@ -114,6 +115,12 @@ impl Validation {
     pub(crate) fn message_bytes(&self) -> usize {
         let settings = self.engine.as_ref().map(|engine| engine.settings().limits);
         settings.unwrap_or_default().message_bytes
+    }
+
+    /// What is read of a message: messages are parsed once, for the rules and everything else.
+    pub(crate) fn limits(&self, max_bytes: usize) -> Limits {
+        let limits = self.engine.as_ref().map(|engine| engine.settings().limits.json());
+        Limits { max_bytes, ..limits.unwrap_or_default() }
     }
 
     fn changed(mut self, change: impl FnOnce(&mut Settings)) -> Validation {

@@ -87,7 +87,8 @@ impl Promise {
         }
         let content = Json::of(&answer.content.unwrap_or_default())
             .map_err(|error| Error::internal(error.to_string()))?;
-        let breaches = self.contract.enforce(Some(&content), revision);
+        let content = content.to_parsed().map_err(|error| Error::internal(error.to_string()))?;
+        let breaches = self.contract.enforce(Some(content.document().root()), revision);
         if breaches.is_empty() {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Conversation, result::Keep};
+use super::{Conversation, OutputPromise, conversation::Written, result::Keep};
 use crate::{
     Call, Content, Context, Error, Json, Notification, Peer, RequestId, Revision,
     context::{Caller, Inputs},
@@ -21,7 +21,7 @@ impl Conversation {
         method: &str,
         params: Option<Json>,
         call: Call,
-    ) -> Result<Json, Error> {
+    ) -> Result<Written, Error> {
         let tool = self.mcp.tool(method)?;
         let arguments = params.unwrap_or_else(Json::empty_object);
         let principal = self.principal.clone();
@@ -33,10 +33,12 @@ impl Conversation {
             let said: Vec<&str> = result.content.iter().filter_map(Content::as_text).collect();
             return Err(Error::ToolError { message: said.join("\n") });
         }
-        match result.structured_content {
-            Some(structured) => Ok(structured),
-            None => self.mcp.write(Revision::LATEST_LEGACY, &result, None, Keep::Not),
-        }
+        let promise = OutputPromise::of(&tool, &result, BARE_REVISION, OutputPromise::RESULT)?;
+        let json = match result.structured_content {
+            Some(structured) => structured,
+            None => self.mcp.write(Revision::LATEST_LEGACY, &result, None, Keep::Not)?,
+        };
+        Ok(Written { json, promise })
     }
 
     /// Runs the tool all the same. What came of it is for nobody to know.

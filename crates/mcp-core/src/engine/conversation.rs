@@ -6,19 +6,17 @@ use std::{
     },
 };
 
+use mcp_json::Parsed;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Dispatch, Mcp,
-    bare::BARE_REVISION,
-    params::{Params, missing},
-    tools::arguments_of,
+    Dispatch, Mcp, OutputPromise, bare::BARE_REVISION, params::Params, tools::arguments_of,
     updates::Listener,
 };
 use crate::{
-    BoxFuture, Call, Context, Era, Error, Handler, Json, LogLevel, Notification, Peer, Request,
-    RequestId, Response, Revision,
+    Answer, BoxFuture, Call, Context, Era, Error, Handler, Json, LogLevel, Notification, Peer,
+    Request, RequestId, Response, Revision,
     context::{Caller, Inputs, Rounds},
 };
 
@@ -41,6 +39,18 @@ pub struct Conversation {
     is_stateless: AtomicBool,
     /// Cancelled when the client has said its last word.
     ending: CancellationToken,
+}
+
+/// A result as it is written, and what it must be held to before it leaves.
+pub(super) struct Written {
+    pub(super) json: Json,
+    pub(super) promise: Option<OutputPromise>,
+}
+
+impl From<Json> for Written {
+    fn from(json: Json) -> Written {
+        Written { json, promise: None }
+    }
 }
 
 impl Conversation {
@@ -67,6 +77,10 @@ impl Conversation {
 
     /// Serves a request.
     pub async fn process_request(&self, request: Request, call: Call) -> Response {
+        self.answer(request, call).await.checked()
+    }
+
+    async fn answer(&self, request: Request, call: Call) -> Answer {
         let Request { id, method, params } = request;
         let (revision, outcome) = match self.mcp.settings().dispatch {
             Dispatch::Bare => {
@@ -75,7 +89,11 @@ impl Conversation {
             }
             Dispatch::Mcp => self.process(&id, &method, params, call).await,
         };
-        Response { id, revision, outcome }
+        let (outcome, promise) = match outcome {
+            Ok(Written { json, promise }) => (Ok(json), promise),
+            Err(error) => (Err(error), None),
+        };
+        Answer { response: Response { id, revision, outcome }, promise }
     }
 
     async fn process(
@@ -84,14 +102,23 @@ impl Conversation {
         method: &str,
         params: Option<Json>,
         call: Call,
-    ) -> (Revision, Result<Json, Error>) {
-        let read = match Params::read(params.as_ref()) {
+    ) -> (Revision, Result<Written, Error>) {
+        let parsed = match params.as_ref().map(Json::to_parsed).transpose() {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                let error = Error::invalid_params(format!("`params` is not JSON: {error}"));
+                return (self.spoken(), Err(error));
+            }
+        };
+        let document = parsed.as_ref().map(Parsed::document);
+        let read = match Params::read(parsed.as_ref().zip(document.as_ref())) {
             Ok(read) => read,
             Err(error) => return (self.spoken(), Err(error)),
         };
         // Only the handshake era has it, whatever else the request says about itself.
         if method == "initialize" && self.era != Some(Era::Modern) {
-            return self.initialize(params.as_ref());
+            let (revision, outcome) = self.initialize(params.as_ref());
+            return (revision, outcome.map(Written::from));
         }
         if self.is_modern(method, &read) {
             let revision = Revision::LATEST;
@@ -99,7 +126,7 @@ impl Conversation {
         }
         let caller = match (self.caller(), method) {
             (Some(caller), _) => caller,
-            (None, "ping") => return (self.spoken(), Ok(Json::empty_object())),
+            (None, "ping") => return (self.spoken(), Ok(Json::empty_object().into())),
             (None, _) => return (self.spoken(), Err(Error::NotInitialized)),
         };
         let revision = caller.revision;
@@ -114,21 +141,21 @@ impl Conversation {
         read: &Params<'_>,
         caller: Caller,
         call: Call,
-    ) -> Result<Json, Error> {
+    ) -> Result<Written, Error> {
         let offer = &self.mcp.shared.offer;
         match method {
-            "ping" => Ok(Json::empty_object()),
+            "ping" => Ok(Json::empty_object().into()),
             "logging/setLevel" if offer.logging => {
                 self.set_log_level(read.level()?);
-                Ok(Json::empty_object())
+                Ok(Json::empty_object().into())
             }
             "resources/subscribe" if offer.resources && offer.subscriptions => {
-                self.listener().subscribe(read.uri()?)?;
-                Ok(Json::empty_object())
+                self.listener().subscribe(&read.uri()?)?;
+                Ok(Json::empty_object().into())
             }
             "resources/unsubscribe" if offer.resources && offer.subscriptions => {
-                self.listener().unsubscribe(read.uri()?);
-                Ok(Json::empty_object())
+                self.listener().unsubscribe(&read.uri()?);
+                Ok(Json::empty_object().into())
             }
             _ => {
                 let context = self.context(id, params, read, caller, call, Inputs::requests());
@@ -144,7 +171,7 @@ impl Conversation {
         params: Option<&Json>,
         read: &Params<'_>,
         call: Call,
-    ) -> Result<Json, Error> {
+    ) -> Result<Written, Error> {
         let caller = match self.modern_caller(read) {
             // A client of the other era can only be told by this error what is spoken here.
             Err(Error::InvalidMeta { .. }) if method == "initialize" && self.era.is_none() => {
@@ -157,15 +184,19 @@ impl Conversation {
         };
         self.is_stateless.store(true, Ordering::Relaxed);
         match method {
-            "server/discover" => self.mcp.discover(caller.revision),
-            "subscriptions/listen" => self.mcp.listen(id, params, read, call, &self.ending).await,
+            "server/discover" => self.mcp.discover(caller.revision).map(Written::from),
+            "subscriptions/listen" => {
+                self.mcp.listen(id, read, call, &self.ending).await.map(Written::from)
+            }
             "tools/call" | "prompts/get" | "resources/read" => {
-                let rounds = self.mcp.open_rounds(method, params, read, self.principal.as_deref());
+                let rounds = self.mcp.open_rounds(method, read, self.principal.as_deref());
                 let inputs = Inputs::rounds(rounds?);
                 let context = self.context(id, params, read, caller, call, inputs);
                 let outcome = self.process_common(method, params, read, context.clone()).await;
                 match outcome {
-                    Err(Error::InputRequired) => self.mcp.ask_again(method, read, &context),
+                    Err(Error::InputRequired) => {
+                        self.mcp.ask_again(method, read, &context).map(Written::from)
+                    }
                     outcome => outcome,
                 }
             }
@@ -184,16 +215,15 @@ impl Conversation {
         params: Option<&Json>,
         read: &Params<'_>,
         context: Context,
-    ) -> Result<Json, Error> {
+    ) -> Result<Written, Error> {
         let mcp = &self.mcp;
         let offer = &mcp.shared.offer;
         let revision = context.revision();
         match method {
-            "tools/list" if offer.tools => mcp.list_tools(revision, read),
+            "tools/list" if offer.tools => mcp.list_tools(revision, read).map(Written::from),
             "tools/call" if offer.tools => {
-                let tool = mcp.tool(read.name()?)?;
-                let whole = params.ok_or_else(|| missing("name"))?;
-                let arguments = arguments_of(whole, read.arguments)?;
+                let tool = mcp.tool(&read.name()?)?;
+                let arguments = arguments_of(read)?;
                 let result = match mcp.call_tool(&tool, arguments, context).await {
                     // There is no error for it yet that a client would understand.
                     Err(error @ Error::MissingCapability { .. })
@@ -203,19 +233,24 @@ impl Conversation {
                     }
                     result => result?,
                 };
-                mcp.write_tool_result(revision, result)
+                mcp.write_tool_result(&tool, revision, result)
             }
-            "prompts/list" if offer.prompts => mcp.list_prompts(revision, read),
+            "prompts/list" if offer.prompts => mcp.list_prompts(revision, read).map(Written::from),
             "prompts/get" if offer.prompts => {
-                mcp.write_prompt(revision, mcp.prompt(read, context).await?)
+                mcp.write_prompt(revision, mcp.prompt(read, context).await?).map(Written::from)
             }
-            "resources/list" if offer.resources => mcp.list_resources(revision, read),
-            "resources/templates/list" if offer.resources => mcp.list_templates(revision, read),
+            "resources/list" if offer.resources => {
+                mcp.list_resources(revision, read).map(Written::from)
+            }
+            "resources/templates/list" if offer.resources => {
+                mcp.list_templates(revision, read).map(Written::from)
+            }
             "resources/read" if offer.resources => {
-                mcp.write_resource(revision, mcp.resource(read.uri()?, context).await?)
+                let resource = mcp.resource(&read.uri()?, context).await?;
+                mcp.write_resource(revision, resource).map(Written::from)
             }
             "completion/complete" if offer.completions => {
-                mcp.complete(revision, params, context).await
+                mcp.complete(revision, params, context).await.map(Written::from)
             }
             _ => Err(Error::MethodNotFound { method: method.to_owned() }),
         }
@@ -301,7 +336,8 @@ impl Conversation {
     ) -> Context {
         let token = read.meta.as_ref().and_then(|meta| meta.progress_token.clone());
         let asking = (inputs, Arc::clone(&self.mcp.shared.contracts));
-        Context::new(id.clone(), params.cloned(), caller, token, call, asking)
+        let params = params.cloned().map(Json::without_tape);
+        Context::new(id.clone(), params, caller, token, call, asking)
     }
 
     /// The revision in which to say that something went wrong.
@@ -328,8 +364,8 @@ fn requested_version(params: Option<&Json>) -> Option<String> {
 }
 
 impl Handler for Conversation {
-    fn handle_request(&self, request: Request, call: Call) -> BoxFuture<'_, Response> {
-        Box::pin(self.process_request(request, call))
+    fn handle_request(&self, request: Request, call: Call) -> BoxFuture<'_, Answer> {
+        Box::pin(self.answer(request, call))
     }
 
     fn handle_notification(

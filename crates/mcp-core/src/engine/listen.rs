@@ -37,15 +37,14 @@ impl Mcp {
     pub(super) async fn listen(
         &self,
         id: &RequestId,
-        params: Option<&Json>,
         read: &Params<'_>,
         call: Call,
         ending: &CancellationToken,
     ) -> Result<Json, Error> {
-        let (Some(params), Some(wanted)) = (params, read.notifications) else {
+        let Some(wanted) = read.notifications() else {
             return Err(missing("notifications"));
         };
-        let wanted: Filter = params.part(wanted).read().map_err(|error| {
+        let wanted: Filter = wanted.read().map_err(|error| {
             Error::invalid_params(format!("`params.notifications` does not fit: {error}"))
         })?;
         let uris = wanted.resource_subscriptions.iter().map(String::as_str);

@@ -69,7 +69,7 @@ impl Mcp {
         params: &Params<'_>,
     ) -> Result<Json, Error> {
         let page = registry
-            .page(params.cursor()?, self.settings().page_size)
+            .page(params.cursor()?.as_deref(), self.settings().page_size)
             .map_err(|error| Error::invalid_params(error.to_string()))?;
         let entries = page.entries.iter().map(|entry| shown(entry)).collect();
         self.write(revision, &List { name, entries, next: page.next }, None, Keep::Cacheable)

@@ -8,6 +8,7 @@ mod handshake;
 mod listen;
 mod lists;
 mod news;
+mod output;
 mod params;
 mod prompts;
 mod resources;
@@ -25,6 +26,7 @@ pub(crate) use self::tools::sentences;
 pub use self::{
     builder::{BuildError, McpBuilder},
     conversation::Conversation,
+    output::OutputPromise,
     served::{ServedPrompt, ServedResource, ServedTemplate, ServedTool},
     settings::{Dispatch, InvalidArguments, McpSettings},
     tool_registry::ToolRegistry,

@@ -1,214 +1,223 @@
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
-};
-use serde_json::value::RawValue;
+use mcp_json::{Document, Node, Parsed};
+use serde::Deserialize;
 
 use crate::{ClientCapabilities, Error, Implementation, Json, LogLevel, ProgressToken};
 
-/// What the params of the methods a server offers may hold, found in one pass.
+/// What the params of the methods a server offers may hold, found in one pass over their members.
 ///
 /// Which of it a method wants, its own code says; what it does not want may be anything. Values that
 /// are only passed on are not looked into.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Debug, Default)]
 pub(super) struct Params<'a> {
-    #[serde(borrow, rename = "_meta")]
+    parsed: Option<&'a Parsed>,
     pub(super) meta: Option<RequestMeta<'a>>,
-    #[serde(borrow)]
-    name: Option<Text<'a>>,
-    #[serde(borrow)]
-    uri: Option<Text<'a>>,
-    #[serde(borrow)]
-    pub(super) arguments: Option<&'a RawValue>,
-    #[serde(borrow)]
-    cursor: Option<Text<'a>>,
-    #[serde(borrow)]
-    level: Option<Text<'a>>,
-    #[serde(borrow)]
-    pub(super) input_responses: Option<&'a RawValue>,
-    #[serde(borrow)]
-    request_state: Option<Text<'a>>,
-    #[serde(borrow)]
-    pub(super) notifications: Option<&'a RawValue>,
+    name: Option<Node<'a>>,
+    uri: Option<Node<'a>>,
+    arguments: Option<Node<'a>>,
+    cursor: Option<Node<'a>>,
+    level: Option<Node<'a>>,
+    input_responses: Option<Node<'a>>,
+    request_state: Option<Node<'a>>,
+    notifications: Option<Node<'a>>,
 }
 
 /// What a request says about itself and its sender.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub(super) struct RequestMeta<'a> {
-    #[serde(rename = "progressToken")]
     pub(super) progress_token: Option<ProgressToken>,
-    #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
     pub(super) protocol_version: Option<Cow<'a, str>>,
-    #[serde(rename = "io.modelcontextprotocol/clientCapabilities")]
     pub(super) client_capabilities: Option<ClientCapabilities>,
-    #[serde(rename = "io.modelcontextprotocol/clientInfo")]
     pub(super) client_info: Option<Implementation>,
-    #[serde(rename = "io.modelcontextprotocol/logLevel")]
     pub(super) log_level: Option<LogLevel>,
 }
 
 impl<'a> Params<'a> {
-    pub(super) fn read(params: Option<&'a Json>) -> Result<Params<'a>, Error> {
-        match params {
-            None => Ok(Params::default()),
-            // A list would be read as the members in their order here.
-            Some(params) if !params.is_object() => {
-                Err(Error::invalid_params("`params` has to be an object"))
-            }
-            Some(params) => params
-                .read()
-                .map_err(|error| Error::invalid_params(format!("params do not fit: {error}"))),
+    /// Reads the members of `parsed`, which is given with its document.
+    pub(super) fn read(
+        params: Option<(&'a Parsed, &'a Document<'a>)>,
+    ) -> Result<Params<'a>, Error> {
+        let Some((parsed, document)) = params else { return Ok(Params::default()) };
+        let root = document.root();
+        if !root.is_object() {
+            return Err(Error::invalid_params("`params` has to be an object"));
         }
+        let mut read = Params { parsed: Some(parsed), ..Params::default() };
+        for (name, value) in root.members() {
+            let place = match name.str_bytes().as_deref() {
+                Some(b"_meta") => {
+                    read.meta = (!value.is_null()).then(|| RequestMeta::read(value)).transpose()?;
+                    continue;
+                }
+                Some(b"name") => &mut read.name,
+                Some(b"uri") => &mut read.uri,
+                Some(b"arguments") => &mut read.arguments,
+                Some(b"cursor") => &mut read.cursor,
+                Some(b"level") => &mut read.level,
+                Some(b"inputResponses") => &mut read.input_responses,
+                Some(b"requestState") => &mut read.request_state,
+                Some(b"notifications") => &mut read.notifications,
+                _ => continue,
+            };
+            // What is null is not there. Of two members with one name the last counts, as for the
+            // rules.
+            *place = Some(value).filter(|value| !value.is_null());
+        }
+        Ok(read)
     }
 
-    pub(super) fn name(&self) -> Result<&str, Error> {
-        text("name", self.name.as_ref())?.ok_or_else(|| missing("name"))
+    pub(super) fn name(&self) -> Result<Cow<'a, str>, Error> {
+        text("name", self.name)?.ok_or_else(|| missing("name"))
     }
 
-    pub(super) fn uri(&self) -> Result<&str, Error> {
-        text("uri", self.uri.as_ref())?.ok_or_else(|| missing("uri"))
+    pub(super) fn uri(&self) -> Result<Cow<'a, str>, Error> {
+        text("uri", self.uri)?.ok_or_else(|| missing("uri"))
     }
 
-    pub(super) fn cursor(&self) -> Result<Option<&str>, Error> {
-        text("cursor", self.cursor.as_ref())
+    pub(super) fn cursor(&self) -> Result<Option<Cow<'a, str>>, Error> {
+        text("cursor", self.cursor)
     }
 
-    pub(super) fn request_state(&self) -> Result<Option<&str>, Error> {
-        text("requestState", self.request_state.as_ref())
+    pub(super) fn request_state(&self) -> Result<Option<Cow<'a, str>>, Error> {
+        text("requestState", self.request_state)
     }
 
     pub(super) fn level(&self) -> Result<LogLevel, Error> {
-        let name = text("level", self.level.as_ref())?.ok_or_else(|| missing("level"))?;
-        let level = LogLevel::deserialize(serde::de::value::StrDeserializer::new(name));
+        let name = text("level", self.level)?.ok_or_else(|| missing("level"))?;
+        let level = LogLevel::deserialize(serde::de::value::StrDeserializer::new(&name));
         level.map_err(|error: serde_json::Error| {
             Error::invalid_params(format!("`params.level` does not fit: {error}"))
         })
     }
 
     /// The tool, prompt or resource that `method` is about.
-    pub(super) fn subject(&self, method: &str) -> Result<&str, Error> {
+    pub(super) fn subject(&self, method: &str) -> Result<Cow<'a, str>, Error> {
         if method == "resources/read" { self.uri() } else { self.name() }
+    }
+
+    /// The arguments of a tool or prompt.
+    pub(super) fn arguments(&self) -> Option<Json> {
+        self.part(self.arguments)
+    }
+
+    pub(super) fn input_responses(&self) -> Option<Json> {
+        self.part(self.input_responses)
+    }
+
+    pub(super) fn notifications(&self) -> Option<Json> {
+        self.part(self.notifications)
+    }
+
+    fn part(&self, node: Option<Node<'_>>) -> Option<Json> {
+        Some(Json::from(self.parsed?.part(node?)))
     }
 }
 
-fn text<'p>(member: &str, text: Option<&'p Text<'_>>) -> Result<Option<&'p str>, Error> {
+impl<'a> RequestMeta<'a> {
+    fn read(meta: Node<'a>) -> Result<RequestMeta<'a>, Error> {
+        if !meta.is_object() {
+            return Err(Error::invalid_params("`params._meta` has to be an object"));
+        }
+        let mut read = RequestMeta::default();
+        for (name, value) in meta.members() {
+            match name.str_bytes().as_deref() {
+                Some(b"progressToken") => read.progress_token = typed(value)?,
+                Some(b"io.modelcontextprotocol/protocolVersion") => {
+                    let member = "_meta.io.modelcontextprotocol/protocolVersion";
+                    read.protocol_version = text(member, Some(value).filter(|v| !v.is_null()))?;
+                }
+                Some(b"io.modelcontextprotocol/clientCapabilities") => {
+                    read.client_capabilities = typed(value)?;
+                }
+                Some(b"io.modelcontextprotocol/clientInfo") => read.client_info = typed(value)?,
+                Some(b"io.modelcontextprotocol/logLevel") => read.log_level = typed(value)?,
+                _ => {}
+            }
+        }
+        Ok(read)
+    }
+}
+
+fn typed<'a, T: Deserialize<'a>>(value: Node<'a>) -> Result<T, Error> {
+    serde_json::from_slice(value.raw())
+        .map_err(|error| Error::invalid_params(format!("params do not fit: {error}")))
+}
+
+fn text<'a>(member: &str, value: Option<Node<'a>>) -> Result<Option<Cow<'a, str>>, Error> {
     let not_text = || Error::invalid_params(format!("`params.{member}` has to be a string"));
-    text.map(|text| text.as_str().ok_or_else(not_text)).transpose()
+    value.map(|value| value.as_str().ok_or_else(not_text)).transpose()
 }
 
 pub(super) fn missing(member: &str) -> Error {
     Error::invalid_params(format!("`params.{member}` is missing"))
 }
 
-/// A string, or something else of which nothing is kept.
-#[derive(Debug)]
-enum Text<'a> {
-    Is(Cow<'a, str>),
-    IsNot,
-}
-
-impl Text<'_> {
-    fn as_str(&self) -> Option<&str> {
-        match self {
-            Text::Is(text) => Some(text),
-            Text::IsNot => None,
-        }
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextVisitor)
-    }
-}
-
-struct TextVisitor;
-
-impl<'de> Visitor<'de> for TextVisitor {
-    type Value = Text<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("anything")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
-        Ok(Text::Is(text.into()))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
-        Ok(Text::Is(text.to_owned().into()))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Text<'de>, E> {
-        Ok(Text::IsNot)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Text<'de>, E> {
-        Ok(Text::IsNot)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Text<'de>, E> {
-        Ok(Text::IsNot)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Text<'de>, E> {
-        Ok(Text::IsNot)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Text<'de>, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Text::IsNot)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Text<'de>, A::Error> {
-        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Text::IsNot)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[track_caller]
+    fn with<R>(json: &str, check: impl FnOnce(Result<Params<'_>, Error>) -> R) -> R {
+        let parsed = Json::parse(json.to_owned()).unwrap().to_parsed().unwrap();
+        let document = parsed.document();
+        check(Params::read(Some((&parsed, &document))))
+    }
+
     #[test]
     fn a_list_is_not_taken_for_members_in_their_order() {
-        let list = Json::parse(r#"[null,"tool"]"#).unwrap();
-        assert!(Params::read(Some(&list)).is_err());
-        let object = Json::parse(r#" {"name":"tool"}"#).unwrap();
-        assert_eq!(Params::read(Some(&object)).unwrap().name().unwrap(), "tool");
+        with(r#"[null,"tool"]"#, |read| assert!(read.is_err()));
+        with(r#" {"name":"tool"}"#, |read| assert_eq!(read.unwrap().name().unwrap(), "tool"));
     }
 
     #[test]
     fn what_nobody_asks_for_may_be_anything() {
         for other in ["7", "-7", "1.5", "true", r#"["x",[1]]"#, r#"{"x":{"y":1}}"#] {
             let params = r#"{"name":"tool","uri":X,"cursor":X,"level":X,"requestState":X}"#;
-            let params = Json::parse(params.replace('X', other)).unwrap();
-            let read = Params::read(Some(&params)).unwrap();
-            assert_eq!(read.name().unwrap(), "tool");
-            assert_eq!(read.subject("tools/call").unwrap(), "tool");
-            assert!(read.subject("resources/read").is_err());
-            assert!(read.uri().is_err() && read.cursor().is_err() && read.level().is_err());
-            assert!(read.request_state().is_err());
+            with(&params.replace('X', other), |read| {
+                let read = read.unwrap();
+                assert_eq!(read.name().unwrap(), "tool");
+                assert_eq!(read.subject("tools/call").unwrap(), "tool");
+                assert!(read.subject("resources/read").is_err());
+                assert!(read.uri().is_err() && read.cursor().is_err() && read.level().is_err());
+                assert!(read.request_state().is_err());
+            });
         }
     }
 
     #[test]
     fn what_is_null_is_not_there() {
-        let params = Json::parse(r#"{"name":null,"cursor":null,"requestState":null}"#).unwrap();
-        let read = Params::read(Some(&params)).unwrap();
-        assert!(read.name().is_err());
-        assert_eq!((read.cursor().unwrap(), read.request_state().unwrap()), (None, None));
+        let params = r#"{"name":null,"cursor":null,"requestState":null,"_meta":null}"#;
+        with(params, |read| {
+            let read = read.unwrap();
+            assert!(read.name().is_err() && read.meta.is_none());
+            assert_eq!((read.cursor().unwrap(), read.request_state().unwrap()), (None, None));
+        });
     }
 
     #[test]
     fn levels_have_names() {
         for (level, is_one) in [("warning", true), ("loud", false)] {
-            let params = Json::parse(format!(r#"{{"level":"{level}"}}"#)).unwrap();
-            assert_eq!(Params::read(Some(&params)).unwrap().level().is_ok(), is_one, "{level}");
+            with(&format!(r#"{{"level":"{level}"}}"#), |read| {
+                assert_eq!(read.unwrap().level().is_ok(), is_one, "{level}");
+            });
         }
+    }
+
+    #[test]
+    fn what_a_request_says_of_itself_is_read() {
+        let meta = r#"{"_meta":{"progressToken":7,"other":[],
+            "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities":{"roots":{}},
+            "io.modelcontextprotocol/logLevel":"error"}}"#;
+        with(meta, |read| {
+            let meta = read.unwrap().meta.unwrap();
+            assert_eq!(meta.progress_token, Some(7.into()));
+            assert_eq!(meta.protocol_version.as_deref(), Some("2026-07-28"));
+            assert!(meta.client_capabilities.is_some() && meta.client_info.is_none());
+            assert_eq!(meta.log_level, Some(LogLevel::Error));
+        });
+        with(r#"{"_meta":{"progressToken":{}}}"#, |read| assert!(read.is_err()));
+        with(r#"{"_meta":[]}"#, |read| assert!(read.is_err()));
     }
 }

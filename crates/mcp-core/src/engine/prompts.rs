@@ -14,11 +14,11 @@ impl Mcp {
         context: Context,
     ) -> Result<GetPromptResult, Error> {
         let name = params.name()?;
-        let prompt = self.prompts().get(name);
-        let prompt = prompt.ok_or_else(|| Error::PromptNotFound { name: name.to_owned() })?;
-        let arguments: BTreeMap<String, String> = match params.arguments {
+        let prompt = self.prompts().get(&name);
+        let prompt = prompt.ok_or_else(|| Error::PromptNotFound { name: name.to_string() })?;
+        let arguments: BTreeMap<String, String> = match params.arguments() {
             None => BTreeMap::new(),
-            Some(arguments) => serde_json::from_str(arguments.get()).map_err(|error| {
+            Some(arguments) => arguments.read().map_err(|error| {
                 Error::invalid_params(format!(
                     "`params.arguments` has to map names to strings: {error}"
                 ))

@@ -44,14 +44,16 @@ impl Mcp {
         keep: Keep,
     ) -> Result<Json, Error> {
         let kind = "complete";
-        self.write_as(kind, revision, result, meta, keep)
+        self.write_as(kind, revision, result, None, meta, keep)
     }
 
+    /// As [`Mcp::write`], for a result of another `kind`, with one more `member`.
     pub(super) fn write_as<T: Serialize + ?Sized>(
         &self,
         kind: &str,
         revision: Revision,
         result: &T,
+        member: Option<(&str, &Json)>,
         meta: Option<Meta>,
         keep: Keep,
     ) -> Result<Json, Error> {
@@ -59,6 +61,11 @@ impl Mcp {
         let mut text = serde_json::to_vec(result).map_err(unwritable)?;
         if text.pop() != Some(b'}') {
             return Err(Error::internal("a result has to be a JSON object"));
+        }
+        if let Some((name, value)) = member {
+            let comma = if text == b"{" { "" } else { "," };
+            text.extend_from_slice(format!("{comma}\"{name}\":").as_bytes());
+            text.extend_from_slice(value.as_bytes());
         }
         let mut first = text == b"{";
         let mut add = |member: &str| {

@@ -39,7 +39,6 @@ impl Mcp {
     pub(super) fn open_rounds(
         &self,
         method: &str,
-        params: Option<&Json>,
         read: &Params<'_>,
         principal: Option<&str>,
     ) -> Result<Rounds, Error> {
@@ -48,7 +47,7 @@ impl Mcp {
             let subject = read.subject(method)?;
             let seal = self.shared.seal.as_deref();
             let carried = seal.and_then(|seal| {
-                open(seal, state).filter(|carried| {
+                open(seal, &state).filter(|carried| {
                     carried.method == method
                         && carried.subject == subject
                         && carried.arguments == arguments(seal, read)
@@ -63,11 +62,10 @@ impl Mcp {
             rounds.answers = carried.answers;
             rounds.kept = carried.kept;
         }
-        if let (Some(params), Some(responses)) = (params, read.input_responses) {
-            let responses: BTreeMap<String, Json> =
-                params.part(responses).read().map_err(|error| {
-                    Error::invalid_params(format!("`params.inputResponses` does not fit: {error}"))
-                })?;
+        if let Some(responses) = read.input_responses() {
+            let responses: BTreeMap<String, Json> = responses.read().map_err(|error| {
+                Error::invalid_params(format!("`params.inputResponses` does not fit: {error}"))
+            })?;
             rounds.answers.extend(responses);
         }
         Ok(rounds)
@@ -88,7 +86,7 @@ impl Mcp {
         }
         let request_state = self.seal_up(method, read, context, rounds.answers, rounds.kept)?;
         let result = InputRequired { input_requests: rounds.asked, request_state };
-        self.write_as("input_required", Revision::LATEST, &result, None, Keep::Not)
+        self.write_as("input_required", Revision::LATEST, &result, None, None, Keep::Not)
     }
 
     /// Nothing travels if there is nothing to carry.
@@ -108,7 +106,7 @@ impl Mcp {
         })?;
         let carried = Carried {
             method: method.to_owned(),
-            subject: read.subject(method)?.to_owned(),
+            subject: read.subject(method)?.into_owned(),
             arguments: arguments(&**seal, read),
             principal: context.principal().map(|name| digest(&**seal, name)),
             answers,
@@ -127,7 +125,7 @@ fn open(seal: &dyn Seal, state: &str) -> Option<Carried> {
 /// The digest of the arguments of the call, however they are spaced. What was agreed to for some is
 /// not agreed to for others.
 fn arguments(seal: &dyn Seal, read: &Params<'_>) -> String {
-    let arguments = read.arguments.and_then(|text| serde_json::from_str(text.get()).ok());
+    let arguments = read.arguments().and_then(|arguments| arguments.read().ok());
     let arguments: Value = arguments.unwrap_or_else(|| json!({}));
     digest(seal, &arguments.to_string())
 }

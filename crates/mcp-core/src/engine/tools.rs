@@ -1,20 +1,17 @@
-use std::{iter, panic::AssertUnwindSafe};
+use std::{iter, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt as _;
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::{Map, Value};
 
-use super::{Mcp, ServedTool, result::Keep};
-use crate::{
-    CallToolResult, Content, Context, Error, Json, Meta, Refusal, RefusalReason, Revision,
-    revision_shape,
-};
+use super::{Mcp, OutputPromise, ServedTool, conversation::Written, params::Params, result::Keep};
+use crate::{CallToolResult, Content, Context, Error, Json, Meta, Revision, revision_shape};
 
 impl Mcp {
-    pub(super) fn tool(&self, name: &str) -> Result<std::sync::Arc<ServedTool>, Error> {
+    pub(super) fn tool(&self, name: &str) -> Result<Arc<ServedTool>, Error> {
         self.tools().get(name).ok_or_else(|| Error::ToolNotFound { name: name.to_owned() })
     }
 
-    /// Runs the tool, past its contracts. A failure that the model should see is a result.
+    /// Runs the tool, if its arguments fit. A failure that the model should see is a result.
     pub(super) async fn call_tool(
         &self,
         tool: &ServedTool,
@@ -23,7 +20,14 @@ impl Mcp {
     ) -> Result<CallToolResult, Error> {
         let revision = context.revision();
         let name = &tool.definition.name;
-        let findings = tool.input.enforce(Some(&arguments), revision);
+        let findings = if tool.input.is_checked() {
+            let parsed = arguments.to_parsed().map_err(|error| {
+                Error::invalid_params(format!("the arguments are not JSON: {error}"))
+            })?;
+            tool.input.enforce(Some(parsed.document().root()), revision)
+        } else {
+            Vec::new()
+        };
         if !findings.is_empty() {
             let summary = format!("the arguments of `{name}` do not fit its input schema");
             return self.refuse_arguments(summary, findings, revision);
@@ -43,7 +47,6 @@ impl Mcp {
             }
             Err(error) => return Err(error),
         };
-        check_output(tool, &result, revision)?;
         if let (true, Some(structured)) = (result.content.is_empty(), &result.structured_content) {
             // Clients that do not know structured content read the same as text.
             result.content.push(Content::text(structured.to_string()));
@@ -77,12 +80,24 @@ impl Mcp {
 
     pub(super) fn write_tool_result(
         &self,
+        tool: &Arc<ServedTool>,
         revision: Revision,
         mut result: CallToolResult,
-    ) -> Result<Json, Error> {
+    ) -> Result<Written, Error> {
+        let mut promise = OutputPromise::of(tool, &result, revision, OutputPromise::MEMBER)?;
         let meta = result.meta.take();
-        let result = revision_shape::tool_result(revision, result);
-        self.write(revision, &result, meta, Keep::Not)
+        let structured = result.structured_content.clone();
+        let mut result = revision_shape::tool_result(revision, result);
+        let written = result.structured_content.take();
+        if written.is_none()
+            && let (Some(unwritten), Some(structured)) = (promise.take(), structured)
+        {
+            unwritten.check_unwritten(&structured)?;
+        }
+        // Written as it is: `serde` would read it once more to be sure that it is JSON.
+        let member = written.as_ref().map(|structured| ("structuredContent", structured));
+        let json = self.write_as("complete", revision, &result, member, meta, Keep::Not)?;
+        Ok(Written { json, promise })
     }
 }
 
@@ -105,33 +120,12 @@ async fn run(
 }
 
 /// A tool's arguments as an object; `{}` if there are none.
-pub(super) fn arguments_of(params: &Json, arguments: Option<&RawValue>) -> Result<Json, Error> {
-    match arguments {
+pub(super) fn arguments_of(params: &Params<'_>) -> Result<Json, Error> {
+    match params.arguments() {
         None => Ok(Json::empty_object()),
-        Some(arguments) if arguments.get().starts_with('{') => Ok(params.part(arguments)),
+        Some(arguments) if arguments.is_object() => Ok(arguments),
         Some(_) => Err(Error::invalid_params("`params.arguments` has to be an object")),
     }
-}
-
-/// A tool that breaks its own promise has failed; its output is held back.
-fn check_output(
-    tool: &ServedTool,
-    result: &CallToolResult,
-    revision: Revision,
-) -> Result<(), Error> {
-    let Some(contract) = tool.output.as_ref().filter(|_| !result.is_error) else { return Ok(()) };
-    let structured = result.structured_content.as_ref();
-    let findings = contract.enforce(structured, revision);
-    let name = &tool.definition.name;
-    let message = match structured {
-        None => format!("`{name}` promises structured output and gave none"),
-        Some(_) if findings.is_empty() => return Ok(()),
-        Some(_) => {
-            let what = sentences(&findings);
-            format!("the output of `{name}` does not fit its output schema: {what}")
-        }
-    };
-    Err(Error::Refused(Refusal { index: None, reason: RefusalReason::Invalid, message, findings }))
 }
 
 /// What the findings say, for those who see only text: the first few of them.

@@ -1,5 +1,7 @@
 use std::{fmt, sync::Arc};
 
+use mcp_json::Node;
+
 use crate::{Json, Revision};
 
 /// Makes contracts out of the JSON Schemas that tools state, and of the forms they have filled in.
@@ -30,14 +32,19 @@ pub enum Purpose {
 
 /// What was promised about arguments, output or an answer.
 pub trait Contract: fmt::Debug + Send + Sync {
+    /// Whether it looks at values at all. For one that does not, nothing has to be parsed.
+    fn is_checked(&self) -> bool {
+        true
+    }
+
     /// What is wrong with `value`: one finding each, written like the `findings` of an error. Empty
     /// if it keeps the contract.
-    fn breaches(&self, value: &Json) -> Vec<Json>;
+    fn breaches(&self, value: Node<'_>) -> Vec<Json>;
 
     /// Holds a call that is served at `revision` to the contract: gives what
     /// [`Contract::breaches`] gives, and tells whoever wants to hear of it, once for each call.
     /// Without a `value` nothing was given back although it was promised.
-    fn enforce(&self, value: Option<&Json>, revision: Revision) -> Vec<Json>;
+    fn enforce(&self, value: Option<Node<'_>>, revision: Revision) -> Vec<Json>;
 }
 
 /// A schema from which no contract can be made.
@@ -61,11 +68,15 @@ impl Contracts for Unchecked {
 }
 
 impl Contract for Unchecked {
-    fn breaches(&self, _: &Json) -> Vec<Json> {
+    fn is_checked(&self) -> bool {
+        false
+    }
+
+    fn breaches(&self, _: Node<'_>) -> Vec<Json> {
         Vec::new()
     }
 
-    fn enforce(&self, _: Option<&Json>, _: Revision) -> Vec<Json> {
+    fn enforce(&self, _: Option<Node<'_>>, _: Revision) -> Vec<Json> {
         Vec::new()
     }
 }

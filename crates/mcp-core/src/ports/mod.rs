@@ -5,18 +5,18 @@
 mod clock;
 mod contract;
 mod edges;
-mod gate;
 mod handler;
 mod peer;
+mod refusal;
 mod seal;
 mod transport;
 
 pub use clock::Clock;
 pub use contract::{Contract, ContractRefused, Contracts, Purpose, Unchecked};
 pub use edges::Edges;
-pub use gate::{Gate, OpenGate, Refusal, RefusalReason, Verdict};
-pub use handler::{Call, Handler};
+pub use handler::{Answer, Call, Handler};
 pub use peer::{Ask, Peer, PeerError};
+pub use refusal::{Refusal, RefusalReason};
 pub use seal::Seal;
 pub use transport::{
     Carriage, Inbound, Labels, Outbound, OutboundRole, Standing, Ticket, Transport, TransportError,

@@ -1,6 +1,7 @@
 use std::{fmt, sync::Arc};
 
 use bytes::Bytes;
+use mcp_json::Parsed;
 
 use super::{BoxFuture, Edges};
 use crate::Revision;
@@ -122,6 +123,13 @@ pub enum Inbound {
         ticket: Option<Ticket>,
         /// One message without the marks that framed it.
         bytes: Bytes,
+    },
+    /// One message that was parsed on the way: an HTTP service had to look into it.
+    Parsed {
+        /// What it belongs to, where the transport can tell.
+        ticket: Option<Ticket>,
+        /// The message.
+        message: Parsed,
     },
     /// What stands in a response that refuses the exchange as a whole: HTTP with an error status.
     /// It may be an error of the protocol, also one that names no request.

@@ -5,8 +5,8 @@ use std::{any::Any, panic::AssertUnwindSafe, sync::Arc};
 use bytes::Bytes;
 use futures_util::{FutureExt as _, future::join_all};
 use mcp_core::{
-    Call, Dispatch, Error, Json, OutboundRole, PeerError, Refusal, RefusalReason, Response,
-    Revision, Standing, Ticket, Transport, TransportError, Verdict,
+    Answer, Call, Dispatch, Error, Json, OutboundRole, PeerError, Refusal, RefusalReason, Response,
+    Revision, Standing, Ticket, Transport, TransportError,
 };
 use serde_json::json;
 
@@ -15,18 +15,26 @@ use super::{
     calls::Outcome,
     cancelled::INITIALIZE,
     in_work::{Place, Room},
+    promise::Promise,
 };
 use crate::{
-    JsonRpcError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, ToJsonRpc as _,
+    JsonRpcError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, ToJsonRpc as _, Verdict,
     error_map::{refusal_to_json_rpc, standing_of, standing_of_refusal},
     outgoing::write_batch,
-    transport::{RefusedMessage, SendError},
+    transport::{OwnMessage, RefusedMessage, SendError},
 };
 
-/// An answer and how a transport should show it.
-struct Answer {
+/// An answer as it goes out, how a transport should show it, and what it must still be held to.
+struct WireAnswer {
     response: JsonRpcResponse,
     standing: Standing,
+    promise: Option<Promise>,
+}
+
+impl WireAnswer {
+    fn new(response: JsonRpcResponse, standing: Standing) -> WireAnswer {
+        WireAnswer { response, standing, promise: None }
+    }
 }
 
 impl<T: Transport + 'static> JsonRpcProcessor<T> {
@@ -47,24 +55,36 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             Ok(request) => self.answer(request, ticket).await,
             Err(refused) => Some(self.refusal(refused.id, &refused.refusal)),
         }));
-        let mut responses: Vec<_> =
-            answers.await.into_iter().flatten().map(|answer| answer.response).collect();
+        let (mut responses, promises): (Vec<_>, Vec<_>) = answers
+            .await
+            .into_iter()
+            .flatten()
+            .map(|answer| (answer.response, answer.promise))
+            .unzip();
         if responses.is_empty() {
             return self.settle(ticket);
         }
-        let mut bytes = write_batch(&responses);
-        if let Err(error) = self.link.transport.fits(&bytes) {
+        let mut message = OwnMessage::from(write_batch(&responses));
+        if let Err(error) = self.link.transport.fits(&message.bytes) {
             responses = all_unsendable(responses, &error);
-            bytes = write_batch(&responses);
+            message = write_batch(&responses).into();
+        } else {
+            let broken = self.broken_promises(&promises, &mut message);
+            if !broken.is_empty() {
+                for (index, error) in broken {
+                    responses[index].outcome = Err(error);
+                }
+                message = write_batch(&responses).into();
+            }
         }
-        let verdict = self.link.transport.judge_own(&bytes);
+        let verdict = self.link.transport.judge_own(&mut message);
         if !verdict.refusals.is_empty() {
             tracing::error!(refusals = verdict.refusals.len(), "answers break the protocol");
             responses = mended(responses, &verdict);
-            bytes = write_batch(&responses);
+            message = write_batch(&responses).into();
         }
         let role = OutboundRole::Answer(Standing::Served);
-        match self.link.transport.send_unjudged(bytes, role, ticket, None).await {
+        match self.link.transport.send_unjudged(message.bytes, role, ticket, None).await {
             Ok(()) => {}
             Err(SendError::Transport(error)) if is_too_long(&error) => {
                 let responses = all_unsendable(responses, &error);
@@ -92,7 +112,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         refusal: Refusal,
         ticket: Option<Ticket>,
     ) {
-        let Answer { response, standing } = self.refusal(id, &refusal);
+        let WireAnswer { response, standing, .. } = self.refusal(id, &refusal);
         self.send_unjudged(response.to_bytes(), standing, ticket).await;
     }
 
@@ -103,7 +123,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     }
 
     /// Lets the request be handled. `None` if it was cancelled: then there is no answer.
-    async fn answer(&self, request: JsonRpcRequest, ticket: Option<Ticket>) -> Option<Answer> {
+    async fn answer(&self, request: JsonRpcRequest, ticket: Option<Ticket>) -> Option<WireAnswer> {
         if !self.knows(&request.id) {
             return Some(self.refusal(None, &no_id()));
         }
@@ -120,11 +140,11 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         tokio::select! {
             biased;
             handled = AssertUnwindSafe(handled).catch_unwind() => Some(match handled {
-                Ok(response) => {
+                Ok(answer) => {
                     if request.method == INITIALIZE {
                         self.agreed();
                     }
-                    self.written(&response, request.id)
+                    self.written(answer, request.id)
                 }
                 Err(panic) => {
                     tracing::error!(method = request.method, "panicked: {}", said(&*panic));
@@ -144,7 +164,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     ) -> Option<Place<'_>> {
         let settings = &self.link.settings;
         let room = Room { requests: settings.max_in_work, bytes: settings.max_in_work_bytes };
-        let bytes = params.map_or(0, |params| params.as_bytes().len());
+        let bytes = params.map_or(0, Json::memory);
         self.link.in_work.enter(id, ticket, bytes, room)
     }
 
@@ -155,28 +175,31 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
     }
 
-    fn failed(&self, request: JsonRpcRequest, error: Error) -> Answer {
+    fn failed(&self, request: JsonRpcRequest, error: Error) -> WireAnswer {
         let id = request.to_domain_request().id;
         let revision = self.handler.revision().unwrap_or(Revision::LATEST_LEGACY);
-        self.written(&Response { id, revision, outcome: Err(error) }, request.id)
+        self.written(Response { id, revision, outcome: Err(error) }.into(), request.id)
     }
 
-    fn written(&self, response: &Response, id: JsonRpcId) -> Answer {
-        let standing = response.outcome.as_ref().err().map_or(Standing::Served, standing_of);
-        Answer { response: response.to_json_rpc(id, self.handler.dispatch()), standing }
+    fn written(&self, answer: Answer, id: JsonRpcId) -> WireAnswer {
+        let Answer { response, promise } = answer;
+        let revision = response.revision;
+        WireAnswer {
+            standing: response.outcome.as_ref().err().map_or(Standing::Served, standing_of),
+            response: response.to_json_rpc(id, self.handler.dispatch()),
+            promise: promise.map(|output| Promise { output, revision }),
+        }
     }
 
     /// MCP leaves out an id that could not be read; base JSON-RPC, and the revisions whose errors
     /// must have one, say null.
-    fn refusal(&self, id: Option<JsonRpcId>, refusal: &Refusal) -> Answer {
+    fn refusal(&self, id: Option<JsonRpcId>, refusal: &Refusal) -> WireAnswer {
         let says_null = self.is_bare()
             || self.link.settings.any_id
             || self.handler.revision().is_some_and(|spoken| spoken < Revision::V2025_11_25);
         let id = id.filter(|id| self.knows(id)).or(says_null.then_some(JsonRpcId::Null));
-        Answer {
-            response: JsonRpcResponse { id, outcome: Err(refusal_to_json_rpc(refusal)) },
-            standing: standing_of_refusal(refusal.reason),
-        }
+        let response = JsonRpcResponse { id, outcome: Err(refusal_to_json_rpc(refusal)) };
+        WireAnswer::new(response, standing_of_refusal(refusal.reason))
     }
 
     pub(super) fn is_bare(&self) -> bool {
@@ -188,18 +211,21 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         self.is_bare() || self.link.settings.any_id || id.is_known_to_mcp()
     }
 
-    async fn send(&self, answer: Answer, ticket: Option<Ticket>) {
-        let Answer { mut response, mut standing } = answer;
-        let mut bytes = response.to_bytes();
-        if let Err(error) = self.link.transport.fits(&bytes) {
-            Answer { response, standing } = unsendable(response.id, &error);
-            bytes = response.to_bytes();
+    async fn send(&self, answer: WireAnswer, ticket: Option<Ticket>) {
+        let WireAnswer { mut response, mut standing, promise } = answer;
+        let mut message = OwnMessage::from(response.to_bytes());
+        if let Err(error) = self.link.transport.fits(&message.bytes) {
+            WireAnswer { response, standing, .. } = unsendable(response.id, &error);
+            message = response.to_bytes().into();
+        } else if let Some((_, error)) = self.broken_promises(&[promise], &mut message).pop() {
+            response.outcome = Err(error);
+            message = response.to_bytes().into();
         }
         let role = OutboundRole::Answer(standing);
-        match self.link.transport.send(bytes, role, ticket, None).await {
+        match self.link.transport.send(message, role, ticket, None).await {
             Ok(()) => {}
             Err(SendError::Transport(error)) if is_too_long(&error) => {
-                let Answer { response, standing } = unsendable(response.id, &error);
+                let WireAnswer { response, standing, .. } = unsendable(response.id, &error);
                 self.send_unjudged(response.to_bytes(), standing, ticket).await;
             }
             Err(SendError::Transport(error)) => tracing::debug!(%error, "an answer was not sent"),
@@ -209,7 +235,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             }
             Err(SendError::Refused(refusal)) => {
                 tracing::error!(reason = ?refusal.reason, "an answer breaks the protocol");
-                let Answer { response, standing } = fallback(response.id, &refusal);
+                let WireAnswer { response, standing, .. } = fallback(response.id, &refusal);
                 self.send_unjudged(response.to_bytes(), standing, ticket).await;
             }
         }
@@ -226,7 +252,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
 }
 
 /// What is said instead of an answer that does not pass the gate.
-fn fallback(id: Option<JsonRpcId>, refusal: &Refusal) -> Answer {
+fn fallback(id: Option<JsonRpcId>, refusal: &Refusal) -> WireAnswer {
     let message = format!("the answer breaks the protocol and was held back: {}", refusal.message);
     instead(id, message, refusal.findings.clone())
 }
@@ -243,15 +269,15 @@ fn all_unsendable(responses: Vec<JsonRpcResponse>, error: &TransportError) -> Ve
 }
 
 /// What is said instead of an answer that is too long.
-fn unsendable(id: Option<JsonRpcId>, error: &TransportError) -> Answer {
+fn unsendable(id: Option<JsonRpcId>, error: &TransportError) -> WireAnswer {
     tracing::error!(%error, "an answer is not sent");
     instead(id, format!("the answer cannot be sent: {error}"), Vec::new())
 }
 
-fn instead(id: Option<JsonRpcId>, message: String, findings: Vec<Json>) -> Answer {
+fn instead(id: Option<JsonRpcId>, message: String, findings: Vec<Json>) -> WireAnswer {
     let refusal = Refusal { index: None, reason: RefusalReason::Invalid, message, findings };
     let outcome = Err(refusal_to_json_rpc(&refusal));
-    Answer { response: JsonRpcResponse { id, outcome }, standing: Standing::Served }
+    WireAnswer::new(JsonRpcResponse { id, outcome }, Standing::Served)
 }
 
 /// The answers of a batch, with an error instead of each that does not pass. Errors stay: what is

@@ -1,7 +1,6 @@
 //! The one notification that concerns requests rather than what they are about.
 
 use mcp_core::{Json, Notification};
-use mcp_json::{Limits, Tape};
 use serde_json::json;
 
 use crate::{JsonRpcId, JsonRpcNotification};
@@ -20,10 +19,8 @@ pub(super) fn cancelled_id(notification: &JsonRpcNotification) -> Option<JsonRpc
     if notification.method != METHOD {
         return None;
     }
-    let params = notification.params.as_ref()?;
-    let mut tape = Tape::new();
-    let document = tape.parse(params.as_bytes(), Limits::default()).ok()?;
-    JsonRpcId::read(document.root().get("requestId")?)
+    let params = notification.params.as_ref()?.to_parsed().ok()?;
+    JsonRpcId::read(params.document().root().get("requestId")?)
 }
 
 /// Tells the other side that nobody waits for request `id` any more.

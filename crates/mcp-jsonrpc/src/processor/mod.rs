@@ -9,6 +9,7 @@ mod cancelled;
 mod in_work;
 mod overlong;
 mod peer;
+mod promise;
 mod settings;
 mod settle;
 #[cfg(test)]
@@ -23,7 +24,7 @@ use std::{
 
 use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use mcp_core::{
-    BoxFuture, Era, Handler, Mcp, OpenGate, Peer, Refusal, Side, Ticket, ToolRegistry, Transport,
+    BoxFuture, Era, Handler, Mcp, Peer, Refusal, Side, Ticket, ToolRegistry, Transport,
     TransportError,
 };
 use tokio::sync::{Semaphore, mpsc};
@@ -32,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 use self::{calls::Calls, in_work::InWork, overlong::Overlong};
 pub use self::{peer::JsonRpcPeer, settings::ProcessorSettings};
 use crate::{
-    JsonRpcId, JsonRpcMessage, JsonRpcNotification, JsonRpcTransport,
+    JsonRpcId, JsonRpcMessage, JsonRpcNotification, JsonRpcTransport, OpenGate,
     transport::{Arrival, Entry, RefusedMessage},
 };
 

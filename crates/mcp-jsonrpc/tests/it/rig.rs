@@ -4,10 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use mcp_core::{
-    Ask, BoxFuture, Call, Clock, Error, Handler, Inbound, Json, Notification, OpenGate, Outbound,
+    Answer, Ask, BoxFuture, Call, Clock, Error, Handler, Inbound, Json, Notification, Outbound,
     Peer, Request, Response, Revision, Side, Transport, TransportError,
 };
-use mcp_jsonrpc::{JsonRpcPeer, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
+use mcp_jsonrpc::{JsonRpcPeer, JsonRpcProcessor, JsonRpcTransport, OpenGate, ProcessorSettings};
 use serde_json::Value;
 use tokio::{
     sync::{Mutex, mpsc},
@@ -138,7 +138,7 @@ impl Clock for TestClock {
 struct Obedient(Revision);
 
 impl Handler for Obedient {
-    fn handle_request(&self, request: Request, call: Call) -> BoxFuture<'_, Response> {
+    fn handle_request(&self, request: Request, call: Call) -> BoxFuture<'_, Answer> {
         Box::pin(async move {
             let outcome = match &*request.method {
                 "never" => std::future::pending().await,
@@ -154,7 +154,7 @@ impl Handler for Obedient {
                     .map_err(|error| Error::internal(error.to_string())),
                 _ => Ok(Json::empty_object()),
             };
-            Response { id: request.id, revision: self.0, outcome }
+            Response { id: request.id, revision: self.0, outcome }.into()
         })
     }
 

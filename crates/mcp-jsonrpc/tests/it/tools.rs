@@ -6,10 +6,9 @@ use std::sync::{
 };
 
 use mcp_core::{
-    BoxFuture, CallToolResult, Context, Dispatch, Error, Json, Mcp, OpenGate, Side, ToolHandler,
-    ToolRegistry,
+    BoxFuture, CallToolResult, Context, Dispatch, Error, Json, Mcp, Side, ToolHandler, ToolRegistry,
 };
-use mcp_jsonrpc::{JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
+use mcp_jsonrpc::{JsonRpcProcessor, JsonRpcTransport, OpenGate, ProcessorSettings};
 use serde_json::{Value, json};
 
 use crate::rig::{Pipe, Wire};

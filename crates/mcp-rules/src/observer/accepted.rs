@@ -2,7 +2,7 @@
 
 use crate::{
     Followed,
-    session::{Bounded, Negotiation},
+    conversation::{Bounded, Negotiation},
 };
 
 /// Which versions servers have accepted, and on which line.

@@ -3,7 +3,7 @@
 use mcp_core::Side;
 
 use super::{Judged, Observer};
-use crate::{Carrier, Cut, Framed, Session, findings::Fault, rules::framing};
+use crate::{Carrier, Cut, Framed, Session, findings::Fault, wire::framing};
 
 impl Observer<'_> {
     /// Text on a stdio stream: cut it, then judge what comes out.

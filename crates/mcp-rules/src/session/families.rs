@@ -1,65 +1,13 @@
 use mcp_core::{RequestId, Side};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Asked, Event, Known, Moment, Notes, cancellation, capabilities, elicitation, ids, inputs,
-    lifecycle, logging, modern, pagination, progress, prompts, resources, sampling, subscriptions,
-    tasks, tools,
+use crate::{
+    conversation::{Asked, Event, Known, Moment, Notes},
+    features::{
+        Family, cancellation, elicitation, inputs, logging, modern, pagination, progress, prompts,
+        resources, sampling, subscriptions, tasks, tools,
+    },
 };
-use crate::Meta;
-
-/// The rules that need a conversation, by family.
-pub(crate) static RULES: [&[&Meta]; 16] = [
-    ids::RULES,
-    lifecycle::RULES,
-    capabilities::RULES,
-    tools::RULES,
-    prompts::RULES,
-    pagination::RULES,
-    resources::RULES,
-    sampling::RULES,
-    elicitation::RULES,
-    progress::RULES,
-    cancellation::RULES,
-    logging::RULES,
-    tasks::RULES,
-    modern::RULES,
-    inputs::RULES,
-    subscriptions::RULES,
-];
-
-/// A part of the rules, with what it remembers for itself.
-pub(crate) trait Family: Default {
-    /// Whether the family has anything to do with a message; if not, it is not asked to follow it.
-    fn concerns(event: &Event<'_>) -> bool;
-
-    /// Judges a message and takes it in. `asked` belongs to a request that is just being made.
-    fn follow(
-        &mut self,
-        event: &Event<'_>,
-        asked: &mut Asked,
-        known: &Known<'_>,
-        notes: &mut Notes,
-    );
-
-    /// Follows a message that concerns the family.
-    fn follow_if_concerned(
-        &mut self,
-        event: &Event<'_>,
-        asked: &mut Asked,
-        known: &Known<'_>,
-        notes: &mut Notes,
-    ) {
-        if Self::concerns(event) {
-            self.follow(event, asked, known, notes);
-        }
-    }
-
-    /// A new session begins on the same endpoint.
-    fn restart(&mut self) {
-        *self = Self::default();
-    }
-}
 
 /// What each family remembers for itself.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bounded, Families, Lifecycle, Memory};
+use super::{Families, Memory};
+use crate::conversation::{Bounded, Lifecycle};
 
 /// Sessions that are kept apart. Beyond that the oldest is forgotten.
 const MAX_PARKED: usize = 64;

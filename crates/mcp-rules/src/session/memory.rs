@@ -3,12 +3,16 @@ use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Asked, Capabilities, Declared, Event, Http, Known, Lifecycle, Listings, META_CAPABILITIES,
-    META_CLIENT_INFO, MethodRef, Moment, Name, Notes, Request, Requests, What, digest::digest,
-    versions::Versions,
+use super::versions::Versions;
+use crate::{
+    Limits,
+    conversation::{
+        Asked, Capabilities, Declared, Event, Exchanges, Known, Lifecycle, Listings,
+        META_CAPABILITIES, MethodRef, Moment, Name, Notes, Request, Requests, What, request_id,
+    },
+    criteria::Criteria,
+    wire::jsonrpc::batch_not_supported,
 };
-use crate::{Engine, Limits, rules::jsonrpc::batch_not_supported};
 
 /// What all rules may know about a conversation.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -36,10 +40,14 @@ impl Memory {
         Memory { versions: Versions::new(forced), ..Memory::default() }
     }
 
-    pub(super) fn known<'s>(&'s self, engine: &'s Engine, http: Option<&'s Http>) -> Known<'s> {
+    pub(super) fn known<'s>(
+        &'s self,
+        criteria: &'s Criteria,
+        http: Option<&'s dyn Exchanges>,
+    ) -> Known<'s> {
         Known {
-            engine,
-            limits: &engine.settings().limits,
+            criteria,
+            limits: &criteria.settings().limits,
             from_start: self.lifecycle.is_from_start(),
             is_all_seen: self.is_all_seen,
             lifecycle: &self.lifecycle,
@@ -140,7 +148,7 @@ impl Memory {
         }
         if event.name == "notifications/cancelled"
             && let Some(id) = event.params().and_then(|params| params.get("requestId"))
-            && let Some(id) = super::request_id(id)
+            && let Some(id) = request_id(id)
         {
             self.requests.cancel(event.from, &id, event.at);
         }
@@ -161,7 +169,7 @@ impl Memory {
                 lost: false,
                 repeated: false,
                 ambiguous: false,
-                sender: sender(event),
+                sender: event.sender(),
                 declared: declared.map(Box::new),
                 asked,
             });
@@ -231,12 +239,4 @@ impl Memory {
         self.extensible = Some(self.extensible == Some(true) || capabilities.is_open_ended());
         capabilities
     }
-}
-
-/// Stands for the client that a modern request names.
-pub(super) fn sender(event: &Event<'_>) -> Option<u64> {
-    if !event.is_modern() || event.at.stream.is_none() {
-        return None;
-    }
-    Some(digest(event.meta()?.get(META_CLIENT_INFO)?.raw()))
 }

@@ -8,79 +8,29 @@
 //! Everything that is remembered is bounded, and what was forgotten or never seen is not held
 //! against anybody.
 
-mod bounded;
-mod cancellation;
-mod capabilities;
-mod capability;
-mod digest;
-mod elicitation;
-mod event;
 mod families;
-pub(crate) mod http;
-mod id_set;
-mod ids;
-pub(crate) mod inputs;
 mod lanes;
-mod lifecycle;
-mod listings;
-mod logging;
 mod memory;
-mod modern;
-mod moment;
-mod notes;
 mod over_http;
-mod pagination;
-mod progress;
-mod prompts;
-mod request;
-mod requests;
-mod resources;
-mod sampling;
-mod shown;
-mod stated_schema;
-pub(crate) mod subscriptions;
-mod tasks;
-mod tools;
-mod topic;
 mod versions;
 
-use mcp_core::{Era, RequestId, Revision, Side};
+use mcp_core::{Era, Revision, Side};
 use mcp_json::Node;
-use mcp_jsonrpc::{Envelope, JsonRpcId, MessageKind};
+use mcp_jsonrpc::{Envelope, MessageKind};
 use mcp_schema::{Method, MethodKind, Sender};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::{
-    bounded::Bounded,
-    capability::{Capabilities, Declared, Flag},
-    event::{Answer, Event, Known, What},
-    families::Families,
-    http::Http,
-    lifecycle::{Lifecycle, Negotiation, Phase},
-    listings::Listings,
-    memory::Memory,
-    moment::Moment,
-    notes::{Change, Fate, Notes},
-    request::{Asked, MethodRef, Name, Past, Request},
-    requests::Requests,
-    topic::Topic,
+use self::{families::Families, memory::Memory};
+use crate::{
+    Answered, Context, Layer, Limits,
+    conversation::{
+        Answer, Asked, Change, Event, Exchanges, Fate, Lifecycle, META_SERVER_INFO, META_VERSION,
+        Moment, Negotiation, Notes, Request, Topic, What, request_id,
+    },
+    criteria::Criteria,
+    features::{capabilities, ids, tasks},
+    http::{self, Http},
 };
-use crate::{Answered, Context, Engine, Layer, Limits};
-
-/// The member of a modern request's `_meta` that names its revision.
-pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// The member of a modern request's `_meta` that declares the client's capabilities.
-pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-/// The member of a modern request's `_meta` that names the client.
-pub(crate) const META_CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-/// The member of a modern result's `_meta` that names the server.
-pub(crate) const META_SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-
-/// The member of a notification's `_meta` that names the subscription it is for.
-pub(crate) const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
-
-/// Every rule that needs a conversation.
-pub(crate) use families::RULES;
 
 /// What is remembered of one conversation. Can be saved and restored with `serde`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -132,7 +82,7 @@ impl Session {
     /// Takes in one message, in wire order, and says what is known about it.
     pub(crate) fn follow(
         &mut self,
-        engine: &Engine,
+        criteria: &Criteria,
         from: Option<Side>,
         envelope: &Envelope<'_>,
         at: Moment,
@@ -140,12 +90,12 @@ impl Session {
         match envelope.kind() {
             Some(kind) if envelope.jsonrpc.is_some_and(|version| version.str_eq("2.0")) => {
                 if kind == MessageKind::Response {
-                    self.follow_response(engine, from, envelope, at)
+                    self.follow_response(criteria, from, envelope, at)
                 } else {
-                    self.follow_call(engine, from, kind, envelope, at)
+                    self.follow_call(criteria, from, kind, envelope, at)
                 }
             }
-            _ => self.void(engine, self.context(from), envelope),
+            _ => self.void(criteria, self.context(from), envelope),
         }
     }
 
@@ -192,20 +142,25 @@ impl Session {
     }
 
     /// A batch where there are none: it counts for nothing, and so do its entries.
-    pub(crate) fn note_void_batch(&mut self, engine: &Engine, from: Option<Side>, batch: Node<'_>) {
-        for entry in batch.elements().take(engine.settings().limits.batch) {
-            self.void(engine, self.context(from), &Envelope::of(entry));
+    pub(crate) fn note_void_batch(
+        &mut self,
+        criteria: &Criteria,
+        from: Option<Side>,
+        batch: Node<'_>,
+    ) {
+        for entry in batch.elements().take(criteria.settings().limits.batch) {
+            self.void(criteria, self.context(from), &Envelope::of(entry));
         }
     }
 
     /// A message that counts for nothing: it was so broken that the other side may not have been
     /// able to read it, and if it answers, that is fine.
-    fn void(&mut self, engine: &Engine, context: Context, envelope: &Envelope<'_>) -> Context {
+    fn void(&mut self, criteria: &Criteria, context: Context, envelope: &Envelope<'_>) -> Context {
         self.memory.note_unreadable(context.from);
         if let Some(id) = envelope.id.and_then(request_id) {
             for asker in Side::BOTH {
                 if context.from.is_none_or(|from| from == asker) {
-                    self.memory.requests.note_void(asker, &id, &engine.settings().limits);
+                    self.memory.requests.note_void(asker, &id, &criteria.settings().limits);
                 }
             }
         }
@@ -214,7 +169,7 @@ impl Session {
 
     fn follow_call(
         &mut self,
-        engine: &Engine,
+        criteria: &Criteria,
         from: Option<Side>,
         kind: MessageKind,
         envelope: &Envelope<'_>,
@@ -223,7 +178,7 @@ impl Session {
         let mut context = self.context(from);
         let Some(name) = envelope.method.and_then(Node::str_bytes).filter(|name| !name.is_empty())
         else {
-            return self.void(engine, context, envelope);
+            return self.void(criteria, context, envelope);
         };
         let meta = match from {
             Some(Side::Server) => None,
@@ -241,11 +196,11 @@ impl Session {
             None => name.starts_with(b"notifications/"),
         };
         if is_notification != (kind == MessageKind::Notification) {
-            return self.void(engine, context, envelope);
+            return self.void(criteria, context, envelope);
         }
         let id = envelope.id.map(request_id);
         if id == Some(None) {
-            return self.void(engine, context, envelope);
+            return self.void(criteria, context, envelope);
         }
         let Some(from) = context.from else {
             return context;
@@ -282,17 +237,17 @@ impl Session {
             what,
         };
         let mut asked = Asked::default();
-        self.judge(engine, &event, &mut asked, &mut context);
+        self.judge(criteria, &event, &mut asked, &mut context);
         let in_session = self.http.as_ref().is_some_and(|http| http.is_in_session(at.stream));
-        self.memory.take_in_call(&event, asked, in_session, &engine.settings().limits);
-        self.apply(&mut context.notes, &engine.settings().limits);
+        self.memory.take_in_call(&event, asked, in_session, &criteria.settings().limits);
+        self.apply(&mut context.notes, &criteria.settings().limits);
         context.extensible = self.memory.is_extensible();
         context
     }
 
     fn follow_response(
         &mut self,
-        engine: &Engine,
+        criteria: &Criteria,
         from: Option<Side>,
         envelope: &Envelope<'_>,
         at: Moment,
@@ -352,8 +307,8 @@ impl Session {
         context.refuses_probe = self.memory.modern_server.is_none()
             && event.error_code().is_some()
             && (event.name == "server/discover" || self.http.as_deref().is_some_and(refused));
-        self.judge(engine, &event, &mut Asked::default(), &mut context);
-        self.memory.take_in_answer(&event, &engine.settings().limits);
+        self.judge(criteria, &event, &mut Asked::default(), &mut context);
+        self.memory.take_in_answer(&event, &criteria.settings().limits);
         if event.name == "initialize" && event.result().is_some() {
             self.memory.judge_batches(&mut context.notes);
             (context.revision, context.settled) = self.revision();
@@ -369,21 +324,21 @@ impl Session {
             (Some(id), None) => self.memory.requests.answer_void(asker, &id),
             (None, _) => {}
         }
-        self.apply(&mut context.notes, &engine.settings().limits);
+        self.apply(&mut context.notes, &criteria.settings().limits);
         context
     }
 
     fn judge(
         &mut self,
-        engine: &Engine,
+        criteria: &Criteria,
         event: &Event<'_>,
         asked: &mut Asked,
         context: &mut Context,
     ) {
-        if engine.settings().stops_before(Layer::Session) {
+        if criteria.settings().stops_before(Layer::Session) {
             return;
         }
-        let known = self.memory.known(engine, self.http.as_deref());
+        let known = self.memory.known(criteria, exchanges(self.http.as_deref()));
         let notes = &mut context.notes;
         self.memory.lifecycle.judge(event, notes);
         ids::judge(event, &known, notes);
@@ -407,30 +362,34 @@ impl Session {
     }
 
     /// The conversation has ended.
-    pub(crate) fn finish(&mut self, engine: &Engine) -> Notes {
+    pub(crate) fn finish(&mut self, criteria: &Criteria) -> Notes {
         let mut notes = Notes::default();
-        if engine.settings().stops_before(Layer::Session) {
+        if criteria.settings().stops_before(Layer::Session) {
             return notes;
         }
         if let Some(http) = &mut self.http {
             http.finish(&mut notes);
         }
-        self.finish_lane(engine, &mut notes);
+        self.finish_lane(criteria, &mut notes);
         for lane in self.lanes.as_mut().map(|lanes| lanes.drain()).unwrap_or_default() {
             (self.memory, self.families) = (lane.memory, lane.families);
-            self.finish_lane(engine, &mut notes);
+            self.finish_lane(criteria, &mut notes);
         }
         notes
     }
 
-    fn finish_lane(&mut self, engine: &Engine, notes: &mut Notes) {
+    fn finish_lane(&mut self, criteria: &Criteria, notes: &mut Notes) {
         let mut last_words = Notes::default();
-        let known = self.memory.known(engine, self.http.as_deref());
+        let known = self.memory.known(criteria, exchanges(self.http.as_deref()));
         self.memory.lifecycle.finish(&mut last_words);
         ids::finish(&known, &mut last_words);
         last_words.under(self.memory.versions.current().0);
         notes.append(last_words);
     }
+}
+
+fn exchanges(http: Option<&Http>) -> Option<&dyn Exchanges> {
+    http.map(|http| http as &dyn Exchanges)
 }
 
 /// Whether a message is a modern result, and one that does not name its server.
@@ -441,18 +400,6 @@ fn lacks_server_info(envelope: &Envelope<'_>) -> bool {
     let has_type = result.get("resultType").is_some_and(Node::is_string);
     let named = result.get("_meta").is_some_and(|meta| meta.get(META_SERVER_INFO).is_some());
     has_type && !named
-}
-
-/// The id that `node` spells, if it is one that requests may have.
-pub(crate) fn request_id(node: Node<'_>) -> Option<RequestId> {
-    // The two usual ways, without a detour.
-    if let Some(number) = node.as_i64() {
-        return Some(RequestId::from(number));
-    }
-    match node.as_str() {
-        Some(text) => Some(RequestId::from(&*text)),
-        None => JsonRpcId::read(node)?.to_request_id(),
-    }
 }
 
 /// Who sends `name`, where only one side may.

@@ -7,7 +7,7 @@ use mcp_jsonrpc::{Envelope, ErrorCode, MessageKind};
 use super::{Answer, MessageReport, Validator, logged};
 use crate::{
     Carrier, Finding, Findings, Severity,
-    rules::{json, jsonrpc},
+    wire::{json, jsonrpc},
 };
 
 /// What somebody expects a message to be.

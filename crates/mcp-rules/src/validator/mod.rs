@@ -56,7 +56,7 @@ pub use self::{
     reason::Reason,
     report::MessageReport,
 };
-use crate::{Engine, Finding, Findings, Profile, Settings, Severity, rules::jsonrpc};
+use crate::{Engine, Finding, Findings, Profile, Settings, Severity, wire::jsonrpc};
 
 /// Answers single questions about messages of one revision.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use mcp_schema::ToolSchemaError;
 use super::{
     Answer, Details, FieldType, Reason, ValidationError, Validator, expect_type, logged, refuse,
 };
-use crate::{Setting, rules::resources};
+use crate::{Setting, features::resources};
 
 impl Validator {
     /// Whether `value` (JSON text) is of one of `types`; `field` is only for the message.

@@ -4,9 +4,9 @@ use std::{fmt, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt as _;
 use mcp_core::{
-    BoxFuture, Call, ClientCapabilities, CreateMessageRequest, CreateMessageResult, ElicitRequest,
-    ElicitResult, Era, Error, Handler, Json, ListRootsResult, Notification, Peer, Request,
-    Response, Revision,
+    Answer, BoxFuture, Call, ClientCapabilities, CreateMessageRequest, CreateMessageResult,
+    ElicitRequest, ElicitResult, Era, Error, Handler, Json, ListRootsResult, Notification, Peer,
+    Request, Response, Revision,
 };
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
@@ -132,12 +132,12 @@ pub(super) struct ClientHandler {
 }
 
 impl Handler for ClientHandler {
-    fn handle_request(&self, request: Request, _: Call) -> BoxFuture<'_, Response> {
+    fn handle_request(&self, request: Request, _: Call) -> BoxFuture<'_, Answer> {
         Box::pin(async move {
             let _owed = self.calls.question();
             let outcome = self.answers.answer(&request.method, request.params.as_ref()).await;
             let revision = self.revision().unwrap_or(Revision::LATEST_LEGACY);
-            Response { id: request.id, revision, outcome }
+            Response { id: request.id, revision, outcome }.into()
         })
     }
 

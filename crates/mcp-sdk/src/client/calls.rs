@@ -254,11 +254,7 @@ impl Client {
         let Ok(text) = serde_json::to_vec(arguments) else { return Vec::new() };
         let mut tape = Tape::new();
         let Ok(document) = tape.parse(&text, Limits::default()) else { return Vec::new() };
-        marked
-            .values(Some(document.root()))
-            .into_iter()
-            .filter_map(|(label, value)| Some((label.to_owned(), value?.text)))
-            .collect()
+        marked.values(document.root())
     }
 
     fn begin_waiting(&self, options: &CallOptions) -> Waiting {

@@ -3,7 +3,6 @@
 use std::sync::{Arc, OnceLock, RwLock, atomic::AtomicI64};
 
 use mcp_core::{Era, Side, Transport};
-use mcp_json::Limits;
 use mcp_jsonrpc::{JsonRpcPeer, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
 use serde_json::Map;
 
@@ -45,7 +44,7 @@ pub(super) async fn connect(
     validation.allow(&mut settings);
     let carriage = transport.carriage();
     let gate = validation.gate(Side::Client, carriage, None);
-    let limits = Limits { max_bytes, ..Limits::default() };
+    let limits = validation.limits(max_bytes);
     let transport = JsonRpcTransport::new(transport, Side::Client, gate).with_limits(limits);
     let processor = JsonRpcProcessor::with_handler(transport, Arc::new(handler), settings);
     let peer = processor.peer();

@@ -135,7 +135,10 @@ impl Entry<Tool> {
             // A schema that is none is the client's to complain about.
             contracts.compile(&self.value.input_schema, Purpose::Arguments).ok()
         });
-        contract.as_ref().map_or_else(Vec::new, |contract| contract.breaches(arguments))
+        match (contract, arguments.to_parsed()) {
+            (Some(contract), Ok(arguments)) => contract.breaches(arguments.document().root()),
+            _ => Vec::new(),
+        }
     }
 }
 

@@ -17,7 +17,7 @@ mod tool_name;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use mcp_core::{Era, Implementation, Mcp, Revision, Side, Transport, TransportError};
-use mcp_json::Limits;
+use mcp_json::{Limits, TapePool};
 use mcp_jsonrpc::{JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
 use mcp_schema::Schemas;
 
@@ -40,6 +40,8 @@ pub struct Server {
     settings: ProcessorSettings,
     /// Bytes of the longest message.
     max_message: usize,
+    /// Shared by all conversations.
+    tapes: TapePool,
     #[cfg(feature = "http")]
     principals: Option<http::Principals>,
 }
@@ -67,6 +69,7 @@ impl Server {
             validation: Arc::new(RwLock::new(validation)),
             settings,
             max_message,
+            tapes: TapePool::new(),
             #[cfg(feature = "http")]
             principals: None,
         }
@@ -114,7 +117,7 @@ impl Server {
 
     /// What is read of a message.
     fn limits(&self) -> Limits {
-        Limits { max_bytes: self.max_message, ..Limits::default() }
+        self.validation().limits(self.max_message)
     }
 
     /// Holds a conversation until the client leaves, or `stop`; what is in work is finished.
@@ -151,8 +154,9 @@ impl Server {
         let Circumstances { era, principal } = circumstances;
         let settled = (era == Some(Era::Modern)).then_some(Revision::LATEST);
         let gate = self.validation().gate(Side::Server, transport.carriage(), settled);
-        let transport =
-            JsonRpcTransport::new(transport, Side::Server, gate).with_limits(self.limits());
+        let transport = JsonRpcTransport::new(transport, Side::Server, gate)
+            .with_limits(self.limits())
+            .with_tapes(self.tapes.clone());
         let conversation = self.mcp.conversation(era).with_principal(principal);
         JsonRpcProcessor::with_handler(transport, Arc::new(conversation), self.settings.clone())
     }

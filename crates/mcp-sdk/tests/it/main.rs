@@ -21,7 +21,9 @@ mod limits;
 mod listen;
 mod negotiation;
 mod offers;
+mod one_reading;
 mod outputs;
+mod over;
 #[cfg(feature = "http")]
 mod reconnecting;
 mod refusals;

@@ -11,27 +11,15 @@ use mcp_sdk::{
         SamplingMessage, TransportError,
     },
     schemars::JsonSchema,
-    transport::{
-        LineSettings, LineTransport, WsListener, http::server::HttpSettings, memory,
-        ws::WsServerSettings,
-    },
 };
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::over::{OVER, Over, connect};
+
 const SMALL: usize = 1500;
 const LARGE: usize = 1 << 20;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    Memory,
-    /// Standard streams are the same.
-    Lines,
-    Http,
-    WebSocket,
-}
-
-const WAYS: [Way; 4] = [Way::Memory, Way::Lines, Way::Http, Way::WebSocket];
 const ERAS: [Revision; 2] = [Revision::LATEST_LEGACY, Revision::LATEST];
 
 #[derive(Deserialize, JsonSchema)]
@@ -89,61 +77,20 @@ fn client(limit: usize, revision: Revision) -> ClientBuilder {
         .on_sampling(async |_| Ok(CreateMessageResult::new("model", Content::text(long()))))
 }
 
-/// Connects a client to a server of whose messages the longest have `limit` bytes.
-async fn connect(way: Way, server: Server, limit: usize, client: ClientBuilder) -> Client {
-    match way {
-        Way::Memory => {
-            let (near, far) = memory::pair(16);
-            tokio::spawn(async move { server.serve(far).await });
-            client.connect(near).await.unwrap()
-        }
-        Way::Lines => {
-            let (near, far) = tokio::io::duplex(1 << 16);
-            let lines = |stream, limit| {
-                let (input, output) = tokio::io::split(stream);
-                let mut settings = LineSettings::default();
-                settings.max_message = limit;
-                LineTransport::new(input, output, &settings)
-            };
-            let serving = lines(far, limit);
-            tokio::spawn(async move { server.serve(serving).await });
-            let theirs = if limit == SMALL { LARGE } else { SMALL };
-            client.connect(lines(near, theirs)).await.unwrap()
-        }
-        Way::Http => {
-            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-            tokio::spawn(async move {
-                let settings = HttpSettings::default();
-                server.serve_http_on(listener, settings, std::future::pending()).await;
-            });
-            client.connect_http(&url).await.unwrap()
-        }
-        Way::WebSocket => {
-            let mut settings = WsServerSettings::default();
-            settings.connection.max_message = limit;
-            let listener = WsListener::bind("127.0.0.1:0", settings).await.unwrap();
-            let url = format!("ws://{}/", listener.local_addr());
-            tokio::spawn(async move { server.serve_ws_on(listener, std::future::pending()).await });
-            client.connect_ws(&url).await.unwrap()
-        }
-    }
-}
-
 /// Far less than the time-out of a call.
 async fn at_once<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), future).await.expect("nobody waits")
 }
 
-async fn everywhere(limits: (usize, usize), test: impl AsyncFn(Client, Way, Revision)) {
+async fn everywhere(limits: (usize, usize), test: impl AsyncFn(Client, Over, Revision)) {
     let (theirs, ours) = limits;
-    for way in WAYS {
+    for over in OVER {
         for revision in ERAS {
             for validation in [Validation::off(), Validation::enforce()] {
                 let server = server(theirs, validation);
                 let client = client(ours, revision);
-                let client = at_once(connect(way, server, theirs, client)).await;
-                at_once(test(client, way, revision)).await;
+                let client = at_once(connect(over, server, client, limits)).await;
+                at_once(test(client, over, revision)).await;
             }
         }
     }
@@ -161,9 +108,9 @@ fn cause(error: &ClientError) -> &PeerError {
 
 #[tokio::test]
 async fn a_server_sends_an_error_instead_of_an_answer_that_is_too_long() {
-    everywhere((SMALL, LARGE), async |client, way, revision| {
+    everywhere((SMALL, LARGE), async |client, over, revision| {
         let error = client.call_tool("long", json!({})).await.unwrap_err();
-        assert_eq!(error.code(), Some(-32603), "{way:?} {revision}: {error}");
+        assert_eq!(error.code(), Some(-32603), "{over:?} {revision}: {error}");
         assert!(error.to_string().contains("exceeds the limit of 1500"), "{error}");
         still_works(&client).await;
     })
@@ -172,10 +119,10 @@ async fn a_server_sends_an_error_instead_of_an_answer_that_is_too_long() {
 
 #[tokio::test]
 async fn a_client_does_not_send_a_request_that_is_too_long() {
-    everywhere((LARGE, SMALL), async |client, way, revision| {
+    everywhere((LARGE, SMALL), async |client, over, revision| {
         let error = client.call_tool("length", json!({ "text": long() })).await.unwrap_err();
         let is_held_back = matches!(cause(&error), PeerError::NotSent { .. });
-        assert!(is_held_back, "{way:?} {revision}: {error}");
+        assert!(is_held_back, "{over:?} {revision}: {error}");
         assert!(error.to_string().contains("exceeds the limit of 1500"), "{error}");
         still_works(&client).await;
     })
@@ -184,7 +131,7 @@ async fn a_client_does_not_send_a_request_that_is_too_long() {
 
 #[tokio::test]
 async fn news_that_are_too_long_are_dropped() {
-    everywhere((SMALL, LARGE), async |client, way, revision| {
+    everywhere((SMALL, LARGE), async |client, over, revision| {
         client.set_log_level(LogLevel::Info).await.unwrap();
         let mut events = client.events();
         assert_eq!(client.call_tool("log", json!({})).await.unwrap().all_text(), "logged");
@@ -192,10 +139,10 @@ async fn news_that_are_too_long_are_dropped() {
             match events.recv().await {
                 Ok(ClientEvent::Log(message)) => break message.data,
                 Ok(_) => {}
-                Err(error) => panic!("{way:?} {revision}: nothing is heard: {error}"),
+                Err(error) => panic!("{over:?} {revision}: nothing is heard: {error}"),
             }
         };
-        assert_eq!(heard, json!("short"), "{way:?} {revision}");
+        assert_eq!(heard, json!("short"), "{over:?} {revision}");
         still_works(&client).await;
     })
     .await;
@@ -204,22 +151,22 @@ async fn news_that_are_too_long_are_dropped() {
 #[tokio::test]
 async fn questions_of_a_server_and_their_answers_have_the_same_limit() {
     // The server's question is too long; in the stateless era it is its answer.
-    everywhere((SMALL, LARGE), async |client, way, revision| {
+    everywhere((SMALL, LARGE), async |client, over, revision| {
         let said = match client.call_tool("ask", json!({})).await {
             Ok(result) => result.all_text(),
             Err(error) => error.to_string(),
         };
-        assert!(said.contains("exceeds the limit of 1500"), "{way:?} {revision}: {said}");
+        assert!(said.contains("exceeds the limit of 1500"), "{over:?} {revision}: {said}");
         still_works(&client).await;
     })
     .await;
     // The client's answer is too long; in the stateless era it is in its next request.
-    everywhere((LARGE, SMALL), async |client, way, revision| {
+    everywhere((LARGE, SMALL), async |client, over, revision| {
         let said = match client.call_tool("hear", json!({})).await {
             Ok(result) => result.all_text(),
             Err(error) => error.to_string(),
         };
-        assert!(said.contains("exceeds the limit of 1500"), "{way:?} {revision}: {said}");
+        assert!(said.contains("exceeds the limit of 1500"), "{over:?} {revision}: {said}");
         still_works(&client).await;
     })
     .await;
@@ -227,15 +174,15 @@ async fn questions_of_a_server_and_their_answers_have_the_same_limit() {
 
 #[tokio::test]
 async fn an_answer_longer_than_the_client_takes_fails_its_call_at_once() {
-    everywhere((LARGE, SMALL), async |client, way, revision| {
+    everywhere((LARGE, SMALL), async |client, over, revision| {
         // Another call waits meanwhile, and is not concerned.
         let (other, options) = (client.clone(), CallOptions::new());
         let slow =
             tokio::spawn(async move { other.call_tool_with("slow", json!({}), &options).await });
         still_works(&client).await;
         let error = client.call_tool("long", json!({})).await.unwrap_err();
-        assert!(error.to_string().contains("exceeds the limit of 1500"), "{way:?}: {error}");
-        if way == Way::WebSocket {
+        assert!(error.to_string().contains("exceeds the limit of 1500"), "{over:?}: {error}");
+        if over == Over::WebSocket {
             // What does not fit ends the connection there, with everything on it.
             assert!(error.is_disconnected(), "{error}");
             assert!(slow.await.unwrap().is_err());
@@ -243,9 +190,9 @@ async fn an_answer_longer_than_the_client_takes_fails_its_call_at_once() {
         }
         let is_too_long =
             matches!(cause(&error), PeerError::Transport(TransportError::TooLong { .. }));
-        assert!(is_too_long, "{way:?} {revision}: {error}");
+        assert!(is_too_long, "{over:?} {revision}: {error}");
         still_works(&client).await;
-        assert!(!slow.is_finished(), "{way:?} {revision}");
+        assert!(!slow.is_finished(), "{over:?} {revision}");
         slow.abort();
     })
     .await;
@@ -253,18 +200,18 @@ async fn an_answer_longer_than_the_client_takes_fails_its_call_at_once() {
 
 #[tokio::test]
 async fn an_answer_longer_than_the_server_takes_fails_its_question_at_once() {
-    everywhere((SMALL, LARGE), async |client, way, revision| {
+    everywhere((SMALL, LARGE), async |client, over, revision| {
         let said = match client.call_tool("hear", json!({})).await {
             Ok(result) => result.all_text(),
             Err(error) => error.to_string(),
         };
-        let expected = match way {
-            Way::Http if revision == Revision::LATEST_LEGACY => "HTTP status 413",
-            Way::Memory | Way::Lines | Way::Http => "exceeds the limit of 1500",
-            Way::WebSocket => "code 1009",
+        let expected = match over {
+            Over::Http if revision == Revision::LATEST_LEGACY => "HTTP status 413",
+            Over::Memory | Over::Lines | Over::Http => "exceeds the limit of 1500",
+            Over::WebSocket => "code 1009",
         };
-        assert!(said.contains(expected), "{way:?} {revision}: {said}");
-        if way != Way::WebSocket {
+        assert!(said.contains(expected), "{over:?} {revision}: {said}");
+        if over != Over::WebSocket {
             still_works(&client).await;
         }
     })

@@ -8,16 +8,17 @@ use std::{
 
 use bytes::Bytes;
 use mcp_core::{
-    Ask, BoxFuture, Call, Clock, Gate, Handler, Inbound, Json, Notification, OpenGate, Outbound,
-    Peer, PeerError, Refusal, RefusalReason, Request, Response, Revision, Side, Ticket, Transport,
-    TransportError, Verdict,
+    Answer, Ask, BoxFuture, Call, Clock, Handler, Inbound, Json, Notification, Outbound, Peer,
+    PeerError, Refusal, RefusalReason, Request, Response, Revision, Side, Ticket, Transport,
+    TransportError,
 };
+use mcp_json::{Parsed, SyntaxError};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 
 mod overlong;
 
 use super::{JsonRpcPeer, JsonRpcProcessor, ProcessorSettings};
-use crate::JsonRpcTransport;
+use crate::{Gate, JsonRpcTransport, OpenGate, Verdict};
 
 /// The longest message that is sent, in bytes.
 const LIMIT: usize = 1000;
@@ -79,7 +80,7 @@ impl Clock for TestClock {
 struct Toy(Option<Revision>);
 
 impl Handler for Toy {
-    fn handle_request(&self, request: Request, _: Call) -> BoxFuture<'_, Response> {
+    fn handle_request(&self, request: Request, _: Call) -> BoxFuture<'_, Answer> {
         Box::pin(async move {
             if request.method == "wait" {
                 std::future::pending::<()>().await;
@@ -89,7 +90,7 @@ impl Handler for Toy {
                 "half" => Json::of(&"x".repeat(LIMIT / 2)).unwrap(),
                 _ => Json::empty_object(),
             });
-            Response { id: request.id, revision: Revision::LATEST_LEGACY, outcome }
+            Response { id: request.id, revision: Revision::LATEST_LEGACY, outcome }.into()
         })
     }
 
@@ -112,7 +113,17 @@ impl Handler for Toy {
 struct Shut(Side);
 
 impl Gate for Shut {
-    fn judge(&mut self, from: Side, _: &[u8]) -> Verdict {
+    fn judge(&mut self, from: Side, _: &Parsed) -> Verdict {
+        self.refuse(from)
+    }
+
+    fn judge_unreadable(&mut self, from: Side, _: &[u8], _: &SyntaxError) -> Verdict {
+        self.refuse(from)
+    }
+}
+
+impl Shut {
+    fn refuse(&self, from: Side) -> Verdict {
         if from != self.0 {
             return Verdict::PASS;
         }
@@ -385,7 +396,7 @@ impl Transport for Flood {
 struct Messenger;
 
 impl Handler for Messenger {
-    fn handle_request(&self, _: Request, _: Call) -> BoxFuture<'_, Response> {
+    fn handle_request(&self, _: Request, _: Call) -> BoxFuture<'_, Answer> {
         Box::pin(std::future::pending())
     }
 

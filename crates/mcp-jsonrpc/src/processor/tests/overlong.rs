@@ -1,11 +1,12 @@
 //! Messages that are too long to be kept: who waits for them, or for an answer to them.
 
 use mcp_core::{
-    Edges, Inbound, Json, Notification, OpenGate, Peer as _, PeerError, Revision, Side, Ticket,
+    Edges, Inbound, Json, Notification, Peer as _, PeerError, Revision, Side, Ticket,
     TransportError,
 };
 
 use super::{Far, LIMIT};
+use crate::OpenGate;
 
 const TOO_LONG: TransportError = TransportError::TooLong { length: 5000, limit: 1000 };
 

@@ -181,7 +181,7 @@ async fn no_resource_waits_for_what_the_server_makes_of_another() {
         script.answer(&second, json!({})).await;
         script.answer(&first, json!({})).await;
     };
-    let ((one, two), ()) = within(async { tokio::join!(subscribing, agreeing) }).await;
+    let ((one, two), ()) = Box::pin(within(async { tokio::join!(subscribing, agreeing) })).await;
     assert!(one.unwrap().is_open() && two.unwrap().is_open());
 }
 

@@ -1,4 +1,4 @@
-//! The server's one address, and the requests that go there.
+//! The server's endpoint, and the requests sent to it.
 
 use std::{error::Error, fmt::Write as _};
 
@@ -20,7 +20,7 @@ use crate::http::headers::{
     LAST_EVENT_ID, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, encode_value, param_name,
 };
 
-/// Headers that decide how a message is framed or what the protocol says about it.
+/// Headers that callers may not set: they belong to HTTP framing or to the protocol.
 const RESERVED: [HeaderName; 12] = [
     ACCEPT,
     CONTENT_TYPE,
@@ -60,7 +60,7 @@ impl Endpoint {
         Ok(Endpoint { connections, uri, headers })
     }
 
-    /// Where it is, without what may be secret.
+    /// The URL, without anything that may be secret.
     pub(super) fn shown(&self) -> String {
         let authority = self.uri.authority().map_or("", http::uri::Authority::as_str);
         format!("{}://{authority}{}", self.uri.scheme_str().unwrap_or_default(), self.uri.path())
@@ -99,7 +99,7 @@ impl Endpoint {
         Ok(request)
     }
 
-    /// The request for the server's own stream, or for the rest of one that broke off.
+    /// The request for the server's notification stream, or for the rest of a broken one.
     pub(super) fn get(
         &self,
         last_id: Option<HeaderValue>,
@@ -136,7 +136,8 @@ fn parse(url: &str) -> Result<Uri, HttpSetupError> {
     if url.is_empty() {
         return Err(invalid("it is empty"));
     }
-    // Said first: what has no scheme is parsed as something else, with an error that does not help.
+    // Checked first: without a scheme, the URL is parsed as something else, with an unhelpful
+    // error.
     let begins = |scheme: &str| {
         url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     };
@@ -146,7 +147,7 @@ fn parse(url: &str) -> Result<Uri, HttpSetupError> {
     let uri: Uri =
         url.parse().map_err(|error: http::uri::InvalidUri| invalid(&error.to_string()))?;
     match uri.authority() {
-        // They would end up in logs; a header is the place.
+        // They would end up in logs; use a header instead.
         Some(authority) if authority.as_str().contains('@') => {
             Err(invalid("it must not contain credentials"))
         }
@@ -158,7 +159,7 @@ fn parse(url: &str) -> Result<Uri, HttpSetupError> {
 
 fn write_labels(labels: &Labels, headers: &mut HeaderMap) -> Result<(), TransportError> {
     let unsendable = |what: &str, text: &str| {
-        TransportError::Framing(format!("{what} {text:?} cannot stand in a header"))
+        TransportError::Framing(format!("{what} {text:?} cannot be sent in a header"))
     };
     if let Some(method) = &labels.method {
         let value = HeaderValue::from_str(method).map_err(|_| unsendable("the method", method))?;
@@ -174,7 +175,7 @@ fn write_labels(labels: &Labels, headers: &mut HeaderMap) -> Result<(), Transpor
     Ok(())
 }
 
-/// An error with its causes: the outermost alone rarely says what happened.
+/// An error with its causes: the outermost one alone rarely says what happened.
 pub(super) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

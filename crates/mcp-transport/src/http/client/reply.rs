@@ -1,4 +1,4 @@
-//! What the head of a response says about its body, and bodies within limits.
+//! What the head of a response says about its body, and reading bodies within limits.
 
 use std::time::Duration;
 
@@ -14,21 +14,21 @@ use mcp_core::TransportError;
 
 use super::endpoint::chain;
 
-/// How much of a page that is no message is read and shown.
+/// How much of an unexpected body is read and shown.
 const SHOWN_BYTES: usize = 2000;
 const SHOWN_CHARS: usize = 500;
 const SHOWN_OF_PAGE: usize = 80;
 const SHOWN_WAIT: Duration = Duration::from_secs(2);
 
-/// What a response is, by its head.
+/// The kind of a response, by its head.
 #[derive(Debug)]
 pub(super) enum Reply {
     Json(Incoming),
     Events(Incoming),
-    /// Taken, with nothing to say.
+    /// Accepted, without a body.
     Accepted(Incoming),
     Refused(Refusal),
-    /// It claims success and cannot be read.
+    /// It claims success but cannot be read.
     Unreadable(TransportError),
 }
 
@@ -76,7 +76,7 @@ impl Refusal {
             return (None, TransportError::Status { status, body });
         }
         let readable = foreign_coding(&self.headers).is_none();
-        // Who may not come in is told so by the status; what it says besides need not be a message.
+        // For 401 and 403 the status is enough; the body need not be a message.
         let is_barred = matches!(self.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         if readable && !is_barred && media_type(&self.headers) == "application/json" {
             return match read_whole(self.body, limit).await {
@@ -112,7 +112,7 @@ pub(super) async fn read_whole(mut body: Incoming, limit: usize) -> Result<Bytes
             return Err(too_long(length as u64));
         }
         if first.is_empty() && whole.is_empty() {
-            // Most bodies come in one piece, which need not be copied.
+            // Most bodies arrive in one piece, which need not be copied.
             first = data;
             continue;
         }
@@ -126,7 +126,7 @@ pub(super) async fn read_whole(mut body: Incoming, limit: usize) -> Result<Bytes
     Ok(if whole.is_empty() { first } else { whole.freeze() })
 }
 
-/// Lets the connection be used again if what is left is little and known.
+/// Lets the connection be reused if the rest is short and of known length.
 pub(super) async fn drain(body: Incoming) {
     let known = body.size_hint().exact().is_some_and(|length| length <= SHOWN_BYTES as u64);
     if known && !body.is_end_stream() {
@@ -161,7 +161,7 @@ fn shown(bytes: &[u8]) -> String {
     text.chars().take(SHOWN_CHARS).collect()
 }
 
-/// A page for people in one short line: its title, if it has one.
+/// A web page in one short line: its title, if it has one.
 fn gist(page: &str) -> String {
     let lower = page.to_ascii_lowercase();
     let title = lower.find("<title").and_then(|start| {

@@ -1,4 +1,4 @@
-//! One stream of events, over as many connections as it takes.
+//! One stream of events, over as many connections as needed.
 
 use std::time::Duration;
 
@@ -23,9 +23,9 @@ pub(super) struct Stream {
 /// How a connection ended.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
-    /// Why it broke off; `None` if the server ended it.
+    /// Why it broke; `None` if the server ended it.
     pub(super) broken: Option<TransportError>,
-    /// Whether any event came, be it only to say where the stream stands.
+    /// Whether any event arrived, even one without data.
     pub(super) events: bool,
     /// The length of an event that was too long, if there was one.
     pub(super) skipped: Option<u64>,
@@ -79,12 +79,12 @@ impl Stream {
         Ok(())
     }
 
-    /// Where to go on from, if the server has said so and it can be repeated in a header.
+    /// Where to resume, if the server has said so and the id can be sent in a header.
     pub(super) fn last_id(&self) -> Option<HeaderValue> {
         HeaderValue::from_bytes(self.decoder.last_id()?).ok()
     }
 
-    /// How long the server wants to be left alone.
+    /// How long the server wants the client to wait.
     pub(super) fn retry(&self) -> Option<Duration> {
         self.decoder.retry()
     }

@@ -1,14 +1,14 @@
-//! How server-sent events are written.
+//! Encoding of server-sent events.
 
 use std::{fmt, fmt::Write as _, time::Duration};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use memchr::memchr2;
 
-/// A comment that shows that the stream is alive.
+/// A comment that keeps the stream alive.
 pub(super) const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
 
-/// Names an event: unique in its session, and tells its stream.
+/// The id of an event: unique in its session, and identifies its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EventId {
     pub(super) stream: StreamId,
@@ -27,7 +27,7 @@ pub(super) struct StreamId {
 pub(super) enum StreamKind {
     /// The response to a POST: ends with the answer.
     Answer,
-    /// Opened by GET: for what nobody asked for.
+    /// Opened by GET, for the server's notifications and requests.
     Standalone,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn message_event(id: Option<EventId>, message: &[u8]) -> Bytes {
     let mut text = BytesMut::with_capacity(message.len() + 48);
     put_id(&mut text, id);
     let mut rest = message;
-    // A message may be spread over lines; each needs its own field.
+    // A message may have several lines; each needs its own field.
     while let Some(end) = memchr2(b'\n', b'\r', rest) {
         let (line, tail) = rest.split_at(end);
         put_data(&mut text, line);
@@ -70,17 +70,17 @@ pub(super) fn message_event(id: Option<EventId>, message: &[u8]) -> Bytes {
     text.freeze()
 }
 
-/// An event without data: it gives the client an id to come back with, and says when it may.
+/// An event without data: it gives the client an id to resume from, and the delay before it may.
 pub(super) fn priming_event(id: EventId, retry: Duration) -> Bytes {
     let mut text = BytesMut::with_capacity(48);
     put_id(&mut text, Some(id));
-    write!(text, "retry: {}\ndata:\n\n", retry.as_millis()).expect("memory takes every text");
+    write!(text, "retry: {}\ndata:\n\n", retry.as_millis()).expect("writing to memory cannot fail");
     text.freeze()
 }
 
 fn put_id(text: &mut BytesMut, id: Option<EventId>) {
     if let Some(id) = id {
-        writeln!(text, "id: {id}").expect("memory takes every text");
+        writeln!(text, "id: {id}").expect("writing to memory cannot fail");
     }
 }
 

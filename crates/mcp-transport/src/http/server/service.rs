@@ -13,11 +13,12 @@ use tower_service::Service;
 
 use super::{
     Application, Glimpse, HttpFault, HttpSettings, Refused, ResponseBody,
-    body::Bodies,
+    body::BodyReader,
     cors,
     media::{self, Accepts},
+    posted::Posted,
     reply,
-    session::{FirstWord, Session, Sessions},
+    session::{ResponseStart, Session, Sessions},
     stateless,
 };
 use crate::{
@@ -27,7 +28,7 @@ use crate::{
 
 /// Answers HTTP requests to one MCP endpoint. Clones share everything.
 ///
-/// It looks at the path of no request: mount it where the endpoint shall be.
+/// It ignores the path of requests: mount it where the endpoint should be.
 #[derive(Debug, Clone)]
 pub struct HttpService {
     inner: Arc<Inner>,
@@ -38,14 +39,14 @@ struct Inner {
     application: Arc<dyn Application>,
     settings: Arc<HttpSettings>,
     sessions: Arc<Sessions>,
-    bodies: Bodies,
+    bodies: BodyReader,
     draining: CancellationToken,
 }
 
 const SESSION_METHODS: &str = "GET, POST, DELETE, OPTIONS";
 const STATELESS_METHODS: &str = "POST, OPTIONS";
 
-/// Why a request gets something else than it wants.
+/// Why a request is rejected.
 enum Rejection {
     Fault(HttpFault),
     Refused(Refused),
@@ -59,23 +60,21 @@ impl HttpService {
         let settings = Arc::new(settings);
         let sessions = Sessions::new(settings.clone());
         let draining = CancellationToken::new();
-        let bodies = Bodies::new(&settings);
+        let bodies = BodyReader::new(&settings);
         HttpService { inner: Arc::new(Inner { application, settings, sessions, bodies, draining }) }
     }
 
-    /// How many sessions are open.
+    /// The number of open sessions.
     pub fn sessions(&self) -> usize {
         self.inner.sessions.count()
     }
 
-    /// Ends all streams that have no end of their own, and opens no more sessions. What is being
-    /// worked on goes on.
+    /// Ends all notification streams and opens no more sessions. Requests in progress continue.
     pub fn drain(&self) {
         self.inner.draining.cancel();
     }
 
-    /// Completes after `shutdown`, with the service draining: what [`serve`](super::serve) should
-    /// wait for.
+    /// Waits for `shutdown`, then drains the service: what [`serve`](super::serve) should wait for.
     pub async fn drain_after(self, shutdown: impl Future<Output = ()>) {
         shutdown.await;
         self.drain();
@@ -143,7 +142,8 @@ impl Inner {
         if message.trim_ascii().is_empty() {
             return Err(HttpFault::BodyEmpty.into());
         }
-        let glimpse = self.application.glimpse(parts, &message).map_err(Rejection::Refused)?;
+        let mut glimpse = self.application.glimpse(parts, &message).map_err(Rejection::Refused)?;
+        let message = Posted::new(message, glimpse.parsed.take());
         if glimpse.stateless {
             let said = (message, accepts, glimpse);
             let application = &*self.application;
@@ -151,7 +151,8 @@ impl Inner {
                 stateless::serve(application, &self.settings, &self.draining, parts, said).await;
             return Ok(served?);
         }
-        // Who opens a session may ask for what is not spoken here: the answer says what is.
+        // A request that opens a session may ask for an unsupported revision: the answer names the
+        // supported ones.
         let spoken = if glimpse.opens_session { Revisions::ALL } else { self.settings.revisions };
         require_revision(parts, spoken)?;
         match media::single(&parts.headers, &SESSION_ID)? {
@@ -162,8 +163,8 @@ impl Inner {
                     return Ok(reply::empty(StatusCode::ACCEPTED));
                 }
                 Ok(match ask(&session, message, accepts, glimpse).await? {
-                    FirstWord::Answer(body) => reply::json(StatusCode::OK, body),
-                    FirstWord::Events(stream) => reply::events(stream),
+                    ResponseStart::Answer(body) => reply::json(StatusCode::OK, body),
+                    ResponseStart::Events(stream) => reply::events(stream),
                 })
             }
             None if glimpse.opens_session => {
@@ -176,7 +177,7 @@ impl Inner {
     async fn open_session(
         &self,
         parts: &Parts,
-        message: Bytes,
+        message: Posted,
         accepts: Accepts,
         glimpse: Glimpse,
     ) -> Result<Response<ResponseBody>, HttpFault> {
@@ -188,8 +189,8 @@ impl Inner {
         self.sessions.host(session.clone(), conversation);
         let mut opening = Opening { sessions: &self.sessions, session: &session, known: false };
         let mut response = match ask(&session, message, accepts, glimpse).await? {
-            FirstWord::Answer(body) => reply::json(StatusCode::OK, body),
-            FirstWord::Events(stream) => reply::events(stream),
+            ResponseStart::Answer(body) => reply::json(StatusCode::OK, body),
+            ResponseStart::Events(stream) => reply::events(stream),
         };
         if session.is_refused() {
             return Ok(response);
@@ -237,7 +238,7 @@ impl Inner {
         self.find(parts, id)
     }
 
-    /// The session that a request names, if it is for whoever sends the request.
+    /// The session that a request names, if it belongs to the sender.
     fn find(&self, parts: &Parts, id: &str) -> Result<Arc<Session>, HttpFault> {
         let principal = self.application.principal(parts);
         let session = self.sessions.find(id, principal.as_deref());
@@ -246,7 +247,7 @@ impl Inner {
         Ok(session)
     }
 
-    /// Whether this client could have a session: the newest revision has done away with them.
+    /// Whether this client could have a session: the newest revision has none.
     fn has_sessions_for(&self, parts: &Parts) -> bool {
         let stated = parts.headers.get(PROTOCOL_VERSION).and_then(|value| value.to_str().ok());
         let is_modern = stated
@@ -264,7 +265,7 @@ impl Inner {
     }
 
     fn method_not_allowed(&self, parts: &Parts) -> HttpFault {
-        // They are, but not for this client.
+        // They are allowed, but not for this client.
         let needs_session = matches!(parts.method, Method::GET | Method::DELETE);
         let allowed = if needs_session { STATELESS_METHODS } else { self.methods() };
         HttpFault::MethodNotAllowed { method: parts.method.to_string(), allowed }
@@ -275,7 +276,7 @@ impl Inner {
             Rejection::Refused(refused) => return reply::json(refused.status, refused.body),
             Rejection::Fault(fault) => fault,
         };
-        tracing::debug!(%fault, "a request is refused");
+        tracing::debug!(%fault, "a request was rejected");
         let mut response = reply::json(fault.status(), self.application.explain(&fault));
         let told = match fault {
             HttpFault::MethodNotAllowed { allowed, .. } => Some((header::ALLOW, allowed)),
@@ -289,7 +290,7 @@ impl Inner {
     }
 }
 
-/// Refuses clients that say they speak something else. Without the header the session knows best.
+/// Rejects clients that name an unsupported revision. Without the header, the session knows.
 fn require_revision(parts: &Parts, spoken: Revisions) -> Result<(), HttpFault> {
     let Some(stated) = media::single(&parts.headers, &PROTOCOL_VERSION)? else { return Ok(()) };
     match stated.parse::<Revision>() {
@@ -298,21 +299,21 @@ fn require_revision(parts: &Parts, spoken: Revisions) -> Result<(), HttpFault> {
     }
 }
 
-/// Hands a request to its session and waits for the beginning of the response.
+/// Passes a request to its session and waits for the start of the response.
 async fn ask(
     session: &Session,
-    message: Bytes,
+    message: Posted,
     accepts: Accepts,
     glimpse: Glimpse,
-) -> Result<FirstWord, HttpFault> {
-    let first_word = session.ask(message, accepts, glimpse.revision).await?;
-    first_word.await.map_err(|_| {
+) -> Result<ResponseStart, HttpFault> {
+    let start = session.ask(message, accepts, glimpse.revision).await?;
+    start.await.map_err(|_| {
         if session.has_ended() { HttpFault::SessionUnknown } else { HttpFault::Unanswered }
     })
 }
 
-/// A client that never learns the id of its session can never use it: it left too early, or did
-/// not open it properly.
+/// Closes a session whose client never learns its id: it disconnected too early, or did not open it
+/// properly.
 struct Opening<'a> {
     sessions: &'a Sessions,
     session: &'a Session,

@@ -16,33 +16,33 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::events::KEEP_ALIVE;
 
-/// Who wants to know that a stream is no longer read: it has ended, or the client has hung up.
-pub(super) trait Audience: fmt::Debug + Send + Sync {
-    fn left(&self);
+/// Is told when a stream is no longer read: it has ended, or the client has disconnected.
+pub(super) trait StreamObserver: fmt::Debug + Send + Sync {
+    fn stream_dropped(&self);
 }
 
-/// A stream of events on its way to one client.
+/// A stream of events to one client.
 pub(super) struct EventStream {
     backlog: VecDeque<Bytes>,
     live: Option<mpsc::Receiver<Bytes>>,
     keep_alive: Duration,
     silence: Option<Pin<Box<Sleep>>>,
     ending: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
-    audience: Arc<dyn Audience>,
+    observer: Arc<dyn StreamObserver>,
 }
 
 impl EventStream {
-    /// What is in `backlog`, then what comes from `live` until its last sender is gone.
+    /// First `backlog`, then what comes from `live` until its last sender is gone.
     pub(super) fn new(
         backlog: VecDeque<Bytes>,
         live: Option<mpsc::Receiver<Bytes>>,
         keep_alive: Duration,
-        audience: Arc<dyn Audience>,
+        observer: Arc<dyn StreamObserver>,
     ) -> EventStream {
-        EventStream { backlog, live, keep_alive, silence: None, ending: None, audience }
+        EventStream { backlog, live, keep_alive, silence: None, ending: None, observer }
     }
 
-    /// Ends early when `token` is cancelled, once nothing is ready any more.
+    /// Ends early when `token` is cancelled, once nothing more is ready.
     pub(super) fn until(mut self, token: CancellationToken) -> EventStream {
         self.ending = Some(Box::pin(token.cancelled_owned()));
         self
@@ -81,9 +81,9 @@ impl EventStream {
 
 impl Drop for EventStream {
     fn drop(&mut self) {
-        // Senders must find the channel closed when they are told.
+        // The channel must be closed before anyone is told.
         self.live = None;
-        self.audience.left();
+        self.observer.stream_dropped();
     }
 }
 

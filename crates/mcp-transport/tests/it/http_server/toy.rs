@@ -49,6 +49,7 @@ impl Application for Toy {
             stateless: stated == Some("2026-07-28"),
             long_lived: word == "listen",
             revision: stated.and_then(|stated| stated.parse().ok()),
+            parsed: None,
         })
     }
 

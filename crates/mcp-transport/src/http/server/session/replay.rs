@@ -4,14 +4,14 @@ use bytes::Bytes;
 
 use crate::http::server::events::EventId;
 
-/// The latest events of a session, for clients that lost their stream.
+/// The latest events of a session, for clients that resume a stream.
 #[derive(Debug)]
 pub(super) struct Replay {
     events: VecDeque<(EventId, Bytes)>,
     bytes: usize,
     max_events: usize,
     max_bytes: usize,
-    /// Sequence number of the youngest event that had to go.
+    /// Sequence number of the newest event that was dropped.
     forgotten: Option<u64>,
 }
 
@@ -32,13 +32,13 @@ impl Replay {
         }
     }
 
-    /// What followed an event on its own stream.
+    /// The events after this one on its stream.
     pub(super) fn after(&self, id: EventId) -> VecDeque<Bytes> {
         let from = self.events.partition_point(|(kept, _)| kept.sequence <= id.sequence);
         self.events.range(from..).filter(|(kept, _)| kept.stream == id.stream).map(event).collect()
     }
 
-    /// Whether something may be missing from what followed an event.
+    /// Whether some events after this one may be missing.
     pub(super) fn has_gap_after(&self, id: EventId) -> bool {
         self.forgotten.is_some_and(|forgotten| forgotten > id.sequence)
     }

@@ -23,7 +23,7 @@ impl Sessions {
         Arc::new(Sessions { settings, random, open: Mutex::default() })
     }
 
-    /// Opens a session. It needs a conversation, see [`Sessions::host`].
+    /// Opens a session. Its conversation has to be run with [`Sessions::host`].
     pub(crate) fn open(&self, owner: Option<Arc<str>>) -> Result<Arc<Session>, HttpFault> {
         let id = self.fresh_id()?;
         let mut open = self.lock();
@@ -35,7 +35,8 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Runs the conversation of a session, which ends with it or when nobody comes back.
+    /// Runs the conversation of a session, until either ends or the session has been idle for too
+    /// long.
     pub(crate) fn host(
         self: &Arc<Self>,
         session: Arc<Session>,
@@ -47,7 +48,7 @@ impl Sessions {
             tokio::select! {
                 () = &mut conversation => {}
                 () = hosted.session.idle() => {
-                    tracing::debug!("a session has been idle for too long");
+                    tracing::debug!("a session was idle for too long");
                     hosted.sessions.close(hosted.session.id());
                     conversation.await;
                 }
@@ -78,13 +79,13 @@ impl Sessions {
         self.lock().len()
     }
 
-    /// 128 bits that nobody can guess.
+    /// 128 random bits.
     fn fresh_id(&self) -> Result<Box<str>, HttpFault> {
         let mut bytes = [0; 16];
         self.random.fill(&mut bytes).map_err(|_| HttpFault::NoRandomness)?;
         let mut id = String::with_capacity(32);
         for byte in bytes {
-            write!(id, "{byte:02x}").expect("memory takes every text");
+            write!(id, "{byte:02x}").expect("writing to memory cannot fail");
         }
         Ok(id.into())
     }
@@ -100,7 +101,7 @@ impl fmt::Debug for Sessions {
     }
 }
 
-/// A session does not outlive its conversation, even one that panics.
+/// Ends the session with its conversation, even one that panics.
 struct Hosted {
     sessions: Arc<Sessions>,
     session: Arc<Session>,

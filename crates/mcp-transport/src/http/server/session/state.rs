@@ -12,23 +12,23 @@ use crate::http::server::{
     stream::EventStream,
 };
 
-/// With what the response to a POST begins.
+/// How the response to a POST begins.
 #[derive(Debug)]
-pub(crate) enum FirstWord {
+pub(crate) enum ResponseStart {
     /// The answer, and nothing before it.
     Answer(Bytes),
     /// Events.
     Events(EventStream),
 }
 
-/// What changes in a session.
+/// The mutable state of a session.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) closed: bool,
     pub(super) revision: Option<Revision>,
-    /// POSTs that are not answered yet.
-    pub(super) exchanges: HashMap<u64, Exchange>,
-    /// Streams for what nobody asked for, the newest last.
+    /// Unanswered POSTs.
+    pub(super) exchanges: HashMap<u64, PendingPost>,
+    /// Streams opened with GET, the newest last.
     pub(super) standalone: Vec<(StreamId, mpsc::Sender<Bytes>)>,
     pub(super) unsent: Unsent,
     pub(super) replay: Replay,
@@ -37,9 +37,9 @@ pub(super) struct State {
 }
 
 #[derive(Debug)]
-pub(super) struct Exchange {
+pub(super) struct PendingPost {
     pub(super) accepts: Accepts,
-    /// What its sender said it speaks, which counts until the session has agreed on something.
+    /// The revision that its sender named, which counts until one is negotiated.
     pub(super) revision: Option<Revision>,
     pub(super) phase: Phase,
 }
@@ -47,8 +47,8 @@ pub(super) struct Exchange {
 #[derive(Debug)]
 pub(super) enum Phase {
     /// Nothing was sent; the handler of the POST waits.
-    Silent(oneshot::Sender<FirstWord>),
-    /// There is a stream, and at most one client that reads it.
+    Pending(oneshot::Sender<ResponseStart>),
+    /// There is a stream, and at most one client reading it.
     Streaming(Option<mpsc::Sender<Bytes>>),
 }
 
@@ -78,7 +78,7 @@ impl State {
         EventId { stream, sequence }
     }
 
-    /// Whether this id was ever given out.
+    /// Whether this id was ever issued.
     pub(super) fn has_issued(&self, id: EventId) -> bool {
         id.sequence < self.next_sequence && id.stream.number < self.next_number
     }
@@ -91,8 +91,8 @@ impl State {
         event
     }
 
-    /// The event that lets a client come back, for revisions that know of it. `asked` counts while
-    /// the session has not agreed on a revision.
+    /// The event that lets a client resume, for revisions that have it. `asked` counts until a
+    /// revision is negotiated.
     pub(super) fn prime(
         &mut self,
         stream: StreamId,
@@ -103,13 +103,13 @@ impl State {
         primes.then(|| priming_event(self.event_id(stream), settings.retry))
     }
 
-    /// The newest stream that somebody reads.
+    /// The newest GET stream that is being read.
     pub(super) fn listener(&mut self) -> Option<(StreamId, mpsc::Sender<Bytes>)> {
         self.standalone.retain(|(_, sender)| !sender.is_closed());
         self.standalone.last().cloned()
     }
 
-    /// Moves what has waited for a stream into this one.
+    /// Moves the messages that waited for a stream into this one.
     pub(super) fn catch_up(&mut self, stream: StreamId, backlog: &mut VecDeque<Bytes>) {
         for message in self.unsent.take() {
             let event = self.record(stream, &message);
@@ -117,7 +117,7 @@ impl State {
         }
     }
 
-    /// Whether events of `stream` still go where `permit` has room.
+    /// Whether `permit` is for the current reader of `stream`.
     pub(super) fn is_read_through(
         &self,
         stream: StreamId,
@@ -148,7 +148,7 @@ impl State {
     }
 }
 
-/// Whether clients of this revision come back to a stream that ended without the answer.
+/// Whether clients of this revision resume a stream that ended without the answer.
 pub(super) fn knows_polling(revision: Revision) -> bool {
     revision >= Revision::V2025_11_25
 }

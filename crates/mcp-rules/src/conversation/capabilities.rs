@@ -1,0 +1,254 @@
+//! What the two sides declared they can do.
+
+use mcp_core::Side;
+use mcp_json::Node;
+use serde::{Deserialize, Serialize};
+
+use super::Moment;
+
+/// Names of extensions kept of one declaration.
+const MAX_EXTENSIONS: usize = 64;
+
+/// A capability that rules ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Flag {
+    Tools,
+    ToolsListChanged,
+    Prompts,
+    PromptsListChanged,
+    Resources,
+    ResourcesSubscribe,
+    ResourcesListChanged,
+    Logging,
+    Completions,
+    Roots,
+    RootsListChanged,
+    Sampling,
+    SamplingTools,
+    SamplingContext,
+    Elicitation,
+    ElicitationForm,
+    ElicitationUrl,
+    Tasks,
+    TasksList,
+    TasksCancel,
+    TasksToolsCall,
+    TasksSampling,
+    TasksElicitation,
+    Experimental,
+    Extensions,
+}
+
+/// How a capability shows that it is declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    /// The member is an object.
+    Object,
+    /// The member is `true`.
+    True,
+    /// The member is an object that is not empty.
+    Entries,
+}
+
+impl Flag {
+    /// Every capability, where it stands and how it shows.
+    const ALL: [(Flag, &'static [&'static str], Sign); 25] = [
+        (Flag::Tools, &["tools"], Sign::Object),
+        (Flag::ToolsListChanged, &["tools", "listChanged"], Sign::True),
+        (Flag::Prompts, &["prompts"], Sign::Object),
+        (Flag::PromptsListChanged, &["prompts", "listChanged"], Sign::True),
+        (Flag::Resources, &["resources"], Sign::Object),
+        (Flag::ResourcesSubscribe, &["resources", "subscribe"], Sign::True),
+        (Flag::ResourcesListChanged, &["resources", "listChanged"], Sign::True),
+        (Flag::Logging, &["logging"], Sign::Object),
+        (Flag::Completions, &["completions"], Sign::Object),
+        (Flag::Roots, &["roots"], Sign::Object),
+        (Flag::RootsListChanged, &["roots", "listChanged"], Sign::True),
+        (Flag::Sampling, &["sampling"], Sign::Object),
+        (Flag::SamplingTools, &["sampling", "tools"], Sign::Object),
+        (Flag::SamplingContext, &["sampling", "context"], Sign::Object),
+        (Flag::Elicitation, &["elicitation"], Sign::Object),
+        (Flag::ElicitationForm, &["elicitation", "form"], Sign::Object),
+        (Flag::ElicitationUrl, &["elicitation", "url"], Sign::Object),
+        (Flag::Tasks, &["tasks"], Sign::Object),
+        (Flag::TasksList, &["tasks", "list"], Sign::Object),
+        (Flag::TasksCancel, &["tasks", "cancel"], Sign::Object),
+        (Flag::TasksToolsCall, &["tasks", "requests", "tools", "call"], Sign::Object),
+        (Flag::TasksSampling, &["tasks", "requests", "sampling", "createMessage"], Sign::Object),
+        (Flag::TasksElicitation, &["tasks", "requests", "elicitation", "create"], Sign::Object),
+        (Flag::Experimental, &["experimental"], Sign::Entries),
+        (Flag::Extensions, &["extensions"], Sign::Entries),
+    ];
+
+    const fn bit(self) -> u32 {
+        1 << self as u32
+    }
+
+    /// The name in a message about it: `resources.subscribe`.
+    pub(crate) fn path(self) -> String {
+        let (_, path, _) = Flag::ALL[self as usize];
+        path.join(".")
+    }
+}
+
+/// What one side declared at one time.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Capabilities {
+    flags: u32,
+    extensions: Vec<Box<str>>,
+    /// Where it was declared.
+    pub(crate) at: Moment,
+}
+
+impl Capabilities {
+    /// Reads a `capabilities` object.
+    pub(crate) fn of(node: Node<'_>, at: Moment) -> Capabilities {
+        let mut flags = 0;
+        if !node.is_empty() {
+            for (flag, path, sign) in Flag::ALL {
+                if declares(node, path, sign) {
+                    flags |= flag.bit();
+                }
+            }
+        }
+        // Saying nothing about the mode means forms, as it did before there were modes.
+        let has = |flag: Flag| flags & flag.bit() != 0;
+        if has(Flag::Elicitation) && !has(Flag::ElicitationUrl) {
+            flags |= Flag::ElicitationForm.bit();
+        }
+        let extensions = node.get("extensions").into_iter().flat_map(Node::members);
+        let extensions = extensions
+            .filter_map(|(name, _)| name.as_str())
+            .take(MAX_EXTENSIONS)
+            .map(|name| name.into_owned().into_boxed_str())
+            .collect();
+        Capabilities { flags, extensions, at }
+    }
+
+    pub(crate) fn has(&self, flag: Flag) -> bool {
+        self.flags & flag.bit() != 0
+    }
+
+    pub(crate) fn has_extension(&self, name: &str) -> bool {
+        self.extensions.iter().any(|extension| **extension == *name)
+    }
+
+    /// Whether all that `other` names is declared here too. What both cannot express (settings,
+    /// unknown names) is not compared.
+    pub(crate) fn covers(&self, other: &Capabilities) -> bool {
+        other.flags & !self.flags == 0
+            && other.extensions.iter().all(|name| self.has_extension(name))
+    }
+
+    /// Whether unknown names may belong to something declared here.
+    pub(crate) fn is_open_ended(&self) -> bool {
+        self.has(Flag::Experimental) || self.has(Flag::Extensions)
+    }
+}
+
+fn declares(node: Node<'_>, path: &[&str], sign: Sign) -> bool {
+    let mut node = node;
+    for name in path {
+        let Some(inner) = node.get(name) else { return false };
+        node = inner;
+    }
+    match sign {
+        Sign::Object => node.is_object(),
+        Sign::True => node.as_bool() == Some(true),
+        Sign::Entries => node.is_object() && !node.is_empty(),
+    }
+}
+
+/// What both sides declared for the whole session: in the handshake, or (server, 2026-07-28) in
+/// the last `server/discover` result.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Declared {
+    client: Option<Box<Capabilities>>,
+    server: Option<Box<Capabilities>>,
+    discovered: Option<Box<Capabilities>>,
+    /// What the client declared before a second handshake, which is not decided yet.
+    #[serde(default)]
+    before: Option<Box<Capabilities>>,
+}
+
+impl Declared {
+    /// What a side declared in the handshake. While a second one goes on, nobody knows by which of
+    /// them the server goes.
+    pub(crate) fn in_handshake(&self, side: Side) -> Option<&Capabilities> {
+        match side {
+            Side::Client => self.client.as_deref().filter(|_| self.before.is_none()),
+            Side::Server => self.server.as_deref(),
+        }
+    }
+
+    /// What the server last declared without a handshake.
+    pub(crate) fn discovered(&self) -> Option<&Capabilities> {
+        self.discovered.as_deref()
+    }
+
+    /// The client begins a handshake.
+    pub(crate) fn request(&mut self, declared: Option<Capabilities>) {
+        self.before = self.before.take().or(self.client.take());
+        self.client = declared.map(Box::new);
+    }
+
+    /// The server accepts it.
+    pub(crate) fn settle(&mut self, declared: Option<Capabilities>) {
+        self.before = None;
+        self.server = declared.map(Box::new);
+    }
+
+    /// The server refuses it: what was declared before still holds.
+    pub(crate) fn give_up(&mut self) {
+        if let Some(before) = self.before.take() {
+            self.client = Some(before);
+        }
+    }
+
+    pub(crate) fn note_discovered(&mut self, declared: Capabilities) {
+        self.discovered = Some(Box::new(declared));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_json::{Limits, Tape};
+
+    use super::*;
+
+    fn read(json: &str) -> Capabilities {
+        let mut tape = Tape::new();
+        let document = tape.parse(json.as_bytes(), Limits::default()).unwrap();
+        Capabilities::of(document.root(), Moment::default())
+    }
+
+    #[test]
+    fn flags_are_listed_in_their_own_order() {
+        for (position, (flag, ..)) in Flag::ALL.into_iter().enumerate() {
+            assert_eq!(flag as usize, position);
+        }
+        assert_eq!(Flag::ResourcesSubscribe.path(), "resources.subscribe");
+    }
+
+    #[test]
+    fn what_counts_as_declared() {
+        let declared = read(
+            r#"{"tools":{"listChanged":false},"prompts":true,"resources":{"subscribe":true},"experimental":{}}"#,
+        );
+        assert!(declared.has(Flag::Tools) && !declared.has(Flag::ToolsListChanged));
+        assert!(!declared.has(Flag::Prompts), "a capability is an object");
+        assert!(declared.has(Flag::ResourcesSubscribe));
+        assert!(!declared.is_open_ended());
+        assert!(read(r#"{"extensions":{"com.example/x":{}}}"#).has_extension("com.example/x"));
+    }
+
+    #[test]
+    fn elicitation_without_a_mode_means_forms() {
+        let form = read(r#"{"elicitation":{}}"#);
+        assert!(form.has(Flag::ElicitationForm) && !form.has(Flag::ElicitationUrl));
+        let url = read(r#"{"elicitation":{"url":{}}}"#);
+        assert!(!url.has(Flag::ElicitationForm) && url.has(Flag::ElicitationUrl));
+        let both = read(r#"{"elicitation":{"url":{},"form":{}}}"#);
+        assert!(both.has(Flag::ElicitationForm) && both.has(Flag::ElicitationUrl));
+    }
+}

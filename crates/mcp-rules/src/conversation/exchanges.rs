@@ -1,0 +1,31 @@
+use std::fmt;
+
+use mcp_core::RequestId;
+
+/// What rules about messages may ask about the HTTP exchanges that carried them. An exchange is
+/// named by its number, which is that of its stream; messages over other transports have none.
+pub(crate) trait Exchanges: fmt::Debug {
+    /// Whether nothing more can come on this exchange.
+    fn has_ended(&self, stream: Option<u64>) -> bool;
+
+    /// Whether its request was not seen, or is forgotten.
+    fn is_unseen(&self, stream: Option<u64>) -> bool;
+
+    /// Whether a response may still come, or might have if the client had stayed.
+    fn is_under_way(&self, stream: Option<u64>) -> bool;
+
+    /// Whether it is a request of the modern era that was refused.
+    fn is_refused_probe(&self, stream: Option<u64>) -> bool;
+
+    /// The status of its response.
+    fn status(&self, stream: Option<u64>) -> Option<u16>;
+
+    /// Its URL without the query.
+    fn path(&self, stream: Option<u64>) -> Option<&str>;
+
+    /// The id of the first request in its body.
+    fn request_id(&self, stream: Option<u64>) -> Option<&RequestId>;
+
+    /// Whether its body holds a request of this method.
+    fn has_request(&self, stream: Option<u64>, method: &str) -> bool;
+}

@@ -1,0 +1,187 @@
+//! How far the handshake is.
+
+use mcp_core::{RequestId, Side};
+use serde::{Deserialize, Serialize};
+
+use super::{Event, Moment, What, request::looks_like_the_first};
+
+/// Messages before the handshake that are kept in case one follows. Whoever sends more than this
+/// is in the middle of a session that the observer joined late.
+const MAX_EARLY: usize = 16;
+
+/// How far the handshake is, and what was seen of it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Lifecycle {
+    pub(crate) phase: Phase,
+    pub(crate) start: Start,
+    /// Whether only one side is recorded: then nobody knows when the other answered.
+    #[serde(default)]
+    pub(crate) one_sided: bool,
+    /// What came before any `initialize`; only if one comes is it known to have been too early.
+    pub(crate) early: Vec<Early>,
+    /// The last `initialize`.
+    pub(crate) initialize: Option<(RequestId, Moment)>,
+    /// When `notifications/initialized` was sent, be it too early.
+    pub(crate) initialized: Option<Moment>,
+    /// Whether it was too early, or said for a handshake before the last: saying it again is right.
+    pub(crate) may_repeat: bool,
+    /// Where a second handshake goes back to if it fails.
+    pub(crate) before: Phase,
+    /// The first request of the client since the `initialize` result, `initialized` still lacking.
+    pub(crate) unannounced: Option<Moment>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) enum Phase {
+    /// No `initialize` was seen.
+    #[default]
+    Unknown,
+    /// It was sent.
+    Initializing,
+    /// It was answered with an error.
+    Failed,
+    /// It was answered with a result.
+    Answered,
+    /// `notifications/initialized` was sent.
+    Ready,
+}
+
+/// Whether the beginning of the session was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) enum Start {
+    #[default]
+    Unknown,
+    Seen,
+    Missed,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Early {
+    pub(crate) at: Moment,
+    pub(crate) from: Side,
+    pub(crate) name: Box<str>,
+}
+
+impl Lifecycle {
+    /// At a beginning that is known to be one.
+    pub(crate) fn from_start() -> Lifecycle {
+        Lifecycle { start: Start::Seen, ..Lifecycle::default() }
+    }
+
+    /// From now on, nothing is concluded from what one side does not say.
+    pub(crate) fn hear_one_side(&mut self) {
+        self.one_sided = true;
+    }
+
+    /// From now on it is as if the beginning had been missed.
+    pub(crate) fn lose_track(&mut self) {
+        let one_sided = self.one_sided;
+        *self = Lifecycle { start: Start::Missed, one_sided, ..Lifecycle::default() };
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Whether a session is under way, begun here or before.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.phase != Phase::Unknown || self.start == Start::Missed
+    }
+
+    /// Whether the beginning of the session was seen.
+    pub(crate) fn is_from_start(&self) -> bool {
+        self.start == Start::Seen
+    }
+
+    /// Whether `id` is that of the last `initialize`.
+    pub(crate) fn is_initialize(&self, id: &RequestId) -> bool {
+        self.initialize.as_ref().is_some_and(|(initialize, _)| initialize == id)
+    }
+
+    /// Takes the message in, after it was judged. `in_session` says that what carried it belongs
+    /// to a session that was begun before.
+    pub(crate) fn take_in(&mut self, event: &Event<'_>, in_session: bool) {
+        self.note_start(event, in_session);
+        if event.is_modern() {
+            return;
+        }
+        match (event.what, event.from) {
+            (What::Request(id), Side::Client) if event.name == "initialize" => {
+                if matches!(self.phase, Phase::Answered | Phase::Ready) {
+                    self.before = self.phase;
+                }
+                self.phase = Phase::Initializing;
+                self.initialize = Some((id.clone(), event.at));
+                self.may_repeat = self.before == Phase::Ready;
+                if !self.may_repeat {
+                    self.initialized = None;
+                }
+                self.unannounced = None;
+                self.early.clear();
+            }
+            (What::Request(_), Side::Client)
+                if self.phase == Phase::Answered && event.name != "ping" =>
+            {
+                self.unannounced.get_or_insert(event.at);
+            }
+            (What::Notification, Side::Client) if event.name == "notifications/initialized" => {
+                self.may_repeat = matches!(self.phase, Phase::Initializing | Phase::Failed);
+                self.initialized.get_or_insert(event.at);
+                if self.phase == Phase::Answered {
+                    self.phase = Phase::Ready;
+                }
+            }
+            (What::Answer(_), Side::Server)
+                if self.phase == Phase::Initializing && event.name == "initialize" =>
+            {
+                self.phase = match (event.result(), self.before, self.initialized) {
+                    (None, Phase::Unknown, _) => Phase::Failed,
+                    (None, before, _) => before,
+                    (Some(_), _, None) => Phase::Answered,
+                    (Some(_), _, Some(_)) => Phase::Ready,
+                };
+            }
+            _ => {}
+        }
+    }
+
+    fn note_start(&mut self, event: &Event<'_>, in_session: bool) {
+        match (event.what, event.from) {
+            (What::Request(_), Side::Client) if event.name == "initialize" => {
+                self.start = Start::Seen;
+            }
+            _ if self.start == Start::Seen || self.phase != Phase::Unknown => {}
+            (What::Request(id), Side::Client) if event.is_modern() => {
+                let first = self.start == Start::Unknown
+                    && self.early.is_empty()
+                    && looks_like_the_first(id);
+                self.start = if first { Start::Seen } else { Start::Missed };
+                self.early.clear();
+            }
+            (What::Answer(_), Side::Server) if self.early.is_empty() => self.start = Start::Missed,
+            (What::Answer(_), _) => {}
+            _ if event.name == "ping" => {}
+            // Without a handshake a server has nothing to say before it is asked.
+            _ if event.is_modern() => {
+                if event.from == Side::Server {
+                    self.start = Start::Missed;
+                }
+            }
+            _ if in_session => {
+                self.start = Start::Missed;
+                self.early.clear();
+            }
+            _ => self.note_early(event),
+        }
+    }
+
+    fn note_early(&mut self, event: &Event<'_>) {
+        if self.early.len() >= MAX_EARLY {
+            self.start = Start::Missed;
+            self.early.clear();
+        } else if self.start == Start::Unknown {
+            let (at, from) = (event.at, event.from);
+            self.early.push(Early { at, from, name: event.name.into() });
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! What the server has listed: tools, prompts, resource templates.
+//!
+//! Pages add up, from the first, each continuing where the one before ended. A notice of change
+//! empties the memory, and so does reading from the start again. What is left is current as far
+//! as anybody can tell.
+
+use mcp_core::{Revision, Side};
+use mcp_json::Node;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Bounded, Event, Moment, asked::AskedPage, digest::digest, stated_schema::StatedSchema,
+};
+use crate::{HeaderParams, Limits};
+
+/// Bytes of schemas that are kept of the tools of a server.
+const SCHEMA_BYTES: usize = 16 << 20;
+/// Required arguments that are kept of one prompt; each is looked for in every request.
+const MAX_REQUIRED: usize = 256;
+
+/// The listings of a session (2026-07-28: of a server).
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Listings {
+    pub(crate) tools: Listing<Tool>,
+    pub(crate) prompts: Listing<Prompt>,
+    pub(crate) templates: Listing<Template>,
+}
+
+/// What is known of one list, by name.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Listing<T> {
+    /// `None` for a name that was listed twice, saying different things.
+    entries: Bounded<Box<str>, Option<T>>,
+    state: ListingState,
+    /// Stands for the cursor that continues what was read so far.
+    next: Option<u64>,
+    /// How often the server has said that the list changed.
+    changes: u64,
+    /// Bytes that may still be kept of it.
+    room: usize,
+}
+
+impl<T> Default for Listing<T> {
+    fn default() -> Self {
+        Listing {
+            entries: Bounded::default(),
+            state: ListingState::default(),
+            next: None,
+            changes: 0,
+            room: SCHEMA_BYTES,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) enum ListingState {
+    /// Nothing of it was seen.
+    #[default]
+    Unknown,
+    /// Some pages were seen.
+    Partial,
+    /// All pages were seen, and nothing has changed since.
+    Complete,
+    /// It has changed since.
+    Stale,
+}
+
+impl<T> Listing<T> {
+    /// What was listed under this name, if that is current and was said only once.
+    pub(crate) fn get(&self, name: &str) -> Option<&T> {
+        self.entries.get(name)?.as_ref()
+    }
+
+    /// Whether the list is known in full and has nothing of this name.
+    pub(crate) fn lacks(&self, name: &str) -> bool {
+        self.is_complete() && !self.entries.contains(name)
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.state == ListingState::Complete && !self.entries.forgot()
+    }
+
+    /// How often the list has changed. What was asked before a change is not current after it.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// What to do about a name that is not listed.
+    pub(crate) fn suggestion(&self, name: &str) -> String {
+        const TRIED: usize = 1_000;
+        let names = self.entries.iter().map(|(name, _)| &**name).take(TRIED);
+        match mcp_schema::nearest(name, names) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "use a name from the list, and read it again after it has changed".to_owned(),
+        }
+    }
+
+    fn empty(&mut self, state: ListingState) {
+        self.entries.clear();
+        self.state = state;
+        self.next = None;
+        self.room = SCHEMA_BYTES;
+    }
+
+    fn change(&mut self) {
+        self.changes += 1;
+        self.empty(ListingState::Stale);
+    }
+}
+
+impl<T: Listed> Listing<T> {
+    /// Takes in a page. A page that was asked for before the last change may be from before it.
+    fn read(&mut self, page: &AskedPage, event: &Event<'_>, result: Node<'_>, most: usize) {
+        if page.changes != self.changes {
+            return;
+        }
+        // A list that is read again mostly says the same.
+        let mut before = Bounded::default();
+        let in_order = match page.cursor {
+            None => {
+                before = std::mem::take(&mut self.entries);
+                self.empty(ListingState::Partial);
+                true
+            }
+            Some(cursor) => self.next == Some(cursor),
+        };
+        let mut all_named = true;
+        for node in result.get(T::MEMBER).into_iter().flat_map(Node::elements) {
+            let Some(name) = node.get(T::NAME).and_then(Node::as_str) else {
+                all_named = false;
+                continue;
+            };
+            let entry = T::of(node, event, before.remove(&*name).flatten(), &mut self.room);
+            let said_before = self.entries.get(&*name).filter(|_| in_order);
+            let entry = match said_before {
+                Some(Some(before)) if !before.agrees(&entry) => None,
+                Some(None) => None,
+                _ => Some(entry),
+            };
+            self.entries.insert(name.into(), entry, most);
+        }
+        let next = result.get("nextCursor");
+        self.next = next.and_then(Node::str_bytes).map(|cursor| digest(&cursor));
+        // A page out of order may have moved what others say, and what has no name may be anything.
+        let in_order = in_order && all_named;
+        let ended = next.is_none() && result.get(T::MEMBER).is_some_and(Node::is_array);
+        self.state = match (in_order, ended) {
+            (true, true) => ListingState::Complete,
+            (true, false) => ListingState::Partial,
+            (false, _) => {
+                self.next = None;
+                ListingState::Partial
+            }
+        };
+    }
+}
+
+/// Something that a server lists.
+pub(crate) trait Listed: Sized {
+    /// The member of a result that holds a page.
+    const MEMBER: &'static str;
+    /// The member of an entry that identifies it.
+    const NAME: &'static str;
+
+    /// What `node` says; `before` is what the same name stood for, which may save work.
+    fn of(node: Node<'_>, event: &Event<'_>, before: Option<Self>, room: &mut usize) -> Self;
+
+    /// Whether another entry of the same name says the same.
+    fn agrees(&self, other: &Self) -> bool;
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Tool {
+    pub(crate) at: Moment,
+    pub(crate) task_support: TaskSupport,
+    /// The properties that are repeated in headers (2026-07-28).
+    pub(crate) headers: HeaderParams,
+    /// What arguments must fit, if it is an object.
+    pub(crate) input: Option<StatedSchema>,
+    /// What structured content must fit, if there is such an object.
+    pub(crate) output: Option<StatedSchema>,
+}
+
+impl Listed for Tool {
+    const MEMBER: &'static str = "tools";
+    const NAME: &'static str = "name";
+
+    fn of(node: Node<'_>, event: &Event<'_>, before: Option<Tool>, room: &mut usize) -> Tool {
+        let schema = |member: &str| node.get(member).filter(|schema| schema.is_object());
+        let (input, output) = (schema("inputSchema"), schema("outputSchema"));
+        let before = before.map_or((None, None), |before| (before.input, before.output));
+        let mut kept = |before, schema| StatedSchema::renewed(before, schema, event.revision, room);
+        Tool {
+            at: event.at,
+            task_support: TaskSupport::of(node),
+            headers: input.map(|schema| header_params(schema, event.revision)).unwrap_or_default(),
+            input: input.map(|schema| kept(before.0, schema)),
+            output: output.map(|schema| kept(before.1, schema)),
+        }
+    }
+
+    fn agrees(&self, other: &Tool) -> bool {
+        let same = |own: &Option<StatedSchema>, others: &Option<StatedSchema>| match (own, others) {
+            (Some(own), Some(others)) => own.equals(others),
+            (None, None) => true,
+            _ => false,
+        };
+        same(&self.input, &other.input)
+            && same(&self.output, &other.output)
+            && self.task_support == other.task_support
+    }
+}
+
+/// A tool's word on tasks (2025-11-25); saying nothing means forbidden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) enum TaskSupport {
+    #[default]
+    Forbidden,
+    Optional,
+    Required,
+}
+
+impl TaskSupport {
+    fn of(tool: Node<'_>) -> TaskSupport {
+        let said = tool.get("execution").and_then(|execution| execution.get("taskSupport"));
+        match said.and_then(Node::as_str).as_deref() {
+            Some("optional") => TaskSupport::Optional,
+            Some("required") => TaskSupport::Required,
+            _ => TaskSupport::Forbidden,
+        }
+    }
+}
+
+/// The arguments that an `inputSchema` wants repeated in headers; none if that cannot be done, as
+/// clients then have to leave the tool alone.
+fn header_params(schema: Node<'_>, revision: Revision) -> HeaderParams {
+    if revision < Revision::V2026_07_28 {
+        return HeaderParams::default();
+    }
+    HeaderParams::of(schema).unwrap_or_default()
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Prompt {
+    pub(crate) at: Moment,
+    /// The arguments that must be given.
+    pub(crate) required: Vec<Box<str>>,
+}
+
+impl Listed for Prompt {
+    const MEMBER: &'static str = "prompts";
+    const NAME: &'static str = "name";
+
+    fn of(node: Node<'_>, event: &Event<'_>, _: Option<Prompt>, room: &mut usize) -> Prompt {
+        let mut required = Vec::new();
+        for argument in node.get("arguments").into_iter().flat_map(Node::elements) {
+            let is_required = argument.get("required").and_then(Node::as_bool) == Some(true);
+            let Some(name) = argument.get("name").and_then(Node::as_str) else { continue };
+            if required.len() == MAX_REQUIRED {
+                break;
+            }
+            if is_required && let Some(left) = room.checked_sub(name.len().max(16)) {
+                *room = left;
+                required.push(name.into());
+            }
+        }
+        Prompt { at: event.at, required }
+    }
+
+    fn agrees(&self, other: &Prompt) -> bool {
+        self.required == other.required
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Template {
+    pub(crate) at: Moment,
+}
+
+impl Listed for Template {
+    const MEMBER: &'static str = "resourceTemplates";
+    const NAME: &'static str = "uriTemplate";
+
+    fn of(_: Node<'_>, event: &Event<'_>, _: Option<Template>, _: &mut usize) -> Template {
+        Template { at: event.at }
+    }
+
+    fn agrees(&self, _: &Template) -> bool {
+        true
+    }
+}
+
+impl Listings {
+    /// How often the list that `method` reads has changed.
+    pub(crate) fn changes(&self, method: &str) -> u64 {
+        match method {
+            "tools/list" => self.tools.changes(),
+            "prompts/list" => self.prompts.changes(),
+            "resources/templates/list" => self.templates.changes(),
+            _ => 0,
+        }
+    }
+
+    /// Takes the message in, after it was judged.
+    pub(crate) fn take_in(&mut self, event: &Event<'_>, limits: &Limits) {
+        if event.from != Side::Server {
+            return;
+        }
+        match event.call() {
+            Some("notifications/tools/list_changed") => self.tools.change(),
+            Some("notifications/prompts/list_changed") => self.prompts.change(),
+            // Templates have no notice of their own.
+            Some("notifications/resources/list_changed") => self.templates.change(),
+            Some(_) => {}
+            None => self.take_in_answer(event, limits),
+        }
+    }
+
+    fn take_in_answer(&mut self, event: &Event<'_>, limits: &Limits) {
+        let (Some(request), Some(result)) = (event.answered(), event.result()) else {
+            return;
+        };
+        let Some(page) = &request.asked.page else { return };
+        let most = limits.remembered;
+        match event.name {
+            "tools/list" => self.tools.read(page, event, result, most),
+            "prompts/list" => self.prompts.read(page, event, result, most),
+            "resources/templates/list" => self.templates.read(page, event, result, most),
+            _ => {}
+        }
+    }
+}

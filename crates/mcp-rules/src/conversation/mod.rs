@@ -1,0 +1,50 @@
+//! What is known about a conversation, and the words for it: a message that counts is an
+//! [`Event`], what was known before it is [`Known`], and what rules find is put into [`Notes`].
+//!
+//! Only data that several features share. What one feature remembers for itself is in its room, and
+//! so are all rules.
+//!
+//! Everything that is remembered is bounded, and what was forgotten or never seen is not held
+//! against anybody.
+
+pub(crate) mod asked;
+mod bounded;
+mod capabilities;
+pub(crate) mod digest;
+mod event;
+mod exchanges;
+mod id_set;
+pub(crate) mod lifecycle;
+pub(crate) mod listings;
+mod log_level;
+mod meta_names;
+mod moment;
+mod negotiation;
+mod notes;
+mod request;
+mod requests;
+pub(crate) mod stated_schema;
+mod task_status;
+mod topic;
+
+pub(crate) use self::{
+    asked::Asked,
+    bounded::Bounded,
+    capabilities::{Capabilities, Declared, Flag},
+    event::{Answer, Event, Known, What},
+    exchanges::Exchanges,
+    lifecycle::{Lifecycle, Phase},
+    listings::Listings,
+    log_level::LogLevel,
+    meta_names::{
+        META_CAPABILITIES, META_CLIENT_INFO, META_SERVER_INFO, META_SUBSCRIPTION, META_VERSION,
+    },
+    moment::Moment,
+    negotiation::Negotiation,
+    notes::{Change, Fate, Notes},
+    request::{MethodRef, Name, Past, Request, request_id},
+    requests::Requests,
+    stated_schema::StatedSchema,
+    task_status::TaskStatus,
+    topic::Topic,
+};

@@ -1,0 +1,26 @@
+use mcp_json::Node;
+
+use super::Event;
+
+/// What a server made of the version it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Negotiation {
+    /// Name and version of the server.
+    pub(crate) server: (Box<str>, Box<str>),
+    pub(crate) requested: Box<str>,
+    pub(crate) answered: Box<str>,
+}
+
+impl Negotiation {
+    /// What an `initialize` result tells about it.
+    pub(crate) fn of(event: &Event<'_>) -> Option<Box<Negotiation>> {
+        let result = event.result()?;
+        let text = |node: Option<Node<'_>>| Some(Box::from(node?.as_str()?.as_ref()));
+        let server = result.get("serverInfo")?;
+        Some(Box::new(Negotiation {
+            server: (text(server.get("name"))?, text(server.get("version"))?),
+            requested: event.answered()?.asked.requested_version.clone()?,
+            answered: text(result.get("protocolVersion"))?,
+        }))
+    }
+}

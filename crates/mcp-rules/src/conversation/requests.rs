@@ -1,0 +1,210 @@
+//! Which requests are open, which were answered, which ids were ever used.
+
+use mcp_core::{Era, RequestId, Side};
+use serde::{Deserialize, Serialize};
+
+use super::{Bounded, Moment, Past, Request, id_set::IdSet};
+use crate::Limits;
+
+/// The requests of both sides, each with its own ids.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Requests {
+    client: Asker,
+    server: Asker,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Asker {
+    open: Bounded<RequestId, Box<Request>>,
+    /// The last ones that were answered.
+    past: Bounded<RequestId, Past>,
+    /// Ids of the session, where they must not be used again.
+    used: IdSet,
+    /// Requests that were still open when they had to be forgotten.
+    evicted: IdSet,
+    /// Ids of messages that count for nothing; an answer to one is nobody's fault.
+    void: IdSet,
+    /// How many requests there were.
+    count: u64,
+    /// The newest request that has been answered, by its number.
+    newest_answered: Option<u64>,
+    /// How many there were when the other side last sent something unreadable.
+    count_at_unreadable: u64,
+}
+
+impl Requests {
+    fn of(&self, asker: Side) -> &Asker {
+        match asker {
+            Side::Client => &self.client,
+            Side::Server => &self.server,
+        }
+    }
+
+    fn of_mut(&mut self, asker: Side) -> &mut Asker {
+        match asker {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+
+    /// The request of this id that waits for its answer.
+    pub(crate) fn open(&self, asker: Side, id: &RequestId) -> Option<&Request> {
+        self.of(asker).open.get(id).map(|request| &**request)
+    }
+
+    /// All that wait for their answer, oldest first.
+    pub(crate) fn iter_open(&self, asker: Side) -> impl Iterator<Item = (&RequestId, &Request)> {
+        self.of(asker).open.iter().map(|(id, request)| (id, &**request))
+    }
+
+    /// How many wait for their answer.
+    pub(crate) fn count_open(&self, asker: Side) -> usize {
+        self.of(asker).open.len()
+    }
+
+    /// A request that was answered not long ago.
+    pub(crate) fn past(&self, asker: Side, id: &RequestId) -> Option<&Past> {
+        self.of(asker).past.get(id)
+    }
+
+    /// Whether a legacy request of this session had this id.
+    pub(crate) fn was_used(&self, asker: Side, id: &RequestId) -> bool {
+        self.of(asker).used.contains(id)
+    }
+
+    /// Whether a request of this id may have been made, although it is not known.
+    pub(crate) fn may_have_been(&self, asker: Side, id: &RequestId, era: Era) -> bool {
+        let asker = self.of(asker);
+        let known_ids_end = match era {
+            Era::Legacy => asker.used.forgot(),
+            Era::Modern => asker.past.forgot(),
+        };
+        known_ids_end
+            || [&asker.evicted, &asker.void].into_iter().any(|ids| ids.contains(id) || ids.forgot())
+    }
+
+    /// Whether the other side has answered a request that came after this one.
+    pub(crate) fn was_overtaken(&self, asker: Side, request: &Request) -> bool {
+        self.of(asker).newest_answered.is_some_and(|newest| newest > request.number)
+    }
+
+    /// How many requests there were.
+    pub(crate) fn made(&self, asker: Side) -> u64 {
+        self.of(asker).count
+    }
+
+    /// Whether a request was answered that was made when there had been `count` of them already.
+    pub(crate) fn were_answered_since(&self, asker: Side, count: u64) -> bool {
+        self.of(asker).newest_answered.is_some_and(|newest| newest > count)
+    }
+
+    /// Whether the answer may have been in something that could not be read.
+    pub(crate) fn may_be_answered(&self, asker: Side, request: &Request) -> bool {
+        request.number <= self.of(asker).count_at_unreadable
+    }
+
+    /// Notes that the other side has sent something unreadable.
+    pub(crate) fn note_unreadable_to(&mut self, asker: Side) {
+        let asker = self.of_mut(asker);
+        asker.count_at_unreadable = asker.count;
+    }
+
+    pub(crate) fn next_number(&mut self, asker: Side) -> u64 {
+        let asker = self.of_mut(asker);
+        asker.count += 1;
+        asker.count
+    }
+
+    pub(crate) fn insert(
+        &mut self,
+        side: Side,
+        id: RequestId,
+        mut request: Box<Request>,
+        limits: &Limits,
+    ) {
+        let asker = self.of_mut(side);
+        if request.revision.era() == Era::Legacy {
+            asker.used.insert(&id, limits.remembered);
+        }
+        asker.past.remove(&id);
+        // Two messages of one id may well get two answers.
+        request.ambiguous |= asker.open.contains(&id) || asker.void.contains(&id);
+        request.repeated |= request.ambiguous;
+        if let Some((id, _)) = asker.open.insert(id, request, limits.pending) {
+            asker.evicted.insert(&id, limits.remembered);
+        }
+    }
+
+    pub(crate) fn take(&mut self, asker: Side, id: &RequestId) -> Option<Box<Request>> {
+        self.of_mut(asker).open.remove(id)
+    }
+
+    /// Keeps in mind for a while that a request was answered.
+    pub(crate) fn keep(
+        &mut self,
+        side: Side,
+        id: RequestId,
+        request: Box<Request>,
+        answered: Moment,
+    ) {
+        const PAST: usize = 128;
+        let asker = self.of_mut(side);
+        let Request { at, number, name, repeated, .. } = *request;
+        asker.newest_answered = asker.newest_answered.max(Some(number));
+        asker.past.insert(id, Past { at, name, answered, repeated }, PAST);
+    }
+
+    pub(crate) fn cancel(&mut self, asker: Side, id: &RequestId, at: Moment) {
+        if let Some(request) = self.of_mut(asker).open.get_mut(id) {
+            request.cancelled.get_or_insert(at);
+        }
+    }
+
+    /// Notes that no answer is expected any more; one may come all the same.
+    pub(crate) fn lose(&mut self, asker: Side, id: &RequestId) {
+        if let Some(request) = self.of_mut(asker).open.get_mut(id) {
+            request.lost = true;
+        }
+    }
+
+    pub(crate) fn repeat(&mut self, side: Side, id: &RequestId) {
+        let asker = self.of_mut(side);
+        if let Some(request) = asker.open.get_mut(id) {
+            request.repeated = true;
+        }
+        if let Some(request) = asker.past.get_mut(id) {
+            request.repeated = true;
+        }
+    }
+
+    /// Closes a request whose answer is not waited for any more; one that comes all the same is
+    /// nobody's fault.
+    pub(crate) fn close(&mut self, side: Side, id: &RequestId, limits: &Limits) {
+        let asker = self.of_mut(side);
+        asker.open.remove(id);
+        asker.void.insert(id, limits.remembered);
+    }
+
+    /// Undoes a request.
+    pub(crate) fn forget(&mut self, side: Side, id: &RequestId) {
+        let asker = self.of_mut(side);
+        asker.open.remove(id);
+        asker.used.remove(id);
+    }
+
+    /// An answer has come for which no request was open: the message that counted for nothing has
+    /// its answer.
+    pub(crate) fn answer_void(&mut self, asker: Side, id: &RequestId) {
+        self.of_mut(asker).void.remove(id);
+    }
+
+    /// Notes a message that counts for nothing, but may be answered as if it were a request.
+    pub(crate) fn note_void(&mut self, asker: Side, id: &RequestId, limits: &Limits) {
+        self.repeat(asker, id);
+        let asker = self.of_mut(asker);
+        if let Some(request) = asker.open.get_mut(id) {
+            request.ambiguous = true;
+        }
+        asker.void.insert(id, limits.remembered);
+    }
+}

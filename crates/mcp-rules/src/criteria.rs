@@ -1,0 +1,30 @@
+use mcp_schema::{Schemas, ToolSchemas};
+
+use crate::Settings;
+
+/// What messages are judged by: the schemas in force, the settings, and the tool schemas that were
+/// compiled so far.
+#[derive(Debug)]
+pub(crate) struct Criteria {
+    schemas: Schemas,
+    settings: Settings,
+    tool_schemas: ToolSchemas,
+}
+
+impl Criteria {
+    pub(crate) fn new(schemas: Schemas, settings: Settings) -> Criteria {
+        Criteria { schemas, settings, tool_schemas: ToolSchemas::default() }
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(crate) fn schemas(&self) -> &Schemas {
+        &self.schemas
+    }
+
+    pub(crate) fn tool_schemas(&self) -> &ToolSchemas {
+        &self.tool_schemas
+    }
+}

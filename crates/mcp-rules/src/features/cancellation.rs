@@ -1,0 +1,268 @@
+//! What may be cancelled, and what comes after.
+
+use mcp_core::{RequestId, Revision, Revisions, Side};
+use mcp_json::Node;
+use serde::{Deserialize, Serialize};
+
+use super::{Family, ids, tasks};
+use crate::{
+    Findings, Level,
+    conversation::{Asked, Bounded, Event, Known, Moment, Notes, Request, Topic, What, request_id},
+    findings::Fault,
+    wire::json,
+};
+
+const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
+
+rules! {
+    MISSING_REQUEST_ID: "cancel-missing-request-id", Session, Level::Error, Revisions::only(Revision::V2025_11_25), "basic/utilities/cancellation#cancellation-flow";
+    UNKNOWN: "cancel-unknown-request", Session, Level::Error, Revisions::ALL, "basic/utilities/cancellation#behavior-requirements";
+    COMPLETED: "cancel-completed-request", Session, Level::Warning, Revisions::ALL, "basic/utilities/cancellation#behavior-requirements";
+    TASK: "cancel-task-request", Session, Level::Error, Revisions::only(Revision::V2025_11_25), "basic/utilities/cancellation#behavior-requirements";
+    AFTER_CANCEL: "response-after-cancel", Session, Level::Warning, Revisions::ALL, "basic/utilities/cancellation#behavior-requirements";
+    NOT_SUBSCRIPTION: "server-cancel-not-subscription", Session, Level::Error, MODERN, "basic/patterns/cancellation#behavior-requirements";
+}
+
+/// What the params of `notifications/cancelled` show by themselves.
+pub(crate) fn check_message(params: Node<'_>, findings: &mut Findings<'_>) {
+    match params.get("requestId") {
+        Some(id) => json::check_integer("requestId", id, findings),
+        None => findings.report(
+            Fault::new(&MISSING_REQUEST_ID, "the cancellation does not name the request")
+                .at(params.span())
+                .help("add `requestId`; a task is cancelled with `tasks/cancel`"),
+        ),
+    }
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Cancellation {
+    /// Requests whose answer was a task, and when that was.
+    tasks: Bounded<(Side, RequestId), Moment>,
+    /// How it stands with what was subscribed to, by the id of `subscriptions/listen`.
+    subscriptions: Bounded<RequestId, Standing>,
+}
+
+/// Whether a server may still say that a subscription is over.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+enum Standing {
+    Open,
+    /// Its result has come, after so many requests of the client. One page of the specification
+    /// wants that, another the notification; a server may send both.
+    Answered {
+        at: Moment,
+        requests: u64,
+    },
+    /// It was refused, or the server has cancelled it.
+    Over(Moment),
+}
+
+impl Family for Cancellation {
+    fn concerns(event: &Event<'_>) -> bool {
+        let touched = |request: &Request| request.cancelled.is_some() || request.task;
+        matches!(event.topic, Topic::Cancellation | Topic::Subscriptions)
+            || event.answered().is_some_and(touched)
+    }
+
+    fn follow(
+        &mut self,
+        event: &Event<'_>,
+        _asked: &mut Asked,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        match event.what {
+            What::Request(id) => {
+                if event.name == "subscriptions/listen" {
+                    self.subscriptions.insert(id.clone(), Standing::Open, known.limits.remembered);
+                }
+            }
+            What::Notification => {
+                if event.name == "notifications/cancelled" {
+                    self.judge(event, known, notes);
+                }
+            }
+            What::Answer(answer) => {
+                if let (Some(id), Some(request)) = (answer.id, answer.request) {
+                    check_answer(request, event, notes);
+                    if let Some(standing) = self.subscriptions.get_mut(id)
+                        && event.name == "subscriptions/listen"
+                    {
+                        standing.answer(event, known);
+                    }
+                    if request.task && tasks::created(event).is_some() {
+                        let key = (event.from.other(), id.clone());
+                        self.tasks.insert(key, event.at, known.limits.remembered);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Cancellation {
+    fn judge(&mut self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+        let Some(node) = event.params().and_then(|params| params.get("requestId")) else { return };
+        let Some(id) = request_id(node) else { return };
+        if event.is_modern() && event.from == Side::Server {
+            self.judge_server(&id, node, event, known, notes);
+            return;
+        }
+        if known.requests.open(event.from, &id).is_some() || cancels_handshake(&id, event, known) {
+            return;
+        }
+        if let Some(created) = self.tasks.get(&(event.from, id.clone()))
+            && created.surely_before(event.at)
+        {
+            notes.note(
+                Fault::new(&TASK, format!("request {id} has become a task"))
+                    .at(node.span())
+                    .related(created.line, "the task was created here")
+                    .help("cancel a task with `tasks/cancel` and its `taskId`"),
+            );
+            return;
+        }
+        match known.requests.past(event.from, &id) {
+            Some(request) => {
+                let answered = request.answered;
+                if answered.surely_before(event.at) {
+                    notes.note(
+                        Fault::new(&COMPLETED, format!("request {id} has been answered"))
+                            .at(node.span())
+                            .related(answered.line, "the answer was here")
+                            .help("forget a request when its answer arrives"),
+                    );
+                }
+            }
+            None if is_unknown(event.from, &id, event, known) => {
+                notes.note(unknown(&id, node, event.from, known));
+            }
+            None => {}
+        }
+    }
+
+    /// A server ends subscriptions this way and nothing else (2026-07-28).
+    fn judge_server(
+        &mut self,
+        id: &RequestId,
+        node: Node<'_>,
+        event: &Event<'_>,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        let open = known.requests.open(Side::Client, id);
+        if open.is_none_or(|request| request.name() == "subscriptions/listen")
+            && let Some(standing) = self.subscriptions.get_mut(id)
+        {
+            if let Some(ended) = standing.cancel(event, known) {
+                let message = format!("the subscription {id} has ended already");
+                notes.note(
+                    Fault::new(&NOT_SUBSCRIPTION, message)
+                        .at(node.span())
+                        .related(ended.line, "it ended here")
+                        .help("say once that a subscription is over, when it ends"),
+                );
+            }
+            return;
+        }
+        let past = known.requests.past(Side::Client, id);
+        let request = open
+            .map(|request| (request.name(), request.at))
+            .or_else(|| past.map(|request| (request.name.as_str(), request.at)));
+        let message = match request {
+            Some(("subscriptions/listen", _)) => return,
+            Some((name, _)) => format!("request {id} is a `{name}`, not a subscription"),
+            None if self.subscriptions.forgot() || !is_unknown(Side::Client, id, event, known) => {
+                return;
+            }
+            None => format!("the client has made no request {id}"),
+        };
+        notes.note(
+            Fault::new(&NOT_SUBSCRIPTION, message)
+                .at(node.span())
+                .related(request.and_then(|(_, at)| at.line), "the request was here")
+                .help("answer a request with an error to give it up; only subscriptions are ended this way"),
+        );
+    }
+}
+
+impl Standing {
+    fn answer(&mut self, event: &Event<'_>, known: &Known<'_>) {
+        let (at, requests) = (event.at, known.requests.made(Side::Client));
+        match self {
+            Standing::Open if event.result().is_some() => {
+                *self = Standing::Answered { at, requests };
+            }
+            Standing::Open => *self = Standing::Over(at),
+            Standing::Answered { .. } | Standing::Over(_) => {}
+        }
+    }
+
+    /// The server cancels. If it has ended the subscription before, that is when.
+    fn cancel(&mut self, event: &Event<'_>, known: &Known<'_>) -> Option<Moment> {
+        let ended = match *self {
+            Standing::Open => None,
+            Standing::Answered { at, requests } => {
+                known.requests.were_answered_since(Side::Client, requests).then_some(at)
+            }
+            Standing::Over(at) => Some(at),
+        };
+        *self = Standing::Over(event.at);
+        // Over HTTP several clients may have used the id.
+        ended.filter(|_| event.at.stream.is_none())
+    }
+}
+
+/// `cancel-initialize` speaks about that.
+fn cancels_handshake(id: &RequestId, event: &Event<'_>, known: &Known<'_>) -> bool {
+    event.from == Side::Client && !event.is_modern() && known.lifecycle.is_initialize(id)
+}
+
+/// Whether `asker` has certainly never made a request with this id.
+fn is_unknown(asker: Side, id: &RequestId, event: &Event<'_>, known: &Known<'_>) -> bool {
+    // Requests that were given up by closing their stream leave no trace.
+    let traceless = event.is_modern() && event.at.stream.is_some();
+    known.from_start
+        && !traceless
+        && !known.sent_unreadable(asker)
+        && !known.requests.was_used(asker, id)
+        && !known.requests.may_have_been(asker, id, event.revision.era())
+}
+
+fn unknown(id: &RequestId, node: Node<'_>, from: Side, known: &Known<'_>) -> Fault {
+    let fault =
+        Fault::new(&UNKNOWN, format!("the {from} has made no request {id}")).at(node.span());
+    let other = ids::converted(id);
+    let other = other.and_then(|other| known.requests.open(from, &other));
+    let foreign = known.requests.open(from.other(), id);
+    match (other, foreign) {
+        (Some(other), _) => fault
+            .related(other.at.line, "the id has another type here")
+            .help("send the id exactly as in the request: 1 and \"1\" are different ids"),
+        (None, Some(foreign)) => fault
+            .related(foreign.at.line, "the other side made a request with this id")
+            .help("cancel only requests of your own; refuse others with an error"),
+        (None, None) => fault.help("send the id of the request that is to be cancelled"),
+    }
+}
+
+fn check_answer(request: &Request, event: &Event<'_>, notes: &mut Notes) {
+    // A subscription that its client gives up may still be ended in good order.
+    if matches!(event.name, "initialize" | "subscriptions/listen") {
+        return;
+    }
+    if let Some(fault) = late(request) {
+        notes.note(fault.at(event.envelope.id.unwrap_or(event.node()).span()));
+    }
+}
+
+/// The fault of a message about a request that was cancelled before, if it was.
+pub(super) fn late(request: &Request) -> Option<Fault> {
+    let cancelled = request.cancelled?;
+    let message = format!("the `{}` this belongs to was cancelled", request.name());
+    Some(
+        Fault::new(&AFTER_CANCEL, message)
+            .related(cancelled.line, "it was cancelled here")
+            .help("once a cancellation has arrived, send nothing more about the request"),
+    )
+}

@@ -1,0 +1,156 @@
+//! Requests and answers find each other by id.
+
+use mcp_core::{Era, RequestId, Revisions, Side};
+use mcp_json::Node;
+
+use crate::{
+    Level,
+    conversation::{Event, Known, Notes, Request, What},
+    findings::Fault,
+};
+
+rules! {
+    ID_REUSED: "request-id-reused", Session, Level::Error, Revisions::ALL, "basic#requests";
+    UNKNOWN_ID: "response-unknown-id", Session, Level::Error, Revisions::ALL, "basic#responses";
+    ID_TYPE: "response-id-type-mismatch", Session, Level::Error, Revisions::ALL, "basic#responses";
+    DUPLICATE: "response-duplicate", Session, Level::Error, Revisions::ALL, "basic#responses";
+    UNANSWERED: "request-unanswered", Session, Level::Warning, Revisions::ALL, "basic#responses";
+}
+
+pub(crate) fn judge(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+    match event.what {
+        What::Request(id) => judge_request(id, event, known, notes),
+        What::Answer(answer) => {
+            if let (Some(id), None) = (answer.id, answer.request) {
+                judge_stray(id, event, known, notes);
+            }
+        }
+        What::Notification => {}
+    }
+}
+
+fn judge_request(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+    let requests = known.requests;
+    // Without a session, ids are free again when nothing more can come, and for other clients.
+    let sender = event.sender();
+    let excused = |request: &Request| {
+        let ended = || known.http.is_some_and(|http| http.has_ended(request.at.stream));
+        let without_session = event.is_modern() || request.revision.era() == Era::Modern;
+        without_session && (request.cancelled.is_some() || request.sender != sender || ended())
+    };
+    let open = requests.open(event.from, id).filter(|request| !excused(request));
+    let reused = open.is_some() || !event.is_modern() && requests.was_used(event.from, id);
+    if !reused {
+        return;
+    }
+    let first = match open {
+        Some(request) => Some(request.at),
+        None => requests.past(event.from, id).map(|request| request.at),
+    };
+    let message = match (open, event.is_modern()) {
+        (Some(_), _) => "another request with this id is still unanswered",
+        _ => "the id has been used in this session",
+    };
+    notes.note(
+        Fault::new(&ID_REUSED, message)
+            .at(id_node(event).span())
+            .related(first.and_then(|at| at.line), "the id was used here")
+            .help("count up, or use a new random string for each request"),
+    );
+}
+
+/// A response for which no request is open.
+fn judge_stray(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+    let asker = event.from.other();
+    let requests = known.requests;
+    let at = id_node(event).span();
+    // What it answers was posted before anybody looked, or that is forgotten.
+    if known.http.is_some_and(|http| http.is_unseen(event.at.stream)) {
+        return;
+    }
+    if requests.past(asker, id).is_some_and(|request| request.repeated) {
+        return;
+    }
+    if let Some(request) = requests.past(asker, id) {
+        notes.note(duplicate().at(at).related(request.answered.line, "the first answer was here"));
+        return;
+    }
+    let other = converted(id).filter(|other| requests.open(asker, other).is_some());
+    if let Some(other) = other {
+        let request = requests.open(asker, &other);
+        notes.note(
+            Fault::new(&ID_TYPE, "the id has the value of an open request, but another type")
+                .at(at)
+                .related(request.and_then(|request| request.at.line), "the request was here")
+                .help("send the id back exactly as it came: 1 and \"1\" are different ids"),
+        );
+        notes.close(asker, other);
+        return;
+    }
+    // What could not be read may have been the request.
+    let unseen = !known.from_start || known.sent_unreadable(asker);
+    if unseen || requests.may_have_been(asker, id, event.revision.era()) {
+        return;
+    }
+    // What a legacy server says to a probe of the other era is no fault of its own.
+    let probed = known.http.is_some_and(|http| http.is_refused_probe(event.at.stream));
+    if probed && known.modern_server.is_none() {
+        return;
+    }
+    if requests.was_used(asker, id) {
+        notes.note(duplicate().at(at));
+        return;
+    }
+    notes.note(
+        Fault::new(&UNKNOWN_ID, format!("the {asker} has sent no request with this id"))
+            .at(at)
+            .help("answer each request once, with its own id; notifications are not answered"),
+    );
+}
+
+fn duplicate() -> Fault {
+    Fault::new(&DUPLICATE, "the request with this id has been answered already")
+        .help("answer each request once")
+}
+
+/// The id as it looks after a conversion between text and number.
+pub(super) fn converted(id: &RequestId) -> Option<RequestId> {
+    match (id.as_i64(), id.as_str()) {
+        (Some(number), _) => Some(RequestId::from(number.to_string().as_str())),
+        (None, Some(text)) => RequestId::from_integer_literal(text),
+        (None, None) => Some(RequestId::from(id.to_string().as_str())),
+    }
+}
+
+fn id_node<'a>(event: &Event<'a>) -> Node<'a> {
+    event.envelope.id.unwrap_or(event.node())
+}
+
+/// At the end: requests that were passed over while later ones were answered.
+pub(crate) fn finish(known: &Known<'_>, notes: &mut Notes) {
+    for asker in Side::BOTH {
+        for (_, request) in known.requests.iter_open(asker) {
+            let excused = request.cancelled.is_some()
+                || request.lost
+                || request.name() == "subscriptions/listen"
+                || request.name() == "server/discover" && known.modern_server.is_none()
+                || known.http.is_some_and(|http| http.is_under_way(request.at.stream))
+                || known.requests.may_be_answered(asker, request)
+                || !known.requests.was_overtaken(asker, request);
+            if !excused {
+                notes.always(
+                    Fault::new(
+                        &UNANSWERED,
+                        format!(
+                            "`{}` was never answered, although later requests were",
+                            request.name()
+                        ),
+                    )
+                    .earlier(request.at.line, asker)
+                    .blame(asker.other())
+                    .help("answer every request, with an error if need be"),
+                );
+            }
+        }
+    }
+}

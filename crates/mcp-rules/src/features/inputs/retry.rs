@@ -1,0 +1,271 @@
+//! Which question a request answers, and whether it does so rightly.
+
+use mcp_core::RequestId;
+use mcp_json::{Node, Span};
+
+use super::{
+    conversation::{
+        MAX_REPORTED, RESPONSE_MISSING, RESPONSE_TYPE, RESPONSE_UNKNOWN, SAME_ID, STATE_MISMATCH,
+        WRONG_REQUEST,
+    },
+    pending::{Pending, Question, QuestionKind},
+};
+use crate::{
+    conversation::{Event, Known, Notes, asked::Target, digest::Fingerprint},
+    features::{elicitation, sampling},
+    findings::Fault,
+    violation::violation_fault,
+};
+
+/// A request that brings answers, a state, or both.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Retry<'a> {
+    id: &'a RequestId,
+    id_at: Span,
+    target: Option<Target>,
+    state: Option<(Fingerprint, Node<'a>)>,
+    responses: Option<Node<'a>>,
+    params: Node<'a>,
+}
+
+impl<'a> Retry<'a> {
+    /// Reads what looks like a retry; what it retries is another question.
+    pub(super) fn of(
+        id: &'a RequestId,
+        target: Option<Target>,
+        event: &Event<'a>,
+    ) -> Option<Retry<'a>> {
+        // Other methods may have members of these names, if an extension says so.
+        event.method?;
+        let params = event.params()?;
+        let responses = params.get("inputResponses").filter(|responses| responses.is_object());
+        let state = match params.get("requestState") {
+            Some(node) => Some((Fingerprint::of(node)?, node)),
+            None => None,
+        };
+        if responses.is_none() && state.is_none() {
+            return None;
+        }
+        let id_at = event.envelope.id.unwrap_or(event.node()).span();
+        Some(Retry { id, id_at, target, state, responses, params })
+    }
+
+    /// Judges it by all that is `pending`, oldest first. `complete` says whether nothing that was
+    /// ever asked is missing there.
+    pub(super) fn judge(
+        &self,
+        pending: &[&Pending],
+        complete: bool,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        let of_target = |pending: &&&Pending| Some(pending.target) == self.target;
+        let alike: Vec<&Pending> = pending.iter().filter(of_target).copied().collect();
+        match (self.state, self.responses) {
+            (Some((state, node)), _) => {
+                let given = |pending: &&&Pending| pending.state == Some(state);
+                let ours: Vec<&Pending> = alike.iter().filter(given).copied().collect();
+                let other = pending.iter().rfind(given);
+                match (ours.is_empty(), other) {
+                    (false, _) => self.judge_answers(&ours, &alike, known, notes),
+                    (true, Some(other)) if complete => notes.note(wrong_request(node, other)),
+                    (true, None) if complete => self.judge_strange_state(node, &alike, notes),
+                    (true, _) => {}
+                }
+            }
+            (None, Some(responses)) => {
+                self.judge_without_state(responses, &alike, complete, known, notes);
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// It has a state that was never given.
+    fn judge_strange_state(&self, node: Node<'_>, alike: &[&Pending], notes: &mut Notes) {
+        let Some(responses) = self.responses else { return };
+        let Some(asked) = alike.iter().rfind(|pending| pending.is_answered_by(responses)) else {
+            return;
+        };
+        let message = match asked.state {
+            Some(_) => "the state is not the one that came with the questions",
+            None => "the questions came without a state",
+        };
+        notes.note(state_mismatch(message, node, asked));
+    }
+
+    fn judge_without_state(
+        &self,
+        responses: Node<'_>,
+        alike: &[&Pending],
+        complete: bool,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        let without_state = || alike.iter().filter(|pending| pending.state.is_none()).copied();
+        let touched: Vec<&Pending> =
+            without_state().filter(|pending| pending.is_touched_by(responses)).collect();
+        if !touched.is_empty() {
+            self.judge_answers(&touched, alike, known, notes);
+            return;
+        }
+        if !complete {
+            return;
+        }
+        if let Some(asked) = alike.iter().rfind(|pending| pending.is_answered_by(responses)) {
+            let message = "the questions came with a state, which is missing here";
+            notes.note(state_mismatch(message, responses, asked));
+        } else if let [only] = alike
+            && only.state.is_none()
+        {
+            // There is nothing else that it could be an answer to.
+            self.judge_answers(&[only], alike, known, notes);
+        }
+    }
+
+    /// Judges the answers by the question they are for. If several come into question, being right
+    /// for one is enough.
+    fn judge_answers(
+        &self,
+        candidates: &[&Pending],
+        alike: &[&Pending],
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        let mut newest = None;
+        for asked in candidates.iter().rev() {
+            let mut found = Notes::default();
+            self.judge_as_answer_to(asked, alike, known, &mut found);
+            if found.is_empty() {
+                return;
+            }
+            newest.get_or_insert(found);
+        }
+        notes.append(newest.unwrap_or_default());
+    }
+
+    fn judge_as_answer_to(
+        &self,
+        asked: &Pending,
+        alike: &[&Pending],
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        if *self.id == asked.id {
+            notes.note(
+                Fault::new(&SAME_ID, "the retry has the id of the request that it retries")
+                    .at(self.id_at)
+                    .related(asked.at.line, "the request with this id was answered here")
+                    .help("a retry is a request of its own: give it a new id"),
+            );
+        }
+        self.check_missing(asked, notes);
+        self.check_unknown(asked, alike, notes);
+        self.check_answers(asked, known, notes);
+    }
+
+    fn check_missing(&self, asked: &Pending, notes: &mut Notes) {
+        let has = |key: &str| self.responses.is_some_and(|responses| responses.get(key).is_some());
+        let missing: Vec<String> = asked
+            .questions
+            .iter()
+            .flatten()
+            .filter(|question| !has(&question.key))
+            .map(|question| format!("`{}`", question.key))
+            .take(MAX_REPORTED)
+            .collect();
+        if missing.is_empty() {
+            return;
+        }
+        let at = self.responses.or(self.state.map(|(_, node)| node)).unwrap_or(self.params);
+        notes.note(
+            Fault::new(&RESPONSE_MISSING, format!("there is no answer to {}", missing.join(", ")))
+                .at(at.span())
+                .related(asked.at.line, "the questions were asked here")
+                .help("answer all questions before the retry; a refusal is an answer too"),
+        );
+    }
+
+    /// Answers to what nobody has asked. Those of earlier rounds may be repeated.
+    fn check_unknown(&self, asked: &Pending, alike: &[&Pending], notes: &mut Notes) {
+        let unclear = alike.iter().any(|pending| pending.questions.is_none());
+        let Some(responses) = self.responses.filter(|_| !unclear) else { return };
+        let strays = responses.members().filter_map(|(key, _)| {
+            let text = key.as_str()?;
+            let asked_for = alike.iter().any(|pending| pending.question(&text).is_some());
+            (!asked_for).then_some((key, text))
+        });
+        for (key, text) in strays.take(MAX_REPORTED) {
+            notes.note(
+                Fault::new(&RESPONSE_UNKNOWN, format!("nobody asked for `{text}`"))
+                    .at(key.span())
+                    .related(asked.at.line, "the questions were asked here")
+                    .help("use the keys of `inputRequests` as they came"),
+            );
+        }
+    }
+
+    fn check_answers(&self, asked: &Pending, known: &Known<'_>, notes: &mut Notes) {
+        let Some(responses) = self.responses else { return };
+        for question in asked.questions.iter().flatten() {
+            if let Some(answer) = responses.get(&question.key) {
+                check_answer(question, answer, asked, known, notes);
+            }
+        }
+    }
+}
+
+fn check_answer(
+    question: &Question,
+    answer: Node<'_>,
+    asked: &Pending,
+    known: &Known<'_>,
+    notes: &mut Notes,
+) {
+    let schemas = known.criteria.schemas();
+    let Some(definition) = question.definition() else { return };
+    if schemas.accepts(definition, answer) {
+        match &question.kind {
+            QuestionKind::Elicitation(Some(details)) => {
+                elicitation::check_answer(details, answer, known, notes);
+            }
+            QuestionKind::Sampling(Some(details)) => {
+                sampling::check_answer(details, answer, known, notes);
+            }
+            _ => {}
+        }
+        return;
+    }
+    let violations = schemas.violations(definition, answer);
+    let prefix = format!("/params/inputResponses/{}", escaped(&question.key));
+    let fault = match violations.first() {
+        Some(violation) => violation_fault(&RESPONSE_TYPE, violation, &prefix, None),
+        None => Fault::new(&RESPONSE_TYPE, "the answer does not fit the question"),
+    };
+    notes.note(
+        fault
+            .at(answer.span())
+            .related(asked.at.line, "the question was asked here")
+            .help(format!("`{}` calls for {}", question.key, definition.name)),
+    );
+}
+
+fn wrong_request(node: Node<'_>, given: &Pending) -> Fault {
+    let message =
+        format!("the state was given for another request, to a {}", given.target.kind.as_str());
+    Fault::new(&WRONG_REQUEST, message)
+        .at(node.span())
+        .related(given.at.line, "the state was given here")
+        .help("send a state only with the request that it was given for")
+}
+
+fn state_mismatch(message: &str, at: Node<'_>, asked: &Pending) -> Fault {
+    Fault::new(&STATE_MISMATCH, message)
+        .at(at.span())
+        .related(asked.at.line, "the questions were asked here")
+        .help("send `requestState` back exactly as it came, and only if it came")
+}
+
+/// A step of a JSON pointer.
+fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}

@@ -1,0 +1,86 @@
+//! The versions that the two sides name, and what a server makes of the one it was asked for.
+
+use mcp_core::Revision;
+use mcp_json::Node;
+
+use super::{MODERN_VERSION, VERSION_INCONSISTENT, VERSION_UNKNOWN};
+use crate::{
+    Severity,
+    conversation::{Event, META_VERSION, Negotiation, Notes, What},
+    findings::Fault,
+};
+
+/// Versions that are named anywhere in the message.
+pub(super) fn check_versions(event: &Event<'_>, notes: &mut Notes) {
+    match (event.what, event.name) {
+        (What::Request(_), "initialize") => {
+            let version = event.params().and_then(|params| params.get("protocolVersion"));
+            check_handshake_version(version, Severity::Warning, notes);
+        }
+        (What::Answer(_), "initialize") => {
+            let version = event.result().and_then(|result| result.get("protocolVersion"));
+            check_handshake_version(version, Severity::Error, notes);
+        }
+        (What::Answer(_), "server/discover") => {
+            let versions = event.result().and_then(|result| result.get("supportedVersions"));
+            for version in versions.into_iter().flat_map(Node::elements) {
+                check_published(version, notes);
+            }
+        }
+        (What::Request(_), _) if event.is_modern() => {
+            if let Some(version) = event.meta().and_then(|meta| meta.get(META_VERSION)) {
+                check_published(version, notes);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn check_handshake_version(version: Option<Node<'_>>, severity: Severity, notes: &mut Notes) {
+    let Some(version) = version else { return };
+    let revision = version.as_str().and_then(|text| text.parse::<Revision>().ok());
+    match revision {
+        Some(Revision::V2026_07_28) => notes.note(
+            Fault::new(
+                &MODERN_VERSION,
+                "2026-07-28 has no handshake and cannot be agreed on in one",
+            )
+            .at(version.span())
+            .severity(severity)
+            .help(format!(
+                "name {} or older; from 2026-07-28 on, requests carry their version themselves",
+                Revision::LATEST_LEGACY
+            )),
+        ),
+        Some(_) => {}
+        None => check_published(version, notes),
+    }
+}
+
+fn check_published(version: Node<'_>, notes: &mut Notes) {
+    let Some(text) = version.as_str() else { return };
+    if text.parse::<Revision>().is_err() {
+        notes.note(
+            Fault::new(&VERSION_UNKNOWN, format!("`{text}` is not a published revision"))
+                .at(version.span())
+                .help(
+                    "published are 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28",
+                ),
+        );
+    }
+}
+
+impl Negotiation {
+    /// The fault of a server that accepted the requested version before.
+    pub(crate) fn inconsistent(&self, accepted: Option<u64>) -> Fault {
+        Fault::new(
+            &VERSION_INCONSISTENT,
+            format!(
+                "the server answers with {}, although it has accepted the requested {} before",
+                self.answered, self.requested
+            ),
+        )
+        .related(accepted, "there it accepted the version")
+        .help("answer with the requested version whenever it is supported")
+    }
+}

@@ -1,0 +1,83 @@
+//! The features of MCP, a room for each: its rules as a table, the checks of what one message
+//! shows (`message`), and what the feature remembers of a conversation with the checks of what only
+//! that shows (`conversation`). A feature that has little to say is one file.
+//!
+//! A feature reads the shared memory of the conversation and never changes it. What the features
+//! have in common is here too: content, icons, metadata, and the walk over things that have them.
+
+pub(crate) mod caching;
+pub(crate) mod cancellation;
+pub(crate) mod capabilities;
+pub(crate) mod completion;
+mod content;
+pub(crate) mod elicitation;
+mod family;
+pub(crate) mod icons;
+pub(crate) mod ids;
+pub(crate) mod inputs;
+pub(crate) mod lifecycle;
+pub(crate) mod logging;
+pub(crate) mod meta;
+pub(crate) mod modern;
+pub(crate) mod pagination;
+pub(crate) mod progress;
+pub(crate) mod prompts;
+mod repeated;
+pub(crate) mod resources;
+pub(crate) mod roots;
+pub(crate) mod sampling;
+mod shown;
+pub(crate) mod subscriptions;
+pub(crate) mod tasks;
+pub(crate) mod tools;
+mod walk;
+
+pub(crate) use self::family::Family;
+use crate::Meta;
+
+/// The rules about what a message shows by itself.
+static MESSAGE_RULES: [&[&Meta]; 18] = [
+    content::RULES,
+    icons::RULES,
+    resources::message::RULES,
+    prompts::message::RULES,
+    completion::RULES,
+    sampling::message::RULES,
+    elicitation::message::RULES,
+    roots::RULES,
+    tasks::message::RULES,
+    meta::RULES,
+    modern::message::RULES,
+    modern::initiative::RULES,
+    inputs::message::RULES,
+    caching::RULES,
+    tools::message::RULES,
+    tools::schema::RULES,
+    tools::x_mcp_header::RULES,
+    tools::portability::RULES,
+];
+
+/// The rules that need a conversation.
+static CONVERSATION_RULES: [&[&Meta]; 16] = [
+    ids::RULES,
+    lifecycle::RULES,
+    capabilities::RULES,
+    tools::conversation::RULES,
+    prompts::conversation::RULES,
+    pagination::RULES,
+    resources::conversation::RULES,
+    sampling::conversation::RULES,
+    elicitation::conversation::RULES,
+    progress::RULES,
+    cancellation::RULES,
+    logging::RULES,
+    tasks::conversation::RULES,
+    modern::conversation::RULES,
+    inputs::conversation::RULES,
+    subscriptions::RULES,
+];
+
+/// The tables of all features.
+pub(crate) fn rules() -> impl Iterator<Item = &'static [&'static Meta]> {
+    MESSAGE_RULES.into_iter().chain(CONVERSATION_RULES)
+}

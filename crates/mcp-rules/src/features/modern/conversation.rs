@@ -1,0 +1,174 @@
+//! What 2026-07-28 asks of requests and answers that depend on each other: without a handshake
+//! every request declares version and capabilities, and every answer must agree with them.
+
+use mcp_core::{Revision, Revisions};
+use mcp_json::Node;
+use serde::{Deserialize, Serialize};
+
+use super::{deprecated::Deprecated, negotiation::Negotiations};
+use crate::{
+    Level,
+    conversation::{
+        Asked, Capabilities, Event, Known, META_CAPABILITIES, META_VERSION, Moment, Notes, Topic,
+        What, asked::AskedUnusually,
+    },
+    features::Family,
+    findings::Fault,
+};
+
+const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
+
+rules! {
+    META_NOT_REJECTED: "request-meta-not-rejected", Session, Level::Error, MODERN, "basic#_meta";
+    VERSION_INCONSISTENT: "unsupported-version-inconsistent", Session, Level::Warning, MODERN, "basic/versioning#protocol-version-negotiation";
+    VERSION_RETRIED: "unsupported-version-retried", Session, Level::Warning, MODERN, "basic/versioning#protocol-version-negotiation";
+    VERSION_NOT_LISTED: "discover-version-not-listed", Session, Level::Error, MODERN, "basic/versioning#protocol-version-negotiation";
+    NO_DISCOVERY: "discover-not-implemented", Session, Level::Error, MODERN, "server/discover";
+    CAPABILITY_INCONSISTENT: "missing-capability-inconsistent", Session, Level::Warning, MODERN, "basic#_meta";
+    NO_VERSIONS: "initialize-error-no-versions", Session, Level::Warning, MODERN, "basic/versioning#backward-compatibility-with-initialization-based-versions";
+    DEPRECATED: "deprecated-feature-used", Session, Level::OptIn, MODERN, "deprecated";
+}
+
+/// The longest version that is remembered; published ones have ten characters.
+const LONGEST_VERSION: usize = 64;
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Modern {
+    negotiations: Negotiations,
+    deprecated: Deprecated,
+}
+
+impl Family for Modern {
+    fn concerns(event: &Event<'_>) -> bool {
+        event.topic == Topic::Handshake || event.is_modern()
+    }
+
+    fn follow(
+        &mut self,
+        event: &Event<'_>,
+        asked: &mut Asked,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        // Only clients ask here, and only servers answer.
+        if event.is_modern() {
+            match event.what {
+                What::Request(_) => asked.modern = AskedUnusually::of(event).map(Box::new),
+                What::Answer(_) => {
+                    check_metadata_refused(event, known, notes);
+                    check_missing_capability(event, notes);
+                }
+                What::Notification => {}
+            }
+        }
+        self.negotiations.follow(event, known, notes);
+        self.deprecated.follow(event, known, notes);
+    }
+
+    fn restart(&mut self) {}
+}
+
+impl AskedUnusually {
+    fn of(event: &Event<'_>) -> Option<AskedUnusually> {
+        let meta = event.meta();
+        let version = meta.and_then(|meta| meta.get(META_VERSION));
+        let capabilities = meta.and_then(|meta| meta.get(META_CAPABILITIES));
+        // Where there is no object, nothing can be looked for in it, and another code fits as well.
+        let is_readable = event.envelope.params.is_none_or(Node::is_object);
+        let lacks_metadata = is_readable
+            && (!version.is_some_and(Node::is_string)
+                || !capabilities.is_some_and(Node::is_object));
+        let usual = version.is_some_and(|version| version.str_eq(event.revision.as_str()));
+        if usual && !lacks_metadata {
+            return None;
+        }
+        let version = version.and_then(Node::as_str);
+        let version = version.filter(|version| version.len() <= LONGEST_VERSION);
+        Some(AskedUnusually { version: version.map(Into::into), lacks_metadata })
+    }
+}
+
+/// The version that the request of an answer declared, if that is known.
+pub(super) fn declared_version<'a>(event: &Event<'a>) -> Option<&'a str> {
+    let request = event.answered().filter(|_| event.is_modern())?;
+    match &request.asked.modern {
+        Some(asked) => asked.version.as_deref(),
+        None => Some(request.revision.as_str()),
+    }
+}
+
+/// A request without the metadata that every request needs must be refused, with one certain code.
+fn check_metadata_refused(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+    let Some(request) = event.answered() else { return };
+    let Some(asked) = request.asked.modern.as_deref().filter(|asked| asked.lacks_metadata) else {
+        return;
+    };
+    let certain = event.is_from_modern_server() || request.settled && known.modern_server.is_some();
+    if !certain || event.method.is_none_or(|method| method.input_request_only) {
+        return;
+    }
+    // Who may not come in at all is told so before anybody looks at the message.
+    let turned_away = known.http.and_then(|http| http.status(event.at.stream));
+    if turned_away.is_some_and(|status| matches!(status, 401 | 403 | 407 | 429 | 500..)) {
+        return;
+    }
+    let (message, at) = match (event.error_code(), event.error()) {
+        (Some(-32602), _) => return,
+        (Some(-32020), _) if event.at.stream.is_some() => return,
+        (Some(-32022), _) if asked.version.is_some() => return,
+        (Some(code), Some(error)) => (
+            format!("the request lacks metadata, which calls for error -32602 instead of {code}"),
+            error.get("code").unwrap_or(error),
+        ),
+        _ => {
+            let Some(result) = event.result() else { return };
+            let message = "the server accepts a request that lacks required metadata".to_owned();
+            (message, result.get("resultType").unwrap_or(result))
+        }
+    };
+    notes.note(
+        Fault::new(&META_NOT_REJECTED, message)
+            .at(at.span())
+            .related(request.at.line, "the request was here")
+            .help("refuse it with -32602: nothing else says which version and capabilities hold"),
+    );
+}
+
+/// An error that a capability is missing must name one that is.
+fn check_missing_capability(event: &Event<'_>, notes: &mut Notes) {
+    let (Some(request), Some(-32021)) = (event.answered(), event.error_code()) else { return };
+    let Some(declared) = request.declared.as_deref() else { return };
+    let required = event.error().and_then(|error| error.get("data"));
+    let Some(required) = required.and_then(|data| data.get("requiredCapabilities")) else { return };
+    if !required.is_object() || required.is_empty() || !required.members().all(is_comparable) {
+        return;
+    }
+    if declared.covers(&Capabilities::of(required, Moment::default())) {
+        notes.note(
+            Fault::new(
+                &CAPABILITY_INCONSISTENT,
+                "the client did declare every capability that is said to be missing",
+            )
+            .at(required.span())
+            .related(request.at.line, "they were declared here")
+            .help(
+                "name what is missing in full, down to the part: `{\"sampling\":{\"tools\":{}}}`",
+            ),
+        );
+    }
+}
+
+/// Whether it is known when a required capability counts as declared.
+fn is_comparable((name, value): (Node<'_>, Node<'_>)) -> bool {
+    let parts: &[&str] = match name.str_bytes().as_deref() {
+        Some(b"roots") => &[],
+        Some(b"sampling") => &["tools", "context"],
+        Some(b"elicitation") => &["form", "url"],
+        // Their settings mean what only the extension knows.
+        Some(b"extensions") => return value.members().all(|(_, settings)| settings.is_empty()),
+        _ => return false,
+    };
+    value
+        .members()
+        .all(|(name, value)| value.is_empty() && parts.iter().any(|part| name.str_eq(part)))
+}

@@ -1,0 +1,241 @@
+//! Versions without a handshake: each request declares one, the server accepts or refuses it.
+
+use mcp_core::{Era, Revision, Side};
+use mcp_json::Node;
+use serde::{Deserialize, Serialize};
+
+use super::conversation::{
+    NO_DISCOVERY, NO_VERSIONS, VERSION_INCONSISTENT, VERSION_NOT_LISTED, VERSION_RETRIED,
+    declared_version,
+};
+use crate::{
+    conversation::{Answer, Bounded, Event, Known, META_VERSION, Moment, Notes, What},
+    findings::Fault,
+};
+
+/// Refused versions that are remembered; nobody tries many.
+const MAX_REFUSED: usize = 16;
+
+/// What a server has said about versions.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Negotiations {
+    refused: Bounded<Box<str>, Refusal>,
+    /// A `server/discover` that the server did not know, while it was not known to be modern.
+    undiscovered: Option<Moment>,
+    /// Where the server listed its versions, none of which has a handshake.
+    modern_only: Option<Moment>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Refusal {
+    at: Moment,
+    /// Where the request went, if it was HTTP.
+    url: Option<Box<str>>,
+}
+
+impl Negotiations {
+    pub(super) fn follow(&mut self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+        match (event.what, event.from) {
+            (What::Request(_), Side::Client) => self.follow_request(event, known, notes),
+            (What::Answer(Answer { request: Some(_), .. }), Side::Server) => {
+                self.follow_answer(event, known, notes);
+            }
+            _ => {}
+        }
+    }
+
+    fn follow_request(&mut self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+        if event.name == "initialize" {
+            // The client takes the server for a legacy one, and from now on it may be.
+            self.undiscovered = None;
+            return;
+        }
+        if self.refused.is_empty() {
+            return;
+        }
+        let Some(version) = event.meta().and_then(|meta| meta.get(META_VERSION)) else { return };
+        let Some(text) = version.as_str() else { return };
+        let Some(refusal) = self.refused.get(&*text) else { return };
+        // Whoever does not wait for answers may not have seen the refusal.
+        let waits = known
+            .requests
+            .iter_open(Side::Client)
+            .all(|(_, request)| request.name() == "subscriptions/listen");
+        if waits && refusal.url.as_deref() == url_of(event, known) {
+            notes.note(
+                Fault::new(
+                    &VERSION_RETRIED,
+                    format!("version {text} is tried again after it was refused"),
+                )
+                .at(version.span())
+                .related(refusal.at.line, "the version was refused here")
+                .help("use a version that the refusal lists as supported"),
+            );
+        }
+    }
+
+    fn follow_answer(&mut self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+        if event.name == "initialize" {
+            self.check_initialize(event, notes);
+        }
+        if !event.is_modern() {
+            return;
+        }
+        if event.error_code() == Some(-32022) {
+            self.follow_refusal(event, known, notes);
+        } else if event.result().is_some()
+            && let Some(version) = declared_version(event)
+        {
+            self.refused.remove(version);
+        }
+        if event.name == "server/discover" {
+            self.follow_discovery(event, known, notes);
+        }
+        if event.is_from_modern_server()
+            && let Some(at) = self.undiscovered.take()
+        {
+            notes.always(
+                no_discovery()
+                    .earlier(at.line, Side::Server)
+                    .related(event.at.line, "this answer shows that the server needs no handshake"),
+            );
+        }
+    }
+
+    fn follow_refusal(&mut self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+        let Some(data) = event.error().and_then(|error| error.get("data")) else { return };
+        let supported = data.get("supported");
+        self.note_listed(supported, event);
+        let Some(version) = declared_version(event) else { return };
+        let asked_at = event.answered().and_then(|request| request.at.line);
+        let listed = listed(supported).find(|entry| entry.str_eq(version));
+        let requested = data.get("requested").filter(|node| node.is_string());
+        if let Some(entry) = listed {
+            notes.note(
+                Fault::new(
+                    &VERSION_INCONSISTENT,
+                    format!("the refused version {version} is listed as supported"),
+                )
+                .at(entry.span())
+                .related(asked_at, "the version was declared here")
+                .help("list the versions that the check accepts, and no others"),
+            );
+            return;
+        }
+        if let Some(requested) = requested.filter(|requested| !requested.str_eq(version)) {
+            let message = format!("this is not what was requested: the request declared {version}");
+            notes.note(
+                Fault::new(&VERSION_INCONSISTENT, message)
+                    .at(requested.span())
+                    .related(asked_at, "the version was declared here")
+                    .help("repeat the version of the request's `_meta`"),
+            );
+        }
+        let url = url_of(event, known).map(Into::into);
+        self.refused.insert(version.into(), Refusal { at: event.at, url }, MAX_REFUSED);
+    }
+
+    fn follow_discovery(&mut self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+        if let Some(result) = event.result() {
+            let versions = result.get("supportedVersions").filter(|list| list.is_array());
+            self.note_listed(versions, event);
+            if let (Some(versions), Some(version)) = (versions, declared_version(event))
+                && !listed(Some(versions)).any(|entry| entry.str_eq(version))
+            {
+                notes.note(
+                    Fault::new(
+                        &VERSION_NOT_LISTED,
+                        format!(
+                            "the server answers a request of version {version} without listing it"
+                        ),
+                    )
+                    .at(versions.span())
+                    .related(
+                        event.answered().and_then(|request| request.at.line),
+                        "the version was declared here",
+                    )
+                    .help("list the version, or refuse it with -32022"),
+                );
+            }
+            return;
+        }
+        if event.error_code() != Some(-32601) {
+            return;
+        }
+        let Some(shown) = known.modern_server else {
+            self.undiscovered.get_or_insert(event.at);
+            return;
+        };
+        let code = event.error().and_then(|error| error.get("code")).unwrap_or(event.node());
+        notes.note(
+            no_discovery()
+                .at(code.span())
+                .related(shown.line, "there the server has shown to need no handshake"),
+        );
+    }
+
+    fn note_listed(&mut self, versions: Option<Node<'_>>, event: &Event<'_>) {
+        let mut versions = listed(versions).peekable();
+        let any = versions.peek().is_some();
+        self.modern_only = (any && versions.all(is_modern)).then_some(event.at);
+    }
+
+    /// Whoever has no handshake should say so to those who try one.
+    fn check_initialize(&self, event: &Event<'_>, notes: &mut Notes) {
+        let (Some(shown), Some(error)) = (self.modern_only, event.error()) else { return };
+        if names_version(error.raw()) {
+            return;
+        }
+        notes.note(
+            Fault::new(&NO_VERSIONS, "the error does not say which versions the server speaks")
+                .under(Revision::V2026_07_28)
+                .at(error.get("message").unwrap_or(error).span())
+                .related(shown.line, "there it listed versions without a handshake only")
+                .help("name them: older clients have nothing else to show to their users"),
+        );
+    }
+}
+
+fn no_discovery() -> Fault {
+    Fault::new(&NO_DISCOVERY, "the server has no handshake and does not know `server/discover`")
+        .help("implement it: clients of both eras take a server without it for a legacy one")
+}
+
+fn listed(versions: Option<Node<'_>>) -> impl Iterator<Item = Node<'_>> {
+    versions.into_iter().flat_map(Node::elements)
+}
+
+/// Whether a version is published and has no handshake.
+fn is_modern(version: Node<'_>) -> bool {
+    let revision = version.as_str().and_then(|version| version.parse::<Revision>().ok());
+    revision.is_some_and(|revision| revision.era() == Era::Modern)
+}
+
+/// Whether there is anything that looks like a version: `2026-07-28`.
+fn names_version(text: &[u8]) -> bool {
+    const SHAPE: &[u8] = b"dddd-dd-dd";
+    text.windows(SHAPE.len()).any(|window| {
+        window.iter().zip(SHAPE).all(|(byte, shape)| match shape {
+            b'd' => byte.is_ascii_digit(),
+            other => byte == other,
+        })
+    })
+}
+
+/// Where a message went or came from, if it was HTTP.
+fn url_of<'a>(event: &Event<'_>, known: &Known<'a>) -> Option<&'a str> {
+    known.http?.path(event.at.stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_version;
+
+    #[test]
+    fn versions_are_found_by_their_shape() {
+        assert!(names_version(br#"{"supported":["2026-07-28"]}"#));
+        assert!(names_version(b"2026-07-28"));
+        assert!(!names_version(b"2026/07/28, 2026-7-28, -32601"));
+        assert!(!names_version(b""));
+    }
+}

@@ -1,0 +1,342 @@
+//! Progress: which tokens may be reported on, and how the values go.
+
+use std::fmt;
+
+use mcp_core::{RequestId, Revisions, Side};
+use mcp_json::Node;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Family, cancellation, ids,
+    tasks::{self, Report},
+};
+use crate::{
+    Findings, Level,
+    conversation::{
+        Asked, Bounded, Event, Known, Moment, Notes, Request, TaskStatus, Topic, What, request_id,
+    },
+    findings::Fault,
+    wire::json,
+};
+
+rules! {
+    TOKEN_TYPE: "progress-token-type", Session, Level::Error, Revisions::ALL, "basic/utilities/progress#progress-flow";
+    TOKEN_UNKNOWN: "progress-token-unknown", Session, Level::Error, Revisions::ALL, "basic/utilities/progress#behavior-requirements";
+    AFTER_COMPLETION: "progress-after-completion", Session, Level::Error, Revisions::ALL, "basic/utilities/progress#behavior-requirements";
+    NOT_INCREASING: "progress-not-increasing", Session, Level::Error, Revisions::ALL, "basic/utilities/progress#progress-flow";
+    TOKEN_REUSED: "progress-token-reused", Session, Level::Error, Revisions::ALL, "basic/utilities/progress#progress-flow";
+}
+
+/// What the params of `notifications/progress` show by themselves. A token of a wrong type is a violation of the
+/// definition, and the table of refinements names it.
+pub(crate) fn check_message(params: Node<'_>, findings: &mut Findings<'_>) {
+    if let Some(token) = params.get("progressToken") {
+        json::check_integer("progressToken", token, findings);
+    }
+}
+
+/// The tokens of both sides, by whose requests carried them.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Progress {
+    client: Tokens,
+    server: Tokens,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Tokens {
+    by_token: Bounded<RequestId, Token>,
+    /// The tokens of tasks, by task.
+    by_task: Bounded<Box<str>, RequestId>,
+}
+
+/// A token, as its last request used it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Token {
+    request: RequestId,
+    at: Moment,
+    life: Life,
+    /// The last report.
+    last: Option<(Amount, Moment)>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Life {
+    /// The request has not been answered.
+    Request,
+    /// The request has become a task.
+    Task,
+    Over(Moment),
+    /// Nobody can tell: two requests share the token, or the task may be gone.
+    Unsure,
+}
+
+impl Family for Progress {
+    fn concerns(event: &Event<'_>) -> bool {
+        match event.what {
+            What::Notification => matches!(event.topic, Topic::Progress | Topic::Tasks),
+            What::Request(_) => event.params().is_some(),
+            What::Answer(answer) => {
+                let carried = |request: &Request| request.asked.progress.is_some();
+                event.topic == Topic::Tasks || answer.request.is_some_and(carried)
+            }
+        }
+    }
+
+    fn follow(
+        &mut self,
+        event: &Event<'_>,
+        asked: &mut Asked,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        match event.what {
+            What::Request(id) => {
+                if let Some(node) = event.meta().and_then(|meta| meta.get("progressToken"))
+                    && let Some(token) = request_id(node)
+                {
+                    self.of(event.from).begin(id, &token, node, event, known, notes);
+                    asked.progress = Some(Box::new(token));
+                }
+            }
+            What::Notification if event.name == "notifications/progress" => {
+                self.of(event.from.other()).judge(event, known, notes);
+            }
+            What::Notification => self.end_tasks(event),
+            What::Answer(answer) => {
+                if let (Some(id), Some(request)) = (answer.id, answer.request) {
+                    if let Some(token) = &request.asked.progress {
+                        self.of(event.from.other()).end(token, id, event, known);
+                    }
+                    self.end_tasks(event);
+                }
+            }
+        }
+    }
+}
+
+impl Progress {
+    fn of(&mut self, asker: Side) -> &mut Tokens {
+        match asker {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+
+    /// Ends the tokens of tasks that a message shows to have ended.
+    fn end_tasks(&mut self, event: &Event<'_>) {
+        let tokens = self.of(event.from.other());
+        if tokens.by_task.is_empty() {
+            return;
+        }
+        for Report { id, status, .. } in tasks::reports(event) {
+            if status.is_some_and(TaskStatus::is_final) {
+                tokens.end_task(&id, Life::Over(event.at));
+            }
+        }
+        if let Some(id) = event.answered().and_then(tasks::subject) {
+            match (event.name, event.error()) {
+                ("tasks/result", None) => tokens.end_task(id, Life::Over(event.at)),
+                (_, Some(_)) => tokens.end_task(id, Life::Unsure),
+                (_, None) => {}
+            }
+        }
+    }
+}
+
+impl Tokens {
+    /// Whether another request of `asker` that `counts`, or what became of it, has the token. A
+    /// request with the same id is another matter.
+    fn is_shared(
+        &self,
+        token: &RequestId,
+        id: &RequestId,
+        asker: Side,
+        known: &Known<'_>,
+        counts: impl Fn(&Request) -> bool,
+    ) -> bool {
+        let Some(earlier) = self.by_token.get(token) else { return false };
+        let uses_it = |open: &Request| {
+            let carries_it = open.asked.progress.as_ref().is_some_and(|it| **it == *token);
+            carries_it && counts(open)
+        };
+        match earlier.life {
+            Life::Request => {
+                let open = known.requests.open(asker, &earlier.request);
+                earlier.request != *id && open.is_some_and(uses_it)
+            }
+            Life::Task => true,
+            Life::Over(_) => false,
+            // Only the last of those that share it is remembered.
+            Life::Unsure => {
+                known.requests.iter_open(asker).any(|(other, open)| other != id && uses_it(open))
+            }
+        }
+    }
+
+    /// A request carries the token.
+    fn begin(
+        &mut self,
+        id: &RequestId,
+        token: &RequestId,
+        node: Node<'_>,
+        event: &Event<'_>,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        let is_live = |request: &Request| request.cancelled.is_none();
+        let in_use = self.is_shared(token, id, event.from, known, is_live);
+        if in_use && let Some(earlier) = self.by_token.get(token) {
+            notes.note(earlier.reused(token).at(node.span()));
+        }
+        // Of two requests with one token nobody can tell which one is reported on, and reports on a
+        // cancelled one may be on their way.
+        let is_unsure = in_use || self.is_shared(token, id, event.from, known, |_| true);
+        let life = if is_unsure { Life::Unsure } else { Life::Request };
+        let begun = Token { request: id.clone(), at: event.at, life, last: None };
+        self.by_token.insert(token.clone(), begun, known.limits.remembered);
+    }
+
+    /// The request of a token was answered.
+    fn end(&mut self, token: &RequestId, id: &RequestId, event: &Event<'_>, known: &Known<'_>) {
+        let Some(entry) = self.by_token.get_mut(token) else { return };
+        if entry.request != *id || !matches!(entry.life, Life::Request) {
+            return;
+        }
+        if let Some(task) = tasks::created(event) {
+            entry.life = Life::Task;
+            self.by_task.insert(task.id.into(), token.clone(), known.limits.remembered);
+        } else {
+            entry.life = Life::Over(event.at);
+        }
+    }
+
+    fn end_task(&mut self, id: &str, life: Life) {
+        if let Some(token) = self.by_task.remove(id)
+            && let Some(entry) = self.by_token.get_mut(&token)
+            && matches!(entry.life, Life::Task)
+        {
+            entry.life = life;
+        }
+    }
+
+    fn judge(&mut self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+        let Some(params) = event.params() else { return };
+        let Some(node) = params.get("progressToken") else { return };
+        let Some(token) = request_id(node) else { return };
+        let asker = event.from.other();
+        let Some(entry) = self.by_token.get_mut(&token) else {
+            let unseen = !known.from_start || known.sent_unreadable(asker);
+            if !unseen && !self.by_token.forgot() {
+                notes.note(self.unknown(asker, &token, node));
+            }
+            return;
+        };
+        let is_open = matches!(entry.life, Life::Request);
+        if event.is_modern() && is_open && event.at.stream != entry.at.stream {
+            return; // `http-stream-unrelated` speaks about that.
+        }
+        match entry.life {
+            Life::Over(end) if end.surely_before(event.at) => {
+                notes.note(
+                    Fault::new(
+                        &AFTER_COMPLETION,
+                        format!("the work that the progress token {token} stands for is finished"),
+                    )
+                    .at(node.span())
+                    .related(end.line, "it was finished here")
+                    .help("stop reporting before the answer is sent"),
+                );
+                return;
+            }
+            Life::Request if event.is_modern() => {
+                let open = known.requests.open(asker, &entry.request);
+                if let Some(late) = open.and_then(cancellation::late) {
+                    notes.note(late.at(node.span()));
+                    return;
+                }
+            }
+            Life::Request | Life::Task | Life::Over(_) | Life::Unsure => {}
+        }
+        if let Some(value) = params.get("progress") {
+            entry.advance(value, event, notes);
+        }
+    }
+
+    fn unknown(&self, asker: Side, token: &RequestId, node: Node<'_>) -> Fault {
+        let fault = Fault::new(
+            &TOKEN_UNKNOWN,
+            format!("no request of the {asker} carried the progress token {token}"),
+        )
+        .at(node.span());
+        let other = ids::converted(token).and_then(|other| self.by_token.get(&other));
+        match other {
+            Some(other) => fault
+                .related(other.at.line, "the token has another type here")
+                .help("send the token back exactly as it came: 1 and \"1\" are different tokens"),
+            None => fault.help("send progress only if the request has a `progressToken`, with it"),
+        }
+    }
+}
+
+impl Token {
+    fn reused(&self, token: &RequestId) -> Fault {
+        let holder = match self.life {
+            Life::Task => "a task that still runs",
+            Life::Request | Life::Over(_) | Life::Unsure => "a request that is still open",
+        };
+        Fault::new(&TOKEN_REUSED, format!("{holder} has the progress token {token} already"))
+            .related(self.at.line, "the token was used here")
+            .help("use a new token for each request; the request's id will do")
+    }
+
+    fn advance(&mut self, node: Node<'_>, event: &Event<'_>, notes: &mut Notes) {
+        let Some(now) = Amount::of(node) else { return };
+        if let Some((before, at)) = self.last
+            && at.surely_before(event.at)
+            && !matches!(self.life, Life::Unsure)
+            && !now.exceeds(before)
+        {
+            notes.note(
+                Fault::new(
+                    &NOT_INCREASING,
+                    format!("progress is {now}, after {before} in the report before"),
+                )
+                .at(node.span())
+                .related(at.line, "the report before was here")
+                .help("report only when the value has grown; it may be fractional"),
+            );
+        }
+        self.last = Some((now, event.at));
+    }
+}
+
+/// A progress value.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Amount {
+    /// Exact where it can be: large counts differ in digits that a float does not have.
+    integer: Option<i64>,
+    float: f64,
+}
+
+impl Amount {
+    fn of(node: Node<'_>) -> Option<Amount> {
+        let float = node.as_f64().filter(|float| float.is_finite())?;
+        Some(Amount { integer: node.as_i64(), float })
+    }
+
+    fn exceeds(self, before: Amount) -> bool {
+        match (self.integer, before.integer) {
+            (Some(now), Some(before)) => now > before,
+            _ => self.float > before.float,
+        }
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.integer {
+            Some(integer) => integer.fmt(f),
+            None => self.float.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Prompts: what is listed, and what is asked for.
+
+pub(crate) mod conversation;
+pub(crate) mod message;
+
+pub(crate) use self::{
+    conversation::Prompts,
+    message::{check_get, check_list},
+};

@@ -1,0 +1,236 @@
+//! Sampling: the messages a server hands to the client's model.
+//!
+//! Every tool use is answered in the next message, by results and nothing else; providers refuse
+//! anything that is not balanced in this way.
+
+use std::collections::HashMap;
+
+use mcp_core::{Revision, Revisions};
+use mcp_json::Node;
+use mcp_jsonrpc::ErrorCode;
+
+use crate::{
+    Findings, Level,
+    contract::{self, Contract},
+    criteria::Criteria,
+    features::{
+        tools::schema,
+        walk::{self, Home, Thing},
+    },
+    findings::Fault,
+};
+
+const WITH_TOOLS: Revisions = Revisions::from(Revision::V2025_11_25);
+
+rules! {
+    TOOL_RESULT_MIXED: "sampling-tool-result-mixed", Schema, Level::Error, WITH_TOOLS, "client/sampling#tool-result-messages";
+    TOOL_USE_UNBALANCED: "sampling-tool-use-unbalanced", Schema, Level::Error, WITH_TOOLS, "client/sampling#tool-use-and-result-balance";
+    TOOL_RESULT_UNMATCHED: "sampling-tool-result-unmatched", Schema, Level::Error, WITH_TOOLS, "client/sampling#tool-use-and-result-balance";
+    STRUCTURED_CONTENT_INVALID: "sampling-structured-content-invalid", Session, Level::Warning, WITH_TOOLS, "client/sampling#tool-use-and-result-balance";
+    TOOL_BLOCK_ROLE: "sampling-tool-block-role", Schema, Level::Warning, WITH_TOOLS, "client/sampling#message-roles";
+}
+
+/// The params of `sampling/createMessage`.
+pub(crate) fn check_request(criteria: &Criteria, params: Node<'_>, findings: &mut Findings<'_>) {
+    let messages = params.get("messages");
+    walk::messages(messages, Home::Elsewhere, findings);
+    if !WITH_TOOLS.contains(findings.revision()) {
+        return;
+    }
+    for tool in params.get("tools").into_iter().flat_map(Node::elements) {
+        schema::check(criteria, tool, findings);
+        walk::described(tool, Thing::ToolOrPrompt, findings);
+    }
+    for message in messages.into_iter().flat_map(Node::elements) {
+        walk::described(message, Thing::Other, findings);
+    }
+    let mut before = None;
+    let mut messages = messages.into_iter().flat_map(Node::elements).peekable();
+    while let Some(message) = messages.next() {
+        check_message(before, message, messages.peek().copied(), findings);
+        before = Some(message);
+    }
+    if findings.wants(&STRUCTURED_CONTENT_INVALID) {
+        check_structured(criteria, params, findings);
+    }
+}
+
+/// Structured results against the output schemas of the tools that the request itself offers.
+fn check_structured(criteria: &Criteria, params: Node<'_>, findings: &mut Findings<'_>) {
+    const SHOWN: usize = 10;
+    let mut left = SHOWN;
+    let tools = params.get("tools").into_iter().flat_map(Node::elements);
+    let schemas: HashMap<_, _> = tools
+        .filter_map(|tool| Some((tool.get("name")?.str_bytes()?, tool.get("outputSchema")?)))
+        .collect();
+    if schemas.is_empty() {
+        return;
+    }
+    let mut before = None;
+    for message in params.get("messages").into_iter().flat_map(Node::elements) {
+        for block in blocks(message) {
+            let name = used_tool(before, block).and_then(Node::str_bytes);
+            let schema = name.and_then(|name| schemas.get(&name));
+            let (Some(schema), Some(content)) = (schema, block.get("structuredContent")) else {
+                continue;
+            };
+            let breaches = Contract::of(criteria, *schema, findings.revision()).breaches(content);
+            let faults = contract::faults(
+                &STRUCTURED_CONTENT_INVALID,
+                &breaches,
+                ErrorCode::InvalidParams,
+                "send what the tool's `outputSchema` promises",
+            );
+            faults.take(left).for_each(|fault| findings.report(fault));
+            left = left.saturating_sub(breaches.len());
+            if left == 0 {
+                return;
+            }
+        }
+        before = Some(message);
+    }
+}
+
+/// The name in the tool use that a successful tool result answers, in the message before.
+fn used_tool<'a>(before: Option<Node<'a>>, result: Node<'a>) -> Option<Node<'a>> {
+    let failed = result.get("isError").and_then(Node::as_bool) == Some(true);
+    if kind(result) != Kind::Result || failed {
+        return None;
+    }
+    let id = result.get("toolUseId")?;
+    let mut uses = blocks(before?).filter(|block| kind(*block) == Kind::Use);
+    uses.find(|block| block.get("id").is_some_and(|own| same_text(own, id)))?.get("name")
+}
+
+/// The result of `sampling/createMessage`, or the answer to such an input request.
+pub(crate) fn check_result(result: Node<'_>, findings: &mut Findings<'_>) {
+    if let Some(content) = result.get("content") {
+        walk::content(content, Home::Elsewhere, findings);
+    }
+}
+
+fn check_message<'a>(
+    before: Option<Node<'a>>,
+    message: Node<'a>,
+    after: Option<Node<'a>>,
+    findings: &mut Findings<'_>,
+) {
+    let from_user = message.get("role").is_some_and(|role| role.str_eq("user"));
+    let mut first_use = None;
+    let mut has_results = false;
+    let mut other = None;
+    for block in blocks(message) {
+        match kind(block) {
+            Kind::Use => {
+                first_use = first_use.or(Some(block));
+                other = other.or(Some(block));
+                if from_user {
+                    report_role(block, "`tool_use`", "assistant", findings);
+                }
+            }
+            Kind::Result => {
+                has_results = true;
+                if !from_user {
+                    report_role(block, "`tool_result`", "user", findings);
+                }
+                check_matched(before, block, findings);
+            }
+            Kind::Other => other = other.or(Some(block)),
+        }
+    }
+    if has_results && let Some(other) = other {
+        findings.report(
+            Fault::new(&TOOL_RESULT_MIXED, "the message mixes tool results with other content")
+                .at(other.span())
+                .help("move the other content into a message of its own, after the results"),
+        );
+    }
+    if first_use.is_some() {
+        check_answered(message, after, findings);
+    }
+}
+
+/// A tool result belongs to a tool use in the message before it.
+fn check_matched(before: Option<Node<'_>>, result: Node<'_>, findings: &mut Findings<'_>) {
+    let Some(id) = result.get("toolUseId") else {
+        return;
+    };
+    let matched = before.is_some_and(|before| {
+        blocks(before)
+            .filter(|block| kind(*block) == Kind::Use)
+            .any(|block| block.get("id").is_some_and(|use_id| same_text(use_id, id)))
+    });
+    if !matched {
+        findings.report(
+            Fault::new(&TOOL_RESULT_UNMATCHED, "no `tool_use` in the message before has this id")
+                .at(id.span())
+                .help("answer the `tool_use` of the message directly before, by its `id`"),
+        );
+    }
+}
+
+/// Every tool use is answered in the next message.
+fn check_answered(message: Node<'_>, after: Option<Node<'_>>, findings: &mut Findings<'_>) {
+    let results = |after: Node<'_>| {
+        blocks(after).any(|block| kind(block) == Kind::Result)
+            && blocks(after).any(|block| kind(block) != Kind::Result)
+    };
+    if after.is_some_and(results) {
+        return; // `sampling-tool-result-mixed` speaks for that message.
+    }
+    let unanswered = blocks(message).filter(|block| kind(*block) == Kind::Use).find(|block| {
+        let Some(id) = block.get("id") else {
+            return false;
+        };
+        // If its role is wrong, `sampling-tool-block-role` says so.
+        !after.into_iter().flat_map(blocks).any(|result| {
+            kind(result) == Kind::Result
+                && result.get("toolUseId").is_some_and(|for_id| same_text(for_id, id))
+        })
+    });
+    if let Some(block) = unanswered {
+        findings.report(
+            Fault::new(
+                &TOOL_USE_UNBALANCED,
+                "the next message does not hold the result of this tool use",
+            )
+            .at(block.get("id").unwrap_or(block).span())
+            .help("follow it with a user message that holds a `tool_result` for every `tool_use`"),
+        );
+    }
+}
+
+#[cold]
+fn report_role(block: Node<'_>, what: &str, role: &str, findings: &mut Findings<'_>) {
+    findings.report(
+        Fault::new(&TOOL_BLOCK_ROLE, format!("{what} is not in a message of the role `{role}`"))
+            .at(block.get("type").unwrap_or(block).span())
+            .help("models use tools as `assistant`, and get the results from `user`"),
+    );
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Use,
+    Result,
+    Other,
+}
+
+fn kind(block: Node<'_>) -> Kind {
+    match block.get("type") {
+        Some(kind) if kind.str_eq("tool_use") => Kind::Use,
+        Some(kind) if kind.str_eq("tool_result") => Kind::Result,
+        _ => Kind::Other,
+    }
+}
+
+/// The content of a message: one block, or a list.
+pub(crate) fn blocks(message: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    let content = message.get("content");
+    let single = content.filter(|content| content.is_object());
+    single.into_iter().chain(content.into_iter().flat_map(Node::elements))
+}
+
+fn same_text(left: Node<'_>, right: Node<'_>) -> bool {
+    left.str_bytes() == right.str_bytes()
+}

@@ -1,0 +1,183 @@
+//! Contracts that tools state: arguments, structured content, order.
+
+use mcp_core::{Revision, Revisions};
+use mcp_json::Node;
+use mcp_jsonrpc::ErrorCode;
+use serde::{Deserialize, Serialize};
+
+use super::order;
+use crate::{
+    Level, contract,
+    conversation::{
+        Asked, Event, Known, Notes, Topic, asked::ToolCall, stated_schema::StatedSchema,
+    },
+    features::{Family, modern::is_complete, shown::shown},
+    findings::Fault,
+};
+
+const WITH_OUTPUT: Revisions = Revisions::from(Revision::V2025_06_18);
+
+rules! {
+    ARGUMENTS_INVALID: "tool-arguments-invalid", ToolSchema, Level::Warning, Revisions::ALL, "server/tools#tool", Contract;
+    ARGUMENTS_INVALID_ACCEPTED: "tool-arguments-invalid-accepted", ToolSchema, Level::Warning, Revisions::ALL, "server/tools#security-considerations";
+    UNKNOWN: "tool-unknown", ToolSchema, Level::Warning, Revisions::ALL, "server/tools#error-handling";
+    STRUCTURED_CONTENT_INVALID: "tool-structured-content-invalid", ToolSchema, Level::Error, WITH_OUTPUT, "server/tools#output-schema";
+    STRUCTURED_CONTENT_MISSING: "tool-structured-content-missing", ToolSchema, Level::Error, WITH_OUTPUT, "server/tools#output-schema";
+    ORDER_UNSTABLE: "tools-order-unstable", ToolSchema, Level::Warning, Revisions::only(Revision::V2026_07_28), "server/tools#capabilities";
+}
+
+/// Names longer than this are not remembered.
+const LONGEST_NAME: usize = 1024;
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Tools {
+    order: order::Order,
+}
+
+impl Family for Tools {
+    fn concerns(event: &Event<'_>) -> bool {
+        matches!(event.topic, Topic::Tools | Topic::Tasks)
+    }
+
+    fn follow(
+        &mut self,
+        event: &Event<'_>,
+        asked: &mut Asked,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        match event.name {
+            "tools/call" if event.request().is_some() => {
+                asked.tool_call = check_call(event, known, notes).map(Box::new);
+            }
+            "tools/call" if event.is_answer() => check_answer(event, known, notes),
+            // What was asked is that of the call: the task hands it on.
+            "tasks/result" if event.is_answer() => check_task_result(event, known, notes),
+            "tools/list" if event.is_answer() => self.order.follow(event, known, notes),
+            _ => {}
+        }
+    }
+}
+
+/// A call against the listed tool.
+fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option<ToolCall> {
+    let params = event.params()?;
+    let node = params.get("name")?;
+    let name = node.as_str()?;
+    let tools = &known.listings.tools;
+    let tool = tools.get(&name);
+    if tool.is_none() && tools.lacks(&name) {
+        notes.note(
+            Fault::new(&UNKNOWN, format!("the server lists no tool `{}`", shown(&name)))
+                .at(node.span())
+                .code(ErrorCode::InvalidParams.code())
+                .help(tools.suggestion(&name)),
+        );
+    }
+    let tool = tool.filter(|_| name.len() <= LONGEST_NAME)?;
+    let breaches = match (&tool.input, params.get("arguments")) {
+        (None, _) => Vec::new(),
+        (Some(schema), None) => schema.contract(known.criteria).breaches_by_absence(params.span()),
+        (Some(schema), Some(arguments)) => schema.contract(known.criteria).breaches(arguments),
+    };
+    let faults = contract::faults(
+        &ARGUMENTS_INVALID,
+        &breaches,
+        ErrorCode::InvalidParams,
+        "send arguments that fit the tool's `inputSchema`",
+    );
+    for fault in faults {
+        notes.note(fault.related(tool.at.line, "the tool was listed here"));
+    }
+    Some(ToolCall {
+        name: (*name).into(),
+        changes: tools.changes(),
+        output: tool.output.as_ref().and_then(StatedSchema::digest),
+        is_invalid: !breaches.is_empty(),
+    })
+}
+
+/// The answer to a call.
+fn check_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+    let (Some(request), Some(result)) = (event.answered(), event.result()) else {
+        return;
+    };
+    let Some(call) = &request.asked.tool_call else { return };
+    let is_task = request.task && result.get("task").is_some();
+    if is_task || !is_success(result) {
+        return;
+    }
+    if call.is_invalid {
+        notes.note(
+            Fault::new(
+                &ARGUMENTS_INVALID_ACCEPTED,
+                format!(
+                    "`{}` succeeds although the arguments broke its `inputSchema`",
+                    shown(&call.name)
+                ),
+            )
+            .at(result.span())
+            .related(request.at.line, "the call was here")
+            .help("answer with `isError: true`, or let the schema say what is accepted"),
+        );
+    }
+    check_structured(call, result, event, known, notes);
+}
+
+/// The result that a task has come to.
+fn check_task_result(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
+    let call = event.answered().and_then(|request| request.asked.tool_call.as_ref());
+    if let (Some(call), Some(result)) = (call, event.result()) {
+        check_structured(call, result, event, known, notes);
+    }
+}
+
+/// The structured content of the result of a call, whichever way it came.
+fn check_structured(
+    call: &ToolCall,
+    result: Node<'_>,
+    event: &Event<'_>,
+    known: &Known<'_>,
+    notes: &mut Notes,
+) {
+    let tools = &known.listings.tools;
+    let is_current = tools.changes() == call.changes && WITH_OUTPUT.contains(event.revision);
+    let Some(tool) = tools.get(&call.name).filter(|_| is_current) else { return };
+    let Some(schema) = &tool.output else { return };
+    // Listed anew in the meantime, with another schema: which one counts is anybody's guess.
+    if call.output.is_none() || call.output != schema.digest() || !is_success(result) {
+        return;
+    }
+    let Some(content) = result.get("structuredContent") else {
+        notes.note(
+            Fault::new(
+                &STRUCTURED_CONTENT_MISSING,
+                format!(
+                    "`{}` has an `outputSchema` and answers without `structuredContent`",
+                    shown(&call.name)
+                ),
+            )
+            .at(result.span())
+            .code(ErrorCode::InternalError.code())
+            .related(tool.at.line, "the tool was listed here")
+            .help("add `structuredContent`, or set `isError` if the tool failed"),
+        );
+        return;
+    };
+    let breaches = schema.contract(known.criteria).breaches(content);
+    let faults = contract::faults(
+        &STRUCTURED_CONTENT_INVALID,
+        &breaches,
+        ErrorCode::InternalError,
+        "return what the tool's `outputSchema` promises",
+    );
+    for fault in faults {
+        notes.note(fault.related(tool.at.line, "the tool was listed here"));
+    }
+}
+
+/// Whether a result is final and not the report of a failure.
+fn is_success(result: Node<'_>) -> bool {
+    let failed = result.get("isError").and_then(Node::as_bool) == Some(true);
+    is_complete(result) && !failed
+}

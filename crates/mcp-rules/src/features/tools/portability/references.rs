@@ -1,0 +1,90 @@
+//! References inside a schema: who does not follow them, and those that lead back to themselves.
+
+use std::collections::BTreeMap;
+
+use mcp_json::{Node, Span};
+
+use super::{RECURSIVE_SCHEMA, REFERENCE};
+use crate::{Findings, features::tools::schema, findings::Fault};
+
+/// References looked at in one schema: what they lead to is compared with each other.
+const LOOKED_AT: usize = 500;
+
+/// Once per schema.
+pub(super) fn check(schema: Node<'_>, findings: &mut Findings<'_>) {
+    if !findings.wants(&REFERENCE) && !findings.wants(&RECURSIVE_SCHEMA) {
+        return;
+    }
+    let mut references = Vec::new();
+    schema::collect(schema, &mut Vec::new(), &mut references);
+    references.truncate(LOOKED_AT);
+    if let Some(reference) = find_recursion(schema, &references) {
+        findings.report(
+            Fault::new(
+                &RECURSIVE_SCHEMA,
+                "the schema contains itself: Claude Code and Meta's models refuse it",
+            )
+            .at(reference.span())
+            .help("write out as many levels as are needed, or take the tree as a list"),
+        );
+    } else if let Some(first) = references.first() {
+        findings.report(
+            Fault::new(
+                &REFERENCE,
+                "a reference: VS Code and Claude Desktop drop `$defs` and leave it dangling, Gemini CLI skips the tool",
+            )
+            .at(first.span())
+            .help("write the definition out where it is used"),
+        );
+    }
+}
+
+/// A reference that closes a circle: from what it leads to, it can be reached again.
+fn find_recursion<'a>(schema: Node<'_>, references: &[Node<'a>]) -> Option<Node<'a>> {
+    let places: BTreeMap<usize, usize> = references
+        .iter()
+        .enumerate()
+        .map(|(position, reference)| (reference.span().start, position))
+        .collect();
+    let leads_to = |position: usize| -> Vec<usize> {
+        let target = target(schema, references[position]);
+        let Some(Span { start, end }) = target else { return Vec::new() };
+        places.range(start..end).map(|(_, inside)| *inside).collect()
+    };
+    let mut marks = vec![Mark::New; references.len()];
+    for first in 0..references.len() {
+        let mut open = vec![first];
+        while let Some(&position) = open.last() {
+            match marks[position] {
+                Mark::New => {
+                    marks[position] = Mark::OnTheWay;
+                    for next in leads_to(position) {
+                        match marks[next] {
+                            Mark::OnTheWay => return Some(references[next]),
+                            Mark::New => open.push(next),
+                            Mark::Done => {}
+                        }
+                    }
+                }
+                Mark::OnTheWay | Mark::Done => {
+                    marks[position] = Mark::Done;
+                    open.pop();
+                }
+            }
+        }
+    }
+    None
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    New,
+    OnTheWay,
+    Done,
+}
+
+/// What a reference into the schema itself leads to.
+fn target(schema: Node<'_>, reference: Node<'_>) -> Option<Span> {
+    let text = reference.as_str()?;
+    Some(schema.pointer(text.strip_prefix('#')?)?.span())
+}

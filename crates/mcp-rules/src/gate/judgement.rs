@@ -1,0 +1,61 @@
+//! Everything that is known about one message after it was judged.
+
+use mcp_core::Revision;
+use mcp_json::Node;
+use mcp_jsonrpc::{Envelope, JsonRpcId, MessageKind, Verdict};
+
+use crate::{Context, Finding, Followed};
+
+/// What a gate has to say about a message, whether it passes or not.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Judgement {
+    /// Whether it may pass.
+    pub verdict: Verdict,
+    /// What was found, also what does not keep it from passing, and what it shows to be wrong with
+    /// an earlier message.
+    pub findings: Vec<Finding>,
+    /// The message, or each entry of a batch.
+    pub messages: Vec<Identity>,
+    /// Its number in the conversation, from 1; `line` of findings about it.
+    pub number: u64,
+}
+
+/// Which message it is.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Identity {
+    /// What its members make it; `None` if they are contradictory.
+    pub kind: Option<MessageKind>,
+    /// Its id, if it can be read.
+    pub id: Option<JsonRpcId>,
+    /// The method it names, or that of the request it answers.
+    pub method: Option<String>,
+    /// The revision it was judged by.
+    pub revision: Revision,
+}
+
+impl Identity {
+    fn of(message: Node<'_>, context: &Context) -> Identity {
+        let envelope = Envelope::of(message);
+        let named = envelope.method.and_then(Node::as_str).map(String::from);
+        let answered = || context.answers?.method.map(|method| method.name.to_owned());
+        Identity {
+            kind: envelope.kind(),
+            id: envelope.readable_id(),
+            method: named.or_else(answered),
+            revision: context.revision,
+        }
+    }
+}
+
+pub(super) fn identities(root: Node<'_>, followed: &Followed) -> Vec<Identity> {
+    match followed {
+        Followed::One(context) => vec![Identity::of(root, context)],
+        Followed::Batch(_, contexts) => root
+            .elements()
+            .zip(contexts)
+            .map(|(entry, context)| Identity::of(entry, context))
+            .collect(),
+    }
+}

@@ -1,0 +1,103 @@
+//! Where MCP is spoken, among all that a recording may show.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Exchange, HeaderName, Headers, url::Url};
+
+/// Addresses that are kept; nobody has more.
+const KEPT: usize = 16;
+
+/// The addresses that messages were posted to.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Endpoints {
+    urls: Vec<Box<str>>,
+}
+
+/// Where a request goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) enum Aim {
+    /// Nobody can tell: no message was posted yet.
+    #[default]
+    Unknown,
+    /// To where messages are posted.
+    Endpoint,
+    /// To another place, for a stream of events, as one transport has it.
+    Beside,
+    /// To somebody else than the MCP server: to an authorization server, say.
+    Elsewhere,
+}
+
+impl Endpoints {
+    /// Whether messages are known to be posted to other places only.
+    pub(super) fn are_elsewhere(&self, url: &str) -> bool {
+        !self.urls.is_empty() && !self.has(Url::parse(url))
+    }
+
+    /// Takes in a request, and says where it goes.
+    pub(super) fn take_in(&mut self, exchange: &Exchange, headers: &Headers<'_>) -> Aim {
+        let url = Url::parse(&exchange.url);
+        if self.has(url) {
+            return Aim::Endpoint;
+        }
+        if !exchange.posted.is_empty() {
+            if self.urls.len() < KEPT {
+                self.urls.push(exchange.url.clone());
+            }
+            return Aim::Endpoint;
+        }
+        if url.path.contains("/.well-known/") {
+            return Aim::Elsewhere;
+        }
+        if self.urls.is_empty() {
+            return Aim::Unknown;
+        }
+        let accept = headers.value(HeaderName::Accept).unwrap_or_default();
+        if accept.to_ascii_lowercase().contains("text/event-stream") {
+            Aim::Beside
+        } else {
+            Aim::Elsewhere
+        }
+    }
+
+    fn has(&self, url: Url<'_>) -> bool {
+        self.urls.iter().any(|known| url.is_same_place(Url::parse(known)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::exchange::{Posted, PostedKind};
+
+    fn request(url: &str, posts: bool) -> Exchange {
+        let message = Posted { id: None, name: "ping".into(), kind: PostedKind::Request };
+        let posted = posts.then_some(message).into_iter().collect();
+        Exchange { url: url.into(), posted, ..Exchange::default() }
+    }
+
+    #[test]
+    fn messages_show_where_the_endpoint_is() {
+        let stream = &[("Accept", "Text/Event-Stream")].into_iter().collect();
+        let none = &Headers::new();
+        let mut endpoints = Endpoints::default();
+        let mut aim =
+            |url: &str, posts: bool, headers| endpoints.take_in(&request(url, posts), headers);
+        assert_eq!(aim("/mcp", false, stream), Aim::Unknown);
+        assert_eq!(aim("/.well-known/x", false, stream), Aim::Elsewhere);
+        assert_eq!(aim("/mcp", true, none), Aim::Endpoint);
+        assert_eq!(aim("https://example.com/mcp/?a", false, none), Aim::Endpoint);
+        assert_eq!(aim("/sse", false, stream), Aim::Beside);
+        assert_eq!(aim("/sse", false, none), Aim::Elsewhere);
+    }
+
+    #[test]
+    fn endpoints_beyond_the_limit_are_not_kept() {
+        let mut endpoints = Endpoints::default();
+        assert!(!endpoints.are_elsewhere("/0"));
+        for number in 0..=KEPT {
+            endpoints.take_in(&request(&format!("/{number}"), true), &Headers::new());
+        }
+        assert!(!endpoints.are_elsewhere(&format!("/{}", KEPT - 1)));
+        assert!(endpoints.are_elsewhere(&format!("/{KEPT}")));
+    }
+}

@@ -1,0 +1,190 @@
+//! The HTTP+SSE transport of 2024-11-05: a stream that names, in its first event, the URI to which
+//! messages are posted, and carries all answers.
+//!
+//! Runs before the other families, so that they do not take its exchanges for Streamable HTTP; it
+//! is also spoken under newer revisions.
+
+mod target;
+
+use mcp_core::{Revision, Revisions, Side};
+use mcp_json::Node;
+use mcp_jsonrpc::Envelope;
+use serde::{Deserialize, Serialize};
+
+use self::target::Target;
+use super::{
+    Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, SseEvent, requests::Place,
+};
+use crate::{
+    Level,
+    conversation::{Bounded, Known, Moment, Notes, request_id},
+    findings::Fault,
+};
+
+const OLD: Revisions = Revisions::only(Revision::V2024_11_05);
+
+rules! {
+    ENDPOINT_MISSING: "legacy-sse-endpoint-missing", Http, Level::Error, OLD, "basic/transports#http-with-sse";
+    EVENT_TYPE: "legacy-sse-event-type", Http, Level::Error, OLD, "basic/transports#http-with-sse";
+    WRONG_ENDPOINT: "legacy-sse-wrong-endpoint", Http, Level::Error, OLD, "basic/transports#http-with-sse";
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct LegacySse {
+    /// The URIs that `endpoint` events gave, and where.
+    endpoints: Bounded<Target, Moment>,
+    /// The paths of streams that gave one.
+    streams: Bounded<Box<str>, ()>,
+    /// Whether a URI was given relative to one that was not seen.
+    is_unresolved: bool,
+}
+
+/// What is remembered of one stream.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    /// Whether there was an `endpoint` event.
+    begun: bool,
+    /// The first event, if it was not `endpoint`.
+    other_first: Option<Moment>,
+}
+
+impl HttpFamily for LegacySse {
+    fn follow(
+        &mut self,
+        event: &Observation<'_>,
+        exchange: &mut Exchange,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        match event.part {
+            HttpPart::Request { url, headers, .. } if exchange.is_post() => {
+                self.judge_post(url, headers, exchange, notes);
+            }
+            HttpPart::Request { headers, .. } => {
+                if self.streams.contains(exchange.path()) && !names_session(headers) {
+                    exchange.request.place = Place::LegacySse;
+                }
+            }
+            // A stream that is resumed does not begin again.
+            HttpPart::Event(sse)
+                if (exchange.is_get() || !exchange.seen) && exchange.last_event_id.is_none() =>
+            {
+                self.note_event(event, sse, exchange, known);
+                judge_event(event, sse, exchange, known, notes);
+            }
+            HttpPart::Response { .. } | HttpPart::Event(_) | HttpPart::End => {}
+        }
+    }
+}
+
+impl LegacySse {
+    fn judge_post(
+        &self,
+        url: &str,
+        headers: &Headers<'_>,
+        exchange: &mut Exchange,
+        notes: &mut Notes,
+    ) {
+        if self.is_unresolved && !is_streamable(headers) {
+            exchange.request.place = Place::LegacySse;
+            return;
+        }
+        let Some((endpoint, at)) = self.endpoints.iter().last() else { return };
+        let target = Target::read(url);
+        if self.endpoints.iter().any(|(endpoint, _)| endpoint.matches(&target)) {
+            exchange.request.place = Place::LegacySse;
+            return;
+        }
+        if exchange.posted.is_empty() || is_streamable(headers) || self.endpoints.forgot() {
+            return;
+        }
+        exchange.request.place = Place::LegacySse;
+        notes.always(
+            Fault::new(
+                &WRONG_ENDPOINT,
+                format!("the message is posted to `{url}`; the server gave `{endpoint}`"),
+            )
+            .related(at.line, "the endpoint was given here")
+            .help("post to the URI of the `endpoint` event, its query included"),
+        );
+    }
+
+    /// An `endpoint` event shows which transport this is.
+    fn note_event(
+        &mut self,
+        event: &Observation<'_>,
+        sse: SseEvent<'_>,
+        exchange: &mut Exchange,
+        known: &Known<'_>,
+    ) {
+        let data = String::from_utf8_lossy(sse.data.or(event.body).unwrap_or_default());
+        let is_endpoint = sse.event == Some("endpoint");
+        if is_endpoint && event.message.is_none() && !data.is_empty() {
+            let target = Target::read(&exchange.url).resolve(data.trim());
+            if exchange.seen || data.trim().starts_with('/') || data.contains("://") {
+                self.endpoints.insert(target, event.at, known.limits.remembered);
+            } else {
+                self.is_unresolved = true;
+            }
+            if exchange.seen {
+                self.streams.insert(exchange.path().into(), (), known.limits.remembered);
+            }
+            exchange.legacy_sse.begun = true;
+            exchange.request.place = Place::LegacySse;
+        } else if exchange.seen && !exchange.legacy_sse.begun
+            // Without data nothing is dispatched: it is no event at all.
+            && (event.message.is_some() || !data.is_empty())
+        {
+            exchange.legacy_sse.other_first.get_or_insert(event.at);
+        }
+    }
+}
+
+fn judge_event(
+    event: &Observation<'_>,
+    sse: SseEvent<'_>,
+    exchange: &mut Exchange,
+    known: &Known<'_>,
+    notes: &mut Notes,
+) {
+    let Some(message) = event.message else { return };
+    let is_old = exchange.request.place == Place::LegacySse;
+    if let Some(name) = sse.event.filter(|name| is_old && !matches!(*name, "" | "message")) {
+        notes.always(
+            Fault::new(&EVENT_TYPE, format!("the message arrives as a `{name}` event"))
+                .help("name the event `message`, or not at all"),
+        );
+    }
+    // On this transport, and on no other, the answer to `initialize` comes on such a stream. Before
+    // it the revision is not known.
+    if answers_initialize(message, known)
+        && let Some(at) = exchange.legacy_sse.other_first.take()
+    {
+        exchange.request.place = Place::LegacySse;
+        notes.always(
+            Fault::new(&ENDPOINT_MISSING, "the stream does not begin with `endpoint`")
+                .earlier(at.line, Side::Server)
+                .help("first send `event: endpoint` with the URI to which messages are posted"),
+        );
+    }
+}
+
+/// Whether a message is the response to `initialize`.
+fn answers_initialize(message: Node<'_>, known: &Known<'_>) -> bool {
+    let envelope = Envelope::of(message);
+    let request =
+        envelope.id.and_then(request_id).and_then(|id| known.requests.open(Side::Client, &id));
+    request.is_some_and(|request| request.name() == "initialize")
+}
+
+/// Whether a request belongs to a session of the newer transport, as this one has none.
+fn names_session(headers: &Headers<'_>) -> bool {
+    headers.has(HeaderName::McpSessionId)
+}
+
+/// Whether the headers of a POST show the newer transport, which a server may offer beside this.
+fn is_streamable(headers: &Headers<'_>) -> bool {
+    let accept = headers.value(HeaderName::Accept).unwrap_or_default();
+    let names = [HeaderName::McpSessionId, HeaderName::McpProtocolVersion, HeaderName::McpMethod];
+    accept.contains("text/event-stream") || names.into_iter().any(|name| headers.has(name))
+}

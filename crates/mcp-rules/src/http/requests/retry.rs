@@ -1,0 +1,81 @@
+//! How soon a client comes back to a stream (2025-11-25).
+
+use mcp_core::Side;
+use serde::{Deserialize, Serialize};
+
+use super::{Exchange, Observation, RETRY_IGNORED};
+use crate::{
+    conversation::{Bounded, Moment, Notes},
+    findings::Fault,
+    http::SseEvent,
+};
+
+/// Timers and clocks are not exact.
+const SLACK_MILLIS: i64 = 10;
+
+/// Connections that the server has closed, by the last event id on them.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Retries {
+    closed: Bounded<Box<str>, Closed>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Closed {
+    at: Moment,
+    retry: u64,
+}
+
+/// What is remembered of one stream.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Seen {
+    last_id: Option<Box<str>>,
+    retry: Option<u64>,
+}
+
+impl Seen {
+    pub(super) fn note(&mut self, sse: SseEvent<'_>) {
+        if let Some(id) = sse.id {
+            self.last_id = Some(id.into());
+        }
+        self.retry = sse.retry.or(self.retry);
+    }
+}
+
+impl Retries {
+    /// A connection has ended: if the server closed it, it may have said when to come back.
+    pub(super) fn note_end(
+        &mut self,
+        event: &Observation<'_>,
+        exchange: &Exchange,
+        capacity: usize,
+    ) {
+        let Seen { last_id: Some(id), retry: Some(retry) } = &exchange.request.retry else {
+            return;
+        };
+        if event.from == Side::Server && event.at.millis.is_some() {
+            self.closed.insert(id.clone(), Closed { at: event.at, retry: *retry }, capacity);
+        }
+    }
+
+    /// A client resumes a stream.
+    pub(super) fn judge(&self, event: &Observation<'_>, exchange: &Exchange, notes: &mut Notes) {
+        let id = exchange.last_event_id.as_deref();
+        let Some(Closed { at, retry }) = id.and_then(|id| self.closed.get(id)) else { return };
+        let (Some(closed), Some(now)) = (at.millis, event.at.millis) else { return };
+        let waited = now.saturating_sub(closed);
+        let asked = i64::try_from(*retry).unwrap_or(i64::MAX);
+        // A clock that runs backwards says nothing.
+        if waited >= 0 && waited.saturating_add(SLACK_MILLIS) < asked {
+            notes.always(
+                Fault::new(
+                    &RETRY_IGNORED,
+                    format!(
+                        "the client is back after {waited} ms; the server asked for {retry} ms"
+                    ),
+                )
+                .related(at.line, "the server closed the connection here")
+                .help("wait as long as the last `retry` field says"),
+            );
+        }
+    }
+}

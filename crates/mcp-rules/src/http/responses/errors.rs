@@ -1,0 +1,66 @@
+//! The HTTP status that goes with an error of 2026-07-28.
+
+use mcp_jsonrpc::{Envelope, ErrorCode, MessageKind};
+
+use super::{ERROR_STATUS, METHOD_STATUS};
+use crate::{
+    conversation::{Notes, request_id},
+    findings::Fault,
+    http::{Exchange, Observation},
+};
+
+const HEADER_MISMATCH: i64 = -32020;
+const UNSUPPORTED_VERSION: i64 = -32022;
+
+pub(super) fn judge(event: &Observation<'_>, exchange: &Exchange, notes: &mut Notes) {
+    let Some(status) = exchange.status else { return };
+    if !exchange.response.carries_requests() {
+        return;
+    }
+    for message in event.messages() {
+        let envelope = Envelope::of(message);
+        if envelope.kind() == Some(MessageKind::Response) {
+            judge_error(&envelope, status, exchange, notes);
+        }
+    }
+}
+
+fn judge_error(envelope: &Envelope<'_>, status: u16, exchange: &Exchange, notes: &mut Notes) {
+    let (Some(code), Some(asked)) = (envelope.error_code(), asked(envelope, exchange)) else {
+        return;
+    };
+    // An older server that is only being probed answers in its own way.
+    let probe = asked == "server/discover";
+    let (rule, expected, reason) = match code {
+        UNSUPPORTED_VERSION..=HEADER_MISMATCH => (&ERROR_STATUS, 400, ""),
+        _ if probe => return,
+        _ if code == ErrorCode::InvalidParams.code() && exchange.response.lacks_meta => {
+            (&ERROR_STATUS, 400, " for missing `_meta` members")
+        }
+        _ if code == ErrorCode::MethodNotFound.code() => (&METHOD_STATUS, 404, ""),
+        _ => return,
+    };
+    if status == expected {
+        return;
+    }
+    let span =
+        envelope.error.and_then(|error| error.get("code")).map_or(envelope.object, |code| code);
+    notes.always(
+        Fault::new(
+            rule,
+            format!("error {code}{reason} comes with status {status} instead of {expected}"),
+        )
+        .at(span.span())
+        .related(exchange.at.line, "the request was here")
+        .help("decide before the answer begins, while the status can still be chosen"),
+    );
+}
+
+/// The method that an error of this exchange answers; it may lack the id.
+fn asked<'e>(envelope: &Envelope<'_>, exchange: &'e Exchange) -> Option<&'e str> {
+    let asked = match envelope.id.and_then(request_id) {
+        Some(id) => exchange.asked(&id)?,
+        None => exchange.requests().next()?,
+    };
+    Some(&asked.name)
+}

@@ -1,0 +1,365 @@
+//! Session ids: who assigns them, who has to send them, and when they end.
+
+use mcp_core::{Era, Revision, Revisions, Side};
+use mcp_jsonrpc::Envelope;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, exchange::messages,
+    requests::is_other_refusal,
+};
+use crate::{
+    Level, Severity,
+    conversation::{Bounded, Known, Moment, Notes},
+    findings::Fault,
+};
+
+const WITH_SESSIONS: Revisions = Revisions::between(Revision::V2025_03_26, Revision::LATEST_LEGACY);
+const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
+
+rules! {
+    ID_MISSING: "session-id-missing", Http, Level::Error, WITH_SESSIONS, "basic/transports#session-management";
+    ID_MISMATCH: "session-id-mismatch", Http, Level::Error, WITH_SESSIONS, "basic/transports#session-management";
+    ID_ON_INITIALIZE: "session-id-on-initialize", Http, Level::Error, WITH_SESSIONS, "basic/transports#session-management";
+    REUSED_AFTER_404: "session-reused-after-404", Http, Level::Error, WITH_SESSIONS, "basic/transports#session-management";
+    ID_CHARSET: "session-id-charset", Http, Level::Error, WITH_SESSIONS, "basic/transports#session-management";
+    ID_CHANGED: "session-id-changed", Http, Level::Warning, WITH_SESSIONS, "basic/transports#session-management";
+    NOT_TERMINATED: "session-not-terminated", Http, Level::Error, WITH_SESSIONS, "basic/transports#session-management";
+    ID_MINTED: "session-id-minted", Http, Level::Warning, MODERN, "basic/transports/streamable-http#earlier-streamable-http-revisions";
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Sessions {
+    /// The id that came with the last `initialize` result.
+    current: Option<Box<str>>,
+    /// Whether something was seen of what began before the recording: there may be other sessions
+    /// that are older.
+    has_older: bool,
+    /// Every id the server has assigned or disowned.
+    ids: Bounded<Box<str>, Standing>,
+}
+
+/// What is known of a session id.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Standing {
+    assigned: Option<Moment>,
+    ended: Option<Ended>,
+}
+
+/// When a session ended, and how that was seen.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Ended {
+    at: Moment,
+    by: End,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum End {
+    /// The client deleted it.
+    Deleted,
+    /// The server answered 404.
+    NotFound,
+}
+
+/// What is remembered of one exchange.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    /// Whether it belongs to another session than the one whose handshake was seen last.
+    pub(crate) is_of_another: bool,
+    /// Whether its request names a session that nobody was seen to assign.
+    is_foreign: bool,
+    /// Its request came when the session it names had ended.
+    after: Option<Ended>,
+    /// The id in the response to `initialize`, which counts once the result is there.
+    offered: Option<Box<str>>,
+    /// An id in the response to a request of a revision without sessions, and where.
+    minted: Option<(Box<str>, Moment)>,
+}
+
+impl HttpFamily for Sessions {
+    fn follow(
+        &mut self,
+        event: &Observation<'_>,
+        exchange: &mut Exchange,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        let goes_on = exchange.session_id.is_none() && !known.from_start;
+        self.has_older |= !exchange.seen || goes_on && exchange.requests().next().is_some();
+        if !exchange.request.at_endpoint() {
+            return;
+        }
+        let era = exchange.revision.unwrap_or(event.revision).era();
+        match event.part {
+            HttpPart::Request { .. } => self.judge_request(exchange, notes),
+            HttpPart::Response { status, headers } => {
+                match era {
+                    Era::Legacy => {
+                        self.judge_foreign(status, exchange, known, notes);
+                        self.judge_response(status, headers, exchange, notes);
+                        self.note_end(status, event, exchange, known);
+                    }
+                    Era::Modern => note_minted(headers, event.at, exchange),
+                }
+                self.note_answer(event, exchange, known);
+                judge_minted(exchange, notes);
+            }
+            HttpPart::Event(_) => {
+                self.note_answer(event, exchange, known);
+                judge_minted(exchange, notes);
+            }
+            HttpPart::End => {}
+        }
+    }
+}
+
+impl Sessions {
+    /// Whether this is the id of the session that is being used.
+    pub(super) fn is_current(&self, id: &str) -> bool {
+        self.current.as_deref() == Some(id.trim()) && self.ended(id.trim()).is_none()
+    }
+
+    /// Whether a request names an earlier session.
+    pub(super) fn is_of_another(&self, exchange: &Exchange) -> bool {
+        let id = exchange.session_id.as_deref().map(str::trim);
+        id.is_some_and(|id| self.current.as_deref() != Some(id) && self.assigned_at(id).is_some())
+    }
+
+    fn judge_request(&mut self, exchange: &mut Exchange, notes: &mut Notes) {
+        let judged = exchange.is_post() || exchange.is_get() || exchange.is_delete();
+        if !judged || !exchange.request.headers_known {
+            return;
+        }
+        let id = exchange.session_id.as_deref().map(str::trim);
+        if exchange.initializes() {
+            if let Some(id) = id {
+                notes.always(self.on_initialize(id));
+            }
+            return;
+        }
+        let Some(id) = id else {
+            if let Some(current) = self.current.as_deref().filter(|id| self.ended(id).is_none()) {
+                notes.always(
+                    Fault::new(
+                        &ID_MISSING,
+                        format!("{} names no session; `{current}` was assigned", exchange.method),
+                    )
+                    .related(self.assigned(current), "the session was assigned here")
+                    .help("send `Mcp-Session-Id` with every request after `initialize`"),
+                );
+            }
+            return;
+        };
+        self.has_older |= self.current.is_none();
+        let ended = self.ended(id);
+        if let Some(Ended { at, by: End::NotFound }) = ended {
+            notes.always(
+                Fault::new(
+                    &REUSED_AFTER_404,
+                    format!("the request names the session `{id}`, which is gone"),
+                )
+                .related(at.line, "the server answered 404 here")
+                .help("start a new session: `initialize` without a session id"),
+            );
+        }
+        exchange.session.is_foreign = ended.is_none() && self.is_foreign(id);
+        exchange.session.after = ended;
+    }
+
+    /// A server that serves a request knows its session, which may be older than the recording.
+    fn judge_foreign(
+        &self,
+        status: u16,
+        exchange: &mut Exchange,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        let foreign = std::mem::take(&mut exchange.session.is_foreign);
+        let current = self.current.as_deref();
+        if let Some(id) = exchange.session_id.as_deref().map(str::trim)
+            && foreign
+            && (matches!(status, 400 | 404)
+                || known.is_all_seen
+                || !self.has_older
+                || current.is_some_and(|current| current.eq_ignore_ascii_case(id)))
+        {
+            notes.always(
+                Fault::new(&ID_MISMATCH, format!("the server has not assigned the session `{id}`"))
+                    .earlier(exchange.at.line, Side::Client)
+                    .related(
+                        current.and_then(|id| self.assigned(id)),
+                        "the session was assigned here",
+                    )
+                    .help("send the id of the `initialize` response, byte for byte"),
+            );
+        }
+    }
+
+    fn on_initialize(&self, id: &str) -> Fault {
+        let gone = self.ended(id).filter(|ended| ended.by == End::NotFound);
+        let fault = Fault::new(&ID_ON_INITIALIZE, format!("`initialize` names the session `{id}`"))
+            .help("a new session has no id yet: leave the header out");
+        match gone {
+            Some(ended) => fault.related(ended.at.line, "the server answered 404 here"),
+            None => fault.severity(Severity::Warning),
+        }
+    }
+
+    fn judge_response(
+        &self,
+        status: u16,
+        headers: &Headers<'_>,
+        exchange: &mut Exchange,
+        notes: &mut Notes,
+    ) {
+        if let Some(id) = headers.value(HeaderName::McpSessionId) {
+            let id = id.trim_matches([' ', '\t']);
+            if exchange.initializes() {
+                check_charset(id, notes);
+                exchange.session.offered = Some(id.into());
+            } else {
+                self.check_unchanged(id, exchange, notes);
+            }
+        }
+        if let Some(ended) = exchange.session.after.take()
+            && status != 404
+            && !is_other_refusal(status)
+        {
+            let reason = match ended.by {
+                End::Deleted => "the session was deleted here",
+                End::NotFound => "the server answered 404 here",
+            };
+            notes.always(
+                Fault::new(
+                    &NOT_TERMINATED,
+                    format!("a request for a session that has ended gets status {status}"),
+                )
+                .related(ended.at.line, reason)
+                .help("answer 404 to every request with the id of a session that has ended"),
+            );
+        }
+    }
+
+    fn check_unchanged(&self, id: &str, exchange: &Exchange, notes: &mut Notes) {
+        let named = exchange.session_id.as_deref().map(str::trim);
+        let named = named.filter(|named| self.assigned_at(named).is_some());
+        let Some(expected) = named.or(self.current.as_deref()) else { return };
+        if id != expected {
+            notes.always(
+                Fault::new(
+                    &ID_CHANGED,
+                    format!("the response names the session `{id}`, but `{expected}` was assigned"),
+                )
+                .related(self.assigned(expected), "the session was assigned here")
+                .help("assign ids in the response to `initialize` only"),
+            );
+        }
+    }
+
+    /// Takes in that a session has ended, or that it has not, whatever the server said.
+    fn note_end(
+        &mut self,
+        status: u16,
+        event: &Observation<'_>,
+        exchange: &Exchange,
+        known: &Known<'_>,
+    ) {
+        let Some(id) = exchange.session_id.as_deref().map(str::trim) else { return };
+        let by = match status {
+            200..=299 if exchange.is_delete() => End::Deleted,
+            200..=299 => {
+                self.revive(id);
+                return;
+            }
+            // Some say with it that there is no such method.
+            404 if error_code(event) != Some(-32601) => End::NotFound,
+            _ => return,
+        };
+        let ended = Some(Ended { at: event.at, by });
+        if let Some(standing) = self.ids.get_mut(id) {
+            standing.ended = ended;
+        } else {
+            let standing = Standing { assigned: None, ended };
+            self.ids.insert(id.into(), standing, known.limits.remembered);
+        }
+    }
+
+    /// A session that was not found is served again. That is said once.
+    fn revive(&mut self, id: &str) {
+        if let Some(standing) = self.ids.get_mut(id) {
+            standing.ended = standing.ended.filter(|ended| ended.by == End::Deleted);
+        }
+    }
+
+    /// Takes in the session that an `initialize` result opens.
+    fn note_answer(&mut self, event: &Observation<'_>, exchange: &mut Exchange, known: &Known<'_>) {
+        let opens = event.from == Side::Server
+            && exchange.initializes()
+            && event
+                .message
+                .into_iter()
+                .flat_map(messages)
+                .any(|message| Envelope::of(message).result.is_some());
+        if opens {
+            self.current = exchange.session.offered.take();
+            if let Some(id) = &self.current {
+                let standing = Standing { assigned: Some(event.at), ended: None };
+                self.ids.insert(id.clone(), standing, known.limits.remembered);
+            }
+        }
+    }
+
+    /// Whether the server has given ids, but never this one.
+    fn is_foreign(&self, id: &str) -> bool {
+        let current = self.current.as_deref().filter(|current| self.ended(current).is_none());
+        current.is_some_and(|current| current != id)
+            && self.assigned_at(id).is_none()
+            && !self.ids.forgot()
+    }
+
+    fn ended(&self, id: &str) -> Option<Ended> {
+        self.ids.get(id)?.ended
+    }
+
+    fn assigned_at(&self, id: &str) -> Option<Moment> {
+        self.ids.get(id)?.assigned
+    }
+
+    fn assigned(&self, id: &str) -> Option<u64> {
+        self.assigned_at(id)?.line
+    }
+}
+
+fn error_code(event: &Observation<'_>) -> Option<i64> {
+    Envelope::of(event.message?).error_code()
+}
+
+fn check_charset(id: &str, notes: &mut Notes) {
+    if let Some(character) = id.chars().find(|character| !character.is_ascii_graphic()) {
+        notes.always(
+            Fault::new(
+                &ID_CHARSET,
+                format!("the session id `{id}` has the character {character:?}"),
+            )
+            .help("use visible ASCII characters only, as in a UUID"),
+        );
+    }
+}
+
+fn note_minted(headers: &Headers<'_>, at: Moment, exchange: &mut Exchange) {
+    if let Some(id) = headers.value(HeaderName::McpSessionId).filter(|_| !exchange.initializes()) {
+        exchange.session.minted = Some((id.trim().into(), at));
+    }
+}
+
+/// A server that may be a legacy one need not know better.
+fn judge_minted(exchange: &mut Exchange, notes: &mut Notes) {
+    if !exchange.request.server_is_modern {
+        return;
+    }
+    let Some((id, at)) = exchange.session.minted.take() else { return };
+    let fault = Fault::new(&ID_MINTED, format!("the response names the session `{id}`"))
+        .earlier(at.line, Side::Server)
+        .help("2026-07-28 has no sessions: leave `Mcp-Session-Id` out");
+    notes.always(fault);
+}

@@ -1,0 +1,239 @@
+//! What was delivered on which stream: event ids, replays, and copies on other streams.
+
+use mcp_core::{Era, RequestId, Side};
+use mcp_jsonrpc::MessageKind;
+use serde::{Deserialize, Serialize};
+
+use super::{BROADCAST, EVENT_ID_DUPLICATE, WRONG_STREAM, event_id, is_empty, sound_messages};
+use crate::{
+    conversation::{Bounded, Known, Notes, digest::digest, request_id},
+    findings::Fault,
+    http::{Delivery, Exchange, Observation, SseEvent},
+};
+
+/// Events by session and id, and the server's requests and responses.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Deliveries {
+    events: Bounded<(u64, u64), Delivered>,
+    requests: Bounded<RequestId, Delivered>,
+    responses: Bounded<RequestId, Delivered>,
+}
+
+/// Where something was delivered first.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Delivered {
+    /// The exchange whose stream it belongs to, if that is known.
+    source: Option<u64>,
+    content: u64,
+    /// Whether there was no content, only an id.
+    empty: bool,
+    line: Option<u64>,
+}
+
+/// Whether an event is known by its id.
+enum Standing {
+    New,
+    /// The same event again, on a stream that was resumed.
+    Replayed(Delivered),
+    /// The id was given to another event before.
+    Taken(Delivered),
+    /// Known, and nothing is wrong with that, or nothing is certain.
+    Excused,
+}
+
+/// Whether the messages of an event are known by their ids.
+enum Copy {
+    No,
+    /// They were sent before, on the stream that is being resumed.
+    Replayed,
+    /// They were sent on another stream.
+    Elsewhere(Delivered),
+}
+
+impl Deliveries {
+    /// The exchange whose stream the event of this id belongs to.
+    pub(super) fn source_of(&self, scope: u64, id: &str) -> Option<u64> {
+        self.events.get(&(scope, digest(id.as_bytes())))?.source
+    }
+
+    /// Takes in what is delivered without a stream.
+    pub(super) fn note_body(
+        &mut self,
+        event: &Observation<'_>,
+        exchange: &Exchange,
+        known: &Known<'_>,
+    ) {
+        if event.revision.era() == Era::Legacy {
+            self.take_in(event, exchange, known);
+        }
+    }
+
+    /// Judges an event by what was delivered before, and takes it in.
+    pub(super) fn judge(
+        &mut self,
+        event: &Observation<'_>,
+        sse: SseEvent<'_>,
+        exchange: &Exchange,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) -> Delivery {
+        let id = event_id(sse);
+        let standing = match &id {
+            Some(id) => self.note_event(id, event, sse, exchange, known),
+            None => Standing::New,
+        };
+        let id = id.unwrap_or_default();
+        if let Standing::Replayed(first) = standing {
+            if event.settled {
+                judge_replay(id, first, exchange, notes);
+            }
+            return Delivery::Again;
+        }
+        match self.copy(event, exchange, known) {
+            Copy::Elsewhere(first) if event.settled => {
+                notes.always(
+                    Fault::new(&BROADCAST, "the message was sent on another stream already")
+                        .related(first.line, "it was sent here")
+                        .help(
+                            "send each message on one stream; make streams resumable against loss",
+                        ),
+                );
+                return Delivery::Again;
+            }
+            Copy::Elsewhere(_) | Copy::Replayed => return Delivery::Again,
+            Copy::No => self.take_in(event, exchange, known),
+        }
+        if let Standing::Taken(first) = standing
+            && event.settled
+        {
+            notes.always(
+                Fault::new(
+                    &EVENT_ID_DUPLICATE,
+                    format!("another event of the session has the id `{id}`"),
+                )
+                .related(first.line, "the id was used here")
+                .help("make event ids unique across all streams of a session"),
+            );
+        }
+        Delivery::Fresh
+    }
+
+    fn note_event(
+        &mut self,
+        id: &str,
+        event: &Observation<'_>,
+        sse: SseEvent<'_>,
+        exchange: &Exchange,
+        known: &Known<'_>,
+    ) -> Standing {
+        let key = (exchange.stream.scope, digest(id.as_bytes()));
+        let content = content(event, sse);
+        let Some(first) = self.events.get(&key).copied() else {
+            let delivered = Delivered {
+                source: exchange.stream.source,
+                content,
+                empty: is_empty(event, sse),
+                line: event.at.line,
+            };
+            self.events.insert(key, delivered, known.limits.remembered);
+            return Standing::New;
+        };
+        let same = first.content == content;
+        match (is_resumed(exchange), same) {
+            (true, true) => Standing::Replayed(first),
+            // A priming event has no content that could be replayed.
+            (true, false) if first.empty => Standing::Excused,
+            _ if exchange.seen => Standing::Taken(first),
+            _ => Standing::Excused,
+        }
+    }
+
+    /// Whether every request and response of an event was sent before.
+    fn copy(&self, event: &Observation<'_>, exchange: &Exchange, known: &Known<'_>) -> Copy {
+        let mut found = Copy::No;
+        for (envelope, kind) in sound_messages(event) {
+            let content = digest(envelope.object.raw());
+            let id = envelope.id.and_then(request_id);
+            let first = id.and_then(|id| self.sent_before(kind, &id, known));
+            let Some(first) = first.filter(|first| first.content == content) else {
+                return Copy::No;
+            };
+            if is_resumed(exchange) {
+                found = Copy::Replayed;
+            } else if first.source.is_some() && first.source != exchange.stream.source {
+                found = Copy::Elsewhere(first);
+            } else {
+                return Copy::No;
+            }
+        }
+        found
+    }
+
+    /// The same message of the server, sent before. A response that its request still waits for
+    /// is none, nor is a request after the first one of its id was answered: ids are then used
+    /// again, which is a fault of another kind.
+    fn sent_before(
+        &self,
+        kind: MessageKind,
+        id: &RequestId,
+        known: &Known<'_>,
+    ) -> Option<Delivered> {
+        let requests = known.requests;
+        match kind {
+            MessageKind::Notification => None,
+            MessageKind::Request => {
+                requests.open(Side::Server, id)?;
+                self.requests.get(id).copied()
+            }
+            MessageKind::Response if requests.open(Side::Client, id).is_some() => None,
+            MessageKind::Response => self.responses.get(id).copied(),
+        }
+    }
+
+    fn take_in(&mut self, event: &Observation<'_>, exchange: &Exchange, known: &Known<'_>) {
+        for (envelope, kind) in sound_messages(event) {
+            let Some(id) = envelope.id.and_then(request_id) else { continue };
+            let delivered = Delivered {
+                source: exchange.stream.source,
+                content: digest(envelope.object.raw()),
+                empty: false,
+                line: event.at.line,
+            };
+            let sent = match kind {
+                MessageKind::Notification => continue,
+                MessageKind::Request => &mut self.requests,
+                MessageKind::Response => &mut self.responses,
+            };
+            sent.insert(id, delivered, known.limits.remembered);
+        }
+    }
+}
+
+/// Whether what comes may have been delivered before, as far as is known.
+fn is_resumed(exchange: &Exchange) -> bool {
+    !exchange.seen || exchange.is_get() && exchange.last_event_id.is_some()
+}
+
+fn content(event: &Observation<'_>, sse: SseEvent<'_>) -> u64 {
+    match (event.message, event.body) {
+        (Some(message), _) => digest(message.raw()),
+        (None, Some(body)) => digest(body),
+        (None, None) => digest(sse.data.unwrap_or_default()),
+    }
+}
+
+/// A resumed stream goes on with its own events.
+fn judge_replay(id: &str, first: Delivered, exchange: &Exchange, notes: &mut Notes) {
+    let (Some(resumed), Some(source)) = (exchange.stream.source, first.source) else { return };
+    if resumed == source {
+        return;
+    }
+    let message = format!(
+        "event `{id}` of exchange {source} is replayed on a stream that resumes exchange {resumed}"
+    );
+    notes.always(
+        Fault::new(&WRONG_STREAM, message)
+            .related(first.line, "it was delivered here")
+            .help("replay only what follows `Last-Event-ID` on the same stream"),
+    );
+}

@@ -1,0 +1,12 @@
+//! What every message is held to before a word of MCP: framing, JSON, JSON-RPC.
+
+mod batches;
+pub(crate) mod error_code;
+pub(crate) mod framing;
+pub(crate) mod json;
+pub(crate) mod jsonrpc;
+
+use crate::Meta;
+
+pub(crate) static RULES: [&[&Meta]; 4] =
+    [framing::RULES, json::RULES, jsonrpc::RULES, error_code::RULES];
