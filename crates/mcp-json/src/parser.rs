@@ -34,8 +34,8 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    pub(crate) fn allocated_bytes(&self) -> usize {
-        self.frames.capacity() * size_of::<Frame>() + self.names.allocated_bytes()
+    pub(crate) fn memory(&self) -> usize {
+        self.frames.capacity() * size_of::<Frame>() + self.names.memory()
     }
 }
 

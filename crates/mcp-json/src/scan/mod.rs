@@ -137,6 +137,14 @@ fn stops_at<B: Backend>(input: &[u8], at: usize) -> Stops {
 #[inline(never)]
 fn last_stops<B: Backend>(input: &[u8], at: usize) -> Stops {
     let rest = input.get(at..).unwrap_or_default();
+    if let Some(bytes) = input.last_chunk()
+        && !rest.is_empty()
+    {
+        let Stops { stops, non_ascii } = B::stops(bytes);
+        let before = BLOCK - rest.len();
+        let behind = u64::MAX << rest.len();
+        return Stops { stops: stops >> before | behind, non_ascii: non_ascii >> before };
+    }
     let mut bytes = [0; BLOCK];
     bytes[..rest.len()].copy_from_slice(rest);
     B::stops(&bytes)
