@@ -7,7 +7,7 @@ use mcp_json::{Limits, Node, Tape};
 use serde::{Deserialize, Serialize};
 
 use super::{Event, Known, digest::digest};
-use crate::{contract::Contract, criteria::Criteria};
+use crate::{contract::SchemaContract, criteria::Criteria};
 
 /// Kept as its text, which is what is saved, and compiled when it is first needed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub(crate) struct StatedSchema {
     digest: u64,
     revision: Revision,
     #[serde(skip)]
-    contract: OnceLock<Contract>,
+    contract: OnceLock<SchemaContract>,
 }
 
 impl StatedSchema {
@@ -67,16 +67,16 @@ impl StatedSchema {
         self.text.is_some() && self.text == other.text
     }
 
-    pub(crate) fn contract(&self, criteria: &Criteria) -> &Contract {
+    pub(crate) fn contract(&self, criteria: &Criteria) -> &SchemaContract {
         self.contract.get_or_init(|| self.compile(criteria).unwrap_or_default())
     }
 
-    fn compile(&self, criteria: &Criteria) -> Option<Contract> {
+    fn compile(&self, criteria: &Criteria) -> Option<SchemaContract> {
         let mut tape = Tape::new();
         // The text was parsed before, under whatever limits there are.
         let limits = Limits { max_bytes: usize::MAX, ..criteria.settings().limits.json() };
         let document = tape.parse(self.text.as_ref()?.as_bytes(), limits).ok()?;
-        Some(Contract::of(criteria, document.root(), self.revision))
+        Some(SchemaContract::read(criteria.tool_schemas(), document.root(), self.revision))
     }
 }
 
