@@ -5,9 +5,9 @@ use std::sync::Arc;
 use mcp_core::{Revision, Revisions};
 use mcp_json::{Limits, Node, Span, Tape};
 use mcp_jsonrpc::ErrorCode;
-use mcp_schema::{Dialect, ToolSchema, Violation};
+use mcp_schema::{Dialect, ToolSchema, ToolSchemas, Violation};
 
-use crate::{Meta, criteria::Criteria, findings::Fault, violation::violation_fault};
+use crate::{Meta, findings::Fault, violation::violation_fault};
 
 /// Where the specification says in which dialect a schema without `$schema` is written.
 const WITH_DIALECT: Revisions = Revisions::from(Revision::V2025_11_25);
@@ -41,13 +41,18 @@ pub(crate) struct Contract {
 }
 
 impl Contract {
+    /// One that nobody can be held to.
+    pub(crate) const fn none() -> Contract {
+        Contract { readings: Vec::new() }
+    }
+
     /// Reads a schema that a message of this revision stated.
-    pub(crate) fn of(criteria: &Criteria, schema: Node<'_>, revision: Revision) -> Contract {
+    pub(crate) fn of(tool_schemas: &ToolSchemas, schema: Node<'_>, revision: Revision) -> Contract {
         let assumed = schema.get("$schema").is_none() && !WITH_DIALECT.contains(revision);
         let older = assumed.then_some(Dialect::Draft7);
         let readings = std::iter::once(Dialect::default())
             .chain(older)
-            .filter_map(|dialect| criteria.tool_schemas().compile_as(schema, dialect).ok())
+            .filter_map(|dialect| tool_schemas.compile_as(schema, dialect).ok())
             .collect();
         Contract { readings }
     }
@@ -126,17 +131,15 @@ pub(crate) fn faults<'v>(
 #[cfg(test)]
 mod tests {
     use mcp_json::Document;
-    use mcp_schema::Schemas;
 
     use super::*;
-    use crate::Settings;
 
     fn breaches(schema: &str, value: &str, revision: Revision) -> Vec<String> {
-        let criteria = Criteria::new(Schemas::default(), Settings::default());
         let mut tapes = (Tape::new(), Tape::new());
         let schema: Document<'_> = tapes.0.parse(schema.as_bytes(), Limits::default()).unwrap();
         let value = tapes.1.parse(value.as_bytes(), Limits::default()).unwrap();
-        let found = Contract::of(&criteria, schema.root(), revision).breaches(value.root());
+        let found =
+            Contract::of(&ToolSchemas::default(), schema.root(), revision).breaches(value.root());
         found.into_iter().map(|breach| breach.schema_path).collect()
     }
 

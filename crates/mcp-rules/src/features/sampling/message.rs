@@ -74,7 +74,8 @@ fn check_structured(criteria: &Criteria, params: Node<'_>, findings: &mut Findin
             let (Some(schema), Some(content)) = (schema, block.get("structuredContent")) else {
                 continue;
             };
-            let breaches = Contract::of(criteria, *schema, findings.revision()).breaches(content);
+            let breaches = Contract::of(criteria.tool_schemas(), *schema, findings.revision())
+                .breaches(content);
             let faults = contract::faults(
                 &STRUCTURED_CONTENT_INVALID,
                 &breaches,
