@@ -184,7 +184,7 @@ impl<K: Eq + Hash, V> BoundedMap<K, V> {
         Q: Eq + Hash + ?Sized,
     {
         match &self.index {
-            None => self.slots.iter().rposition(|slot| has_key(slot, key)),
+            None => self.slots.iter().rposition(|slot| has_key(slot.as_ref(), key)),
             Some(index) => index.position(&self.slots, key),
         }
     }
@@ -317,10 +317,10 @@ where
     K: Borrow<Q>,
     Q: Eq + ?Sized,
 {
-    slots.get(position).is_some_and(|slot| has_key(slot, key))
+    slots.get(position).is_some_and(|slot| has_key(slot.as_ref(), key))
 }
 
-fn has_key<K, V, Q>(slot: &Option<(K, V)>, key: &Q) -> bool
+fn has_key<K, V, Q>(slot: Option<&(K, V)>, key: &Q) -> bool
 where
     K: Borrow<Q>,
     Q: Eq + ?Sized,

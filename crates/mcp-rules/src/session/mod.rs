@@ -413,3 +413,17 @@ fn infer_sender(method: Option<&'static Method>, name: &[u8]) -> Option<Side> {
         Sender::Both => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn a_session_stays_small() {
+        // Many are followed at once, and what does not fit the cache costs more than any rule. Box
+        // what is rare rather than raise these.
+        assert!(size_of::<Session>() <= 896, "{}", size_of::<Session>());
+        assert!(size_of::<Request>() <= 144, "{}", size_of::<Request>());
+    }
+}
