@@ -59,6 +59,7 @@ mod profile;
 mod session;
 mod settings;
 mod severity;
+mod shared_schemas;
 mod trace;
 mod validator;
 mod violation;
