@@ -1,5 +1,5 @@
-//! What the HTTP service must know of messages: which era they belong to, whether they want an
-//! answer, and whether what stands outside agrees with what is inside.
+//! What the HTTP service needs to know about messages: their era, whether they expect a response,
+//! and whether the headers match the body.
 
 use std::{fmt, sync::Arc};
 
@@ -19,13 +19,13 @@ use super::{Circumstances, Server};
 use crate::labels::Marked;
 
 impl Server {
-    /// The server as a `tower` service for an HTTP server of yours: mount it beside other routes.
-    /// The revisions and the longest message are those of the server, whatever `settings` say.
+    /// The server as a `tower` service, to mount in your own HTTP server next to other routes. The
+    /// revisions and the message size limit are those of the server, whatever `settings` says.
     ///
-    /// When your HTTP server shuts down, tell the service with [`HttpService::drain_after`], or
-    /// streams without an end of their own hold it up; [`HttpService::close`] then ends the sessions
-    /// that are left. How long requests in work may take is up to your HTTP server; many set no limit.
-    /// The [guide](crate::guide::http) has an example, and what else to see to.
+    /// When your HTTP server shuts down, notify the service with [`HttpService::drain_after`];
+    /// otherwise open-ended streams delay the shutdown. [`HttpService::close`] then ends the
+    /// remaining sessions. How long requests in flight may take is up to your HTTP server; many have
+    /// no limit. The [guide](crate::guide::http) has an example and more details.
     pub fn http_service(&self, mut settings: HttpSettings) -> HttpService {
         settings.revisions = self.mcp.revisions();
         settings.max_body = self.max_message;
@@ -33,7 +33,7 @@ impl Server {
     }
 }
 
-/// How it is found out who a client is.
+/// Identifies the principal of a request.
 #[derive(Clone)]
 pub(super) struct Principals(Arc<Finder>);
 
@@ -64,8 +64,8 @@ impl Application for HttpApplication {
     fn glimpse(&self, head: &Parts, body: &Bytes) -> Result<Glimpse, Refused> {
         let stated = self.stated(&head.headers);
         let Ok(parsed) = self.server.tapes.parse(body.clone(), self.server.limits()) else {
-            // It belongs to no session, whatever its headers say: it has no place among the messages of
-            // one, and its status shall tell. A conversation of its own will say what is wrong.
+            // Whatever its headers say, it is not a message of a session. A conversation of its own
+            // responds with the error and the HTTP status.
             return Ok(Glimpse { wants_answer: true, stateless: true, ..Glimpse::default() });
         };
         let document = parsed.document();
@@ -73,8 +73,8 @@ impl Application for HttpApplication {
         let envelope = Envelope::of(root);
         let stateless = self.is_stateless(&envelope, stated);
         let method = |name| envelope.method.is_some_and(|method| method.str_eq(name));
-        // Who opens a session of an older revision does not know these headers. It shall hear which
-        // revisions are spoken here, not which headers it lacks.
+        // A client of an older revision does not know these headers when it opens a session. The
+        // error must list the supported revisions, not the missing headers.
         let is_handshake = method("initialize") && !stated.is_modern();
         if stateless && envelope.kind() == Some(MessageKind::Request) && !is_handshake {
             self.compare(&envelope, &head.headers)?;
@@ -103,13 +103,13 @@ impl Application for HttpApplication {
         let circumstances = Circumstances { era, principal };
         Box::pin(async move {
             if let Err(error) = server.hold(transport, circumstances).await {
-                tracing::debug!(%error, "a conversation broke off");
+                tracing::debug!(%error, "a conversation ended with an error");
             }
         })
     }
 
     fn explain(&self, fault: &HttpFault) -> Bytes {
-        // 2026-07-28 leaves -32000, which servers used for this before, to these.
+        // Not -32000, which 2026-07-28 leaves to older servers.
         let code = match fault {
             HttpFault::BodyEmpty => ErrorCode::ParseError,
             fault if fault.status().is_server_error() => ErrorCode::InternalError,
@@ -120,17 +120,17 @@ impl Application for HttpApplication {
     }
 }
 
-/// What the header says about the revision.
+/// The revision in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stated {
     Nothing,
     Revision(Revision),
-    /// Something nobody has published, or not readable at all.
+    /// Not published, or unreadable.
     Unknown,
 }
 
 impl Stated {
-    /// Whether what is stated belongs to the stateless era: everything but the old revisions.
+    /// Whether it belongs to the stateless era, as everything but the older revisions does.
     fn is_modern(self) -> bool {
         match self {
             Stated::Nothing => false,
@@ -143,7 +143,7 @@ impl Stated {
 impl HttpApplication {
     fn stated(&self, headers: &HeaderMap) -> Stated {
         if !self.server.mcp.revisions().contains(Revision::LATEST) {
-            return Stated::Nothing; // There is no choice of eras.
+            return Stated::Nothing; // Only one era is supported.
         }
         match headers.get(headers::PROTOCOL_VERSION) {
             None => Stated::Nothing,
@@ -166,7 +166,7 @@ impl HttpApplication {
         stated.is_modern() || says_so || !speaks_legacy
     }
 
-    /// Whether the headers repeat what the body says.
+    /// Checks that the headers match the body.
     fn compare(&self, envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), Refused> {
         let outcome = compare_version(envelope, headers)
             .and_then(|()| {
@@ -195,11 +195,11 @@ impl HttpApplication {
             match (shown, value) {
                 (Some(shown), Some(value)) if !value.is(&shown) => {
                     let argument = value.text;
-                    return Err(format!("`{name}` says {shown:?}, the argument is {argument:?}"));
+                    return Err(format!("`{name}` is {shown:?}, but the argument is {argument:?}"));
                 }
                 (None, Some(_)) => return Err(format!("the header `{name}` is missing")),
                 (Some(_), None) => {
-                    return Err(format!("`{name}` is there, but its argument is not"));
+                    return Err(format!("`{name}` is present, but its argument is missing"));
                 }
                 _ => {}
             }
@@ -210,7 +210,7 @@ impl HttpApplication {
 
 fn compare_version(envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), String> {
     match meta(envelope, Meta::PROTOCOL_VERSION) {
-        // The conversation will say that it is missing.
+        // The conversation reports that it is missing.
         None => Ok(()),
         Some(version) => {
             compare_text(headers, &headers::PROTOCOL_VERSION, "_meta", version.as_str().as_deref())
@@ -229,7 +229,7 @@ fn compare_name(envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), Stri
     compare_text(headers, &headers::NAME, member, value.as_deref())
 }
 
-/// A body without the member is somebody else's to refuse.
+/// A body without the member is not rejected here.
 fn compare_text(
     headers: &HeaderMap,
     name: &HeaderName,
@@ -239,7 +239,7 @@ fn compare_text(
     match (read(headers, name)?, value) {
         (None, _) => Err(format!("the header `{name}` is missing")),
         (Some(shown), Some(value)) if shown != value => {
-            Err(format!("`{name}` says {shown:?}, the body's `{member}` is {value:?}"))
+            Err(format!("`{name}` is {shown:?}, but `{member}` in the body is {value:?}"))
         }
         _ => Ok(()),
     }
@@ -249,7 +249,7 @@ fn read(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, String
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
-        return Err(format!("the header `{name}` is there twice"));
+        return Err(format!("the header `{name}` is repeated"));
     }
     headers::decode_value(value).map(Some).map_err(|error| format!("`{name}`: {error}"))
 }
@@ -258,12 +258,12 @@ fn meta<'a>(envelope: &Envelope<'a>, key: &str) -> Option<Node<'a>> {
     envelope.params?.get("_meta")?.get(key)
 }
 
-/// The revision that an `initialize` asks for.
+/// The revision requested by `initialize`.
 fn requested(envelope: &Envelope<'_>) -> Option<Revision> {
     envelope.params?.get("protocolVersion")?.as_str()?.parse().ok()
 }
 
-/// Whether there is a request in it, or something to which only an error can be said.
+/// Whether it contains a request, or anything that can only be answered with an error.
 fn wants_answer(root: Node<'_>) -> bool {
     let wants = |node| {
         !matches!(
