@@ -81,7 +81,7 @@ struct SchemaContract {
 
 impl Contract for SchemaContract {
     fn breaches(&self, value: Node<'_>) -> Vec<Json> {
-        self.findings(Some(value)).iter().map(written).collect()
+        self.findings(Some(value)).iter().map(to_json).collect()
     }
 
     fn enforce(&self, value: Option<Node<'_>>, revision: Revision) -> Vec<Json> {
@@ -91,7 +91,7 @@ impl Contract for SchemaContract {
                 reporter.report(finding, revision);
             }
         }
-        findings.iter().map(written).collect()
+        findings.iter().map(to_json).collect()
     }
 }
 
@@ -115,9 +115,9 @@ impl SchemaContract {
 
     /// The violation as a finding, positioned in the whole message.
     fn violated(&self, violation: &Violation) -> Finding {
-        let place = self.place();
+        let base = self.pointer();
         let mut finding = self.finding(self.rule(), violation.message.clone());
-        finding.pointer = Some(format!("{place}{}", violation.instance_path));
+        finding.pointer = Some(format!("{base}{}", violation.instance_path));
         finding.schema = Some(SchemaFault {
             instance_path: violation.instance_path.clone(),
             schema_path: violation.schema_path.clone(),
@@ -128,7 +128,7 @@ impl SchemaContract {
     }
 
     /// The pointer to the value in the message.
-    fn place(&self) -> &'static str {
+    fn pointer(&self) -> &'static str {
         match (self.purpose, self.dispatch) {
             (Purpose::Arguments, Dispatch::Mcp) => "/params/arguments",
             (Purpose::Arguments, Dispatch::Bare) => "/params",
@@ -157,7 +157,7 @@ impl SchemaContract {
             Purpose::Output => (Side::Server, "tools/call", None),
             Purpose::Form => (Side::Client, "elicitation/create", None),
         };
-        let mut finding = Finding::new(known(rule), Severity::Error, message);
+        let mut finding = Finding::new(catalogued(rule), Severity::Error, message);
         finding.code = code;
         finding.from = Some(side);
         finding.at_fault = Some(side);
@@ -168,11 +168,11 @@ impl SchemaContract {
     }
 }
 
-fn known(rule: &'static str) -> &'static Meta {
+fn catalogued(rule: &'static str) -> &'static Meta {
     mcp_rules::rule(rule).expect("the rules of contracts are in the catalogue")
 }
 
-fn written(finding: &Finding) -> Json {
+fn to_json(finding: &Finding) -> Json {
     Json::of(finding).unwrap_or_else(|_| Json::empty_object())
 }
 

@@ -8,9 +8,9 @@ use std::{
 use tokio::sync::Notify;
 
 /// How many events a slow listener may fall behind before it misses some.
-const MOST_EVENTS: usize = 1024;
+const MAX_EVENTS: usize = 1024;
 /// How much memory the events may take, approximately. The newest is always kept.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 /// The memory of an event in addition to its `weight`.
 const OVERHEAD: usize = 128;
 
@@ -90,10 +90,10 @@ impl<T: Weighed> Feed<T> {
             let weight = event.weight().saturating_add(OVERHEAD);
             state.bytes = state.bytes.saturating_add(weight);
             state.events.push_back((event, weight));
-            while state.events.len() > MOST_EVENTS
-                || (state.bytes > MOST_BYTES && state.events.len() > 1)
+            while state.events.len() > MAX_EVENTS
+                || (state.bytes > MAX_BYTES && state.events.len() > 1)
             {
-                state.forget_first();
+                state.drop_first();
             }
         }
         self.0.arrived.notify_waiters();
@@ -144,7 +144,7 @@ impl<T> Drop for Listener<T> {
     fn drop(&mut self) {
         let mut state = self.shared.state();
         state.listeners.remove(&self.key);
-        state.forget_heard();
+        state.drop_received();
     }
 }
 
@@ -170,30 +170,30 @@ impl<T> State<T> {
         T: Clone,
     {
         let next = *self.listeners.get(&key)?;
-        let heard = |state: &mut Self, next| {
+        let advance = |state: &mut Self, next| {
             state.listeners.insert(key, next);
-            state.forget_heard();
+            state.drop_received();
         };
         if next < self.first {
-            heard(self, self.first);
+            advance(self, self.first);
             return Some(Err(ListenError::Missed(self.first - next)));
         }
         let place = usize::try_from(next - self.first).ok()?;
         if let Some((event, _)) = self.events.get(place) {
             let event = event.clone();
-            heard(self, next + 1);
+            advance(self, next + 1);
             return Some(Ok(event));
         }
         self.is_over.then_some(Err(ListenError::Over))
     }
 
     /// Drops the events that every listener has received.
-    fn forget_heard(&mut self) {
+    fn drop_received(&mut self) {
         let needed = self.listeners.values().copied().min().unwrap_or_else(|| self.end());
-        while self.first < needed && self.forget_first() {}
+        while self.first < needed && self.drop_first() {}
     }
 
-    fn forget_first(&mut self) -> bool {
+    fn drop_first(&mut self) -> bool {
         let Some((_, weight)) = self.events.pop_front() else { return false };
         self.bytes = self.bytes.saturating_sub(weight);
         self.first += 1;
@@ -240,7 +240,7 @@ mod tests {
             assert_eq!(quick.try_recv(), Ok(Some(Heavy(1 << 20))));
         }
         assert_eq!(quick.try_recv(), Ok(None));
-        assert!(kept(&feed).1 <= MOST_BYTES, "{:?}", kept(&feed));
+        assert!(kept(&feed).1 <= MAX_BYTES, "{:?}", kept(&feed));
         let left = kept(&feed).0 as u64;
         assert_eq!(slow.try_recv(), Err(ListenError::Missed(100 - left)));
         assert_eq!(slow.try_recv(), Ok(Some(Heavy(1 << 20))));
@@ -254,26 +254,26 @@ mod tests {
         feed.tell(Heavy(0));
         assert_eq!(kept(&feed), (0, 0), "nobody listens");
         let mut listener = feed.listen();
-        for _ in 0..2 * MOST_EVENTS {
+        for _ in 0..2 * MAX_EVENTS {
             feed.tell(Heavy(0));
         }
-        assert_eq!(kept(&feed).0, MOST_EVENTS);
-        feed.tell(Heavy(10 * MOST_BYTES));
+        assert_eq!(kept(&feed).0, MAX_EVENTS);
+        feed.tell(Heavy(10 * MAX_BYTES));
         assert_eq!(kept(&feed).0, 1);
-        assert_eq!(listener.try_recv(), Err(ListenError::Missed(2 * MOST_EVENTS as u64)));
-        assert_eq!(listener.try_recv(), Ok(Some(Heavy(10 * MOST_BYTES))));
+        assert_eq!(listener.try_recv(), Err(ListenError::Missed(2 * MAX_EVENTS as u64)));
+        assert_eq!(listener.try_recv(), Ok(Some(Heavy(10 * MAX_BYTES))));
     }
 
     #[tokio::test]
     async fn a_waiting_listener_receives_an_event_and_the_end() {
         let feed = Feed::new();
         let mut listener = feed.listen();
-        let waiting = tokio::spawn(async move { (listener.recv().await, listener.recv().await) });
+        let receiving = tokio::spawn(async move { (listener.recv().await, listener.recv().await) });
         tokio::task::yield_now().await;
         feed.tell(Heavy(1));
         tokio::task::yield_now().await;
         drop(feed);
-        assert_eq!(waiting.await.unwrap(), (Ok(Heavy(1)), Err(ListenError::Over)));
+        assert_eq!(receiving.await.unwrap(), (Ok(Heavy(1)), Err(ListenError::Over)));
     }
 
     #[test]

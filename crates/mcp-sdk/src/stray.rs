@@ -13,7 +13,7 @@ use mcp_rules::{Finding, FindingSink};
 /// The rules that stray lines violate, on standard streams and elsewhere.
 const RULES: [&str; 2] = ["stdout-non-json", "message-not-json"];
 /// The number of characters of a line to quote.
-const QUOTED: usize = 100;
+const MAX_QUOTED: usize = 100;
 
 /// The stray lines so far.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ struct Stray {
     line: Option<String>,
 }
 
-/// A client's gate that provides the text of stray lines to [`seldom`].
+/// A client's gate that provides the text of stray lines to [`throttled`].
 pub(crate) struct StrayGate {
     gate: Box<dyn Gate>,
     stray: Arc<Mutex<Stray>>,
@@ -36,7 +36,7 @@ impl StrayGate {
         make: impl FnOnce(FindingSink) -> Box<dyn Gate>,
     ) -> StrayGate {
         let stray = Arc::<Mutex<Stray>>::default();
-        let gate = make(seldom(sink, Arc::clone(&stray)));
+        let gate = make(throttled(sink, Arc::clone(&stray)));
         StrayGate { gate, stray }
     }
 }
@@ -66,7 +66,7 @@ impl Gate for StrayGate {
 }
 
 /// Forwards findings, but of those about stray lines only the first, tenth, hundredth and so on.
-fn seldom(sink: FindingSink, stray: Arc<Mutex<Stray>>) -> FindingSink {
+fn throttled(sink: FindingSink, stray: Arc<Mutex<Stray>>) -> FindingSink {
     Arc::new(move |finding| {
         if !RULES.contains(&finding.rule.name) {
             return sink(finding);
@@ -99,10 +99,10 @@ fn is_power_of_ten(mut number: u64) -> bool {
 
 fn excerpt(line: &[u8]) -> String {
     // A character has at most four bytes.
-    let start = line.get(..4 * QUOTED).unwrap_or(line);
+    let start = line.get(..4 * MAX_QUOTED).unwrap_or(line);
     let text = String::from_utf8_lossy(start);
     let text = text.trim();
-    let mut quoted: String = text.chars().take(QUOTED).collect();
+    let mut quoted: String = text.chars().take(MAX_QUOTED).collect();
     if quoted.len() < text.len() {
         quoted.push('…');
     }
@@ -131,10 +131,10 @@ mod tests {
     #[test]
     fn stray_lines_are_reported_at_powers_of_ten() {
         assert!(RULES.iter().all(|rule| mcp_rules::rule(rule).is_some()));
-        let told: Arc<Mutex<Vec<String>>> = Arc::default();
-        let heard = Arc::clone(&told);
+        let messages: Arc<Mutex<Vec<String>>> = Arc::default();
+        let sink = Arc::clone(&messages);
         let validation = Validation::enforce()
-            .on_finding(move |finding| heard.lock().unwrap().push(finding.message.clone()));
+            .on_finding(move |finding| sink.lock().unwrap().push(finding.message.clone()));
         let mut gate = validation.gate(Side::Client, Carriage::Lines, None);
         for number in 1..=2000 {
             let line = Bytes::from(format!("line {number}"));
@@ -142,15 +142,18 @@ mod tests {
             let verdict = gate.judge_unreadable(Side::Server, &line, &error);
             assert_eq!(verdict.refusals.len(), 1);
         }
-        let told = told.lock().unwrap();
-        assert_eq!(told.len(), 4, "{told:#?}");
-        assert!(told[0].ends_with(r#": "line 1""#), "{told:#?}");
-        assert!(told[3].ends_with(r#": "line 1000" (and 999 lines before it)"#), "{told:#?}");
+        let messages = messages.lock().unwrap();
+        assert_eq!(messages.len(), 4, "{messages:#?}");
+        assert!(messages[0].ends_with(r#": "line 1""#), "{messages:#?}");
+        assert!(
+            messages[3].ends_with(r#": "line 1000" (and 999 lines before it)"#),
+            "{messages:#?}"
+        );
     }
 
     #[test]
     fn long_lines_are_truncated() {
         assert_eq!(excerpt(b" short \n"), "short");
-        assert_eq!(excerpt("ä".repeat(500).as_bytes()).chars().count(), QUOTED + 1);
+        assert_eq!(excerpt("ä".repeat(500).as_bytes()).chars().count(), MAX_QUOTED + 1);
     }
 }

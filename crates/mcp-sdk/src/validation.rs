@@ -47,7 +47,7 @@ impl Validation {
     /// Validates with these settings: profile, levels of individual rules, limits. Levels that have
     /// no effect are logged as warnings.
     pub fn with(strictness: Strictness, settings: Settings) -> Validation {
-        warn_of_idle(&settings);
+        warn_about_ineffective_levels(&settings);
         let engine = Engine::new(Schemas::embedded(), settings);
         Validation { strictness, engine: Some(Arc::new(engine)), sink: None }
     }
@@ -104,9 +104,9 @@ impl Validation {
     /// Makes a conversation accept what the settings allow beyond MCP.
     pub(crate) fn allow(&self, settings: &mut ProcessorSettings) {
         if let Some(engine) = &self.engine {
-            let judged_by = engine.settings();
-            settings.any_id |= judged_by.profile.takes_any_id();
-            settings.batches |= judged_by.lets_batches_in();
+            let rules = engine.settings();
+            settings.any_id |= rules.profile.takes_any_id();
+            settings.batches |= rules.lets_batches_in();
         }
     }
 
@@ -219,7 +219,7 @@ fn ignored_parts(schemas: &Schemas) -> BTreeSet<(String, String)> {
 }
 
 /// Settings without effect are probably mistakes.
-fn warn_of_idle(settings: &Settings) {
+fn warn_about_ineffective_levels(settings: &Settings) {
     for name in settings.rules.keys() {
         let why = match mcp_rules::rule(name) {
             None => "the rule does not exist",

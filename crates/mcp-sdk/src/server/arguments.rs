@@ -10,18 +10,18 @@ use super::integers::with_plain_integers;
 /// They already match the schema, for which `2.0` is an integer. If the type rejects them, such
 /// numbers are rewritten as integers and the arguments are deserialized again.
 pub(super) fn read<A: DeserializeOwned>(arguments: &Json) -> Result<A, Error> {
-    let refused = match arguments.read() {
+    let error = match arguments.read() {
         Ok(read) => return Ok(read),
-        Err(refused) => refused,
+        Err(error) => error,
     };
     match with_plain_integers(arguments.as_bytes()) {
-        Some(plain) => serde_json::from_slice(&plain).map_err(|error| does_not_fit(&error)),
-        None => Err(does_not_fit(&refused)),
+        Some(plain) => serde_json::from_slice(&plain).map_err(|error| invalid_arguments(&error)),
+        None => Err(invalid_arguments(&error)),
     }
 }
 
 /// The schema is too permissive for the type, but only the caller can do something about it.
-fn does_not_fit(error: &serde_json::Error) -> Error {
+fn invalid_arguments(error: &serde_json::Error) -> Error {
     let message = "the arguments are invalid".to_owned();
     let findings = mcp_rules::rule("tool-arguments-invalid").map(|rule| {
         let mut finding = Finding::new(rule, Severity::Error, error.to_string());

@@ -24,7 +24,7 @@ pub struct ServerBuilder {
     seal: Option<Arc<dyn Seal>>,
     max_message_bytes: Option<usize>,
     #[cfg(feature = "http")]
-    principals: Option<super::http::Principals>,
+    principals: Option<super::http::PrincipalFinder>,
 }
 
 impl ServerBuilder {
@@ -134,7 +134,7 @@ impl ServerBuilder {
         mut self,
         find: impl Fn(&http::request::Parts) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        self.principals = Some(super::http::Principals::new(find));
+        self.principals = Some(super::http::PrincipalFinder::new(find));
         self
     }
 
@@ -326,7 +326,7 @@ impl ServerBuilder {
         let contracts = validation.contracts(self.mcp.chosen_dispatch());
         let mcp = self.mcp.contracts(contracts).seal(seal).build()?;
         for tool in mcp.tools().list() {
-            tool_name::warn_of(&tool.definition.name);
+            tool_name::warn_if_unusual(&tool.definition.name);
         }
         #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "nothing else to set"))]
         let mut server = Server::new(mcp, validation, max_message);

@@ -15,7 +15,7 @@ use mcp_transport::http::{
     server::{Application, Glimpse, HttpFault, HttpService, HttpSettings, Refused},
 };
 
-use super::{Circumstances, Server};
+use super::{ConversationInfo, Server};
 use crate::labels::Marked;
 
 impl Server {
@@ -35,13 +35,13 @@ impl Server {
 
 /// Identifies the principal of a request.
 #[derive(Clone)]
-pub(super) struct Principals(Arc<Finder>);
+pub(super) struct PrincipalFinder(Arc<FindPrincipal>);
 
-type Finder = dyn Fn(&Parts) -> Option<String> + Send + Sync;
+type FindPrincipal = dyn Fn(&Parts) -> Option<String> + Send + Sync;
 
-impl Principals {
+impl PrincipalFinder {
     pub(super) fn new(find: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
-        Principals(Arc::new(find))
+        PrincipalFinder(Arc::new(find))
     }
 
     fn of(&self, opening: &Parts) -> Option<Arc<str>> {
@@ -49,9 +49,9 @@ impl Principals {
     }
 }
 
-impl fmt::Debug for Principals {
+impl fmt::Debug for PrincipalFinder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Principals")
+        f.write_str("PrincipalFinder")
     }
 }
 
@@ -62,7 +62,7 @@ struct HttpApplication {
 
 impl Application for HttpApplication {
     fn glimpse(&self, head: &Parts, body: &Bytes) -> Result<Glimpse, Refused> {
-        let stated = self.stated(&head.headers);
+        let header_version = self.header_version(&head.headers);
         let Ok(parsed) = self.server.tapes.parse(body.clone(), self.server.limits()) else {
             // Whatever its headers say, it is not a message of a session. A conversation of its own
             // responds with the error and the HTTP status.
@@ -71,22 +71,22 @@ impl Application for HttpApplication {
         let document = parsed.document();
         let root = document.root();
         let envelope = Envelope::of(root);
-        let stateless = self.is_stateless(&envelope, stated);
+        let stateless = self.is_stateless(&envelope, header_version);
         let method = |name| envelope.method.is_some_and(|method| method.str_eq(name));
         // A client of an older revision does not know these headers when it opens a session. The
         // error must list the supported revisions, not the missing headers.
-        let is_handshake = method("initialize") && !stated.is_modern();
+        let is_handshake = method("initialize") && !header_version.is_modern();
         if stateless && envelope.kind() == Some(MessageKind::Request) && !is_handshake {
             self.compare(&envelope, &head.headers)?;
         }
         Ok(Glimpse {
-            wants_answer: wants_answer(root),
+            wants_answer: expects_response(root),
             opens_session: !stateless && method("initialize"),
             stateless,
             long_lived: stateless && method("subscriptions/listen"),
-            revision: match stated {
-                Stated::Revision(revision) => Some(revision),
-                Stated::Nothing | Stated::Unknown => requested(&envelope),
+            revision: match header_version {
+                HeaderVersion::Revision(revision) => Some(revision),
+                HeaderVersion::Nothing | HeaderVersion::Unknown => requested(&envelope),
             },
             parsed: Some(parsed.clone()),
         })
@@ -98,11 +98,11 @@ impl Application for HttpApplication {
 
     fn converse(&self, transport: Arc<dyn Transport>, opening: &Parts) -> BoxFuture<'static, ()> {
         let server = self.server.clone();
-        let era = self.stated(&opening.headers).is_modern().then_some(Era::Modern);
+        let era = self.header_version(&opening.headers).is_modern().then_some(Era::Modern);
         let principal = self.principal(opening);
-        let circumstances = Circumstances { era, principal };
+        let info = ConversationInfo { era, principal };
         Box::pin(async move {
-            if let Err(error) = server.hold(transport, circumstances).await {
+            if let Err(error) = server.run_conversation(transport, info).await {
                 tracing::debug!(%error, "a conversation ended with an error");
             }
         })
@@ -122,48 +122,48 @@ impl Application for HttpApplication {
 
 /// The revision in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stated {
+enum HeaderVersion {
     Nothing,
     Revision(Revision),
     /// Not published, or unreadable.
     Unknown,
 }
 
-impl Stated {
+impl HeaderVersion {
     /// Whether it belongs to the stateless era, as everything but the older revisions does.
     fn is_modern(self) -> bool {
         match self {
-            Stated::Nothing => false,
-            Stated::Revision(revision) => revision.era() == Era::Modern,
-            Stated::Unknown => true,
+            HeaderVersion::Nothing => false,
+            HeaderVersion::Revision(revision) => revision.era() == Era::Modern,
+            HeaderVersion::Unknown => true,
         }
     }
 }
 
 impl HttpApplication {
-    fn stated(&self, headers: &HeaderMap) -> Stated {
+    fn header_version(&self, headers: &HeaderMap) -> HeaderVersion {
         if !self.server.mcp.revisions().contains(Revision::LATEST) {
-            return Stated::Nothing; // Only one era is supported.
+            return HeaderVersion::Nothing; // Only one era is supported.
         }
         match headers.get(headers::PROTOCOL_VERSION) {
-            None => Stated::Nothing,
+            None => HeaderVersion::Nothing,
             Some(value) => value
                 .to_str()
                 .ok()
                 .and_then(|text| text.trim().parse().ok())
-                .map_or(Stated::Unknown, Stated::Revision),
+                .map_or(HeaderVersion::Unknown, HeaderVersion::Revision),
         }
     }
 
-    fn is_stateless(&self, envelope: &Envelope<'_>, stated: Stated) -> bool {
+    fn is_stateless(&self, envelope: &Envelope<'_>, header_version: HeaderVersion) -> bool {
         let revisions = self.server.mcp.revisions();
         if !revisions.contains(Revision::LATEST) {
             return false;
         }
-        let speaks_legacy = revisions.iter().any(|revision| revision.era() == Era::Legacy);
+        let supports_legacy = revisions.iter().any(|revision| revision.era() == Era::Legacy);
         let is_handshake = envelope.method.is_some_and(|method| method.str_eq("initialize"));
-        let says_so = meta(envelope, Meta::PROTOCOL_VERSION).is_some() && !is_handshake;
-        stated.is_modern() || says_so || !speaks_legacy
+        let has_version = meta(envelope, Meta::PROTOCOL_VERSION).is_some() && !is_handshake;
+        header_version.is_modern() || has_version || !supports_legacy
     }
 
     /// Checks that the headers match the body.
@@ -264,14 +264,14 @@ fn requested(envelope: &Envelope<'_>) -> Option<Revision> {
 }
 
 /// Whether it contains a request, or anything that can only be answered with an error.
-fn wants_answer(root: Node<'_>) -> bool {
-    let wants = |node| {
+fn expects_response(root: Node<'_>) -> bool {
+    let expects = |node| {
         !matches!(
             Envelope::of(node).kind(),
             Some(MessageKind::Notification | MessageKind::Response)
         )
     };
-    if root.is_array() { root.is_empty() || root.elements().any(wants) } else { wants(root) }
+    if root.is_array() { root.is_empty() || root.elements().any(expects) } else { expects(root) }
 }
 
 fn refused(envelope: &Envelope<'_>, message: String) -> Refused {

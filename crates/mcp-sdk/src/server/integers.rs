@@ -2,7 +2,7 @@
 //! types do not deserialize.
 
 /// Rust's integer types hold no number with more digits.
-const MOST_DIGITS: usize = 39;
+const MAX_DIGITS: usize = 39;
 
 /// The same JSON with its integral numbers written as integers; `None` if there is nothing to
 /// change, or the numbers are too large for any integer type. Takes one pass, and a copy only if
@@ -79,12 +79,12 @@ fn plain_integer(number: &[u8]) -> Option<Vec<u8>> {
     let length = whole.len() + fraction.len();
     // After the last significant digit.
     let end = length - digits().rev().take_while(|digit| *digit == b'0').count();
-    let behind = i64::try_from(whole.len()).ok()? - i64::try_from(end).ok()?;
-    let zeros = usize::try_from(exponent.checked_add(behind)?).ok()?;
-    if (end - first).saturating_add(zeros) > MOST_DIGITS {
+    let shift = i64::try_from(whole.len()).ok()? - i64::try_from(end).ok()?;
+    let zeros = usize::try_from(exponent.checked_add(shift)?).ok()?;
+    if (end - first).saturating_add(zeros) > MAX_DIGITS {
         return None;
     }
-    let mut plain = Vec::with_capacity(MOST_DIGITS + 1);
+    let mut plain = Vec::with_capacity(MAX_DIGITS + 1);
     if is_negative {
         plain.push(b'-');
     }

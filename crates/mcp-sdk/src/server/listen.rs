@@ -3,7 +3,7 @@
 use mcp_core::{Transport, TransportError};
 use tokio::task::JoinSet;
 
-use super::{Circumstances, Server};
+use super::{ConversationInfo, Server};
 
 /// The path of the server over HTTP.
 #[cfg(feature = "http")]
@@ -21,7 +21,9 @@ impl Server {
         // In its own task, the conversation runs on the runtime's workers, which can wake each other
         // cheaply; a program's main future does not. Dropping the set aborts the task.
         let mut task = JoinSet::new();
-        task.spawn(async move { server.hold(transport, Circumstances::default()).await });
+        task.spawn(
+            async move { server.run_conversation(transport, ConversationInfo::default()).await },
+        );
         match task.join_next().await {
             Some(Ok(outcome)) => outcome,
             Some(Err(failed)) => match failed.try_into_panic() {
@@ -148,8 +150,8 @@ impl Server {
                     let Ok(transport) = accepted else { break };
                     let (server, stop) = (self.clone(), stop.clone());
                     conversations.spawn(async move {
-                        let held = server.hold_until(stop, transport);
-                        if let Err(error) = held.await {
+                        let conversation = server.run_conversation_until(stop, transport);
+                        if let Err(error) = conversation.await {
                             tracing::debug!(%error, "a conversation ended with an error");
                         }
                     });

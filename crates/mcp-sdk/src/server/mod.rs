@@ -43,7 +43,7 @@ pub struct Server {
     /// Shared by all conversations.
     tapes: TapePool,
     #[cfg(feature = "http")]
-    principals: Option<http::Principals>,
+    principals: Option<http::PrincipalFinder>,
 }
 
 impl Server {
@@ -122,36 +122,36 @@ impl Server {
     /// Runs a conversation until the client disconnects or `stop` is cancelled; requests in flight
     /// are finished.
     #[cfg(feature = "ws")]
-    async fn hold_until(
+    async fn run_conversation_until(
         &self,
         stop: tokio_util::sync::CancellationToken,
         transport: impl Transport + 'static,
     ) -> Result<(), TransportError> {
-        let processor = self.processor(transport, Circumstances::default());
+        let processor = self.processor(transport, ConversationInfo::default());
         let peer = processor.peer();
-        let mut held = std::pin::pin!(processor.run());
+        let mut running = std::pin::pin!(processor.run());
         tokio::select! {
             biased;
-            outcome = &mut held => return outcome,
+            outcome = &mut running => return outcome,
             () = stop.cancelled() => peer.close(),
         }
-        held.await
+        running.await
     }
 
-    pub(crate) async fn hold(
+    pub(crate) async fn run_conversation(
         &self,
         transport: impl Transport + 'static,
-        circumstances: Circumstances,
+        info: ConversationInfo,
     ) -> Result<(), TransportError> {
-        self.processor(transport, circumstances).run().await
+        self.processor(transport, info).run().await
     }
 
     fn processor<T: Transport + 'static>(
         &self,
         transport: T,
-        circumstances: Circumstances,
+        info: ConversationInfo,
     ) -> JsonRpcProcessor<T> {
-        let Circumstances { era, principal } = circumstances;
+        let ConversationInfo { era, principal } = info;
         let settled = (era == Some(Era::Modern)).then_some(Revision::LATEST);
         let gate = self.validation().gate(Side::Server, transport.carriage(), settled);
         let transport = JsonRpcTransport::new(transport, Side::Server, gate)
@@ -164,7 +164,7 @@ impl Server {
 
 /// What is known about a conversation before it begins.
 #[derive(Debug, Default)]
-pub(crate) struct Circumstances {
+pub(crate) struct ConversationInfo {
     /// The only supported era, if there is no choice.
     era: Option<Era>,
     /// The client's authenticated identity.

@@ -43,7 +43,7 @@ impl Server {
     ///
     /// As for [`Server::add_tool`].
     pub fn add_tool_function(&self, function: ToolFunction) -> Result<(), BuildError> {
-        tool_name::warn_of(&function.tool.name);
+        tool_name::warn_if_unusual(&function.tool.name);
         self.mcp.add_tool(function.tool, function.handler)
     }
 

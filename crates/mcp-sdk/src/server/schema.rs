@@ -10,15 +10,15 @@ use serde_json::{Map, Value};
 pub(super) fn arguments_schema<T: JsonSchema>() -> Json {
     let mut schema = schema_of::<T>();
     schema.entry("type").or_insert_with(|| "object".into());
-    written(&schema)
+    to_json(&schema)
 }
 
 /// The JSON Schema of the output of a tool, which may be any value.
 pub(super) fn output_schema<T: JsonSchema>() -> Json {
-    written(&schema_of::<T>())
+    to_json(&schema_of::<T>())
 }
 
-fn written(schema: &Map<String, Value>) -> Json {
+fn to_json(schema: &Map<String, Value>) -> Json {
     Json::of(schema).unwrap_or_else(|_| Json::empty_object())
 }
 

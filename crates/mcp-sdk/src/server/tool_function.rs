@@ -152,7 +152,7 @@ where
                 let output = run(arguments, context).map_err(|failure| failure.0)?;
                 output.into_result()
             });
-            let _queued = Queued(running.abort_handle());
+            let _abort = AbortOnDrop(running.abort_handle());
             match running.await {
                 Ok(outcome) => outcome,
                 Err(failed) => match failed.try_into_panic() {
@@ -165,9 +165,9 @@ where
 }
 
 /// Removes a call that has not started from the queue when it is cancelled.
-struct Queued(AbortHandle);
+struct AbortOnDrop(AbortHandle);
 
-impl Drop for Queued {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
