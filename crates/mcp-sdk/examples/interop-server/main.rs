@@ -1,5 +1,5 @@
-//! A server for clients that nobody here wrote: `interop-server` speaks stdio, `interop-server PORT`
-//! Streamable HTTP on loopback. What validation finds goes to standard error.
+//! A server for third-party clients: `interop-server` uses stdio, `interop-server PORT` Streamable
+//! HTTP on loopback. Findings go to standard error.
 
 #![allow(clippy::print_stderr, reason = "that is where findings are shown")]
 
@@ -105,7 +105,7 @@ fn server() -> Result<Server, mcp_sdk::BuildError> {
         .build()
 }
 
-/// A tool with which something changes.
+/// A tool that causes changes.
 struct Touch(Mcp);
 
 impl ToolHandler for Touch {

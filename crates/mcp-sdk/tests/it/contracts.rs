@@ -1,4 +1,4 @@
-//! Who hears of calls that break the contract of their tool.
+//! Reports about calls that violate a tool's contract.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,11 +15,11 @@ fn schema(text: &'static str) -> Json {
     Json::parse(text).unwrap()
 }
 
-/// A server whose tools take a number; what they give back is wrong if it is negative.
+/// A server whose tools take a number; their output is invalid if it is negative.
 fn server(validation: Validation, heard: &Heard) -> Server {
     let heard = Arc::clone(heard);
     let validation = validation.on_finding(move |finding| {
-        assert_eq!(finding.severity, Severity::Error, "what is refused is an error");
+        assert_eq!(finding.severity, Severity::Error, "what is rejected is an error");
         heard.lock().unwrap().push(finding.rule.name.to_owned());
     });
     let input = r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#;
@@ -59,7 +59,7 @@ async fn breaches(validation: Validation, revision: Revision, lists: bool) -> Ve
 }
 
 #[tokio::test]
-async fn every_breach_is_heard_of_once_listed_or_not() {
+async fn every_violation_is_reported_once_listed_or_not() {
     for revision in [Revision::V2024_11_05, Revision::V2025_11_25, Revision::LATEST] {
         for lists in [false, true] {
             for validation in [Validation::enforce(), Validation::observe()] {
@@ -78,7 +78,7 @@ async fn every_breach_is_heard_of_once_listed_or_not() {
 }
 
 #[tokio::test]
-async fn rules_that_are_off_are_kept_but_not_heard_of() {
+async fn rules_that_are_off_are_enforced_but_not_reported() {
     let mut settings = mcp_sdk::Settings::default();
     settings.rules.insert("tool-arguments-invalid".to_owned(), mcp_sdk::Setting::Off);
     let validation = Validation::with(mcp_sdk::Strictness::Enforce, settings);

@@ -1,4 +1,4 @@
-//! Forms that users fill in, and answers that do not fit them.
+//! Forms, and answers that do not match them.
 
 use std::sync::{
     Arc, Mutex,
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 const WITH_FORMS: [Revision; 3] =
     [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28];
 
-/// Its tool asks for an age, and counts how often it is given one.
+/// Its tool asks for an age, and counts the answers.
 fn server(validation: Validation, given: Arc<AtomicUsize>) -> Server {
     Server::builder("test", "1.0.0")
         .validation(validation)
@@ -50,7 +50,7 @@ fn filled_in(content: &Value) -> ElicitResult {
     ElicitResult::accept(content.as_object().unwrap().clone())
 }
 
-/// What the tool says, and how often it was given an answer.
+/// The tool's output, and how many answers it got.
 async fn greet(
     revision: Revision,
     (ours, theirs): (Validation, Validation),
@@ -80,7 +80,7 @@ async fn greet(
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_fit_its_form_never_reaches_the_tool() {
+async fn an_answer_that_does_not_match_its_form_never_reaches_the_tool() {
     for revision in WITH_FORMS {
         for over_http in [false, true] {
             for ours in [Validation::enforce(), Validation::observe()] {
@@ -100,7 +100,7 @@ async fn an_answer_that_does_not_fit_its_form_never_reaches_the_tool() {
 }
 
 #[tokio::test]
-async fn answers_that_fit_and_users_who_decline_are_heard() {
+async fn valid_and_declined_answers_reach_the_tool() {
     for revision in WITH_FORMS {
         for (answer, action) in [
             (filled_in(&json!({ "age": 35 })), "Accept"),
@@ -117,7 +117,7 @@ async fn answers_that_fit_and_users_who_decline_are_heard() {
 }
 
 #[tokio::test]
-async fn a_client_does_not_send_what_does_not_fit() {
+async fn a_client_does_not_send_an_invalid_answer() {
     for revision in WITH_FORMS {
         let strictness = (Validation::off(), Validation::enforce());
         let wrong = filled_in(&json!({ "age": "old" }));
@@ -130,7 +130,7 @@ async fn a_client_does_not_send_what_does_not_fit() {
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_fit_is_reported_once() {
+async fn an_invalid_answer_is_reported_once() {
     for revision in WITH_FORMS {
         for over_http in [false, true] {
             let found = Arc::new(Mutex::new(Vec::new()));

@@ -1,4 +1,4 @@
-//! Several servers at one host.
+//! A host with several servers.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -56,7 +56,7 @@ async fn said(host: &Host, tool: &str) -> String {
 }
 
 #[tokio::test]
-async fn names_that_collide_are_told_apart() {
+async fn colliding_names_are_qualified() {
     let host = empty();
     let only = |_: NoArguments, _: Context| async { Ok("only") };
     add(&host, "a", &named("first").tool("only", "Only here", only).build().unwrap()).await;
@@ -84,7 +84,7 @@ async fn names_that_collide_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_long_name_goes_on_working_when_the_collision_is_over() {
+async fn a_qualified_name_keeps_working_after_the_collision() {
     let host = empty();
     add(&host, "a", &named("first").build().unwrap()).await;
     add(&host, "b", &named("second").build().unwrap()).await;
@@ -97,12 +97,12 @@ async fn a_long_name_goes_on_working_when_the_collision_is_over() {
     let error = host.call_tool("a__who", json!({})).await.unwrap_err();
     assert!(matches!(error, HostError::Unknown { .. }), "{error}");
     assert_eq!(host.servers(), ["b"]);
-    // The client was given back, not closed.
+    // The client was returned, not closed.
     assert_eq!(gone.call_tool("who", json!({})).await.unwrap().all_text(), "first");
 }
 
 #[tokio::test]
-async fn a_server_that_is_gone_hides_nobody_and_is_named() {
+async fn a_server_that_is_gone_is_reported_and_hides_no_other() {
     let host = empty();
     let server = named("first").build().unwrap();
     let only = |_: NoArguments, _: Context| async { Ok("only") };
@@ -124,7 +124,7 @@ async fn a_server_that_is_gone_hides_nobody_and_is_named() {
         }
     }
     let tools = host.tools().await;
-    // Names do not change because somebody is away for a while.
+    // Names do not change while a server is away.
     assert_eq!(names(&tools), ["alive__who"]);
     assert_eq!(tools.failures.len(), 1);
     assert_eq!(tools.failures[0].0, "dying");
@@ -135,7 +135,7 @@ async fn a_server_that_is_gone_hides_nobody_and_is_named() {
     let error = host.call_tool("unheard", json!({})).await.unwrap_err();
     assert!(error.to_string().contains("server `dying`"), "{error}");
 
-    // It comes back.
+    // The server returns.
     let again = connect(&named("third").build().unwrap(), None).await;
     assert!(host.add("dying", again).unwrap().is_some());
     assert_eq!(host.servers(), ["alive", "dying"]);
@@ -144,13 +144,13 @@ async fn a_server_that_is_gone_hides_nobody_and_is_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_hangs_costs_the_time_limit_once_and_no_call_to_others() {
+async fn a_server_that_hangs_costs_one_timeout_and_does_not_affect_others() {
     let host = Host::builder().list_timeout(Duration::from_secs(3)).build().unwrap();
     add(&host, "quick", &named("quick").build().unwrap()).await;
     let server = named("slow").build().unwrap();
     let client = connect(&server, Some(Revision::V2025_11_25)).await;
     host.add("slow", client).unwrap();
-    // A peer that answers the handshake and then nothing.
+    // A peer that completes the handshake and then never responds.
     let (near, far) = memory::pair(16);
     let silent = tokio::spawn(async move { Silent::after_handshake(far).await });
     let builder = Client::builder("host", "1.0.0").revision(Revision::V2025_11_25);
@@ -169,7 +169,7 @@ async fn a_server_that_hangs_costs_the_time_limit_once_and_no_call_to_others() {
     silent.abort();
 }
 
-/// Says hello and then nothing.
+/// Completes the handshake and then never responds.
 struct Silent;
 
 impl Silent {
@@ -193,7 +193,7 @@ impl Silent {
 }
 
 #[tokio::test]
-async fn news_are_passed_on_and_lists_follow_in_both_eras() {
+async fn notifications_are_forwarded_and_lists_updated_in_both_eras() {
     for revision in [Revision::V2025_06_18, Revision::LATEST] {
         let host = empty();
         let server = named("first").build().unwrap();
@@ -201,7 +201,7 @@ async fn news_are_passed_on_and_lists_follow_in_both_eras() {
         let mut events = host.events();
         assert_eq!(names(&host.tools().await), ["who"]);
 
-        // A subscription takes a moment to arrive.
+        // A subscription takes a moment to take effect.
         let told = async {
             loop {
                 server.mcp().tools().announce();
@@ -241,7 +241,7 @@ async fn arguments_are_checked_before_anything_is_sent() {
     for part in ["tool `sum`", "server `calc`", "at /numbers/0"] {
         assert!(shown.contains(part), "{shown}");
     }
-    // The gate of the client holds such a call back as well, once the tool is listed.
+    // Once the tool is listed, the client's gate blocks such a call too.
     let client = host.client("calc").unwrap();
     let error = client.call_tool("sum", json!({ "numbers": ["x"] })).await.unwrap_err();
     assert!(error.to_string().contains("not sent"), "{error}");
@@ -299,7 +299,7 @@ async fn resources_and_prompts_find_their_server() {
 }
 
 #[tokio::test]
-async fn twenty_servers_of_both_eras_work_side_by_side() {
+async fn twenty_servers_of_both_eras_work_concurrently() {
     let host = empty();
     for index in 0..20 {
         let revisions = Revision::ALL;
@@ -339,7 +339,7 @@ async fn a_server_with_too_much_to_list_is_a_failure() {
 }
 
 #[tokio::test]
-async fn a_host_that_is_dropped_leaves_its_servers() {
+async fn dropping_a_host_disconnects_its_servers() {
     for revision in [Revision::V2025_11_25, Revision::LATEST] {
         let (near, far) = memory::pair(16);
         let server = named("left").build().unwrap();
@@ -354,7 +354,7 @@ async fn a_host_that_is_dropped_leaves_its_servers() {
 }
 
 #[tokio::test]
-async fn a_server_without_news_is_asked_each_time() {
+async fn a_server_without_list_changes_is_listed_each_time() {
     let mut settings = mcp_sdk::core::McpSettings::default();
     settings.list_changes = false;
     let server = named("quiet").settings(settings).build().unwrap();
@@ -363,7 +363,7 @@ async fn a_server_without_news_is_asked_each_time() {
     assert_eq!(names(&host.tools().await), ["who"]);
     let new = |_: NoArguments, _: Context| async { Ok("new") };
     server.add_tool("new", "Was not there before", new).unwrap();
-    // A name nobody has is looked for as well.
+    // So is an unknown name.
     assert_eq!(said(&host, "new").await, "new");
     server.remove_tool("who");
     assert_eq!(names(&host.tools().await), ["new"]);

@@ -1,4 +1,4 @@
-//! News that clients of a stateless revision ask for.
+//! Subscriptions of stateless revisions.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ async fn a_subscription_does_not_outlive_its_conversation() {
 }
 
 #[tokio::test]
-async fn news_that_may_not_be_sent_hold_back_no_others() {
+async fn a_blocked_notification_does_not_stop_later_ones() {
     let (near, far) = memory::pair(16);
     let server = server();
     let mcp = server.mcp().clone();
@@ -47,7 +47,7 @@ async fn news_that_may_not_be_sent_hold_back_no_others() {
 }
 
 #[tokio::test]
-async fn who_reads_slowly_misses_no_resource_that_changed() {
+async fn a_slow_client_misses_no_updated_resource() {
     let (near, far) = memory::pair(16);
     let server = server();
     let serving = server.clone();

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{builder, connected, within};
 
-/// An error and its causes must not say anything twice.
+/// Checks that an error and its causes repeat nothing.
 #[track_caller]
 fn check_said_once(error: &(dyn Error + 'static)) -> String {
     let mut said = vec![error.to_string()];
@@ -26,7 +26,7 @@ fn check_said_once(error: &(dyn Error + 'static)) -> String {
 }
 
 #[tokio::test]
-async fn nothing_is_said_twice() {
+async fn errors_repeat_nothing() {
     let (client, script) =
         connected(builder(), Revision::LATEST_LEGACY, json!({ "tools": {} })).await;
     let refusing = async {
@@ -45,7 +45,7 @@ async fn nothing_is_said_twice() {
 
 #[cfg(feature = "stdio")]
 #[tokio::test]
-async fn a_program_that_is_not_there_is_named_once() {
+async fn a_missing_program_is_named_once() {
     let error = builder().connect_child(&ChildCommand::new("no-such-program")).await.unwrap_err();
     let said = check_said_once(&error);
     assert_eq!(said.matches("could not connect").count(), 1, "{said}");
@@ -59,7 +59,7 @@ mod http {
     use super::*;
 
     #[tokio::test]
-    async fn an_address_where_nobody_is_is_named() {
+    async fn an_unreachable_address_is_named() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         drop(listener);
@@ -69,7 +69,7 @@ mod http {
     }
 
     #[tokio::test]
-    async fn a_url_that_cannot_be_used_is_named_without_its_secrets() {
+    async fn an_invalid_url_is_named_without_its_secrets() {
         let url = "ftp://user:secret@files.example/mcp?key=secret";
         let error = within(builder().connect_http(url)).await.unwrap_err();
         let said = check_said_once(&error);
@@ -78,7 +78,7 @@ mod http {
     }
 
     #[tokio::test]
-    async fn a_wrong_path_is_told_with_a_hint() {
+    async fn a_wrong_path_gets_a_hint() {
         let server = mcp_sdk::Server::builder("test", "1.0.0").build().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -101,7 +101,7 @@ mod http {
 
 #[cfg(feature = "stdio")]
 #[tokio::test]
-async fn a_server_that_dies_at_once_is_told_with_its_status() {
+async fn a_server_that_exits_at_once_is_reported_with_its_status() {
     for _ in 0..200 {
         let command = ChildCommand::new("sh").arg("-c").arg("exit 3");
         let error = within(builder().connect_child(&command)).await.unwrap_err();
@@ -110,7 +110,7 @@ async fn a_server_that_dies_at_once_is_told_with_its_status() {
 }
 
 #[tokio::test]
-async fn a_name_that_two_servers_have_is_told() {
+async fn a_duplicate_server_name_is_an_error() {
     let (one, _script) = connected(builder(), Revision::LATEST_LEGACY, json!({})).await;
     let host = Host::builder().server("a", one.clone()).server("b", one.clone());
     let error = host.server("a", one).build().unwrap_err();
@@ -119,7 +119,7 @@ async fn a_name_that_two_servers_have_is_told() {
 
 #[tokio::test]
 async fn a_request_that_the_server_drops_does_not_end_the_conversation() {
-    // Only subscriptions may be ended like this; a gate would hold it back.
+    // Only subscriptions may be ended like this; a gate would block it.
     let careless = builder().validation(mcp_sdk::Validation::off());
     let (client, script) = connected(careless, Revision::LATEST, json!({ "tools": {} })).await;
     let serving = async {

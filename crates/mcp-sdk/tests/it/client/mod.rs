@@ -1,4 +1,4 @@
-//! The client with servers that say exactly what the test wants.
+//! The client with scripted servers.
 
 mod errors;
 mod hosts;
@@ -64,7 +64,7 @@ impl Script {
         self.answer(&request, discovered(capabilities)).await;
     }
 
-    /// Shakes hands.
+    /// Completes the handshake.
     async fn initialized(&self, capabilities: Value) {
         let request = self.expect("initialize").await;
         self.answer(&request, initialized("2025-11-25", capabilities)).await;
@@ -72,13 +72,13 @@ impl Script {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is written where it is needed")]
+#[expect(clippy::needless_pass_by_value, reason = "callers pass literals")]
 fn discovered(capabilities: Value) -> Value {
     json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
         "supportedVersions": ["2026-07-28"], "capabilities": capabilities })
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is written where it is needed")]
+#[expect(clippy::needless_pass_by_value, reason = "callers pass literals")]
 fn initialized(revision: &str, capabilities: Value) -> Value {
     json!({ "protocolVersion": revision, "capabilities": capabilities,
         "serverInfo": { "name": "script", "version": "1" } })
@@ -88,7 +88,7 @@ fn builder() -> ClientBuilder {
     Client::builder("client", "1.0.0")
 }
 
-/// A client of the era of `revision`, and the server it speaks to.
+/// A client at `revision`, and its scripted server.
 async fn connected(
     builder: ClientBuilder,
     revision: Revision,

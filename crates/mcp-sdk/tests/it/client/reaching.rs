@@ -1,4 +1,4 @@
-//! What a client says and hears before there is a conversation over HTTP.
+//! Connecting over HTTP.
 
 use std::{
     sync::{Arc, Mutex},
@@ -15,7 +15,7 @@ use super::{builder, within};
 
 type Heads = Arc<Mutex<Vec<String>>>;
 
-/// Answers everything with `reply`, or never; what has come, as it came.
+/// Answers everything with `reply`, or never; returns its URL and the received heads.
 async fn answering(reply: Option<&'static str>) -> (String, Heads) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -51,7 +51,7 @@ async fn a_token_is_sent_and_never_shown() {
 }
 
 #[tokio::test]
-async fn a_header_that_cannot_be_sent_is_told() {
+async fn a_header_that_cannot_be_sent_is_an_error() {
     for (name, value) in [("no name", "x"), ("x-key", "secret\n"), ("Mcp-Session-Id", "secret")] {
         let connecting = builder().header(name, value).connect_http("http://127.0.0.1:1/mcp");
         let said = within(connecting).await.unwrap_err().to_string();
@@ -61,7 +61,7 @@ async fn a_header_that_cannot_be_sent_is_told() {
 }
 
 #[tokio::test]
-async fn who_is_not_let_in_hears_where_and_does_not_ask_again() {
+async fn an_unauthorized_client_fails_with_the_url_and_does_not_retry() {
     for reply in [
         "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-type: application/json\r\n\r\n{\"error\":\"no token\"}",
         "HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-type: text/html\r\n\r\n<html>\n<title>Go away</title>",
@@ -78,7 +78,7 @@ async fn who_is_not_let_in_hears_where_and_does_not_ask_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_silent_is_named_with_the_limit_that_was_set() {
+async fn a_silent_server_is_named_with_the_timeout() {
     let (url, _heads) = answering(None).await;
     let connecting = builder().connect_timeout(Duration::from_millis(500)).connect_http(&url);
     let said = within(connecting).await.unwrap_err().to_string();
@@ -86,7 +86,7 @@ async fn a_server_that_is_silent_is_named_with_the_limit_that_was_set() {
 }
 
 #[tokio::test]
-async fn the_usual_path_is_not_hinted_at_where_it_was_asked_for() {
+async fn there_is_no_hint_if_the_usual_path_was_used() {
     let (url, _heads) =
         answering(Some("HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n")).await;
     let said = within(builder().connect_http(&url)).await.unwrap_err().to_string();
@@ -94,7 +94,7 @@ async fn the_usual_path_is_not_hinted_at_where_it_was_asked_for() {
 }
 
 #[tokio::test]
-async fn a_url_without_a_scheme_is_told_what_it_lacks() {
+async fn a_url_without_a_scheme_fails_with_the_reason() {
     let said = within(builder().connect_http("127.0.0.1:1/mcp")).await.unwrap_err().to_string();
     assert!(said.contains("127.0.0.1:1/mcp") && said.contains("begin with http://"), "{said}");
     let said = within(builder().connect_http("")).await.unwrap_err().to_string();
@@ -102,7 +102,7 @@ async fn a_url_without_a_scheme_is_told_what_it_lacks() {
 }
 
 #[tokio::test]
-async fn the_end_is_told_once() {
+async fn the_end_is_reported_once() {
     let (client, _script) =
         super::connected(builder(), mcp_sdk::core::Revision::LATEST_LEGACY, serde_json::json!({}))
             .await;

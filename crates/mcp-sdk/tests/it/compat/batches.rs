@@ -1,4 +1,4 @@
-//! Batches that settings let in are served, and judged entry by entry.
+//! Batches allowed by the settings are served, and judged entry by entry.
 
 use mcp_sdk::{
     NoArguments, Server, Setting, Settings, Severity, Strictness, Validation, core::Revision,
@@ -9,7 +9,7 @@ use super::base_stack::open;
 use crate::wire::{hear, send};
 
 #[tokio::test]
-async fn a_batch_that_is_let_in_is_judged_entry_by_entry_and_served() {
+async fn an_allowed_batch_is_judged_entry_by_entry_and_served() {
     for setting in [Setting::Off, Setting::On(Severity::Warning)] {
         let mut settings = Settings::default();
         settings.rules.insert("batch-not-supported".to_owned(), setting);

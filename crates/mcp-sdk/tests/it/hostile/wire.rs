@@ -1,4 +1,4 @@
-//! A client that says whatever it likes, over each of the transports.
+//! A client that sends arbitrary messages, over each of the transports.
 
 use std::{
     net::SocketAddr,
@@ -24,7 +24,7 @@ use super::{
     server::{Seen, server},
 };
 
-/// The ways to a server.
+/// The transports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Memory,
@@ -46,7 +46,7 @@ impl Kind {
     }
 }
 
-/// A setting of the server with a name that can be shown.
+/// The server's validation, with a name to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Checks {
     Off,
@@ -79,7 +79,7 @@ enum Way {
 }
 
 impl Wire {
-    /// Opens a conversation, up to the end of the handshake if there is one.
+    /// Opens a conversation, including the handshake if there is one.
     pub(super) async fn open(kind: Kind, checks: Checks) -> Wire {
         Wire::open_at(kind, checks, kind.revision()).await
     }
@@ -97,7 +97,7 @@ impl Wire {
         };
         wire.revision = revision;
         if revision != Revision::LATEST {
-            wire.shake_hands().await;
+            wire.handshake().await;
         }
         wire
     }
@@ -109,7 +109,7 @@ impl Wire {
         Wire { kind, revision: kind.revision(), seen, way, heard }
     }
 
-    async fn shake_hands(&mut self) {
+    async fn handshake(&mut self) {
         let opening = json!({ "jsonrpc": "2.0", "id": "opening", "method": "initialize", "params": {
             "protocolVersion": self.revision, "capabilities": {},
             "clientInfo": { "name": "hostile", "version": "1" },
@@ -130,7 +130,7 @@ impl Wire {
         let initialized = initialized.to_string();
         match &self.way {
             Way::Whole(..) => self.say(&initialized).await,
-            // Exchanges of HTTP overtake each other, so this one has to be over first.
+            // HTTP exchanges are unordered, so this one must end first.
             Way::Http { to, .. } => {
                 let reply = post(*to, &self.headers(&initialized), &initialized).await;
                 assert_eq!(reply.status, 202, "{reply:?}");
@@ -138,7 +138,7 @@ impl Wire {
         }
     }
 
-    /// A request as this conversation writes it.
+    /// A request in the format of this conversation.
     pub(super) fn request(&self, id: impl Into<Value>, method: &str, params: Value) -> String {
         let mut params = params;
         if self.revision == Revision::LATEST {
@@ -151,12 +151,12 @@ impl Wire {
         json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params }).to_string()
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "it is written where it is needed")]
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass literals")]
     pub(super) fn call(&self, id: impl Into<Value>, tool: &str, arguments: Value) -> String {
         self.request(id, "tools/call", json!({ "name": tool, "arguments": arguments }))
     }
 
-    /// Sends one message, whatever it is. Over HTTP in an exchange of its own.
+    /// Sends one message of any content; over HTTP in its own exchange.
     pub(super) async fn say(&self, text: &str) {
         match &self.way {
             Way::Whole(transport, _) => {
@@ -179,7 +179,7 @@ impl Wire {
         }
     }
 
-    /// What the head of an HTTP request with this body says.
+    /// The headers of an HTTP request with this body.
     pub(super) fn headers(&self, text: &str) -> Vec<(&'static str, String)> {
         let Way::Http { session, .. } = &self.way else { return Vec::new() };
         let mut headers = vec![("mcp-protocol-version", self.revision.to_string())];
@@ -195,7 +195,7 @@ impl Wire {
         headers
     }
 
-    /// Where the server listens.
+    /// The server's address.
     pub(super) fn address(&self) -> SocketAddr {
         match &self.way {
             Way::Http { to, .. } | Way::Whole(_, Some(to)) => *to,
@@ -203,7 +203,7 @@ impl Wire {
         }
     }
 
-    /// The next message of the server; null if there is none any more.
+    /// The next message from the server; null if there are no more.
     pub(super) async fn next(&mut self) -> Value {
         let message = self.heard.recv().await.unwrap_or(Value::Null);
         match message.as_array() {
@@ -218,7 +218,7 @@ impl Wire {
         self.next().await
     }
 
-    /// Whether the conversation still works.
+    /// Checks that the conversation still works.
     pub(super) async fn still_works(&mut self) {
         let answer = self.ask(&self.call("still", "echo", json!({ "text": "here" }))).await;
         assert_eq!(answer["result"]["content"][0]["text"], "here", "{:?}: {answer}", self.kind);
@@ -226,7 +226,7 @@ impl Wire {
     }
 }
 
-/// Whoever goes through `error.data`, or its `errors`, never finds anything but objects.
+/// Checks that `error.data`, or its `errors`, is a list of objects.
 fn assert_findings_can_be_read(message: &Value) {
     let Some(data) = message["error"].get("data") else { return };
     let findings = data.as_array().or_else(|| data["errors"].as_array());
@@ -299,7 +299,7 @@ pub(super) fn child(checks: Checks) -> ChildCommand {
     if checks == Checks::Off { command.arg("off") } else { command }
 }
 
-/// The server as a program. Cargo builds it with the tests, unless it is told to build only some.
+/// The server as a program. Cargo builds it with the tests, unless only some targets are built.
 pub(super) fn program() -> PathBuf {
     static LOOKED: Once = Once::new();
     let tests = std::env::current_exe().unwrap();
@@ -311,7 +311,7 @@ pub(super) fn program() -> PathBuf {
         let made = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
         if made(&program) < made(&tests) {
             let mut cargo = Command::new(env!("CARGO"));
-            // What cargo tells tests would make it build everything anew.
+            // The variables that cargo sets for tests would cause a complete rebuild.
             for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CARGO_PKG_")) {
                 cargo.env_remove(name);
             }

@@ -1,4 +1,4 @@
-//! Clients that say whatever comes to their mind.
+//! Clients that send arbitrary messages.
 
 use std::time::Duration;
 
@@ -24,9 +24,9 @@ async fn say(near: &MemoryTransport, message: &Value, record: &mut Record) {
     near.send(sent).await.unwrap();
 }
 
-/// Listens until nothing more comes, and answers what the server asks as `step` says.
+/// Receives until there is nothing more, and answers the server's requests as `step` says.
 async fn listen(near: &MemoryTransport, step: &Step, record: &mut Record) {
-    // Time stands still while anybody has something to do.
+    // Time is paused while any task can run.
     while let Ok(heard) = tokio::time::timeout(Duration::from_millis(50), near.receive()).await {
         let Some(Inbound::Message { bytes, .. }) = heard.unwrap() else {
             panic!("the server has ended the conversation");

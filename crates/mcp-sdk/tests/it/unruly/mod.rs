@@ -1,5 +1,5 @@
-//! Whatever the other side says, servers and clients stay within the protocol, and every request
-//! gets its answer.
+//! Whatever the peer sends, servers and clients follow the protocol, and every request gets a
+//! response.
 
 mod clients;
 mod script;
@@ -78,23 +78,23 @@ fn server(validation: Validation) -> Server {
         .unwrap()
 }
 
-/// Everything that was said, in the order in which the client saw it.
+/// All messages, in the order in which the client saw them.
 type Record = Vec<(Side, Vec<u8>)>;
 
-/// What an observer cannot decide: answers and cancellations may cross, MCP and JSON-RPC contradict
-/// each other about errors without an id, and who has neither shaken hands nor said anything about
-/// itself leaves open which era it speaks.
+/// Rules that an observer cannot decide: responses and cancellations may cross, MCP and JSON-RPC
+/// contradict each other on errors without an id, and a client with neither a handshake nor metadata
+/// leaves its era open.
 const UNDECIDED: [&str; 4] = [
     "cancel-completed-request",
     "error-code-legacy-range",
     "error-id-null",
     "response-after-cancel",
 ];
-/// What a server that lets everything pass makes of metadata of a wrong shape, and of `null` where
-/// there should be nothing.
+/// Rules that a server without enforcement violates when it gets malformed metadata, or `null`
+/// instead of an absent member.
 const LENIENT: [&str; 2] = ["request-meta-not-rejected", "tool-arguments-invalid-accepted"];
 
-/// What can be held against `side`, from severity `least` on.
+/// The findings against `side` with at least severity `least`.
 fn faults(side: Side, least: Severity, record: &Record, excused: &[&str]) -> Vec<String> {
     let engine = Engine::new(Schemas::embedded(), Settings::default());
     let mut session = engine.session(None);
@@ -133,7 +133,7 @@ fn is_faultless(
     Ok(())
 }
 
-/// Plays a conversation in which time stands still while anybody has something to do.
+/// Runs a conversation with paused time.
 fn play<T>(conversation: impl Future<Output = T>) -> T {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
