@@ -2,7 +2,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use mcp_core::{
-    Edges, Inbound, Labels, Outbound, OutboundRole, Refusal, RefusalReason, Side, Ticket,
+    Carriage, Edges, Inbound, Labels, Outbound, OutboundRole, Refusal, RefusalReason, Side, Ticket,
     Transport, TransportError,
 };
 use mcp_json::{Limits, Parsed, SyntaxError, SyntaxErrorKind, TapePool};
@@ -250,21 +250,37 @@ impl<T: Transport> JsonRpcTransport<T> {
         if length > limit { Err(TransportError::TooLong { length, limit }) } else { Ok(()) }
     }
 
-    /// Sends a message if it is within the size limit and passes the gate.
-    pub(crate) async fn send(
+    /// Sends a message if it is within the size limit and passes the gate. It is judged at once, before
+    /// the returned future is polled.
+    pub(crate) fn send(
         &self,
-        message: impl Into<OutgoingMessage>,
+        message: OutgoingMessage,
         role: OutboundRole,
         ticket: Option<Ticket>,
         labels: Option<Box<Labels>>,
-    ) -> Result<(), SendError> {
-        let mut message = message.into();
+    ) -> impl Future<Output = Result<(), SendError>> {
+        let admitted = self.admit(message);
+        async move {
+            let (bytes, parsed) = admitted?;
+            let outbound = Outbound { bytes, role, ticket, labels, parsed };
+            self.transport.send(outbound).await.map_err(SendError::Transport)
+        }
+    }
+
+    /// An outgoing message if it may be sent, with its tape if the transport is watched.
+    fn admit(&self, mut message: OutgoingMessage) -> Result<(Bytes, Option<Parsed>), SendError> {
         // Before the gate, which remembers what it has seen.
         self.fits(&message.bytes).map_err(SendError::Transport)?;
-        if let Some(refusal) = self.judge_outgoing(&mut message).refusals.into_iter().next() {
-            return Err(SendError::Refused(refusal));
+        match self.judge_outgoing(&mut message).refusals.into_iter().next() {
+            Some(refusal) => Err(SendError::Refused(refusal)),
+            None => Ok(self.keep_parsed(message)),
         }
-        self.send_unjudged(message.bytes, role, ticket, labels).await
+    }
+
+    fn keep_parsed(&self, message: OutgoingMessage) -> (Bytes, Option<Parsed>) {
+        let is_watched = self.transport.carriage() == Carriage::Exchanges;
+        let parsed = message.parsed.filter(|_| is_watched).and_then(Result::ok);
+        (message.bytes, parsed)
     }
 
     /// The gate's verdict on an outgoing message.
@@ -288,7 +304,7 @@ impl<T: Transport> JsonRpcTransport<T> {
         labels: Option<Box<Labels>>,
     ) -> Result<(), SendError> {
         self.fits(&bytes).map_err(SendError::Transport)?;
-        let outbound = Outbound { bytes, role, ticket, labels };
+        let outbound = Outbound { bytes, role, ticket, labels, parsed: None };
         self.transport.send(outbound).await.map_err(SendError::Transport)
     }
 

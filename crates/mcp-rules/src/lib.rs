@@ -32,7 +32,6 @@
 #[macro_use]
 mod meta;
 
-mod carried;
 mod catalogue;
 mod context;
 mod contract;
@@ -49,8 +48,10 @@ mod framer;
 mod gate;
 pub mod guide;
 mod http;
+mod http_traffic;
 mod layer;
 mod method_names;
+mod mirrored;
 mod null_member;
 mod observer;
 mod payload;
@@ -71,16 +72,24 @@ pub use finding::{Finding, Related, SchemaFault};
 pub use findings::Findings;
 pub use format::{token::is_token, web_origin::is_web_origin};
 pub use framer::{Cut, Framed, Framer};
-pub use gate::{FindingSink, Identity, Judgement, SavedGate, SessionGate, Strictness};
+pub use gate::{FindingSink, HttpGate, Identity, Judgement, SavedGate, SessionGate, Strictness};
+pub use http::{HeaderMismatch, Headers, HttpEvent, HttpPart, SseEvent, header_mismatches};
+pub use http_traffic::FollowedHttp;
 pub use layer::{Layer, UnknownLayer};
 pub use meta::Meta;
 pub use method_names::ExtraMethods;
-pub use observer::{Judged, Observer, Origin, Routed, message_of};
+pub use mirrored::{
+    HeaderParam, HeaderParamFault, HeaderParams, HeaderValueFault, ParamValue, decode_header_value,
+    encode_header_value,
+};
+pub use observer::{Judged, Observer, Origin, Routed};
 pub use profile::{Profile, UnknownProfile};
 pub use session::Session;
 pub use settings::{Depth, Limits, Settings};
 pub use severity::{Level, Setting, Severity, UnknownSetting};
-pub use trace::{Content, Line, Record, RecordFault};
+pub use trace::{
+    Content, HttpRecord, Line, Record, RecordFault, SseRecord, TraceEntry, TraceWriter, message_of,
+};
 pub use validator::{
     BuildError, Details, FieldType, MessageReport, Outcome, Reason, UnknownFieldType,
     ValidationError, Validator, ValidatorBuilder, format_validation_error,

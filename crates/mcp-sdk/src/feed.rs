@@ -39,7 +39,7 @@ pub enum ListenError {
     Missed(u64),
     /// There will be no more events.
     #[error("there will be no more events")]
-    Over,
+    Closed,
 }
 
 struct Shared<T> {
@@ -184,7 +184,7 @@ impl<T> State<T> {
             advance(self, next + 1);
             return Some(Ok(event));
         }
-        self.is_over.then_some(Err(ListenError::Over))
+        self.is_over.then_some(Err(ListenError::Closed))
     }
 
     /// Drops the events that every listener has received.
@@ -273,7 +273,7 @@ mod tests {
         feed.tell(Heavy(1));
         tokio::task::yield_now().await;
         drop(feed);
-        assert_eq!(receiving.await.unwrap(), (Ok(Heavy(1)), Err(ListenError::Over)));
+        assert_eq!(receiving.await.unwrap(), (Ok(Heavy(1)), Err(ListenError::Closed)));
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
         feed.end_with(Heavy(1));
         feed.tell(Heavy(2));
         assert_eq!(listener.try_recv(), Ok(Some(Heavy(1))));
-        assert_eq!(listener.try_recv(), Err(ListenError::Over));
-        assert_eq!(feed.listen().try_recv(), Err(ListenError::Over), "a late listener");
+        assert_eq!(listener.try_recv(), Err(ListenError::Closed));
+        assert_eq!(feed.listen().try_recv(), Err(ListenError::Closed), "a late listener");
     }
 }

@@ -2,10 +2,10 @@ use std::net::IpAddr;
 
 use http::{HeaderMap, Uri, header};
 
-/// Hosts or origins that may take part.
+/// Hosts or origins that may use the server.
 ///
-/// A page from anywhere can make a browser send requests to a local server, under a name it
-/// controls; the two headers give it away.
+/// Any web page can make a browser send requests to a local server, under a host name the page
+/// controls; the `Host` and `Origin` headers reveal it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allowed {
     anything: bool,
@@ -14,27 +14,27 @@ pub struct Allowed {
 }
 
 impl Allowed {
-    /// This machine only: `localhost` and loopback addresses, any port.
+    /// Local clients only: `localhost` and loopback addresses, any port.
     pub fn loopback() -> Allowed {
         Allowed { anything: false, loopback: true, names: Vec::new() }
     }
 
-    /// Everything. Only for servers that something else protects.
+    /// Everything. Only for servers protected by something else.
     pub fn anything() -> Allowed {
         Allowed { anything: true, ..Allowed::loopback() }
     }
 
-    /// Nothing yet, to build upon with [`Allowed::and`].
+    /// Nothing yet; add to it with [`Allowed::and`].
     pub fn nothing() -> Allowed {
         Allowed { loopback: false, ..Allowed::loopback() }
     }
 
-    /// These and one more: a host (`example.com` with any port, or `example.com:8080`), or an
-    /// origin (`https://example.com`), which has a scheme, a host, and a port if it is not the usual
-    /// one. There are no patterns.
+    /// Adds one: a host (`example.com` with any port, or `example.com:8080`), or an origin
+    /// (`https://example.com`), which has a scheme, a host, and a port unless it is the default
+    /// one. Patterns are not supported.
     ///
-    /// A slash at the end does not matter. What can never match, such as `*` or an origin without a
-    /// scheme, is named in the log (as a warning) by the server that is given it.
+    /// A trailing slash does not matter. The server logs a warning about names that can never
+    /// match, such as `*` or an origin without a scheme.
     #[must_use]
     pub fn and(mut self, name: impl Into<String>) -> Allowed {
         let name = name.into();
@@ -42,12 +42,12 @@ impl Allowed {
         self
     }
 
-    /// Says in the log which of the names can never be the host of a request.
+    /// Logs which names can never be the host of a request.
     pub(crate) fn warn_as_hosts(&self) {
         self.warn("host", why_no_host);
     }
 
-    /// Says in the log which of the names can never be the origin of a request.
+    /// Logs which names can never be the origin of a request.
     pub(crate) fn warn_as_origins(&self) {
         self.warn("origin", why_no_origin);
     }
@@ -67,7 +67,7 @@ impl Allowed {
             || self.names.iter().any(|name| {
                 name.eq_ignore_ascii_case(host)
                     || name.eq_ignore_ascii_case(authority)
-                    // Clients leave out the port that goes without saying.
+                    // Clients leave out the default port.
                     || host.len() == authority.len()
                         && without_usual_port(name, &[":80", ":443"]).eq_ignore_ascii_case(host)
             })
@@ -85,7 +85,7 @@ impl Allowed {
     }
 }
 
-/// Why a name is no host that a request could have.
+/// Why a name can never be the host of a request.
 fn why_no_host(name: &str) -> Option<&'static str> {
     if name.contains("://") {
         return Some("it is an origin; a host has no scheme");
@@ -93,12 +93,12 @@ fn why_no_host(name: &str) -> Option<&'static str> {
     why_no_authority(name)
 }
 
-/// Why a name is no origin that a request could have.
+/// Why a name can never be the origin of a request.
 fn why_no_origin(name: &str) -> Option<&'static str> {
     match name.split_once("://") {
-        Some(("" | "*", _)) => Some("there are no patterns, and a scheme is needed"),
+        Some(("" | "*", _)) => Some("patterns are not supported, and a scheme is required"),
         Some((_, authority)) => why_no_authority(authority),
-        // Pages without an origin of their own: files, frames that are locked up.
+        // Pages without an origin: files and sandboxed frames.
         None if name == "null" => None,
         None if name == "*" => why_no_authority(name),
         None => Some("an origin begins with its scheme: `https://example.com`"),
@@ -109,21 +109,21 @@ fn why_no_authority(name: &str) -> Option<&'static str> {
     let is_bracketed = name.starts_with('[');
     match name {
         "" => Some("it is empty"),
-        "*" => Some("there are no patterns; `Allowed::anything` allows everything"),
-        _ if name.contains('*') => Some("there are no patterns"),
+        "*" => Some("patterns are not supported; `Allowed::anything` allows everything"),
+        _ if name.contains('*') => Some("patterns are not supported"),
         _ if name.contains(['/', '?', '#']) => Some("it has a path"),
         _ if name.contains('@') => Some("it has a user"),
         _ if !name.bytes().all(|byte| byte.is_ascii_graphic()) => {
-            Some("it has blanks, or letters that are sent in another form (punycode)")
+            Some("it has spaces, or letters that are sent as punycode")
         }
         _ if !is_bracketed && name.matches(':').count() > 1 => {
-            Some("an IPv6 address has brackets: `[::1]`")
+            Some("an IPv6 address needs brackets: `[::1]`")
         }
         _ => None,
     }
 }
 
-/// An origin as browsers send it: without the port that goes without saying.
+/// An origin as browsers send it: without the default port.
 fn usual_origin(origin: &str) -> &str {
     let has_scheme = |scheme: &str| {
         origin.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
@@ -141,7 +141,7 @@ fn without_usual_port<'a>(name: &'a str, ports: &[&str]) -> &'a str {
     ports.iter().find_map(|port| name.strip_suffix(port)).unwrap_or(name)
 }
 
-/// Why a request does not come from where it may.
+/// Why a request's host or origin is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Foreign {
     /// It names no host, or several.
@@ -150,7 +150,7 @@ pub(crate) enum Foreign {
     Origin(String),
 }
 
-/// Refuses requests under a foreign name or from a foreign page.
+/// Rejects requests for a foreign host or from a foreign page.
 pub(crate) fn admit(
     hosts: &Allowed,
     origins: &Allowed,
@@ -158,7 +158,7 @@ pub(crate) fn admit(
     headers: &HeaderMap,
 ) -> Result<(), Foreign> {
     let mut stated = headers.get_all(header::HOST).iter();
-    // What is in front of the server may have looked at the other one.
+    // A proxy may have checked the other one.
     let (host, None) = (stated.next(), stated.next()) else { return Err(Foreign::Unclear) };
     if !hosts.anything {
         let host = host.map(|host| host.to_str().unwrap_or(""));
@@ -181,7 +181,8 @@ pub(crate) fn admit(
     Ok(())
 }
 
-/// `[::1]:80` is `[::1]`, `localhost:80` is `localhost`; what only looks like a port stays.
+/// `[::1]:80` is `[::1]`, `localhost:80` is `localhost`; anything else that looks like a port
+/// stays.
 fn without_port(authority: &str) -> &str {
     match authority.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,

@@ -6,7 +6,7 @@ use std::{
 use futures_util::task::AtomicWaker;
 use mcp_core::{Inbound, TransportError};
 
-/// The end of a conversation as this side has decided it, told to the task that receives.
+/// The end of a conversation, decided by this side, for the task that receives.
 #[derive(Debug, Default)]
 pub(crate) struct Ending {
     reason: OnceLock<Option<TransportError>>,
@@ -14,15 +14,15 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// Ends the conversation, in good order if there is no error. The first reason counts.
+    /// Ends the conversation, cleanly if there is no error. The first reason counts.
     pub(crate) fn declare(&self, error: Option<TransportError>) {
         if self.reason.set(error).is_ok() {
             self.receiver.wake();
         }
     }
 
-    /// What `receive` has to answer once nothing is left to hand out; pending while the
-    /// conversation goes on.
+    /// What `receive` returns once there is nothing left to deliver; pending while the conversation
+    /// is open.
     pub(crate) fn poll(
         &self,
         context: &Context<'_>,

@@ -1,21 +1,21 @@
-//! Ways to move messages of the Model Context Protocol: adapters behind [`mcp_core::Transport`].
+//! Transports for the Model Context Protocol: implementations of [`mcp_core::Transport`].
 //!
-//! Transports frame and move bytes. None of them parses JSON; what they must know about a message
-//! (is it an answer, which exchange does it belong to) travels beside it.
+//! Transports frame and move bytes. None of them parses JSON; what they need to know about a
+//! message (is it an answer, which exchange does it belong to) is passed along with it.
 //!
 //! | feature | gives | for |
 //! |---|---|---|
-//! | – | [`memory::pair`] | a server in the process of its client, tests |
+//! | – | [`memory::pair`] | a server in the same process as its client, tests |
 //! | – | [`LineTransport`] | one message per line over any byte streams |
 //! | `stdio` | `stdio`, `ChildTransport` | a server's own standard streams; servers as child processes |
 //! | `ws` | `ws::connect`, `ws::accept`, `WsListener` | WebSocket, a custom transport |
 //! | `http` | `http::server`, `http::client` | Streamable HTTP, both eras |
 //! | `tls` | `wss` and HTTPS, with rustls | |
 //!
-//! All of them hold to the same: messages arrive whole, in the order in which one task sent them, or
-//! not at all; every queue is bounded, so a sender waits for a peer that does not read, and gets
-//! [`TransportError::Stuck`](mcp_core::TransportError::Stuck) if it waits too long; a `receive` that
-//! is abandoned loses nothing; an end in good order is told from a connection that was lost.
+//! All of them guarantee the same: messages arrive whole, in the order in which one task sent them,
+//! or not at all; every queue is bounded, so a sender waits for a peer that does not read, and gets
+//! [`TransportError::Stuck`](mcp_core::TransportError::Stuck) if it waits too long; dropping a
+//! `receive` future loses nothing; a clean end is distinguished from a lost connection.
 //!
 //! ```
 //! use mcp_core::{Inbound, Outbound, OutboundRole, Transport};
@@ -26,7 +26,7 @@
 //! let (client, server) = memory::pair(16);
 //! let bytes = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.into();
 //! let role = OutboundRole::Notification;
-//! client.send(Outbound { bytes, role, ticket: None, labels: None }).await?;
+//! client.send(Outbound { bytes, role, ticket: None, labels: None, parsed: None }).await?;
 //! client.close().await;
 //! assert!(matches!(server.receive().await?, Some(Inbound::Message { .. })));
 //! assert!(server.receive().await?.is_none());

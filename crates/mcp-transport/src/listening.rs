@@ -7,11 +7,11 @@ use std::{
 use mcp_core::TransportError;
 use tokio::net::{TcpListener, ToSocketAddrs};
 
-/// Takes a TCP port to listen on: the first of the addresses that can be had.
+/// Listens on a TCP port: the first of the addresses that is available.
 ///
 /// # Errors
 ///
-/// [`TransportError::Listen`], which names the address, the cause and what can be done about it.
+/// [`TransportError::Listen`], which names the address, the cause and the remedy.
 pub async fn bind(address: impl ToSocketAddrs + fmt::Debug) -> Result<TcpListener, TransportError> {
     let stated = format!("{address:?}");
     let unresolved = |error: &Error| TransportError::Listen {
@@ -31,12 +31,12 @@ pub async fn bind(address: impl ToSocketAddrs + fmt::Debug) -> Result<TcpListene
 fn explain(address: SocketAddr, error: &Error) -> TransportError {
     let hint = match error.kind() {
         ErrorKind::AddrInUse => {
-            "; stop the program that has it, or take another port (0 takes any that is free)"
+            "; stop the program that uses it, or choose another port (0 for any free one)"
         }
         ErrorKind::AddrNotAvailable => {
-            "; this machine has no such address: 127.0.0.1 is itself, 0.0.0.0 all it has"
+            "; this machine has no such address: use 127.0.0.1 for local clients, 0.0.0.0 for all interfaces"
         }
-        ErrorKind::PermissionDenied => "; the first 1024 ports are reserved: take a higher one",
+        ErrorKind::PermissionDenied => "; ports below 1024 are reserved: choose a higher one",
         _ => "",
     };
     TransportError::Listen { address: address.to_string(), reason: format!("{error}{hint}") }
@@ -57,7 +57,7 @@ mod tests {
         let message = refused(address).await;
         assert!(message.starts_with(&format!("could not listen on {address}: ")), "{message}");
         assert!(message.contains("another port"), "{message}");
-        // From the block that is kept for documentation.
+        // From the block reserved for documentation.
         let message = refused(("192.0.2.1", 8080)).await;
         assert!(message.starts_with("could not listen on 192.0.2.1:8080: "), "{message}");
         assert!(message.contains("no such address"), "{message}");

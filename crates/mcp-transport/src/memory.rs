@@ -1,8 +1,8 @@
-//! Two transports joined in memory: for servers that live in the process of their client, and for
-//! tests.
+//! A pair of connected in-memory transports: for servers in the same process as their client, and
+//! for tests.
 //!
-//! They behave like any other transport: a bounded number of messages is on its way, whoever sends
-//! more waits, though not for ever. Messages are not copied.
+//! They behave like any other transport: a bounded number of messages is in flight, and senders of
+//! more wait, though not forever. Messages are not copied.
 
 use std::{
     fmt,
@@ -19,12 +19,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ending::Ending;
 
-/// How long the other end may read nothing while somebody waits to send.
+/// How long the peer may read nothing while a sender waits.
 const STALL_LIMIT: Duration = Duration::from_secs(30);
 
-/// Two ends of one conversation. At most `capacity` messages (at least one) wait in each direction.
-/// An end that reads nothing for 30 seconds while the other has more to send is given up, which needs
-/// a runtime with time.
+/// Two ends of one conversation. At most `capacity` messages (at least one) are queued in each
+/// direction. If one end reads nothing for 30 seconds while the other has more to send, the
+/// connection is lost; this needs a runtime with timers.
 pub fn pair(capacity: usize) -> (MemoryTransport, MemoryTransport) {
     let (to_right, from_left) = mpsc::channel(capacity.max(1));
     let (to_left, from_right) = mpsc::channel(capacity.max(1));
@@ -110,7 +110,7 @@ fn gone() -> TransportError {
     TransportError::Lost("the other end is gone".into())
 }
 
-/// A panic elsewhere leaves nothing half done here.
+/// A panic elsewhere leaves no inconsistent state here.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -123,7 +123,7 @@ mod tests {
 
     fn message() -> Outbound {
         let (bytes, role) = (Bytes::from_static(b"{}"), OutboundRole::Notification);
-        Outbound { bytes, role, ticket: None, labels: None }
+        Outbound { bytes, role, ticket: None, labels: None, parsed: None }
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! How it is said that something could not be done: what, why, and what to do about it.
+//! Failures as users see them: what went wrong, why, and what to do about it.
 
 use std::{error::Error, fmt::Write as _, io};
 
@@ -28,7 +28,7 @@ impl Failure {
         self
     }
 
-    /// What lies behind it.
+    /// The cause.
     pub(crate) fn because(mut self, source: impl Error + Send + Sync + 'static) -> Failure {
         self.source = Some(Box::new(source));
         self
@@ -63,7 +63,7 @@ fn hint_of<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e str> {
     cause.downcast_ref::<Failure>()?.hint.as_deref()
 }
 
-/// Whether the reader of our output went away, as `head` does.
+/// Whether the reader of our output has gone away, as `head` does.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()

@@ -1,4 +1,4 @@
-//! Levels as users set them, and whether they can make a difference.
+//! Levels as users set them, and whether they have any effect.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use mcp_rules::{Setting, Settings};
 
 use crate::selector::Selector;
 
-/// What was said about rules in one place: a table of a file, or the command line.
+/// The levels set in one place: a table of a file, or the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Levels(Vec<(Selector, Setting)>);
 
 impl Levels {
-    /// Levels by rule name. Of several for one rule, the one that names it most closely counts, and
-    /// of equals the last.
+    /// Levels by rule name. If several match a rule, the most specific one counts, and of equals
+    /// the last.
     pub(crate) fn by_rule(&self) -> BTreeMap<String, Setting> {
         let mut ranked: Vec<&(Selector, Setting)> = self.0.iter().collect();
         ranked.sort_by_key(|(selector, _)| selector.rank);
@@ -23,7 +23,7 @@ impl Levels {
         each.collect()
     }
 
-    /// Why some of it can make no difference: a sentence each.
+    /// Why some of them have no effect, one sentence each.
     pub(crate) fn without_effect(
         &self,
         settings: &Settings,
@@ -32,17 +32,17 @@ impl Levels {
         self.0.iter().filter_map(move |(selector, _)| {
             let Selector { text, rules, .. } = selector;
             if rules.is_empty() {
-                return Some(format!("no rule fits `{text}`"));
+                return Some(format!("no rule matches `{text}`"));
             }
             if !rules.iter().any(|rule| settings.looks_at(rule)) {
                 let profile = settings.profile;
                 return Some(format!(
-                    "`{text}` has no effect: the profile `{profile}` stops before that layer"
+                    "`{text}` has no effect: the profile `{profile}` excludes that layer"
                 ));
             }
             let revision = forced?;
             let holds = rules.iter().any(|rule| rule.applies.contains(revision));
-            (!holds).then(|| format!("`{text}` has no effect: it does not hold for {revision}"))
+            (!holds).then(|| format!("`{text}` has no effect: it does not apply to {revision}"))
         })
     }
 }
@@ -120,14 +120,14 @@ mod tests {
         let why = |settings: &Settings, forced| {
             said.without_effect(settings, forced).collect::<Vec<String>>()
         };
-        assert_eq!(why(&settings, None), ["no rule fits `wheather-*`"]);
+        assert_eq!(why(&settings, None), ["no rule matches `wheather-*`"]);
         settings.profile = Profile::Schema;
         assert_eq!(
             why(&settings, Some(Revision::V2025_11_25)),
             [
-                "no rule fits `wheather-*`",
-                "`layer:http` has no effect: the profile `schema` stops before that layer",
-                "`batch-mixed` has no effect: it does not hold for 2025-11-25",
+                "no rule matches `wheather-*`",
+                "`layer:http` has no effect: the profile `schema` excludes that layer",
+                "`batch-mixed` has no effect: it does not apply to 2025-11-25",
             ]
         );
     }

@@ -1,4 +1,4 @@
-//! The command line of plumb: the only place that decides words, colours and exit codes.
+//! The plumb command: the only place that decides on wording, colours and exit codes.
 
 mod args;
 mod baseline;
@@ -30,7 +30,7 @@ use crate::{
     style::Palette,
 };
 
-/// 0 clean, 1 findings, 2 could not run. A reader that has seen enough is no failure.
+/// 0 clean, 1 findings, 2 could not run. A reader that closes the pipe is not a failure.
 fn main() -> ExitCode {
     let args = Args::parse();
     let palette = Palette::of_stderr(args.color);
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Findings) => ExitCode::from(1),
         Err(error) if failure::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // With standard error gone too, the exit code has to do.
+            // If standard error is gone too, only the exit code is left.
             let _ = io::stderr().write_all(failure::describe(&error, &palette).as_bytes());
             ExitCode::from(2)
         }

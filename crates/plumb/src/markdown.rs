@@ -1,7 +1,7 @@
-//! The little Markdown that rule docs are written in, laid out for a terminal.
+//! The subset of Markdown that rule docs use, laid out for a terminal.
 //!
-//! Knows headings, paragraphs, lists, fenced code, inline code and emphasis; whatever else comes
-//! is shown as it stands.
+//! Supports headings, paragraphs, lists, fenced code, inline code and emphasis; anything else is
+//! shown unchanged.
 
 use std::fmt::Write as _;
 
@@ -36,7 +36,7 @@ pub(crate) fn laid_out(source: &str, palette: &Palette, width: usize) -> String 
 
 struct Page<'p> {
     out: String,
-    /// What is to be broken into lines anew.
+    /// The text to be wrapped.
     paragraph: String,
     /// Whether the paragraph is an entry of a list.
     item: bool,
@@ -100,10 +100,10 @@ impl Page<'_> {
         self.spans(text, base, &mut false)
     }
 
-    /// `code` says whether the text before ended inside a code span; wrapping may split one.
+    /// `code` tells whether the preceding text ended inside a code span; wrapping may split one.
     fn spans(&self, text: &str, base: Style, code: &mut bool) -> String {
         if !self.palette.is_styled() {
-            // Without colours only the marks say what is code.
+            // Without colours, only the backticks show what is code.
             return visible(text).into_owned();
         }
         let accent = self.palette.accent;

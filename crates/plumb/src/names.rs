@@ -1,16 +1,16 @@
-//! Names that people type: looked up, and when unknown, answered with a near one.
+//! Names that users type: looked up, with a suggestion if unknown.
 
 use std::fmt;
 
 use mcp_rules::Meta;
 
-/// A name that nothing has.
+/// A name that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) struct UnknownName {
-    /// What kind of thing was looked for, such as `rule`.
+    /// The kind of thing, such as `rule`.
     kind: &'static str,
     name: String,
-    /// What it was probably meant to be.
+    /// What was probably meant.
     pub(crate) near: Option<String>,
 }
 
@@ -29,7 +29,7 @@ impl UnknownName {
 }
 
 impl UnknownName {
-    /// The same without what it was probably meant to be.
+    /// The same without the suggestion.
     pub(crate) fn what(&self) -> String {
         format!("there is no {} `{}`", self.kind, self.name)
     }
@@ -58,8 +58,8 @@ pub(crate) fn containing(part: &str) -> Vec<&'static str> {
     names.filter(|name| !part.is_empty() && name.contains(&part)).collect()
 }
 
-/// The candidate that `unknown` was probably meant to be: a slip of the pen, or else the only one
-/// that contains it.
+/// The candidate that was probably meant: the closest in spelling, or else the only one that
+/// contains `unknown`.
 pub(crate) fn nearest<'c>(
     unknown: &str,
     candidates: impl IntoIterator<Item = &'c str>,

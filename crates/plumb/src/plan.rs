@@ -1,5 +1,5 @@
-//! What is to be done, once arguments and configuration agree. The command line wins over the
-//! file. Everything is checked here, before any input is touched.
+//! What to do, from arguments and configuration. The command line takes precedence over the file.
+//! Everything is validated here, before any input is read.
 
 use std::{
     io::{self, IsTerminal as _},
@@ -24,7 +24,7 @@ use crate::{
 pub(crate) struct CheckPlan {
     /// Never empty.
     pub(crate) inputs: Vec<Input>,
-    /// `None` lets every session find its revision by itself.
+    /// `None` if every session determines its own revision.
     pub(crate) forced_revision: Option<Revision>,
     /// Who sent the messages of files that do not say.
     pub(crate) from: Option<Side>,
@@ -56,24 +56,24 @@ pub(crate) enum Input {
     Path(PathBuf),
 }
 
-/// What `plumb check` is to do, but for the schemas, which have yet to be read.
+/// What `plumb check` should do, except for the schemas, which have not been loaded yet.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) check: CheckPlan,
     pub(crate) overrides: Vec<Override>,
-    /// Settings that can make no difference, a sentence each.
+    /// Settings without effect, one sentence each.
     pub(crate) without_effect: Vec<String>,
     /// Whether a schema that cannot be used is an error rather than a warning.
     pub(crate) overrides_required: bool,
     pub(crate) format: Format,
     pub(crate) fail_on: FailOn,
     pub(crate) baseline: BaselinePlan,
-    pub(crate) chatter: Chatter,
+    pub(crate) verbosity: Verbosity,
     /// The file that was read, if any.
     pub(crate) config: Option<PathBuf>,
 }
 
-/// What is done about findings that are known already.
+/// What to do about known findings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BaselinePlan {
     None,
@@ -81,26 +81,26 @@ pub(crate) enum BaselinePlan {
     Write(PathBuf),
 }
 
-/// How much is said besides findings.
+/// How much to print besides findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Chatter {
+pub(crate) enum Verbosity {
     Quiet,
     Normal,
     Verbose,
 }
 
-/// What the plan has to know about where it runs.
+/// What the plan needs to know about its environment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Surroundings {
+pub(crate) struct Environment {
     pub(crate) stdin_is_terminal: bool,
     pub(crate) stderr_is_terminal: bool,
     pub(crate) cores: usize,
 }
 
-impl Surroundings {
-    /// Those of this process.
-    pub(crate) fn of_process() -> Surroundings {
-        Surroundings {
+impl Environment {
+    /// That of this process.
+    pub(crate) fn of_process() -> Environment {
+        Environment {
             stdin_is_terminal: io::stdin().is_terminal(),
             stderr_is_terminal: io::stderr().is_terminal(),
             cores: thread::available_parallelism().map_or(1, NonZero::get),
@@ -108,9 +108,9 @@ impl Surroundings {
     }
 }
 
-/// The formats that print everything at the end keep every finding until then.
+/// Formats that print everything at the end keep every finding until then.
 const BUFFERED_FINDINGS: u64 = 5000;
-/// People have understood after so many findings that are alike.
+/// After this many similar findings, more are of no use to people.
 const ALIKE_FINDINGS: u64 = 10;
 
 impl Plan {
@@ -118,15 +118,15 @@ impl Plan {
     pub(crate) fn new(
         args: &CheckArgs,
         config: Config,
-        surroundings: Surroundings,
+        environment: Environment,
     ) -> anyhow::Result<Plan> {
         let overrides = overrides(args, &config)?;
         let format = args.format.or(config.format).unwrap_or_default();
         let revision = args.revision.or(config.revision);
-        let chatter = match (args.quiet, args.verbose) {
-            (true, _) => Chatter::Quiet,
-            (false, true) => Chatter::Verbose,
-            (false, false) => Chatter::Normal,
+        let verbosity = match (args.quiet, args.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Normal,
         };
         let profile = profile(args, &config)?;
         let forced_revision = match revision {
@@ -136,15 +136,15 @@ impl Plan {
         };
         let (settings, without_effect) = settings(args, &config, profile, forced_revision);
         let check = CheckPlan {
-            inputs: inputs(&args.files, surroundings)?,
+            inputs: inputs(&args.files, environment)?,
             forced_revision,
             from: args.from,
             from_start: args.from_start || config.from_start.unwrap_or(false),
             settings,
             schemas: Schemas::embedded(),
             shown: shown(args.max_findings.or(config.max_findings), format),
-            jobs: args.jobs.map_or(surroundings.cores, usize::from),
-            progress: surroundings.stderr_is_terminal && chatter != Chatter::Quiet,
+            jobs: args.jobs.map_or(environment.cores, usize::from),
+            progress: environment.stderr_is_terminal && verbosity != Verbosity::Quiet,
         };
         Ok(Plan {
             check,
@@ -154,15 +154,15 @@ impl Plan {
             format,
             baseline: baseline(args, &config),
             fail_on: args.fail_on.or(config.fail_on).unwrap_or_default(),
-            chatter,
+            verbosity,
             config: config.path,
         })
     }
 }
 
-fn inputs(files: &[PathBuf], surroundings: Surroundings) -> anyhow::Result<Vec<Input>> {
+fn inputs(files: &[PathBuf], environment: Environment) -> anyhow::Result<Vec<Input>> {
     if files.is_empty() {
-        if surroundings.stdin_is_terminal {
+        if environment.stdin_is_terminal {
             return Err(Failure::new("nothing to check: name files, or pipe messages in")
                 .hint("try `plumb check trace.jsonl`, or `plumb check --help` for more")
                 .into());
@@ -178,7 +178,7 @@ fn inputs(files: &[PathBuf], surroundings: Surroundings) -> anyhow::Result<Vec<I
     Ok(inputs)
 }
 
-/// Whoever writes a baseline wants to see everything, and need not have one yet.
+/// When writing a baseline, everything is shown, and there may be none yet.
 fn baseline(args: &CheckArgs, config: &Config) -> BaselinePlan {
     if let Some(path) = &args.write_baseline {
         return BaselinePlan::Write(path.clone());
@@ -205,7 +205,7 @@ fn profile(args: &CheckArgs, config: &Config) -> Result<ResolvedProfile, Failure
     }
 }
 
-/// The settings, and what was said about rules that can make no difference.
+/// The settings, and which levels have no effect.
 fn settings(
     args: &CheckArgs,
     config: &Config,
@@ -243,7 +243,7 @@ fn overrides(args: &CheckArgs, config: &Config) -> anyhow::Result<Vec<Override>>
 
 fn parse_override(text: &str) -> anyhow::Result<Override> {
     text.parse().map_err(|error: mcp_schema::SourceError| {
-        Failure::new(format!("the schema `{text}` cannot be meant"))
+        Failure::new(format!("`{text}` is not a schema"))
             .because(error)
             .hint("write it as PATH, URL or REVISION=PATH")
             .into()
@@ -261,8 +261,8 @@ mod tests {
         config,
     };
 
-    const PIPED: Surroundings =
-        Surroundings { stdin_is_terminal: false, stderr_is_terminal: false, cores: 8 };
+    const PIPED: Environment =
+        Environment { stdin_is_terminal: false, stderr_is_terminal: false, cores: 8 };
 
     #[track_caller]
     fn plan(words: &str, file: &str) -> anyhow::Result<Plan> {
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn nothing_to_check_on_a_terminal_is_refused() {
-        let terminal = Surroundings { stdin_is_terminal: true, ..PIPED };
+        let terminal = Environment { stdin_is_terminal: true, ..PIPED };
         let error = Plan::new(&CheckArgs::default(), Config::default(), terminal).unwrap_err();
         assert!(error.to_string().contains("nothing to check"), "{error}");
     }

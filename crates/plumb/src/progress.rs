@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How far the work has come, in bytes. Does nothing unless it was asked for.
+/// Progress in bytes. Does nothing unless enabled.
 #[derive(Debug, Clone)]
 pub(crate) struct Progress(ProgressBar);
 
@@ -26,7 +26,7 @@ impl Progress {
         Progress(bar)
     }
 
-    /// So many more bytes are done.
+    /// Adds to the number of bytes done.
     pub(crate) fn advance(&self, bytes: u64) {
         self.0.inc(bytes);
     }

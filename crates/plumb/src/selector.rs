@@ -1,4 +1,4 @@
-//! Which rules a level is for: one by name, those that fit a pattern, or those of a layer.
+//! Which rules a level applies to: one by name, those that match a pattern, or those of a layer.
 
 use mcp_rules::{Layer, Meta};
 
@@ -7,23 +7,23 @@ use crate::names::{self, UnknownName};
 /// What comes before the name of a layer.
 const LAYER: &str = "layer:";
 
-/// Some rules; none if it is a pattern that fits none.
+/// A set of rules; empty if a pattern matches none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Selector {
     /// As it was written.
     pub(crate) text: String,
     pub(crate) rules: Vec<&'static Meta>,
-    /// Where several name the same rule, the highest counts.
+    /// If several select the same rule, the highest counts.
     pub(crate) rank: Rank,
 }
 
-/// A name says more than a pattern, a long pattern more than a short one, and any of them more
-/// than a layer; `*` says least.
+/// A name is more specific than a pattern, a long pattern more than a short one, and any of them
+/// more than a layer; `*` is the least specific.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
     Everything,
     Layer,
-    /// How much of it stands for itself.
+    /// The number of literal characters.
     Pattern(usize),
     Name,
 }

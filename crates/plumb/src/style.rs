@@ -8,12 +8,12 @@ use anstyle::{AnsiColor, Style};
 
 use crate::args::Color;
 
-/// Text that goes to a pipe or a file has no width of its own.
+/// The width for pipes and files, which have none.
 const PIPE_WIDTH: usize = 100;
-/// Below this nothing can be laid out; above the other, lines get hard to follow.
+/// Narrower terminals cannot be laid out; in wider ones, lines get hard to read.
 const SENSIBLE_WIDTHS: (usize, usize) = (40, 120);
 
-/// The styles in use. All of them are empty when colours are off, so that code need not ask.
+/// The styles in use. All are empty when colours are off, so that callers need not check.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Palette {
     pub(crate) error: Style,
@@ -33,7 +33,7 @@ impl Palette {
         Palette::default()
     }
 
-    /// In the manner of rustc.
+    /// In the style of rustc.
     pub(crate) fn styled() -> Palette {
         let bold = Style::new().bold();
         Palette {
@@ -58,7 +58,7 @@ impl Palette {
         Palette::of(AutoStream::choice(&io::stderr()), color)
     }
 
-    /// `detected` has looked at the terminal, `NO_COLOR` and `CLICOLOR_FORCE`.
+    /// `detected` takes the terminal, `NO_COLOR` and `CLICOLOR_FORCE` into account.
     fn of(detected: ColorChoice, color: Color) -> Palette {
         let styled = match color {
             Color::Auto => detected != ColorChoice::Never,

@@ -1,11 +1,11 @@
-//! Text on its way to a terminal: how wide it is, where it breaks, what must not get through.
+//! Text for a terminal: its width, where it breaks, and what must be escaped.
 
 use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// `text` on one line, with everything made visible that would move the cursor, reorder or hide
-/// what stands around it. Peers choose this text, so it must not reach the terminal as it is.
+/// `text` on one line, with everything made visible that would move the cursor, or reorder or hide
+/// its surroundings. Peers choose this text, so it must not reach the terminal unescaped.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unseen) {
         return Cow::Borrowed(text);
@@ -42,7 +42,7 @@ fn width_of(character: char) -> usize {
     character.width().unwrap_or(1)
 }
 
-/// The longest start of `text` that fits.
+/// The longest prefix of `text` that fits.
 pub(crate) fn head(text: &str, columns: usize) -> &str {
     let mut used = 0;
     for (at, character) in text.char_indices() {
@@ -54,7 +54,7 @@ pub(crate) fn head(text: &str, columns: usize) -> &str {
     text
 }
 
-/// The longest end of `text` that fits.
+/// The longest suffix of `text` that fits.
 pub(crate) fn tail(text: &str, columns: usize) -> &str {
     let mut used = 0;
     for (at, character) in text.char_indices().rev() {
@@ -77,8 +77,8 @@ pub(crate) fn without_middle(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{start}…{end}"))
 }
 
-/// Breaks `text` between words into lines of at most `columns`, the first of which has only
-/// `first` of them and may stay empty. A word that fits nowhere keeps a line to itself.
+/// Breaks `text` between words into lines of at most `columns`, the first of which has only `first`
+/// and may stay empty. A word that is too long gets its own line.
 pub(crate) fn wrap(text: &str, first: usize, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();

@@ -178,6 +178,8 @@ pub struct Outbound {
     pub ticket: Option<Ticket>,
     /// What the transport may repeat in headers.
     pub labels: Option<Box<Labels>>,
+    /// The message, if it was parsed to be judged, for a transport that others watch.
+    pub parsed: Option<Parsed>,
 }
 
 /// The kind of an outgoing message, which the transport does not read.

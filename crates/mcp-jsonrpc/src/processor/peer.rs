@@ -62,8 +62,12 @@ impl<T: Transport> JsonRpcPeer<T> {
             params: ask.params,
         };
         let response = async {
-            let sending =
-                link.transport.send(request.to_bytes(), OutboundRole::Request, ticket, ask.labels);
+            let sending = link.transport.send(
+                request.to_bytes().into(),
+                OutboundRole::Request,
+                ticket,
+                ask.labels,
+            );
             if let Err(error) = sending.await {
                 // The peer has not seen it, so there is nothing to cancel.
                 link.calls.remove(id);
@@ -88,7 +92,7 @@ impl<T: Transport> Peer for JsonRpcPeer<T> {
             let labels = (transport.side() == Side::Client).then(|| {
                 Box::new(Labels { method: Some(notification.method), ..Labels::default() })
             });
-            let sent = transport.send(bytes, role, self.ticket, labels).await;
+            let sent = transport.send(bytes.into(), role, self.ticket, labels).await;
             if let Err(SendError::Transport(error @ TransportError::TooLong { .. })) = &sent {
                 // Most callers ignore the error.
                 tracing::warn!(%error, "a notification was not sent");

@@ -11,12 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     Bounded, Event, Moment, asked::AskedPage, digest::digest, stated_schema::StatedSchema,
 };
-use crate::{Limits, format::token};
+use crate::{HeaderParams, Limits};
 
 /// Bytes of schemas that are kept of the tools of a server.
 const SCHEMA_BYTES: usize = 16 << 20;
-/// Parameters of one tool that may be repeated in headers.
-const MAX_HEADERS: usize = 256;
 /// Required arguments that are kept of one prompt; each is looked for in every request.
 const MAX_REQUIRED: usize = 256;
 
@@ -176,7 +174,7 @@ pub(crate) struct Tool {
     pub(crate) at: Moment,
     pub(crate) task_support: TaskSupport,
     /// The properties that are repeated in headers (2026-07-28).
-    pub(crate) headers: Vec<HeaderParam>,
+    pub(crate) headers: HeaderParams,
     /// What arguments must fit, if it is an object.
     pub(crate) input: Option<StatedSchema>,
     /// What structured content must fit, if there is such an object.
@@ -233,57 +231,13 @@ impl TaskSupport {
     }
 }
 
-/// A property of a tool's arguments that a header repeats.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct HeaderParam {
-    /// The property names that lead to it from the root.
-    pub(crate) path: Vec<Box<str>>,
-    /// The part of the header name after `Mcp-Param-`.
-    pub(crate) name: Box<str>,
-}
-
-/// The parameters that an `inputSchema` wants repeated in headers; none if one of its wishes is
-/// faulty, as clients then have to leave the tool alone.
-fn header_params(schema: Node<'_>, revision: Revision) -> Vec<HeaderParam> {
-    let mut found = Vec::new();
-    let usable = revision >= Revision::V2026_07_28
-        && contains(schema.raw(), b"x-mcp-header")
-        && collect_headers(schema, &mut Vec::new(), &mut found);
-    let unique = |(position, param): (usize, &HeaderParam)| {
-        !found[..position].iter().any(|earlier| earlier.name.eq_ignore_ascii_case(&param.name))
-    };
-    if usable && found.iter().enumerate().all(unique) { found } else { Vec::new() }
-}
-
-/// Collects what is reached through `properties` alone; `false` at the first faulty wish.
-fn collect_headers(
-    schema: Node<'_>,
-    path: &mut Vec<Box<str>>,
-    found: &mut Vec<HeaderParam>,
-) -> bool {
-    for (property, inner) in schema.get("properties").into_iter().flat_map(Node::members) {
-        let Some(property) = property.as_str() else { continue };
-        path.push(property.into());
-        if let Some(wish) = inner.get("x-mcp-header") {
-            let primitive = inner.get("type").is_some_and(|kind| {
-                ["string", "integer", "boolean"].into_iter().any(|name| kind.str_eq(name))
-            });
-            let name = wish.as_str().filter(|name| token::is_token(name.as_bytes()));
-            let Some(name) = name.filter(|_| primitive && found.len() < MAX_HEADERS) else {
-                return false;
-            };
-            found.push(HeaderParam { path: path.clone(), name: name.into() });
-        }
-        if !collect_headers(inner, path, found) {
-            return false;
-        }
-        path.pop();
+/// The arguments that an `inputSchema` wants repeated in headers; none if that cannot be done, as
+/// clients then have to leave the tool alone.
+fn header_params(schema: Node<'_>, revision: Revision) -> HeaderParams {
+    if revision < Revision::V2026_07_28 {
+        return HeaderParams::default();
     }
-    true
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
+    HeaderParams::of(schema).unwrap_or_default()
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -373,56 +327,6 @@ impl Listings {
             "prompts/list" => self.prompts.read(page, event, result, most),
             "resources/templates/list" => self.templates.read(page, event, result, most),
             _ => {}
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use mcp_json::{Limits, Tape};
-
-    use super::*;
-
-    #[track_caller]
-    fn check(schema: &str, expected: &[(&str, &str)]) {
-        let mut tape = Tape::new();
-        let schema = tape.parse(schema.as_bytes(), Limits::default()).unwrap();
-        let found = header_params(schema.root(), Revision::LATEST);
-        let found: Vec<_> =
-            found.iter().map(|param| (param.path.join("/"), param.name.to_string())).collect();
-        let expected: Vec<_> =
-            expected.iter().map(|(path, name)| (path.to_string(), name.to_string())).collect();
-        assert_eq!(found, expected);
-        assert_eq!(header_params(schema.root(), Revision::LATEST_LEGACY), []);
-    }
-
-    #[test]
-    fn header_parameters_are_found_through_properties() {
-        check(
-            r#"{"properties":{
-                "a":{"type":"string","x-mcp-header":"A"},
-                "b":{"type":"object","properties":{"c":{"type":"boolean","x-mcp-header":"C"}}},
-                "d":{"items":{"type":"string","x-mcp-header":"D"}},
-                "properties":{"type":"integer","x-mcp-header":"P"}}}"#,
-            &[("a", "A"), ("b/c", "C"), ("properties", "P")],
-        );
-        check(r#"{"properties":{"a":{"type":"string"}},"x-mcp-header":"A"}"#, &[]);
-    }
-
-    #[test]
-    fn a_faulty_wish_spoils_all() {
-        for faulty in [
-            r#"{"type":"number","x-mcp-header":"B"}"#,
-            r#"{"type":["string"],"x-mcp-header":"B"}"#,
-            r#"{"type":"string","x-mcp-header":"B C"}"#,
-            r#"{"type":"string","x-mcp-header":""}"#,
-            r#"{"type":"string","x-mcp-header":"a"}"#,
-            r#"{"type":"string","x-mcp-header":1}"#,
-        ] {
-            let schema = format!(
-                r#"{{"properties":{{"a":{{"type":"string","x-mcp-header":"A"}},"b":{faulty}}}}}"#
-            );
-            check(&schema, &[]);
         }
     }
 }

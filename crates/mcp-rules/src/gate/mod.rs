@@ -1,5 +1,6 @@
 //! The gate for live traffic: follows one conversation and judges every message of it.
 
+mod http;
 mod judgement;
 mod refusal;
 #[cfg(test)]
@@ -12,7 +13,10 @@ use mcp_json::{Node, Parsed, SyntaxError};
 use mcp_jsonrpc::{Gate, Verdict};
 use serde::{Deserialize, Serialize};
 
-pub use self::judgement::{Identity, Judgement};
+pub use self::{
+    http::HttpGate,
+    judgement::{Identity, Judgement},
+};
 use self::{judgement::identities, refusal::Kinds};
 use crate::{
     Carrier, Enforcement, Engine, Finding, Findings, Followed, Session, conversation::Moment,

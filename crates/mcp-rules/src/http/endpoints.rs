@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Exchange, Headers, url::Url};
+use super::{Exchange, HeaderName, Headers, url::Url};
 
 /// Addresses that are kept; nobody has more.
 const KEPT: usize = 16;
@@ -34,7 +34,7 @@ impl Endpoints {
     }
 
     /// Takes in a request, and says where it goes.
-    pub(super) fn take_in(&mut self, exchange: &Exchange, headers: Headers<'_>) -> Aim {
+    pub(super) fn take_in(&mut self, exchange: &Exchange, headers: &Headers<'_>) -> Aim {
         let url = Url::parse(&exchange.url);
         if self.has(url) {
             return Aim::Endpoint;
@@ -51,7 +51,7 @@ impl Endpoints {
         if self.urls.is_empty() {
             return Aim::Unknown;
         }
-        let accept = headers.get("accept").unwrap_or_default();
+        let accept = headers.value(HeaderName::Accept).unwrap_or_default();
         if accept.to_ascii_lowercase().contains("text/event-stream") {
             Aim::Beside
         } else {
@@ -66,8 +66,6 @@ impl Endpoints {
 
 #[cfg(test)]
 mod tests {
-    use mcp_json::{Limits, Tape};
-
     use super::*;
     use crate::http::exchange::{Posted, PostedKind};
 
@@ -79,11 +77,8 @@ mod tests {
 
     #[test]
     fn messages_show_where_the_endpoint_is() {
-        let mut tape = Tape::new();
-        let document =
-            tape.parse(b"{\"Accept\":\"Text/Event-Stream\"}", Limits::default()).expect("JSON");
-        let stream = Headers { node: Some(document.root()) };
-        let none = Headers::default();
+        let stream = &[("Accept", "Text/Event-Stream")].into_iter().collect();
+        let none = &Headers::new();
         let mut endpoints = Endpoints::default();
         let mut aim =
             |url: &str, posts: bool, headers| endpoints.take_in(&request(url, posts), headers);
@@ -100,7 +95,7 @@ mod tests {
         let mut endpoints = Endpoints::default();
         assert!(!endpoints.are_elsewhere("/0"));
         for number in 0..=KEPT {
-            endpoints.take_in(&request(&format!("/{number}"), true), Headers::default());
+            endpoints.take_in(&request(&format!("/{number}"), true), &Headers::new());
         }
         assert!(!endpoints.are_elsewhere(&format!("/{}", KEPT - 1)));
         assert!(endpoints.are_elsewhere(&format!("/{KEPT}")));

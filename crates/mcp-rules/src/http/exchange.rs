@@ -4,8 +4,8 @@ use mcp_jsonrpc::{Envelope, MessageKind};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    HttpEvent, Part, auth, endpoints::Aim, headers, legacy_sse, requests, responses, sessions,
-    streams,
+    HeaderName, HttpPart, Observation, auth, endpoints::Aim, headers, legacy_sse, requests,
+    responses, sessions, streams,
 };
 use crate::conversation::Moment;
 
@@ -72,15 +72,15 @@ pub(crate) enum PostedKind {
 
 impl Exchange {
     /// Takes in who asks what.
-    pub(super) fn open(event: &HttpEvent<'_>) -> Exchange {
+    pub(super) fn open(event: &Observation<'_>) -> Exchange {
         let mut exchange = Exchange { number: event.exchange, at: event.at, ..Exchange::default() };
-        if let Part::Request { method, url, headers } = event.part {
+        if let HttpPart::Request { method, url, headers } = event.part {
             exchange.seen = true;
             exchange.method = method.into();
             exchange.url = url.into();
-            exchange.session_id = headers.get("mcp-session-id").map(Into::into);
-            exchange.last_event_id = headers.get("last-event-id").map(Into::into);
-            let version = headers.get("mcp-protocol-version");
+            exchange.session_id = headers.value(HeaderName::McpSessionId).map(Into::into);
+            exchange.last_event_id = headers.value(HeaderName::LastEventId).map(Into::into);
+            let version = headers.value(HeaderName::McpProtocolVersion);
             exchange.names_version = version.is_some();
             exchange.named_revision = version.and_then(|version| version.trim().parse().ok());
             exchange.posted = event.message.map(posted).unwrap_or_default();

@@ -5,6 +5,7 @@ mod endpoints;
 mod event;
 mod exchange;
 mod exchanges;
+mod header_list;
 mod headers;
 mod legacy_sse;
 mod requests;
@@ -16,8 +17,12 @@ mod url;
 use mcp_core::{Era, Side};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use event::{Headers, HttpEvent, Part, Sse};
+pub(crate) use event::Observation;
+pub use event::{HttpEvent, HttpPart, SseEvent};
 pub(crate) use exchange::Exchange;
+pub(crate) use header_list::HeaderName;
+pub use header_list::Headers;
+pub use headers::{HeaderMismatch, header_mismatches};
 
 use self::endpoints::Endpoints;
 use crate::{
@@ -49,7 +54,7 @@ trait HttpFamily {
     /// Judges an observation and takes it in.
     fn follow(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
@@ -140,9 +145,9 @@ impl Http {
     }
 
     /// A client's request comes in: makes room for what is to be known about it.
-    pub(super) fn open(&mut self, event: &HttpEvent<'_>, capacity: usize) {
+    pub(super) fn open(&mut self, event: &Observation<'_>, capacity: usize) {
         let mut exchange = Exchange::open(event);
-        if let Part::Request { headers, .. } = event.part {
+        if let HttpPart::Request { headers, .. } = event.part {
             exchange.aim = self.endpoints.take_in(&exchange, headers);
         }
         self.posts += u64::from(exchange.is_post() && !exchange.is_elsewhere());
@@ -152,23 +157,23 @@ impl Http {
     /// Judges an observation and takes it in. Says whether the message it carries is news.
     pub(super) fn follow(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         known: &Known<'_>,
         notes: &mut Notes,
     ) -> Delivery {
         let mut exchange = self.exchanges.remove(&event.exchange).unwrap_or_default();
         match event.part {
-            Part::Request { .. } => {
+            HttpPart::Request { .. } => {
                 exchange.revision = Some(event.revision);
                 exchange.settled = event.settled;
             }
-            Part::Response { status, headers } => {
+            HttpPart::Response { status, headers } => {
                 exchange.status = Some(status);
-                let kind = headers.get("content-type").unwrap_or_default();
+                let kind = headers.value(HeaderName::ContentType).unwrap_or_default();
                 exchange.is_sse = is_media_type(&kind, "text/event-stream");
             }
-            Part::Event(_) => exchange.is_sse = true,
-            Part::End => {
+            HttpPart::Event(_) => exchange.is_sse = true,
+            HttpPart::End => {
                 exchange.ended = true;
                 exchange.was_left = event.from == Side::Client;
             }
@@ -178,7 +183,7 @@ impl Http {
             exchange.note_answers(event.message);
         }
         close_given_up(&exchange, event, notes);
-        if matches!(event.part, Part::Request { .. }) && exchange.is_delete() {
+        if matches!(event.part, HttpPart::Request { .. }) && exchange.is_delete() {
             self.close_running(notes);
         }
         self.exchanges.insert(event.exchange, exchange, known.limits.remembered);
@@ -187,7 +192,7 @@ impl Http {
 
     fn judge(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
@@ -196,7 +201,7 @@ impl Http {
             self.auth.follow(event, exchange, known, notes);
             return Delivery::Fresh;
         }
-        if matches!(event.part, Part::Request { .. }) {
+        if matches!(event.part, HttpPart::Request { .. }) {
             exchange.session.is_of_another = self.sessions.is_of_another(exchange);
         }
         self.legacy_sse.follow(event, exchange, known, notes);
@@ -234,9 +239,9 @@ impl Http {
 
 /// A request that its client has given up needs no answer: since 2026-07-28 closing the stream says
 /// that.
-fn close_given_up(exchange: &Exchange, event: &HttpEvent<'_>, notes: &mut Notes) {
+fn close_given_up(exchange: &Exchange, event: &Observation<'_>, notes: &mut Notes) {
     let modern = event.revision.era() == Era::Modern;
-    if matches!(event.part, Part::End) && event.from == Side::Client && modern {
+    if matches!(event.part, HttpPart::End) && event.from == Side::Client && modern {
         for id in exchange.requests().filter_map(|posted| posted.id.clone()) {
             notes.cancel(Side::Client, id, event.at);
         }

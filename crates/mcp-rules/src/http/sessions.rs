@@ -5,7 +5,8 @@ use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Exchange, Headers, HttpEvent, HttpFamily, Part, exchange::messages, requests::is_other_refusal,
+    Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, exchange::messages,
+    requests::is_other_refusal,
 };
 use crate::{
     Level, Severity,
@@ -15,7 +16,6 @@ use crate::{
 
 const WITH_SESSIONS: Revisions = Revisions::between(Revision::V2025_03_26, Revision::LATEST_LEGACY);
 const MODERN: Revisions = Revisions::only(Revision::V2026_07_28);
-const NAME: &str = "mcp-session-id";
 
 rules! {
     ID_MISSING: "session-id-missing", Http, Level::Error, WITH_SESSIONS, "basic/transports#session-management";
@@ -79,7 +79,7 @@ pub(crate) struct Seen {
 impl HttpFamily for Sessions {
     fn follow(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
@@ -91,8 +91,8 @@ impl HttpFamily for Sessions {
         }
         let era = exchange.revision.unwrap_or(event.revision).era();
         match event.part {
-            Part::Request { .. } => self.judge_request(exchange, notes),
-            Part::Response { status, headers } => {
+            HttpPart::Request { .. } => self.judge_request(exchange, notes),
+            HttpPart::Response { status, headers } => {
                 match era {
                     Era::Legacy => {
                         self.judge_foreign(status, exchange, known, notes);
@@ -104,11 +104,11 @@ impl HttpFamily for Sessions {
                 self.note_answer(event, exchange, known);
                 judge_minted(exchange, notes);
             }
-            Part::Event(_) => {
+            HttpPart::Event(_) => {
                 self.note_answer(event, exchange, known);
                 judge_minted(exchange, notes);
             }
-            Part::End => {}
+            HttpPart::End => {}
         }
     }
 }
@@ -208,11 +208,11 @@ impl Sessions {
     fn judge_response(
         &self,
         status: u16,
-        headers: Headers<'_>,
+        headers: &Headers<'_>,
         exchange: &mut Exchange,
         notes: &mut Notes,
     ) {
-        if let Some(id) = headers.get(NAME) {
+        if let Some(id) = headers.value(HeaderName::McpSessionId) {
             let id = id.trim_matches([' ', '\t']);
             if exchange.initializes() {
                 check_charset(id, notes);
@@ -260,7 +260,7 @@ impl Sessions {
     fn note_end(
         &mut self,
         status: u16,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &Exchange,
         known: &Known<'_>,
     ) {
@@ -292,7 +292,7 @@ impl Sessions {
     }
 
     /// Takes in the session that an `initialize` result opens.
-    fn note_answer(&mut self, event: &HttpEvent<'_>, exchange: &mut Exchange, known: &Known<'_>) {
+    fn note_answer(&mut self, event: &Observation<'_>, exchange: &mut Exchange, known: &Known<'_>) {
         let opens = event.from == Side::Server
             && exchange.initializes()
             && event
@@ -330,7 +330,7 @@ impl Sessions {
     }
 }
 
-fn error_code(event: &HttpEvent<'_>) -> Option<i64> {
+fn error_code(event: &Observation<'_>) -> Option<i64> {
     Envelope::of(event.message?).error_code()
 }
 
@@ -346,8 +346,8 @@ fn check_charset(id: &str, notes: &mut Notes) {
     }
 }
 
-fn note_minted(headers: Headers<'_>, at: Moment, exchange: &mut Exchange) {
-    if let Some(id) = headers.get(NAME).filter(|_| !exchange.initializes()) {
+fn note_minted(headers: &Headers<'_>, at: Moment, exchange: &mut Exchange) {
+    if let Some(id) = headers.value(HeaderName::McpSessionId).filter(|_| !exchange.initializes()) {
         exchange.session.minted = Some((id.trim().into(), at));
     }
 }

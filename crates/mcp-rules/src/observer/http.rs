@@ -1,127 +1,135 @@
 //! Lines that travelled over HTTP.
 
-use mcp_json::Node;
+use mcp_core::Side;
 
 use super::{Judged, Observer, Routed};
 use crate::{
-    Carrier, Content, Findings, Followed, Record,
-    carried::{Carried, HttpLine, Meant, claims_json_rpc},
-    findings::Scene,
+    Carrier, Content, Findings, Followed, FollowedHttp, HttpEvent, HttpPart, Record, Session,
+    http_traffic::{Meant, claims_json_rpc, is_receipt},
 };
+
+/// A line that belongs to an exchange.
+#[derive(Clone, Copy)]
+pub(super) struct HttpLine<'r> {
+    record: &'r Record<'r>,
+    event: HttpEvent<'r>,
+    /// Whether it shows anything of HTTP besides the end of a stream.
+    has_part: bool,
+    ends: bool,
+}
+
+impl<'r> HttpLine<'r> {
+    /// `None` if nothing of HTTP can be told from the line, but perhaps a message.
+    pub(super) fn of(number: u64, record: &'r Record<'r>) -> Option<HttpLine<'r>> {
+        let http = record.http.as_deref()?;
+        let mut event = http.event(record.from)?;
+        event.line = Some(number);
+        event.millis = record.millis;
+        Some(HttpLine { record, event, has_part: http.part().is_some(), ends: http.ends })
+    }
+
+    fn number(&self) -> u64 {
+        self.event.line.unwrap_or_default()
+    }
+
+    /// What its text is meant as. A body that the recorder did not take for a message may be one if
+    /// it answers one.
+    fn meant(&self, session: &Session) -> Meant {
+        if matches!(self.record.content, Content::Body) {
+            let exchange = session.exchange(self.event.exchange);
+            let answers = self.record.from == Side::Server
+                && exchange.is_some_and(|exchange| !exchange.posted.is_empty());
+            let is_request = matches!(self.event.part, HttpPart::Request { .. });
+            if is_request || !answers {
+                return Meant::Other;
+            }
+        }
+        Meant::of(&self.event, session)
+    }
+}
 
 impl Observer<'_> {
     /// A line that travelled over HTTP: its message, and what HTTP shows beside it.
     pub(super) fn follow_http(
         &mut self,
-        number: u64,
-        record: &Record<'_>,
-        line: &HttpLine<'_>,
+        line: HttpLine<'_>,
         text: &[u8],
         judged: &mut Vec<Judged>,
     ) -> Routed {
         self.is_trace = true;
-        let name = record.session.and_then(Node::str_bytes).unwrap_or_default();
-        let body = record.http.and_then(|http| http.get("body")).and_then(Node::str_bytes);
-        let carried = Carried {
-            from: record.from,
-            at: record.moment(number),
-            message: None,
-            body: body.as_deref(),
-        };
-        let message = match &record.content {
-            Content::Message(message) => *message,
-            Content::Nothing => {
-                self.follow_carried(carried, &name, line, text, judged);
-                return Routed::Done;
-            }
-            Content::Raw(bytes) | Content::Body(bytes) => {
-                self.follow_http_text(carried, &name, record, line, bytes, judged);
-                return Routed::Done;
-            }
-        };
-        if self.is_too_long(number, Some(record.from), message, judged) {
+        let record = line.record;
+        if let Some(sent) = record.text() {
+            self.follow_http_text(line, sent, judged);
             return Routed::Done;
         }
-        let session = &self.conversations.named(&name, self.engine, self.origin).session;
-        if line.is_receipt(session) && !claims_json_rpc(message) {
-            let carried = Carried { body: Some(message.raw()), ..carried };
-            self.follow_carried(carried, &name, line, text, judged);
+        let Content::Message(message) = record.content else {
+            self.follow_event(line, line.event, Meant::Other, text, judged);
+            return Routed::Done;
+        };
+        if self.is_too_long(line.number(), Some(record.from), message, judged) {
+            return Routed::Done;
+        }
+        let session = &self.conversations.named(&record.session, self.engine, self.origin).session;
+        if is_receipt(&line.event, session) && !claims_json_rpc(message) {
+            let event = line.event.with_body(message.raw());
+            self.follow_event(line, event, Meant::Either, text, judged);
             return Routed::Done;
         }
         self.messages += 1;
-        let carried = Carried { message: Some(message), ..carried };
-        match self.follow_carried(carried, &name, line, message.raw(), judged) {
-            Some(followed) => Routed::Judge(self.compare_versions(number, followed)),
+        let event = line.event.with_message(message);
+        match self.follow_event(line, event, Meant::Message, message.raw(), judged) {
+            Some(followed) => Routed::Judge(self.compare_versions(line.number(), followed)),
             None => Routed::Done,
         }
     }
 
-    fn follow_carried(
+    /// Takes the line into its session as `event`. What it shows without a message is reported.
+    fn follow_event(
         &mut self,
-        carried: Carried<'_>,
-        name: &[u8],
-        line: &HttpLine<'_>,
+        line: HttpLine<'_>,
+        event: HttpEvent<'_>,
+        meant: Meant,
         text: &[u8],
         judged: &mut Vec<Judged>,
     ) -> Option<Followed> {
+        let name = &line.record.session;
         let session = &mut self.conversations.named(name, self.engine, self.origin).session;
-        let (followed, notes) = carried.follow(line, self.engine, session);
-        let revision = session
-            .revision_of_exchange(line.exchange())
-            .map_or_else(|| session.revision().0, |(revision, _)| revision);
-        let mut findings = Findings::new(self.engine.settings());
-        *findings.scene() = Scene {
-            from: Some(carried.from),
-            revision: Some(revision),
-            line: carried.at.line,
-            ..Scene::default()
+        let mut followed = if line.has_part {
+            self.engine.follow_http_event(session, &event, meant)
+        } else {
+            let message = self.engine.follow_message(session, &event);
+            FollowedHttp::of_message(message, session.revision_of(event.exchange).0)
         };
-        notes.report(true, &mut findings);
-        self.keep(text, findings, judged);
-        followed
+        if line.ends {
+            let end =
+                HttpEvent { part: HttpPart::End, message: None, body: None, error: None, ..event };
+            followed.append(self.engine.follow_http_event(session, &end, Meant::Other));
+        }
+        if followed.message.is_none() {
+            let mut findings = Findings::new(self.engine.settings());
+            self.engine.judge_http(&event, &followed, &mut findings);
+            self.keep(text, findings, judged);
+        }
+        followed.message
     }
 
     /// A body or the data of an event that was recorded as text: parsed and judged on the spot.
-    fn follow_http_text(
-        &mut self,
-        carried: Carried<'_>,
-        name: &[u8],
-        record: &Record<'_>,
-        line: &HttpLine<'_>,
-        text: &[u8],
-        judged: &mut Vec<Judged>,
-    ) {
-        let number = carried.at.line.unwrap_or_default();
-        let body = Carried { body: Some(text), ..carried };
-        let session = &self.conversations.named(name, self.engine, self.origin).session;
-        let meant = line.meant(record, session);
-        if meant == Meant::Other {
-            self.follow_carried(body, name, line, text, judged);
-            return;
-        }
-        if text.is_empty() && record.carrier == Carrier::SseEvent {
-            let fault = line.empty_data(session).filter(|_| meant == Meant::Message);
-            self.follow_carried(body, name, line, text, judged);
-            if let Some(fault) = fault {
-                self.report_from(number, Some(record.from), text, fault, judged);
-            }
+    fn follow_http_text(&mut self, line: HttpLine<'_>, text: &[u8], judged: &mut Vec<Judged>) {
+        let (number, record) = (line.number(), line.record);
+        let session = &self.conversations.named(&record.session, self.engine, self.origin).session;
+        let meant = line.meant(session);
+        if meant == Meant::Other || text.is_empty() && record.carrier == Carrier::SseEvent {
+            self.follow_event(line, line.event.with_body(text), meant, text, judged);
             return;
         }
         let text = self.without_mark(number, Some(record.from), text, judged);
         let mut tape = std::mem::take(&mut self.tape);
         match tape.parse(text, self.engine.settings().limits.json()) {
-            // Whoever refuses a request need not speak JSON-RPC: OAuth has errors of its own.
-            Ok(document)
-                if (line.is_refusal() || meant == Meant::Either)
-                    && !claims_json_rpc(document.root()) =>
-            {
-                self.follow_carried(body, name, line, text, judged);
-            }
-            Ok(document) => {
+            Ok(document) if meant.includes(document.root(), &line.event) => {
                 self.messages += 1;
                 let message = document.root();
-                let carried = Carried { message: Some(message), ..body };
-                if let Some(followed) = self.follow_carried(carried, name, line, text, judged) {
+                let event = line.event.with_body(text).with_message(message);
+                if let Some(followed) = self.follow_event(line, event, meant, text, judged) {
                     let followed = self.compare_versions(number, followed);
                     let mut findings = Findings::new(self.engine.settings());
                     findings.set_line(number);
@@ -129,15 +137,13 @@ impl Observer<'_> {
                     self.keep(text, findings, judged);
                 }
             }
-            Err(_) if meant == Meant::Either => {
-                self.follow_carried(body, name, line, text, judged);
+            Ok(_) => {
+                self.follow_event(line, line.event.with_body(text), meant, text, judged);
             }
-            Err(_) => {
-                self.follow_carried(body, name, line, text, judged);
-                let mut conversation = self.conversations.take(name, self.engine, self.origin);
-                let session = &mut conversation.session;
-                self.judge_text(number, record.carrier, session, Some(record.from), text, judged);
-                self.conversations.put_back(name, conversation);
+            Err(error) => {
+                self.messages += u64::from(meant == Meant::Message);
+                let event = line.event.with_unreadable(text, error);
+                self.follow_event(line, event, meant, text, judged);
             }
         }
         self.tape = tape;

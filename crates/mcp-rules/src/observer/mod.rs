@@ -9,11 +9,10 @@ mod stdio;
 use mcp_core::{Revision, Side};
 use mcp_json::{Node, SyntaxError, SyntaxErrorKind, Tape};
 
-use self::{accepted::AcceptedVersions, conversations::Conversations};
+use self::{accepted::AcceptedVersions, conversations::Conversations, http::HttpLine};
 use crate::{
     Carrier, Content, Engine, Finding, Findings, Followed, Framed, Line, Record, RecordFault,
     Session,
-    carried::HttpLine,
     conversation::Moment,
     findings::{Fault, Scene},
     wire::framing,
@@ -140,8 +139,8 @@ impl<'e> Observer<'e> {
             }
             Ok(Line::Bare(message)) => self.follow_bare(number, text, message, judged),
             Ok(Line::Record(record)) => {
-                let routed = match record.http.and_then(HttpLine::read) {
-                    Some(line) => self.follow_http(number, &record, &line, text, judged),
+                let routed = match HttpLine::of(number, &record) {
+                    Some(line) => self.follow_http(line, text, judged),
                     None => self.follow_record(number, &record, judged),
                 };
                 if record.ends {
@@ -207,7 +206,7 @@ impl<'e> Observer<'e> {
         followed: &Followed,
         findings: &mut Findings<'_>,
     ) {
-        if let Some(message) = message_of(value) {
+        if let Some(message) = crate::message_of(value) {
             engine.judge(message, followed, findings);
         }
     }
@@ -246,7 +245,7 @@ impl<'e> Observer<'e> {
         judged: &mut Vec<Judged>,
     ) -> Routed {
         self.is_trace = true;
-        let name = record.session.and_then(Node::str_bytes).unwrap_or_default();
+        let name = &record.session;
         match &record.content {
             Content::Nothing => Routed::Done,
             Content::Message(message)
@@ -255,9 +254,9 @@ impl<'e> Observer<'e> {
                 Routed::Done
             }
             Content::Message(message) => {
-                let conversation = self.conversations.named(&name, self.engine, self.origin);
+                let conversation = self.conversations.named(name, self.engine, self.origin);
                 if !conversation.framers[record.from as usize].is_idle() {
-                    self.follow_raw(number, &name, record.from, message.raw(), judged);
+                    self.follow_raw(number, name, record.from, message.raw(), judged);
                     return Routed::Done;
                 }
                 self.messages += 1;
@@ -266,15 +265,16 @@ impl<'e> Observer<'e> {
                 let followed = self.engine.follow_at(session, Some(record.from), *message, at);
                 Routed::Judge(self.compare_versions(number, followed))
             }
-            Content::Raw(bytes) if bytes.is_empty() && record.carrier == Carrier::SseEvent => {
-                Routed::Done
-            }
             Content::Raw(bytes) if record.carrier == Carrier::Stdio => {
-                self.follow_raw(number, &name, record.from, bytes, judged);
+                self.follow_raw(number, name, record.from, bytes, judged);
                 Routed::Done
             }
-            Content::Raw(bytes) | Content::Body(bytes) => {
-                let mut conversation = self.conversations.take(&name, self.engine, self.origin);
+            Content::Raw(_) | Content::Data | Content::Body => {
+                let bytes = record.text().unwrap_or_default();
+                if bytes.is_empty() && record.carrier == Carrier::SseEvent {
+                    return Routed::Done;
+                }
+                let mut conversation = self.conversations.take(name, self.engine, self.origin);
                 self.judge_text(
                     number,
                     record.carrier,
@@ -283,7 +283,7 @@ impl<'e> Observer<'e> {
                     bytes,
                     judged,
                 );
-                self.conversations.put_back(&name, conversation);
+                self.conversations.put_back(name, conversation);
                 Routed::Done
             }
         }
@@ -413,17 +413,6 @@ impl<'e> Observer<'e> {
         if !findings.is_empty() {
             judged.push(Judged { text: text.into(), findings });
         }
-    }
-}
-
-/// The message in the value of a line, if there is one that needs no further reading.
-pub fn message_of(value: Node<'_>) -> Option<Node<'_>> {
-    match Line::read(value).ok()? {
-        Line::Bare(message) => Some(message),
-        Line::Record(record) => match record.content {
-            Content::Message(message) => Some(message),
-            Content::Raw(_) | Content::Body(_) | Content::Nothing => None,
-        },
     }
 }
 

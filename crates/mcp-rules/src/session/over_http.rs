@@ -31,7 +31,7 @@ impl Session {
     }
 
     /// Goes over to the lane that an exchange belongs to, given what it carries now.
-    fn switch_lane(&mut self, event: &http::HttpEvent<'_>) {
+    fn switch_lane(&mut self, event: &http::Observation<'_>) {
         let exchange = self.http.as_deref().and_then(|http| http.exchange(event.exchange));
         let session_id = exchange.and_then(|exchange| exchange.session_id.as_deref());
         let posted_in = exchange.and_then(|exchange| exchange.lane);
@@ -48,7 +48,7 @@ impl Session {
 
     /// The era of what an exchange carries. Only a handshake and sessions are surely legacy, only
     /// what a message says of itself is surely modern; otherwise it is what was seen before.
-    fn era_of(&self, event: &http::HttpEvent<'_>, exchange: Option<&http::Exchange>) -> Era {
+    fn era_of(&self, event: &http::Observation<'_>, exchange: Option<&http::Exchange>) -> Era {
         if self.memory.versions.is_forced() || exchange.is_some_and(http::Exchange::initializes) {
             return Era::Legacy;
         }
@@ -105,10 +105,11 @@ impl Session {
         self.http.as_ref().map_or(0, |http| http.posts())
     }
 
-    /// The revision and certainty that an exchange was made with.
-    pub(crate) fn revision_of_exchange(&self, number: u64) -> Option<(Revision, bool)> {
-        let exchange = self.exchange(number)?;
-        Some((exchange.revision?, exchange.settled))
+    /// The revision that an exchange was made with, or else the one in force, and whether it is
+    /// certain.
+    pub(crate) fn revision_of(&self, exchange: u64) -> (Revision, bool) {
+        let made_with = |exchange: &http::Exchange| Some((exchange.revision?, exchange.settled));
+        self.exchange(exchange).and_then(made_with).unwrap_or_else(|| self.revision())
     }
 
     /// Whether an address is not one that messages are posted to.
@@ -121,7 +122,7 @@ impl Session {
     }
 
     /// A client's request comes in, before its message is followed.
-    pub(crate) fn open_exchange(&mut self, criteria: &Criteria, event: &http::HttpEvent<'_>) {
+    pub(crate) fn open_exchange(&mut self, criteria: &Criteria, event: &http::Observation<'_>) {
         self.http.get_or_insert_default().open(event, criteria.settings().limits.remembered);
         self.switch_lane(event);
         let http = self.http.get_or_insert_default();
@@ -168,7 +169,7 @@ impl Session {
     pub(crate) fn follow_http(
         &mut self,
         criteria: &Criteria,
-        event: &http::HttpEvent<'_>,
+        event: &http::Observation<'_>,
         notes: &mut Notes,
     ) -> http::Delivery {
         self.switch_lane(event);
@@ -177,14 +178,14 @@ impl Session {
             (event.revision, event.settled) = self.revision();
         }
         let event = &event;
-        if let http::Part::Response { headers, .. } = event.part
-            && let Some(id) = headers.get("mcp-session-id")
+        if let http::HttpPart::Response { headers, .. } = event.part
+            && let Some(id) = headers.value(http::HeaderName::McpSessionId)
         {
             self.lanes.get_or_insert_default().name(&id);
         }
         let known = self.memory.known(criteria, None);
         let delivery = self.http.get_or_insert_default().follow(event, &known, notes);
-        if matches!(event.part, http::Part::End)
+        if matches!(event.part, http::HttpPart::End)
             && event.revision.era() == Era::Modern
             && let Some(exchange) =
                 self.http.as_deref().and_then(|http| http.exchange(event.exchange))

@@ -9,6 +9,7 @@ mod http_requests;
 mod interleaving;
 mod laws;
 mod limits;
+mod live_http;
 mod modern;
 mod modules;
 mod observe;

@@ -92,8 +92,7 @@ impl ServerBuilder {
 
     /// Limits received and sent messages to `bytes`, over every transport. Default 16 MiB. A
     /// transport that you create yourself also has its own limit. For what happens to longer
-    /// messages, see the
-    /// [guide to validation](crate::guide::validation#message-size).
+    /// messages, see the [guide to validation](crate::guide::validation#message-size).
     #[must_use]
     pub fn max_message_bytes(mut self, bytes: usize) -> Self {
         self.max_message_bytes = Some(bytes);

@@ -1,22 +1,24 @@
 //! What the HTTP service needs to know about messages: their era, whether they expect a response,
 //! and whether the headers match the body.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, StatusCode, request::Parts};
-use mcp_core::{BoxFuture, Dispatch, Era, Error, Meta, Response, Revision, Transport};
-use mcp_json::Node;
+use http::{HeaderMap, StatusCode, request::Parts};
+use mcp_core::{BoxFuture, Dispatch, Era, Error, Meta, Response, Revision, Side, Transport};
+use mcp_json::{Node, Parsed};
 use mcp_jsonrpc::{
     Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind, ToJsonRpc as _,
 };
+use mcp_rules::{Headers, HttpGate, header_mismatches};
 use mcp_transport::http::{
     headers,
     server::{Application, Glimpse, HttpFault, HttpService, HttpSettings, Refused},
+    watch::HttpWatch,
 };
 
 use super::{ConversationInfo, Server};
-use crate::labels::Marked;
+use crate::{http_watch::GateWatch, labels::Marked};
 
 impl Server {
     /// The server as a `tower` service, to mount in your own HTTP server next to other routes. The
@@ -61,9 +63,26 @@ struct HttpApplication {
 }
 
 impl Application for HttpApplication {
-    fn glimpse(&self, head: &Parts, body: &Bytes) -> Result<Glimpse, Refused> {
+    fn parse(&self, body: &Bytes) -> Option<Parsed> {
+        self.server.tapes.parse(body.clone(), self.server.limits()).ok()
+    }
+
+    fn watch_session(&self) -> Option<Arc<dyn HttpWatch>> {
+        self.watch(HttpGate::from_start)
+    }
+
+    fn watch_exchange(&self) -> Option<Arc<dyn HttpWatch>> {
+        self.watch(|gate| gate)
+    }
+
+    fn glimpse(
+        &self,
+        head: &Parts,
+        _: &Bytes,
+        parsed: Option<&Parsed>,
+    ) -> Result<Glimpse, Refused> {
         let header_version = self.header_version(&head.headers);
-        let Ok(parsed) = self.server.tapes.parse(body.clone(), self.server.limits()) else {
+        let Some(parsed) = parsed else {
             // Whatever its headers say, it is not a message of a session. A conversation of its own
             // responds with the error and the HTTP status.
             return Ok(Glimpse { wants_answer: true, stateless: true, ..Glimpse::default() });
@@ -88,7 +107,6 @@ impl Application for HttpApplication {
                 HeaderVersion::Revision(revision) => Some(revision),
                 HeaderVersion::Nothing | HeaderVersion::Unknown => requested(&envelope),
             },
-            parsed: Some(parsed.clone()),
         })
     }
 
@@ -141,6 +159,12 @@ impl HeaderVersion {
 }
 
 impl HttpApplication {
+    fn watch(&self, joining: impl FnOnce(HttpGate) -> HttpGate) -> Option<Arc<dyn HttpWatch>> {
+        let gate = joining(self.server.validation().http_gate(Side::Server)?);
+        let (tapes, limits) = (self.server.tapes.clone(), self.server.limits());
+        Some(Arc::new(GateWatch::new(gate, tapes, limits)))
+    }
+
     fn header_version(&self, headers: &HeaderMap) -> HeaderVersion {
         if !self.server.mcp.revisions().contains(Revision::LATEST) {
             return HeaderVersion::Nothing; // Only one era is supported.
@@ -168,90 +192,42 @@ impl HttpApplication {
 
     /// Checks that the headers match the body.
     fn compare(&self, envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), Refused> {
-        let outcome = compare_version(envelope, headers)
-            .and_then(|()| {
-                let method = envelope.method.and_then(Node::as_str);
-                compare_text(headers, &headers::METHOD, "method", method.as_deref())
-            })
-            .and_then(|()| compare_name(envelope, headers))
-            .and_then(|()| self.compare_arguments(envelope, headers));
-        outcome.map_err(|message| refused(envelope, message))
-    }
-
-    fn compare_arguments(
-        &self,
-        envelope: &Envelope<'_>,
-        headers: &HeaderMap,
-    ) -> Result<(), String> {
-        let is_call = envelope.method.is_some_and(|method| method.str_eq("tools/call"));
-        let Some(params) = envelope.params.filter(|_| is_call) else { return Ok(()) };
-        let tool = params.get("name").and_then(Node::as_str);
-        let tool = tool.and_then(|name| self.server.mcp.tools().get(&name));
-        let Some(tool) = tool else { return Ok(()) };
-        let Ok(marked) = Marked::of(&tool.definition.input_schema) else { return Ok(()) };
-        for (label, value) in marked.values(params.get("arguments")) {
-            let Some(name) = headers::param_name(label) else { continue };
-            let shown = read(headers, &name)?;
-            match (shown, value) {
-                (Some(shown), Some(value)) if !value.is(&shown) => {
-                    let argument = value.text;
-                    return Err(format!("`{name}` is {shown:?}, but the argument is {argument:?}"));
-                }
-                (None, Some(_)) => return Err(format!("the header `{name}` is missing")),
-                (Some(_), None) => {
-                    return Err(format!("`{name}` is present, but its argument is missing"));
-                }
-                _ => {}
-            }
+        compare_version(envelope, headers).map_err(|message| refused(envelope, message))?;
+        let headers: Headers<'_> = headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes())))
+            .collect();
+        let params = |tool: &str| {
+            let tool = self.server.mcp.tools().get(tool)?;
+            let marked = Marked::of(&tool.definition.input_schema).ok()?;
+            Some(Cow::Owned(marked.into_params()))
+        };
+        let mismatches = header_mismatches(envelope, &headers, params);
+        match mismatches.into_iter().find(|mismatch| mismatch.must_refuse) {
+            Some(mismatch) => Err(refused(envelope, mismatch.message)),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
 fn compare_version(envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), String> {
-    match meta(envelope, Meta::PROTOCOL_VERSION) {
-        // The conversation reports that it is missing.
-        None => Ok(()),
-        Some(version) => {
-            compare_text(headers, &headers::PROTOCOL_VERSION, "_meta", version.as_str().as_deref())
-        }
-    }
-}
-
-fn compare_name(envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), String> {
-    let Some(method) = envelope.method.and_then(Node::as_str) else { return Ok(()) };
-    let member = match &*method {
-        "tools/call" | "prompts/get" => "name",
-        "resources/read" => "uri",
-        _ => return Ok(()),
+    // The conversation reports that it is missing.
+    let Some(version) = meta(envelope, Meta::PROTOCOL_VERSION) else { return Ok(()) };
+    let name = headers::PROTOCOL_VERSION;
+    let mut values = headers.get_all(&name).iter();
+    let Some(value) = values.next() else {
+        return Err(format!("the header `{name}` is missing"));
     };
-    let value = envelope.params.and_then(|params| params.get(member)).and_then(Node::as_str);
-    compare_text(headers, &headers::NAME, member, value.as_deref())
-}
-
-/// A body without the member is not rejected here.
-fn compare_text(
-    headers: &HeaderMap,
-    name: &HeaderName,
-    member: &str,
-    value: Option<&str>,
-) -> Result<(), String> {
-    match (read(headers, name)?, value) {
-        (None, _) => Err(format!("the header `{name}` is missing")),
-        (Some(shown), Some(value)) if shown != value => {
-            Err(format!("`{name}` is {shown:?}, but `{member}` in the body is {value:?}"))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn read(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, String> {
-    let mut values = headers.get_all(name).iter();
-    let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
         return Err(format!("the header `{name}` is repeated"));
     }
-    headers::decode_value(value).map(Some).map_err(|error| format!("`{name}`: {error}"))
+    let shown = String::from_utf8_lossy(value.as_bytes());
+    match version.as_str() {
+        Some(version) if version != shown.trim() => {
+            Err(format!("`{name}` is {shown:?}, but `_meta` in the body has {version:?}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn meta<'a>(envelope: &Envelope<'a>, key: &str) -> Option<Node<'a>> {

@@ -64,5 +64,5 @@ async fn a_client_with_a_custom_transport_cannot_reconnect() {
     client.close().await;
     let error = client.call_tool("who", ()).await.unwrap_err();
     assert!(error.is_disconnected(), "{error:?}");
-    assert!(matches!(client.reconnect().await, Err(ClientError::NoWay)));
+    assert!(matches!(client.reconnect().await, Err(ClientError::CannotReconnect)));
 }

@@ -1,4 +1,4 @@
-//! The headers that Streamable HTTP adds, and how text is written in them.
+//! The headers that Streamable HTTP adds, and how text is encoded in them.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use http::{HeaderName, HeaderValue};
@@ -13,15 +13,14 @@ pub const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 pub const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// Where to resume a stream.
 pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// Stands before the label in the name of a header that repeats an argument.
+/// The prefix of headers that mirror an argument.
 pub const PARAM_PREFIX: &str = "mcp-param-";
 
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
 
-/// The header that repeats the argument with this label, if there can be one: a label in an
-/// `x-mcp-header` annotation has to be a token. That labels differ from each other, ignoring case, is
-/// for the caller to see.
+/// The header that mirrors the argument with this `x-mcp-header` name; `None` if the name is not a
+/// token. The caller has to make sure that names are unique, ignoring case.
 pub fn param_name(label: &str) -> Option<HeaderName> {
     if label.is_empty() {
         return None;
@@ -29,32 +28,32 @@ pub fn param_name(label: &str) -> Option<HeaderName> {
     HeaderName::from_bytes([PARAM_PREFIX.as_bytes(), label.as_bytes()].concat().as_slice()).ok()
 }
 
-/// Writes `text` as the value of `Mcp-Name` or `Mcp-Param-*`: as it is where a header carries it
-/// unchanged, else as Base64 between markers.
-#[expect(clippy::missing_panics_doc, reason = "what is written is always visible ASCII and blanks")]
+/// Writes `text` as the value of `Mcp-Name` or `Mcp-Param-*`: unchanged if a header can carry it,
+/// otherwise as Base64 between markers.
+#[expect(clippy::missing_panics_doc, reason = "the output is always visible ASCII and spaces")]
 pub fn encode_value(text: &str) -> HeaderValue {
     let written = if survives(text) {
         HeaderValue::from_str(text)
     } else {
         HeaderValue::try_from(format!("{PREFIX}{}{SUFFIX}", BASE64_STANDARD.encode(text)))
     };
-    written.expect("it is visible ASCII and blanks")
+    written.expect("it is visible ASCII and spaces")
 }
 
-/// Whether a header carries the text unchanged and nobody takes it for encoded. Tabs are allowed
-/// in headers, but not everything on the way leaves them alone.
+/// Whether a header can carry the text unchanged without it looking encoded. Tabs are allowed in
+/// headers, but not every intermediary preserves them.
 fn survives(text: &str) -> bool {
     let looks_encoded = text.starts_with(PREFIX) && text.ends_with(SUFFIX);
     let padded = text.starts_with(' ') || text.ends_with(' ');
     !looks_encoded && !padded && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// Reads what [`encode_value`] has written. Blanks around the value do not belong to it.
+/// Reads what [`encode_value`] has written, ignoring surrounding whitespace.
 ///
 /// # Errors
 ///
-/// If it has bytes that headers do not carry, or the markers stand around something that is not
-/// Base64 of UTF-8 text.
+/// If it has bytes that are not allowed in headers, or is marked as Base64 but is not Base64 of
+/// UTF-8 text.
 pub fn decode_value(value: &HeaderValue) -> Result<String, HeaderValueError> {
     let text = value.to_str().map_err(|_| HeaderValueError::ForeignBytes)?;
     let text = text.trim_matches([' ', '\t']);
@@ -70,9 +69,9 @@ pub fn decode_value(value: &HeaderValue) -> Result<String, HeaderValueError> {
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum HeaderValueError {
-    #[error("the value has bytes other than visible ASCII, blanks and tabs")]
+    #[error("the value has bytes other than visible ASCII, spaces and tabs")]
     ForeignBytes,
-    #[error("the value is marked as Base64 and is not")]
+    #[error("the value is marked as Base64 but is not")]
     NotBase64,
     #[error("the value is Base64 of something that is not UTF-8")]
     NotUtf8,

@@ -7,7 +7,7 @@ use rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, pem, pem::PemObject},
 };
 
-/// Why a server cannot offer TLS with what it was given.
+/// Why a server cannot offer TLS with this certificate and key.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
@@ -16,15 +16,15 @@ pub enum TlsError {
     Certificates(#[source] pem::Error),
     #[error("the private key could not be read")]
     Key(#[source] pem::Error),
-    #[error("certificates and key are not usable")]
+    #[error("the certificates and key cannot be used")]
     Unusable(#[source] rustls::Error),
 }
 
-/// What a server needs to offer TLS: its certificate, the chain behind it, and its key, all as PEM.
+/// A server's TLS configuration from its certificate chain and key, both as PEM.
 ///
 /// # Errors
 ///
-/// If there is none, it cannot be read, or the key is not that of the certificate.
+/// If either is missing or unreadable, or the key does not match the certificate.
 pub fn server_config(certificates: &[u8], key: &[u8]) -> Result<Arc<ServerConfig>, TlsError> {
     let chain = CertificateDer::pem_slice_iter(certificates)
         .collect::<Result<Vec<_>, _>>()

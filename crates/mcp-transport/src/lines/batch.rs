@@ -2,18 +2,17 @@ use std::{collections::VecDeque, io::IoSlice};
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-/// Messages up to this size are copied next to each other; larger ones are written from where they
-/// are.
+/// Messages up to this size are copied into one buffer; larger ones are written in place.
 const COPIED: usize = 8 * 1024;
-/// How many pieces one system call takes.
+/// How many buffers to write per system call.
 pub(crate) const PIECES: usize = 32;
 
-/// Messages that wait to be written, each followed by its newline.
+/// Messages waiting to be written, each followed by a newline.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pieces: VecDeque<Bytes>,
     tail: BytesMut,
-    /// The room these messages take in the queue.
+    /// The queue space these messages take.
     room: usize,
 }
 
@@ -35,12 +34,12 @@ impl Batch {
         self.pieces.is_empty() && self.tail.is_empty()
     }
 
-    /// Whether it is empty and its room has been given back.
+    /// Whether it is empty and its queue space has been released.
     pub(crate) fn is_settled(&self) -> bool {
         self.is_empty() && self.room == 0
     }
 
-    /// The room to give back once everything is written.
+    /// The queue space to release once everything is written.
     pub(crate) fn take_room(&mut self) -> usize {
         std::mem::take(&mut self.room)
     }
@@ -50,7 +49,7 @@ impl Batch {
         self.pieces.front().map_or(self.tail.as_ref(), Bytes::as_ref)
     }
 
-    /// The next pieces to write; says how many of `slices` are filled.
+    /// Fills `slices` with the next pieces to write and returns how many.
     pub(crate) fn fill<'a>(&'a self, slices: &mut [IoSlice<'a>; PIECES]) -> usize {
         let pieces = self.pieces.iter().map(Bytes::as_ref).chain([self.tail.as_ref()]);
         let mut filled = 0;
@@ -61,7 +60,7 @@ impl Batch {
         filled
     }
 
-    /// Forgets the first `count` bytes: they are written.
+    /// Removes the first `count` bytes, which have been written.
     pub(crate) fn advance(&mut self, mut count: usize) {
         while let Some(piece) = self.pieces.front_mut() {
             if count < piece.len() {

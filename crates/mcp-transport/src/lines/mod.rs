@@ -1,14 +1,14 @@
 //! One message per line, over any pair of byte streams: pipes, sockets, TLS.
 //!
-//! This is the framing of MCP's stdio transport. Coming in, a line ends with `\n` or `\r\n`, or with
-//! the stream; blank lines mean nothing. What is longer than the limit is skipped to its end in
-//! constant memory and reported by its length. Everything else is handed on byte for byte, as it may
-//! be broken text that somebody wants to see.
+//! This is the framing of MCP's stdio transport. Incoming lines end with `\n` or `\r\n`, or with
+//! the stream; blank lines are ignored. Lines beyond the limit are skipped in constant memory and
+//! reported with their length. Everything else is passed on byte for byte, since it may be invalid
+//! text that should be shown.
 //!
-//! Going out, newlines within a message become spaces, so a message is always one line. Messages are
-//! written at once while the stream takes them; while it does not, they gather and are written
-//! together. A sender waits when [`LineSettings::queue_bytes`] are waiting already, and gets
-//! [`TransportError::Stuck`] when nothing moves for [`LineSettings::stall_limit`].
+//! In outgoing messages, newlines become spaces, so a message is always one line. Messages are
+//! written at once while the stream accepts them; otherwise they are batched. A sender waits while
+//! [`LineSettings::queue_bytes`] are queued, and gets [`TransportError::Stuck`] if nothing is read
+//! for [`LineSettings::stall_limit`].
 
 mod batch;
 mod reader;
@@ -30,18 +30,18 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::ending::Ending;
 use reader::LineReader;
-use writer::{Haste, LineWriter};
+use writer::{Flush, LineWriter};
 
 /// The limits of a [`LineTransport`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LineSettings {
-    /// The longest message taken in, in bytes; longer ones are skipped. 16 MiB.
+    /// Maximum size of an incoming message in bytes; longer ones are skipped. Default: 16 MiB.
     pub max_message: usize,
-    /// How many bytes may wait to be written before senders wait too. One larger message is let
-    /// through when nothing else waits. 1 MiB.
+    /// How many bytes may be queued before senders wait. One larger message is accepted if the
+    /// queue is empty. Default: 1 MiB.
     pub queue_bytes: usize,
-    /// How long the other side may read nothing while something is to be written. 30 seconds.
+    /// How long the peer may read nothing while there is something to write. Default: 30 seconds.
     pub stall_limit: Duration,
 }
 
@@ -57,14 +57,14 @@ impl Default for LineSettings {
 
 /// Messages as lines: read from `R`, written to `W`.
 ///
-/// [`close`](Transport::close) waits until everything is written, at most as long as the other side
-/// keeps reading; then `receive` hands out what was read already and ends. When the transport is
-/// dropped, what was sent before is still written.
+/// [`close`](Transport::close) waits until everything is written, as long as the peer keeps
+/// reading; then `receive` returns what was already read and ends. When the transport is dropped,
+/// queued messages are still written.
 pub struct LineTransport<R, W> {
     reader: Mutex<LineReader<R>>,
     writer: LineWriter<W>,
     ending: Arc<Ending>,
-    /// More input has been read than handed out: a busy time, in which answers come in bursts.
+    /// More input has been read than delivered: under load, answers come in bursts.
     is_busy: AtomicBool,
 }
 
@@ -77,7 +77,7 @@ where
     ///
     /// # Panics
     ///
-    /// Outside of a tokio runtime, as it spawns a task.
+    /// Outside a tokio runtime, as it spawns a task.
     pub fn new(input: R, output: W, settings: &LineSettings) -> Self {
         let ending = Arc::new(Ending::default());
         let writer = LineWriter::new(
@@ -107,17 +107,17 @@ where
         }
     }
 
-    fn haste(&self) -> Haste {
-        if self.is_busy.load(Ordering::Relaxed) { Haste::Gather } else { Haste::AtOnce }
+    fn flush(&self) -> Flush {
+        if self.is_busy.load(Ordering::Relaxed) { Flush::Batched } else { Flush::Now }
     }
 
-    /// Ends the sending half alone.
+    /// Closes only the sending half.
     #[cfg(feature = "stdio")]
     pub(crate) async fn close_output(&self) {
         self.writer.close().await;
     }
 
-    /// What makes `receive` end once it would have to wait.
+    /// Ends `receive` once it would have to wait.
     #[cfg(feature = "stdio")]
     pub(crate) fn ending(&self) -> Arc<Ending> {
         Arc::clone(&self.ending)
@@ -134,7 +134,7 @@ where
     }
 
     fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
-        Box::pin(self.writer.send(outbound.bytes, self.haste()))
+        Box::pin(self.writer.send(outbound.bytes, self.flush()))
     }
 
     fn carriage(&self) -> Carriage {

@@ -9,26 +9,26 @@ use mcp_core::{Edges, Inbound, TransportError};
 use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// How much is asked for in one read: what a pipe holds on most systems.
+/// The size of one read: what a pipe holds on most systems.
 const READ_SIZE: usize = 64 * 1024;
-/// Below this much room a new buffer is better than a short read.
+/// With less space left, a new buffer is better than a short read.
 const LEAST_ROOM: usize = 8 * 1024;
-/// A buffer that grew beyond this for one line is not kept for the next ones.
+/// A buffer that grew beyond this for one line is not reused.
 const KEPT_SIZE: usize = 256 * 1024;
 
-/// Cuts a stream into lines.
+/// Splits a stream into lines.
 ///
-/// All state lives here, so a read may be abandoned at any point. Lines are slices of the buffer
+/// All state lives here, so a read may be cancelled at any point. Lines are slices of the buffer
 /// they were read into.
 #[derive(Debug)]
 pub(crate) struct LineReader<R> {
     input: R,
     buffer: BytesMut,
-    /// There is no newline in the buffer before this.
+    /// There is no newline in the buffer before this offset.
     scanned: usize,
-    /// What is known of an over-long line that is gone already.
+    /// What is known of an overlong line that has been discarded.
     skipped: Option<Skipped>,
-    /// Why no more is read: the end, or an error.
+    /// Why reading stopped: the end, or an error.
     ended: Option<Result<(), TransportError>>,
     limit: usize,
 }
@@ -75,7 +75,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// Whether more than what was handed out has been read.
+    /// Whether more has been read than delivered.
     pub(crate) fn has_more(&self) -> bool {
         !self.buffer.is_empty()
     }
@@ -105,7 +105,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// What is left when the stream has ended: a line without its newline.
+    /// The rest when the stream has ended: a line without its newline.
     fn take_rest(&mut self) -> Option<Inbound> {
         let rest = self.buffer.split();
         self.scanned = 0;
@@ -137,8 +137,8 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         length - carriage_return > self.limit
     }
 
-    /// Forgets what there is of a line that is too long whatever follows. The one byte beyond the
-    /// limit may be a carriage return.
+    /// Discards a line that is already too long. One byte beyond the limit may be a carriage
+    /// return.
     fn drop_excess(&mut self) {
         if self.skipped.is_none() && self.buffer.len() <= self.limit.saturating_add(1) {
             return;

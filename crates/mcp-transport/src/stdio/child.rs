@@ -5,21 +5,21 @@ use tokio::process::{ChildStdin, ChildStdout};
 
 use super::{
     ChildCommand, ChildSettings,
-    process::{Fate, Process},
+    process::{ChildState, Process},
     stderr::{self, ChildStderr},
 };
 use crate::lines::LineTransport;
 
 /// A conversation with a server that runs as a child process.
 ///
-/// [`close`](Transport::close) closes the server's input, by which a server knows that it should
-/// exit; one that does not is told to terminate (SIGTERM, on Unix) after
-/// [`ChildSettings::exit_wait`] and killed after [`ChildSettings::terminate_wait`]. The same happens,
-/// in the background, when the transport is dropped. The child never stays behind as a zombie.
+/// [`close`](Transport::close) closes the server's input, which tells it to exit; if it does not,
+/// it is sent SIGTERM (on Unix) after [`ChildSettings::exit_wait`] and killed after
+/// [`ChildSettings::terminate_wait`]. The same happens in the background when the transport is
+/// dropped. The child is always reaped.
 ///
-/// A server that exits by itself is heard out first; then `receive` gives
-/// [`TransportError::Lost`] with its exit status, and so does `send`. After `close` the end is a good
-/// one. What is longer than a message may be in the other direction is not sent either.
+/// If the server exits by itself, its remaining output is delivered first; then `receive` and
+/// `send` return [`TransportError::Lost`] with its exit status. After `close` the end is clean. The
+/// size limit for incoming messages applies to outgoing ones too.
 #[derive(Debug)]
 pub struct ChildTransport {
     lines: LineTransport<ChildStdout, ChildStdin>,
@@ -33,7 +33,7 @@ impl ChildTransport {
     ///
     /// # Errors
     ///
-    /// [`TransportError::Connect`] if it cannot be started, with what to check.
+    /// [`TransportError::Connect`] if it cannot be started, with advice.
     pub fn spawn(command: &ChildCommand, settings: &ChildSettings) -> Result<Self, TransportError> {
         let mut child = command.start()?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
@@ -53,16 +53,16 @@ impl ChildTransport {
         self.id
     }
 
-    /// Waits until the server has exited, which it will not do by itself.
+    /// Waits until the server has exited. This does not make it exit.
     ///
     /// # Errors
     ///
-    /// If the system does not tell how it ended.
+    /// If its exit status is not available.
     pub async fn wait(&self) -> Result<ExitStatus, TransportError> {
         match self.process.wait().await {
-            Fate::Exited(status) => Ok(status),
-            Fate::Unknown(reason) => Err(TransportError::Lost(reason)),
-            Fate::Running => Err(TransportError::Lost("the server is still running".into())),
+            ChildState::Exited(status) => Ok(status),
+            ChildState::Unknown(reason) => Err(TransportError::Lost(reason)),
+            ChildState::Running => Err(TransportError::Lost("the server is still running".into())),
         }
     }
 
@@ -103,7 +103,8 @@ impl Transport for ChildTransport {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             self.process.stop();
-            // Side by side: a server that does not read its input must not delay its own end.
+            // Concurrently: a server that does not read its input must not delay its own
+            // termination.
             tokio::join!(self.lines.close_output(), self.process.wait());
         })
     }

@@ -12,7 +12,8 @@ use tokio::process::{Child, Command};
 use super::ChildStderr;
 use crate::lines::LineSettings;
 
-/// How to start a server. It is started directly, not through a shell: arguments reach it as they are.
+/// How to start a server. It is started directly, not through a shell, so arguments are passed
+/// unchanged.
 #[derive(Debug, Clone)]
 pub struct ChildCommand {
     program: OsString,
@@ -48,7 +49,7 @@ impl ChildCommand {
         self
     }
 
-    /// Sets a variable beside those that are inherited from this process.
+    /// Sets an environment variable in addition to the inherited ones.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.environment.push((name.into(), value.into()));
@@ -62,7 +63,7 @@ impl ChildCommand {
         self
     }
 
-    /// Says where its standard error goes: the same place as ours, unless told otherwise.
+    /// Sets where its standard error goes. By default it is inherited.
     #[must_use]
     pub fn stderr(mut self, stderr: ChildStderr) -> Self {
         self.stderr = stderr;
@@ -88,7 +89,7 @@ impl ChildCommand {
         let program = OsStr::display(&self.program);
         if let Some(directory) = self.directory.as_ref().filter(|directory| !directory.is_dir()) {
             return TransportError::Connect(format!(
-                "cannot start `{program}`: there is no directory `{}` to start it in",
+                "cannot start `{program}`: the directory `{}` does not exist",
                 directory.display()
             ));
         }
@@ -110,14 +111,14 @@ impl ChildCommand {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ChildSettings {
-    /// Those of the two pipes.
+    /// The limits of the two pipes.
     pub lines: LineSettings,
-    /// How long the server may take to exit after its input was closed, until it is told to
-    /// terminate. 2 seconds.
+    /// How long the server may take to exit after its input is closed, before it is sent SIGTERM.
+    /// Default: 2 seconds.
     pub exit_wait: Duration,
-    /// How long it may take then, until it is killed. 2 seconds.
+    /// How long it may take after that, before it is killed. Default: 2 seconds.
     pub terminate_wait: Duration,
-    /// The longest line of a captured standard error, in bytes; the rest of a longer one is dropped.
+    /// Maximum length of a captured line of standard error in bytes; the rest is dropped. Default:
     /// 8 KiB.
     pub max_stderr_line: usize,
 }

@@ -19,21 +19,21 @@ use crate::lines::{LineSettings, LineTransport};
 /// The conversation of a server with the client that started it.
 pub type StdioTransport = LineTransport<ServerInput, ServerOutput>;
 
-/// A conversation over this process's standard input and output. To be called once.
+/// A conversation over this process's standard input and output. Call it only once.
 ///
-/// Where they are pipes or Unix sockets, as they are when a client starts a server, they are read and
-/// written without a detour over blocking threads. For that they are put into non-blocking mode,
-/// which everybody notices who uses the same end of the pipe: after this call, `println!` may fail
-/// when the pipe is full. (A server must not print to its standard output anyway.) Standard error
-/// stays as it is: a stream that it shares (`2>&1`) is left in blocking mode.
+/// If they are pipes or Unix sockets, as when a client starts a server, they are read and written
+/// without blocking threads. For that they are put into non-blocking mode, which affects everything
+/// that uses the same end of the pipe: after this call, `println!` may fail when the pipe is full.
+/// (A server must not print to its standard output anyway.) Standard error is not affected: a
+/// stream that it shares (`2>&1`) is left in blocking mode.
 ///
-/// Terminals and files are read on a thread of their own. A runtime that shuts down waits for that
-/// thread's last read: call [`shutdown_background`](tokio::runtime::Runtime::shutdown_background) or
-/// leave the process if it must not.
+/// Terminals and files are read on a separate thread. A runtime that shuts down waits for that
+/// thread's last read: to avoid that, call
+/// [`shutdown_background`](tokio::runtime::Runtime::shutdown_background) or exit the process.
 ///
 /// # Panics
 ///
-/// Outside of a tokio runtime with I/O enabled.
+/// Outside a tokio runtime with I/O enabled.
 pub fn stdio(settings: &LineSettings) -> StdioTransport {
     LineTransport::new(ServerInput::open(), ServerOutput::open(), settings)
 }

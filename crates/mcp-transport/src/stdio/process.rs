@@ -11,36 +11,36 @@ use tokio_util::sync::CancellationToken;
 use super::ChildSettings;
 use crate::ending::Ending;
 
-/// How long the output of an exited child may stay open, held by a child of its own.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long the output of an exited child may stay open, held by one of its own children.
+const OUTPUT_GRACE: Duration = Duration::from_secs(1);
 
-/// What became of a child.
+/// The state of a child.
 #[derive(Debug, Clone)]
-pub(super) enum Fate {
+pub(super) enum ChildState {
     Running,
     Exited(ExitStatus),
-    /// The system does not tell.
+    /// The exit status is not available.
     Unknown(String),
 }
 
-impl Fate {
+impl ChildState {
     pub(super) fn is_over(&self) -> bool {
-        !matches!(self, Fate::Running)
+        !matches!(self, ChildState::Running)
     }
 }
 
-/// A running child and the task that looks after it. Dropping this makes it end like `stop`.
+/// A running child and the task that supervises it. Dropping this ends the child like `stop`.
 #[derive(Debug)]
 pub(super) struct Process {
-    fate: watch::Receiver<Fate>,
+    state: watch::Receiver<ChildState>,
     stop: CancellationToken,
 }
 
 impl Process {
-    /// Watches over `child`; when it has exited and its last words had time to arrive, declares the
-    /// end.
+    /// Supervises `child`; when it has exited and its last output has had time to arrive, declares
+    /// the end.
     pub(super) fn watch(child: Child, settings: &ChildSettings, ending: Arc<Ending>) -> Self {
-        let (announce, fate) = watch::channel(Fate::Running);
+        let (announce, state) = watch::channel(ChildState::Running);
         let stop = CancellationToken::new();
         let supervisor = Supervisor {
             child,
@@ -49,18 +49,18 @@ impl Process {
             terminate_wait: settings.terminate_wait,
         };
         tokio::spawn(async move {
-            let fate = supervisor
+            let state = supervisor
                 .run()
                 .await
-                .map_or_else(|error| Fate::Unknown(error.to_string()), Fate::Exited);
-            announce.send_replace(fate);
-            sleep(LAST_WORDS).await;
+                .map_or_else(|error| ChildState::Unknown(error.to_string()), ChildState::Exited);
+            announce.send_replace(state);
+            sleep(OUTPUT_GRACE).await;
             ending.declare(None);
         });
-        Process { fate, stop }
+        Process { state, stop }
     }
 
-    /// Makes the child exit: it is expected to do so by itself, then told to, then killed.
+    /// Makes the child exit: it gets time to exit by itself, then SIGTERM, then it is killed.
     pub(super) fn stop(&self) {
         self.stop.cancel();
     }
@@ -69,29 +69,29 @@ impl Process {
         self.stop.is_cancelled()
     }
 
-    pub(super) async fn wait(&self) -> Fate {
-        let mut fate = self.fate.clone();
-        match fate.wait_for(Fate::is_over).await {
-            Ok(fate) => fate.clone(),
-            Err(_) => Fate::Unknown("the runtime is shutting down".into()),
+    pub(super) async fn wait(&self) -> ChildState {
+        let mut state = self.state.clone();
+        match state.wait_for(ChildState::is_over).await {
+            Ok(state) => state.clone(),
+            Err(_) => ChildState::Unknown("the runtime is shutting down".into()),
         }
     }
 
-    /// Why a conversation ended that nobody wanted to end.
+    /// Why a conversation ended unexpectedly.
     pub(super) async fn explain_end(&self) -> TransportError {
-        match timeout(LAST_WORDS, self.wait()).await {
-            Ok(fate) => lost(&fate),
+        match timeout(OUTPUT_GRACE, self.wait()).await {
+            Ok(state) => lost(&state),
             Err(_) => TransportError::Lost("the server has closed its output".into()),
         }
     }
 
-    /// The same for a pipe that broke. It may be noticed before the exit is, so that is waited for.
+    /// The same for a broken pipe. It may be noticed before the exit, so this waits for the exit.
     pub(super) async fn explain(&self, error: TransportError) -> TransportError {
         if !matches!(error, TransportError::Lost(_)) || self.is_stopping() {
             return error;
         }
-        match timeout(LAST_WORDS, self.wait()).await {
-            Ok(fate) => lost(&fate),
+        match timeout(OUTPUT_GRACE, self.wait()).await {
+            Ok(state) => lost(&state),
             Err(_) => error,
         }
     }
@@ -103,15 +103,15 @@ impl Drop for Process {
     }
 }
 
-fn lost(fate: &Fate) -> TransportError {
-    TransportError::Lost(match fate {
-        Fate::Running => "the server has closed its output".into(),
-        Fate::Exited(status) => match status.code() {
+fn lost(state: &ChildState) -> TransportError {
+    TransportError::Lost(match state {
+        ChildState::Running => "the server has closed its output".into(),
+        ChildState::Exited(status) => match status.code() {
             Some(code) => format!("the server exited with status {code}"),
             // On Unix: "signal: 9 (SIGKILL)".
-            None => format!("the server was ended by {status}"),
+            None => format!("the server was terminated by {status}"),
         },
-        Fate::Unknown(reason) => format!("the server is gone: {reason}"),
+        ChildState::Unknown(reason) => format!("the server is gone: {reason}"),
     })
 }
 
@@ -136,22 +136,22 @@ impl Supervisor {
         if let Ok(status) = timeout(self.terminate_wait, self.child.wait()).await {
             return status;
         }
-        tracing::debug!("the server did not exit in time and is killed");
-        // Fails if it has just exited, which is as good.
+        tracing::debug!("the server did not exit in time and was killed");
+        // Fails if it has just exited, which is fine.
         let _ = self.child.start_kill();
         self.child.wait().await
     }
 
     #[cfg(unix)]
     fn terminate(&self) {
-        // The id is known as long as the child has not been reaped, so it is nobody else's.
+        // The id is valid as long as the child has not been reaped.
         let id = self.child.id().and_then(|id| i32::try_from(id).ok());
         if let Some(id) = id.and_then(rustix::process::Pid::from_raw) {
             let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
         }
     }
 
-    /// There is no polite way.
+    /// There is no graceful way.
     #[cfg(not(unix))]
     fn terminate(&mut self) {
         let _ = self.child.start_kill();

@@ -7,18 +7,18 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum ChildStderr {
-    /// Where ours goes.
+    /// Inherited from this process.
     #[default]
     Inherit,
-    /// Nowhere.
+    /// Discarded.
     Null,
-    /// To this function, line by line, without the newline. It is called from a task and must not
-    /// block.
+    /// Passed to this function line by line, without the newline. It is called from a task and must
+    /// not block.
     Lines(Arc<dyn Fn(&str) + Send + Sync>),
 }
 
 impl ChildStderr {
-    /// To this function, line by line; see [`ChildStderr::Lines`].
+    /// Passed to this function line by line; see [`ChildStderr::Lines`].
     pub fn lines(take: impl Fn(&str) + Send + Sync + 'static) -> Self {
         ChildStderr::Lines(Arc::new(take))
     }
@@ -42,7 +42,7 @@ impl fmt::Debug for ChildStderr {
     }
 }
 
-/// Reads `stderr` to its end, however much it is, so that the child never waits for us.
+/// Reads all of `stderr`, so that the child never blocks on it.
 pub(super) async fn pass_on(
     mut stderr: impl AsyncRead + Unpin,
     limit: usize,

@@ -76,8 +76,8 @@ mod unix {
 
     use tokio::net::UnixStream;
 
-    /// A descriptor that may be made non-blocking: a pipe or a socket that standard error does not
-    /// go to as well. Whoever logs would be told that the pipe is full, and panic.
+    /// A descriptor that may be made non-blocking: a pipe or socket not shared with standard error.
+    /// Otherwise writing logs would fail when the pipe is full, and panic.
     pub(super) fn private_descriptor(stream: &impl AsFd) -> Option<OwnedFd> {
         let (descriptor, metadata) = examine(stream).ok()?;
         let kind = metadata.file_type();

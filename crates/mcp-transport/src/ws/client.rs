@@ -13,14 +13,14 @@ use super::{SUBPROTOCOL, WsSettings, WsTransport, link::Link, metered::Metered, 
 pub struct WsClientSettings {
     /// The limits of the conversation.
     pub connection: WsSettings,
-    /// What is sent along when the conversation is opened, `Authorization` for example. Nothing.
+    /// Headers of the opening request, `Authorization` for example. Default: none.
     pub headers: HeaderMap,
-    /// Whether the server has to agree to the subprotocol `mcp`, which is always offered. No: a plain
-    /// WebSocket server will do.
+    /// Whether the server must agree to the subprotocol `mcp`, which is always offered. Default:
+    /// no, so that plain WebSocket servers work.
     pub require_subprotocol: bool,
-    /// How long connecting may take. 10 seconds.
+    /// How long connecting may take. Default: 10 seconds.
     pub connect_timeout: Duration,
-    /// Whom to trust; needed for `wss`.
+    /// TLS configuration; required for `wss`.
     #[cfg(feature = "tls")]
     pub tls: Option<std::sync::Arc<rustls::ClientConfig>>,
 }
@@ -43,9 +43,10 @@ impl Default for WsClientSettings {
 ///
 /// # Errors
 ///
-/// [`TransportError::Connect`] if there is no such server, it does not speak WebSocket, or it does not
-/// agree to the subprotocol `mcp` where [that is required](WsClientSettings::require_subprotocol);
-/// [`TransportError::Status`] if it refuses.
+/// [`TransportError::Connect`] if there is no such server, it does not support WebSocket, or it
+/// does not agree to the subprotocol `mcp` although [that is
+/// required](WsClientSettings::require_subprotocol); [`TransportError::Status`] if it rejects the
+/// request.
 pub async fn connect(
     url: &str,
     settings: &WsClientSettings,
@@ -69,7 +70,7 @@ async fn open(url: &str, settings: &WsClientSettings) -> Result<WsTransport, Tra
 fn request(url: &str, settings: &WsClientSettings) -> Result<Request, TransportError> {
     let mut request = url
         .into_client_request()
-        .map_err(|error| TransportError::Connect(format!("`{url}` is no address: {error}")))?;
+        .map_err(|error| TransportError::Connect(format!("`{url}` is not a URL: {error}")))?;
     let headers = request.headers_mut();
     for (name, value) in &settings.headers {
         headers.append(name, value.clone());
@@ -92,7 +93,7 @@ async fn dial(uri: &Uri, settings: &WsClientSettings) -> Result<Metered, Transpo
     let stream = TcpStream::connect((name, port))
         .await
         .map_err(|error| TransportError::Connect(format!("`{uri}`: {error}")))?;
-    // Messages are written whole; waiting for more would only delay them.
+    // Messages are written whole; Nagle's algorithm would only delay them.
     let _ = stream.set_nodelay(true);
     if is_secure { secure(stream, name, settings).await } else { Ok(Metered::new(stream)) }
 }
@@ -106,7 +107,7 @@ async fn secure(
     let refused =
         |reason: String| TransportError::Connect(format!("no TLS with `{name}`: {reason}"));
     let Some(config) = &settings.tls else {
-        return Err(refused("the settings do not say whom to trust".into()));
+        return Err(refused("no TLS configuration is set".into()));
     };
     let server = rustls::pki_types::ServerName::try_from(name.to_owned())
         .map_err(|error| refused(error.to_string()))?;

@@ -32,28 +32,28 @@ use super::{
 };
 use crate::ending::Ending;
 
-/// What a message costs in the queue beside its bytes.
+/// The cost of a message in the queue besides its bytes.
 const OVERHEAD: usize = 32;
 
 pub(super) type Socket = WebSocketStream<Metered>;
 
-/// A connection, shared by those who send, the one who receives and the task that writes.
+/// A connection, shared by senders, the receiver and the writer task.
 ///
-/// Reading and writing take turns on the socket; nobody keeps it while waiting.
+/// Reading and writing take turns on the socket; neither holds it while waiting.
 pub(super) struct Link {
-    /// Gone when the connection is closed.
+    /// `None` once the connection is closed.
     socket: Mutex<Option<Socket>>,
     queue: Mutex<Queue>,
     room: Arc<Semaphore>,
     capacity: usize,
     max_message: usize,
     ending: Ending,
-    /// The queue takes no more.
+    /// The queue is closed.
     pub(super) closing: CancellationToken,
-    /// Nothing is written or read any more.
+    /// The connection is closed.
     done: CancellationToken,
     pub(super) traffic: Arc<Traffic>,
-    /// Somebody waits to receive, so whatever arrives is noticed.
+    /// Someone is waiting to receive, so anything that arrives is noticed.
     receiver_waits: AtomicBool,
 }
 
@@ -61,12 +61,12 @@ pub(super) struct Link {
 struct Queue {
     sender: mpsc::UnboundedSender<Queued>,
     is_closed: bool,
-    /// What to tell the other side in the end.
-    farewell: Option<CloseFrame>,
+    /// The close frame to send at the end.
+    close_frame: Option<CloseFrame>,
     failure: Option<TransportError>,
 }
 
-/// A message on its way, with the room it takes.
+/// A queued message, with the space it takes.
 #[derive(Debug)]
 pub(super) struct Queued {
     pub(super) text: Utf8Bytes,
@@ -74,7 +74,7 @@ pub(super) struct Queued {
 }
 
 impl Link {
-    /// Starts a conversation over an open socket. `held` is dropped when it is over.
+    /// Starts a conversation over an open socket. `held` is dropped when it ends.
     pub(super) fn open(
         socket: Socket,
         settings: &WsSettings,
@@ -87,7 +87,7 @@ impl Link {
         let traffic = socket.get_ref().traffic();
         let link = Arc::new(Link {
             socket: Mutex::new(Some(socket)),
-            queue: Mutex::new(Queue { sender, is_closed: false, farewell: None, failure: None }),
+            queue: Mutex::new(Queue { sender, is_closed: false, close_frame: None, failure: None }),
             room: Arc::new(Semaphore::new(capacity)),
             capacity,
             max_message: settings.max_message,
@@ -153,7 +153,7 @@ impl Link {
         }
     }
 
-    /// Reads on; pings are answered on the way.
+    /// Reads the next frame; pings are answered along the way.
     pub(super) fn poll_socket(
         &self,
         context: &mut Context<'_>,
@@ -168,23 +168,23 @@ impl Link {
         act(lock(&self.socket).as_mut().map(Pin::new))
     }
 
-    /// Refuses further messages and has the writer close the connection.
-    pub(super) fn start_closing(&self, farewell: Option<CloseFrame>) {
+    /// Rejects further messages and has the writer close the connection.
+    pub(super) fn start_closing(&self, close_frame: Option<CloseFrame>) {
         let mut queue = lock(&self.queue);
         if !queue.is_closed {
             queue.is_closed = true;
-            queue.farewell = farewell;
+            queue.close_frame = close_frame;
         }
         drop(queue);
         self.room.close();
         self.closing.cancel();
     }
 
-    pub(super) fn take_farewell(&self) -> Option<CloseFrame> {
-        lock(&self.queue).farewell.take()
+    pub(super) fn take_close_frame(&self) -> Option<CloseFrame> {
+        lock(&self.queue).close_frame.take()
     }
 
-    /// Ends what `receive` gives, and if with an error, lets senders know it too.
+    /// Ends `receive`; an error is also reported to senders.
     pub(super) fn end(&self, error: Option<TransportError>) {
         if let Some(error) = &error {
             lock(&self.queue).failure.get_or_insert_with(|| error.clone());
@@ -197,7 +197,7 @@ impl Link {
         self.done.cancelled().await;
     }
 
-    /// Lets go of the connection.
+    /// Drops the connection.
     pub(super) fn finish(&self) {
         lock(&self.socket).take();
         self.end(None);
@@ -215,14 +215,14 @@ impl Link {
 
     fn refuse_binary(&self) {
         self.end(Some(TransportError::Framing(
-            "a binary message came, but messages are text".into(),
+            "received a binary message, but messages are text".into(),
         )));
-        self.start_closing(Some(farewell(CloseCode::Unsupported, "messages are text")));
+        self.start_closing(Some(close_frame(CloseCode::Unsupported, "messages are text")));
     }
 
     fn other_side_closes(&self, frame: Option<CloseFrame>) {
         let error = match frame {
-            None => Some("the other side has closed the connection without saying why".into()),
+            None => Some("the peer closed the connection without a reason".into()),
             Some(frame) if matches!(frame.code, CloseCode::Normal | CloseCode::Away) => None,
             Some(frame) => Some(closed_with(&frame)),
         };
@@ -234,7 +234,7 @@ impl Link {
             }
             Some(text) => self.end(Some(TransportError::Lost(text))),
         }
-        // The answer to a close is prepared already.
+        // The reply to the close frame is already queued.
         self.start_closing(None);
     }
 
@@ -242,25 +242,23 @@ impl Link {
         let (error, frame) = match error {
             Error::Capacity(CapacityError::MessageTooLong { size, max_size }) => {
                 let (length, limit) = (*size as u64, *max_size as u64);
-                let frame = farewell(CloseCode::Size, "the message is too long");
+                let frame = close_frame(CloseCode::Size, "the message is too long");
                 (TransportError::TooLong { length, limit }, Some(frame))
             }
             Error::Capacity(_) => {
                 let limit = self.max_message as u64;
-                let frame = farewell(CloseCode::Size, "the message is too long");
+                let frame = close_frame(CloseCode::Size, "the message is too long");
                 (TransportError::TooLong { length: limit.saturating_add(1), limit }, Some(frame))
             }
             Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)
             | Error::ConnectionClosed
-            | Error::AlreadyClosed => {
-                (TransportError::Lost("the other side broke off".into()), None)
-            }
+            | Error::AlreadyClosed => (TransportError::Lost("the peer disconnected".into()), None),
             Error::Utf8(_) => {
-                let frame = farewell(CloseCode::Invalid, "the message is not UTF-8");
+                let frame = close_frame(CloseCode::Invalid, "the message is not UTF-8");
                 (TransportError::Framing("a text message is not UTF-8".into()), Some(frame))
             }
             Error::Protocol(broken) => {
-                let frame = farewell(CloseCode::Protocol, "the framing is broken");
+                let frame = close_frame(CloseCode::Protocol, "the framing is broken");
                 (TransportError::Framing(broken.to_string()), Some(frame))
             }
             other => (TransportError::Lost(other.to_string()), None),
@@ -276,7 +274,7 @@ impl fmt::Debug for Link {
     }
 }
 
-fn farewell(code: CloseCode, reason: &'static str) -> CloseFrame {
+fn close_frame(code: CloseCode, reason: &'static str) -> CloseFrame {
     CloseFrame { code, reason: Utf8Bytes::from_static(reason) }
 }
 
@@ -284,9 +282,9 @@ fn closed_with(frame: &CloseFrame) -> String {
     let code = u16::from(frame.code);
     let reason = frame.reason.as_str();
     if reason.is_empty() {
-        format!("the other side has closed the connection with code {code}")
+        format!("the peer closed the connection with code {code}")
     } else {
-        format!("the other side has closed the connection with code {code}: {reason}")
+        format!("the peer closed the connection with code {code}: {reason}")
     }
 }
 

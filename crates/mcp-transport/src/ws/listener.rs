@@ -12,15 +12,15 @@ use super::{
     server::{WsServerSettings, accept_holding},
 };
 
-/// After an error of the listening socket, such as too many open files, which passes.
-const BREATHER: Duration = Duration::from_millis(50);
-const TURNED_AWAY: &[u8] =
+/// The pause after an error of the listening socket, such as too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+const SERVICE_UNAVAILABLE: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
-/// Waits for clients on a TCP port.
+/// Accepts clients on a TCP port.
 ///
-/// Clients open their conversations side by side, so a slow one delays nobody. Dropping the listener
-/// frees the port; conversations go on.
+/// Handshakes run concurrently, so a slow client does not delay others. Dropping the listener frees
+/// the port; conversations continue.
 #[derive(Debug)]
 pub struct WsListener {
     address: SocketAddr,
@@ -56,7 +56,7 @@ impl WsListener {
         self.address
     }
 
-    /// The next client that has opened a conversation. Those that were not let in are not shown.
+    /// The next client that has opened a conversation. Rejected ones are skipped.
     ///
     /// # Errors
     ///
@@ -84,21 +84,21 @@ async fn listen(
             Ok((stream, _)) => stream,
             Err(error) => {
                 tracing::warn!(%error, "could not accept a connection");
-                tokio::time::sleep(BREATHER).await;
+                tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
         match Arc::clone(&places).try_acquire_owned() {
             Ok(place) => {
-                tokio::spawn(let_in(stream, Arc::clone(&settings), place, opened.clone()));
+                tokio::spawn(accept_client(stream, Arc::clone(&settings), place, opened.clone()));
             }
-            // Whether it arrives or not: nobody waits for a client that is one too many.
-            Err(_) => drop(stream.try_write(TURNED_AWAY)),
+            // Best effort: a client beyond the limit is not waited for.
+            Err(_) => drop(stream.try_write(SERVICE_UNAVAILABLE)),
         }
     }
 }
 
-async fn let_in(
+async fn accept_client(
     stream: TcpStream,
     settings: Arc<WsServerSettings>,
     place: OwnedSemaphorePermit,
@@ -110,6 +110,6 @@ async fn let_in(
             // Fails when the listener is gone: the transport closes itself.
             let _ = opened.send(transport).await;
         }
-        Err(error) => tracing::debug!(%error, "a client was not let in"),
+        Err(error) => tracing::debug!(%error, "a client was rejected"),
     }
 }

@@ -10,12 +10,12 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Any byte stream that goes both ways.
+/// Any bidirectional byte stream.
 pub(super) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
-/// How much has passed, so that a slow peer can be told from a dead one.
+/// Byte counts, to distinguish a slow peer from a dead one.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
     read: AtomicU64,

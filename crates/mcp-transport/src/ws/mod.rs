@@ -1,24 +1,24 @@
 //! WebSocket: one conversation per connection, one message per text frame.
 //!
 //! No revision of the protocol defines this transport; it is a custom one. A client offers the
-//! subprotocol `mcp`, and a server picks it if it is offered. Plain WebSocket servers and clients that
-//! know no subprotocol are spoken to as well, unless [`WsClientSettings::require_subprotocol`] or
-//! [`WsServerSettings::require_subprotocol`] (400) says otherwise. Since browsers let any page open a
-//! WebSocket to any address, a server checks `Host` and `Origin` (403); only loopback is let in unless
-//! the settings say otherwise.
+//! subprotocol `mcp`, and a server picks it if it is offered. Servers and clients without a
+//! subprotocol work as well, unless [`WsClientSettings::require_subprotocol`] or
+//! [`WsServerSettings::require_subprotocol`] (400) is set. Since browsers let any page open a
+//! WebSocket to any address, a server checks `Host` and `Origin` (403); by default only loopback is
+//! allowed.
 //!
 //! | close code | sent when |
 //! |---|---|
 //! | 1000 | the conversation is closed |
 //! | 1001 | this side is shutting down ([`WsCloseReason::GoingAway`]) |
-//! | 1002 | the other side breaks the framing |
-//! | 1003 | a binary message came: messages of MCP are text, so it cannot be one |
+//! | 1002 | the peer violates the framing |
+//! | 1003 | a binary message is received: MCP messages are text |
 //! | 1007 | a text message is not UTF-8 |
 //! | 1009 | a message is longer than [`WsSettings::max_message`] |
 //! | 1011 | this side failed ([`WsCloseReason::InternalError`]) |
 //!
-//! Pings are answered, and sent every [`WsSettings::ping_interval`]. Both need somebody who calls
-//! `receive`; while nobody does, silence is not held against the other side.
+//! Pings are answered, and sent every [`WsSettings::ping_interval`]. Both require that `receive` is
+//! being called; while it is not, the peer is not considered silent.
 
 mod client;
 mod link;
@@ -49,18 +49,18 @@ pub const SUBPROTOCOL: &str = "mcp";
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WsSettings {
-    /// The longest message, in bytes. A longer one that comes in ends the conversation, so none is
-    /// sent either. 16 MiB.
+    /// Maximum size of a message in bytes. A longer incoming one ends the conversation, so longer
+    /// ones are not sent either. Default: 16 MiB.
     pub max_message: usize,
-    /// How many bytes may wait to be written before senders wait too. One larger message is let
-    /// through when nothing else waits. 1 MiB.
+    /// How many bytes may be queued before senders wait. One larger message is accepted if the
+    /// queue is empty. Default: 1 MiB.
     pub queue_bytes: usize,
-    /// How long the other side may read nothing while something is to be written. 30 seconds.
+    /// How long the peer may read nothing while there is something to write. Default: 30 seconds.
     pub stall_limit: Duration,
-    /// How often a ping is sent. A connection on which nothing at all arrives until the next one is
-    /// given up. 30 seconds; `None` sends no pings.
+    /// Interval of pings. If nothing arrives between two pings, the connection is considered lost.
+    /// Default: 30 seconds; `None` sends no pings.
     pub ping_interval: Option<Duration>,
-    /// How long the other side may take to agree to a close. 2 seconds.
+    /// How long the peer may take to confirm a close. Default: 2 seconds.
     pub close_wait: Duration,
 }
 
@@ -85,15 +85,15 @@ impl WsSettings {
     }
 }
 
-/// Why a conversation is closed by this side.
+/// Why this side closes a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WsCloseReason {
-    /// It has come to its end (1000).
+    /// The conversation is over (1000).
     Normal,
     /// This side is shutting down (1001).
     GoingAway,
-    /// This side cannot go on (1011).
+    /// This side failed (1011).
     InternalError,
 }
 
@@ -110,14 +110,14 @@ impl WsCloseReason {
 
 /// A conversation over a WebSocket; see [`connect`], [`accept`] and [`WsListener`].
 ///
-/// What has not been received when this side closes is dropped.
+/// Messages not received when this side closes are dropped.
 #[derive(Debug)]
 pub struct WsTransport {
     link: Arc<Link>,
 }
 
 impl WsTransport {
-    /// Like [`Transport::close`], and tells the other side why.
+    /// Like [`Transport::close`], but tells the peer why.
     pub async fn close_with(&self, reason: WsCloseReason) {
         self.link.start_closing(Some(reason.frame()));
         self.link.end(None);

@@ -21,25 +21,25 @@ use crate::{
     allowed::{Foreign, admit},
 };
 
-/// How a server lets clients in.
+/// Settings of a server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WsServerSettings {
     /// The limits of each conversation.
     pub connection: WsSettings,
-    /// Names under which the server may be addressed. Loopback.
+    /// Host names of the server. Default: loopback.
     pub hosts: Allowed,
-    /// Origins from which browsers may speak to it. Who sends no `Origin` is no browser and is let
-    /// in. Loopback.
+    /// Origins whose web pages may use it. A client without `Origin` is not a browser and is
+    /// allowed. Default: loopback.
     pub origins: Allowed,
-    /// Whether clients have to offer the subprotocol `mcp`. No: a plain WebSocket client is let in.
+    /// Whether clients must offer the subprotocol `mcp`. Default: no.
     pub require_subprotocol: bool,
-    /// How long a client may take to open the conversation. 10 seconds.
+    /// How long the handshake may take. Default: 10 seconds.
     pub handshake_timeout: Duration,
-    /// How many connections a [`WsListener`](super::WsListener) holds at a time; others are turned
-    /// away (503). 1,000.
+    /// Maximum number of connections of a [`WsListener`](super::WsListener); further clients get
+    /// 503. Default: 1,000.
     pub max_connections: usize,
-    /// Makes it `wss`.
+    /// TLS configuration, for `wss`.
     #[cfg(feature = "tls")]
     pub tls: Option<std::sync::Arc<rustls::ServerConfig>>,
 }
@@ -59,12 +59,12 @@ impl Default for WsServerSettings {
     }
 }
 
-/// Opens the conversation that a client wants to have over `stream`, a TCP connection for example.
+/// Accepts a client's conversation over `stream`, a TCP connection for example.
 ///
 /// # Errors
 ///
-/// [`TransportError::Status`] with what the client was told if it is not let in,
-/// [`TransportError::Connect`] if it does not speak WebSocket or not in time.
+/// [`TransportError::Status`] with the response if the client is rejected,
+/// [`TransportError::Connect`] if it does not use WebSocket or is too slow.
 pub async fn accept<S>(
     stream: S,
     settings: &WsServerSettings,
@@ -75,7 +75,7 @@ where
     accept_holding(stream, settings, None).await
 }
 
-/// The same; `held` is dropped when the conversation is over.
+/// The same; `held` is dropped when the conversation ends.
 pub(super) async fn accept_holding<S>(
     stream: S,
     settings: &WsServerSettings,
@@ -114,17 +114,17 @@ where
     #[cfg(not(feature = "tls"))]
     let stream = Metered::new(stream);
 
-    #[expect(clippy::result_large_err, reason = "the library wants it so")]
-    let judge = |request: &Request, response: Response| judge(request, response, settings);
+    #[expect(clippy::result_large_err, reason = "the signature is tungstenite's")]
+    let check = |request: &Request, response: Response| check_request(request, response, settings);
     let config = settings.connection.protocol_config();
-    let socket = accept_hdr_async_with_config(stream, judge, Some(config))
+    let socket = accept_hdr_async_with_config(stream, check, Some(config))
         .await
         .map_err(|error| explain(&error))?;
     Ok(Link::open(socket, &settings.connection, held))
 }
 
-#[expect(clippy::result_large_err, reason = "the library wants it so")]
-fn judge(
+#[expect(clippy::result_large_err, reason = "the signature is tungstenite's")]
+fn check_request(
     request: &Request,
     mut response: Response,
     settings: &WsServerSettings,
@@ -132,7 +132,7 @@ fn judge(
     let headers = request.headers();
     if let Err(foreign) = admit(&settings.hosts, &settings.origins, request.uri(), headers) {
         let (status, reason) = match foreign {
-            Foreign::Unclear => (StatusCode::BAD_REQUEST, "a request has to name one host"),
+            Foreign::Unclear => (StatusCode::BAD_REQUEST, "a request must name exactly one host"),
             Foreign::Host(_) => (StatusCode::FORBIDDEN, "this Host is not served here"),
             Foreign::Origin(_) => (StatusCode::FORBIDDEN, "this Origin is not allowed"),
         };
@@ -142,7 +142,7 @@ fn judge(
         let accepted = HeaderValue::from_static(SUBPROTOCOL);
         response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, accepted);
     } else if settings.require_subprotocol {
-        return Err(refuse(StatusCode::BAD_REQUEST, "the subprotocol `mcp` has to be offered"));
+        return Err(refuse(StatusCode::BAD_REQUEST, "the subprotocol `mcp` must be offered"));
     }
     Ok(response)
 }
@@ -165,7 +165,7 @@ fn refuse(status: StatusCode, reason: &str) -> ErrorResponse {
     response
 }
 
-/// What a failed handshake means, on either side.
+/// The error for a failed handshake, on either side.
 pub(super) fn explain(error: &Error) -> TransportError {
     match error {
         Error::Http(response) => TransportError::Status {

@@ -1,7 +1,7 @@
-//! How a client opens a WebSocket.
+//! The client's side of the WebSocket handshake.
 //!
-//! `tungstenite` has a function for it, but that one insists on a subprotocol as soon as one is
-//! offered. Servers that know none may leave it out (RFC 6455, section 4.2.2), and many do.
+//! `tungstenite` has a function for it, but it insists on a subprotocol once one is offered.
+//! Servers that know none may leave it out (RFC 6455, section 4.2.2), and many do.
 
 use http::{
     HeaderMap, HeaderName, StatusCode,
@@ -29,11 +29,11 @@ use super::{
     SUBPROTOCOL, client::WsClientSettings, link::Socket, metered::Metered, server::explain,
 };
 
-/// The longest head of a response.
+/// Maximum size of a response head.
 const MAX_HEAD: usize = 64 * 1024;
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
-/// Asks the server at the other end of `stream` to speak WebSocket from here on.
+/// Upgrades the connection to WebSocket.
 pub(super) async fn upgrade(
     mut stream: Metered,
     request: Request,
@@ -55,7 +55,7 @@ pub(super) async fn upgrade(
     Ok(WebSocketStream::from_partially_read(stream, rest, Role::Client, Some(config)).await)
 }
 
-/// The head of the response, and what has been read behind it.
+/// The head of the response, and any bytes read after it.
 async fn read_head(stream: &mut Metered) -> Result<(Response, Vec<u8>), TransportError> {
     let mut text = Vec::new();
     loop {
@@ -69,19 +69,19 @@ async fn read_head(stream: &mut Metered) -> Result<(Response, Vec<u8>), Transpor
             return Ok((response, rest));
         }
         if read == 0 {
-            return Err(not_an_answer("it breaks off"));
+            return Err(not_an_answer("it is incomplete"));
         }
         if text.len() > MAX_HEAD {
-            return Err(not_an_answer("its head has no end"));
+            return Err(not_an_answer("its head is too long"));
         }
     }
 }
 
 fn not_an_answer(why: &str) -> TransportError {
-    TransportError::Connect(format!("the answer to the upgrade cannot be read: {why}"))
+    TransportError::Connect(format!("the response to the upgrade cannot be read: {why}"))
 }
 
-/// Whether the server agrees to what it was asked, and to nothing else.
+/// Whether the server agrees to what was requested, and to nothing else.
 fn check(
     headers: &HeaderMap,
     expected: &str,
@@ -91,7 +91,7 @@ fn check(
         return Err("the server does not upgrade the connection to WebSocket");
     }
     if only(headers, &SEC_WEBSOCKET_ACCEPT) != Some(expected) {
-        return Err("the server has not understood the upgrade: `Sec-WebSocket-Accept` is wrong");
+        return Err("the server did not understand the upgrade: `Sec-WebSocket-Accept` is wrong");
     }
     if headers.contains_key(SEC_WEBSOCKET_EXTENSIONS) {
         return Err("the server uses an extension that was not offered");
@@ -108,7 +108,7 @@ fn check(
     }
 }
 
-/// The value of a header that is there once.
+/// The value of a header that occurs exactly once.
 fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;

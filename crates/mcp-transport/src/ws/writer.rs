@@ -21,7 +21,7 @@ use super::{
     link::{Link, Queued},
 };
 
-/// How many messages are gathered before they are flushed.
+/// How many messages are written before a flush.
 const GATHERED: usize = 64;
 
 /// The task that writes to a connection, keeps it alive and closes it.
@@ -43,7 +43,7 @@ impl Writer {
     ) -> Self {
         let pings = settings.ping_interval.and_then(|period| {
             let period = period.max(Duration::from_millis(1));
-            // Beyond the end of time there is no first one.
+            // An interval this long never ticks.
             let first = Instant::now().checked_add(period)?;
             let mut interval = interval_at(first, period);
             interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -67,7 +67,7 @@ impl Writer {
         self.link.finish();
     }
 
-    /// Writes until the connection is to be closed.
+    /// Writes until the connection should be closed.
     async fn serve(&mut self) -> Result<(), TransportError> {
         loop {
             tokio::select! {
@@ -97,14 +97,16 @@ impl Writer {
     async fn ping(&mut self) -> Result<(), TransportError> {
         let read = self.link.traffic.read();
         if self.pinged == Some(read) && self.link.is_receiver_waiting() {
-            return Err(TransportError::Lost("nothing came, not even an answer to a ping".into()));
+            return Err(TransportError::Lost(
+                "nothing was received, not even an answer to a ping".into(),
+            ));
         }
         self.pinged = Some(read);
         self.feed(Message::Ping(Bytes::new())).await?;
         self.flush().await
     }
 
-    /// Delivers what is queued, says goodbye, and waits for the other side to do the same.
+    /// Writes what is queued, sends a close frame, and waits for the peer's.
     async fn close(&mut self) {
         while let Ok(next) = self.queue.try_recv() {
             if let Err(error) = self.write(next).await {
@@ -112,12 +114,12 @@ impl Writer {
                 return;
             }
         }
-        let _ = timeout(self.close_wait, self.say_goodbye()).await;
+        let _ = timeout(self.close_wait, self.send_close_frame()).await;
     }
 
-    async fn say_goodbye(&self) {
-        if let Some(frame) = self.link.take_farewell() {
-            // Fails if the other side has closed already.
+    async fn send_close_frame(&self) {
+        if let Some(frame) = self.link.take_close_frame() {
+            // Fails if the peer has already closed.
             let _ = self.feed(Message::Close(Some(frame))).await;
         }
         let _ = self.flush().await;
@@ -160,7 +162,7 @@ impl Writer {
         .await
     }
 
-    /// Waits as long as anything is written within the limit.
+    /// Waits as long as something is written within each limit.
     async fn with_progress(
         &self,
         poll: impl FnMut(&mut Context<'_>) -> Poll<Result<(), Error>>,
@@ -194,7 +196,7 @@ async fn next_tick(interval: &mut Option<Interval>) {
 fn lost(error: &Error) -> TransportError {
     match error {
         Error::ConnectionClosed | Error::AlreadyClosed | Error::Protocol(_) => {
-            TransportError::Lost("the other side has closed the connection".into())
+            TransportError::Lost("the peer closed the connection".into())
         }
         other => TransportError::Lost(other.to_string()),
     }

@@ -12,7 +12,7 @@ pub(crate) enum Color {
 }
 
 /// How `check` reports.
-// Plain comments on the variants: doc comments would blow up the help to four lines per option.
+// Plain comments on the variants: doc comments would expand the help to four lines per option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Format {
     // Excerpts, reasons, a summary.
@@ -41,25 +41,25 @@ pub(crate) enum RulesFormat {
     Markdown,
 }
 
-/// Which revision to judge by.
+/// Which revision to check against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum RevisionChoice {
-    /// Whatever the conversation says.
+    /// The one the conversation uses.
     #[default]
     Auto,
     Only(Revision),
 }
 
-/// Which findings make a run a failure.
+/// Which findings make a run fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FailOn {
     Never,
-    /// At least this bad.
+    /// Findings of at least this severity.
     At(Severity),
 }
 
 impl FailOn {
-    /// As they are written, the strictest first.
+    /// In order of strictness, strictest first.
     pub(crate) const ALL: [FailOn; 3] =
         [FailOn::At(Severity::Warning), FailOn::At(Severity::Error), FailOn::Never];
 
@@ -70,12 +70,12 @@ impl FailOn {
         }
     }
 
-    /// The one that is written so.
-    pub(crate) fn named(name: &str) -> Option<FailOn> {
+    /// The inverse of `as_str`.
+    pub(crate) fn from_name(name: &str) -> Option<FailOn> {
         FailOn::ALL.into_iter().find(|choice| choice.as_str() == name)
     }
 
-    /// Whether a finding of that severity does.
+    /// Whether a finding of that severity makes the run fail.
     pub(crate) fn fails(self, severity: Severity) -> bool {
         match self {
             FailOn::Never => false,

@@ -1,9 +1,9 @@
-//! What stands below the options in `--help`.
+//! The text below the options in `--help`.
 
 pub(super) const PLUMB: &str = "\
 Examples:
-  plumb check trace.jsonl            say what is wrong in a recorded conversation
-  plumb explain params-invalid       why that matters and how to fix it
+  plumb check trace.jsonl            find out what is wrong with a recording
+  plumb explain params-invalid       why it matters and how to fix it
   plumb schema tools/call            what a method takes and returns
 
 Exit codes: 0 clean, 1 findings of severity error, 2 could not run.";
@@ -21,15 +21,15 @@ Examples:
   plumb check --write-baseline plumb-baseline.json traces/
   plumb check --baseline plumb-baseline.json traces/
 
-human shows the first 10 findings of a rule, severity and side in a file and counts the rest; sarif
-and junit, which print at the end, show the first 5000; json and github show everything, as it
-comes. --max-findings says otherwise for every format.
+human shows the first 10 findings per rule, severity and side in a file and counts the rest; sarif
+and junit, which print at the end, show the first 5000; json and github show everything as it is
+found. --max-findings changes the limit for any format.
 
-Of several --rule for one rule, the one that names it most closely counts: a name more than a
-pattern, a pattern more than a layer.
+If several --rule options match a rule, the most specific one counts: a name before a pattern, a
+pattern before a layer.
 
-A baseline names findings by rule, sender, method, place and message, not by line. What it knows
-fails nothing; what is in it and no longer there is listed and fails nothing either.
+A baseline identifies findings by rule, sender, method, position and message, not by line. Findings
+in it do not fail the check; entries that no longer occur are listed, and do not fail it either.
 
 Exit codes: 0 clean, 1 findings of severity error (see --fail-on), 2 could not run.";
 
@@ -52,7 +52,7 @@ Examples:
   plumb explain \"$(plumb check --format json trace.jsonl | head -1)\"
   plumb check --format json trace.jsonl | plumb explain -
 
-A finding is told before its rule is explained; each rule is explained once.";
+Findings are shown before the explanation of their rule; each rule is explained once.";
 
 pub(super) const COMPLETIONS: &str = "\
 Examples:

@@ -1,4 +1,4 @@
-//! What the user typed. Parsing does no IO; [`plan`](crate::plan) says what it means.
+//! What the user typed. Parsing does no IO; [`plan`](crate::plan) interprets it.
 
 mod choices;
 mod examples;
@@ -19,7 +19,8 @@ use self::values::{
 };
 use crate::selector::Selector;
 
-/// Tells whether a Model Context Protocol conversation is right, and exactly where it is not.
+/// Checks Model Context Protocol traffic against the specification and shows exactly where it
+/// breaks.
 #[derive(Debug, Parser)]
 #[command(name = "plumb", version, after_help = examples::PLUMB, disable_help_subcommand = true)]
 #[command(subcommand_required = true, arg_required_else_help = true, max_term_width = 100)]
@@ -42,7 +43,7 @@ pub(crate) enum Command {
     /// List the rules
     #[command(after_help = examples::RULES)]
     Rules(RulesArgs),
-    /// Say what a rule is about, why it hurts and how to fix it
+    /// Explain what a rule checks, why it matters and how to fix it
     #[command(after_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
     /// Write a completion script for a shell to standard output
@@ -51,54 +52,55 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Default, ClapArgs)]
-#[expect(clippy::struct_excessive_bools, reason = "every switch of the command line is one")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a command-line flag")]
 pub(crate) struct CheckArgs {
     /// Traces or NDJSON files, directories or glob patterns; `-` is standard input
     #[arg(value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
-    /// Judge by the revision the peers agree on, or everything by this one [default: auto]
+    /// Check against the revision the peers agree on, or against this one [default: auto]
     #[arg(long, value_name = "REVISION", value_parser = revision_choice(), help_heading = RULES)]
     pub(crate) revision: Option<RevisionChoice>,
-    /// A named set of settings, one of ours or of your own in plumb.toml [default: spec]
+    /// A named set of settings, built in or from plumb.toml [default: spec]
     #[arg(long, value_name = "NAME", value_parser = profile_name(), help_heading = RULES)]
     pub(crate) profile: Option<String>,
     /// Set a rule, a pattern of rules or `layer:NAME` to error, warn or off; may be repeated
     #[arg(long = "rule", value_name = "RULE=LEVEL", value_parser = rule_setting, help_heading = RULES)]
     pub(crate) rules: Vec<(Selector, Setting)>,
-    /// Who sent the messages of a file that does not say
+    /// Who sent the messages, for files that do not say
     #[arg(long, value_name = "SIDE", value_parser = side(), help_heading = RULES)]
     pub(crate) from: Option<Side>,
-    /// Take it that recordings begin where their sessions begin; otherwise the traffic has to show it
+    /// Assume that recordings begin where their sessions begin, even if the traffic does not show
+    /// it
     #[arg(long, help_heading = RULES)]
     pub(crate) from_start: bool,
     /// Use an official-format schema from a file or URL instead of the embedded one; may be repeated
     #[arg(long = "schema", value_name = "[REVISION=]PATH|URL", help_heading = RULES)]
     pub(crate) schemas: Vec<String>,
-    /// Fail if a schema given with --schema cannot be used, rather than fall back
+    /// Fail if a schema given with --schema cannot be used, instead of falling back
     #[arg(long, help_heading = RULES)]
     pub(crate) schema_required: bool,
-    /// How to report: for people, a finding per line, code scanning, test reports, workflow runs
+    /// Output format: for people, one finding per line, code scanning, test reports, workflow runs
     #[arg(long, value_name = "FORMAT", help_heading = OUTPUT)]
     pub(crate) format: Option<Format>,
     /// Show the first N findings, or `all`, and count the rest [default: depends on the format]
     #[arg(long, value_name = "N", value_parser = max_findings, help_heading = OUTPUT)]
     pub(crate) max_findings: Option<MaxFindings>,
-    /// The least severity that makes the exit code 1 [default: error]
+    /// The lowest severity that makes the exit code 1 [default: error]
     #[arg(long, value_name = "SEVERITY", value_parser = fail_on(), help_heading = OUTPUT)]
     pub(crate) fail_on: Option<FailOn>,
-    /// Leave out the findings this file knows, and say which of them are gone
+    /// Hide the findings listed in this file, and report which of them are gone
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) baseline: Option<PathBuf>,
-    /// Use no baseline, whatever plumb.toml says
+    /// Ignore the baseline in plumb.toml
     #[arg(long, conflicts_with = "baseline", help_heading = OUTPUT)]
     pub(crate) no_baseline: bool,
-    /// Write a baseline of everything found, and do not fail because of it
+    /// Write a baseline of everything found, and do not fail on it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "no_baseline"], help_heading = OUTPUT)]
     pub(crate) write_baseline: Option<PathBuf>,
-    /// Say which schemas, which configuration and how many files are in use
+    /// Print the schemas and configuration in use, and the number of files
     #[arg(short, long, help_heading = OUTPUT)]
     pub(crate) verbose: bool,
-    /// Print findings only: no summary, no progress bar, no notes; warnings about schemas stay
+    /// Print only findings and warnings about schemas: no summary, progress bar or notes
     #[arg(short, long, conflicts_with = "verbose", help_heading = OUTPUT)]
     pub(crate) quiet: bool,
     /// Read this file instead of the plumb.toml here or in a parent directory
@@ -120,7 +122,7 @@ pub(crate) struct SchemaArgs {
     /// Which revision
     #[arg(long, value_name = "REVISION", value_parser = revision(), default_value = Revision::LATEST.as_str())]
     pub(crate) revision: Revision,
-    /// human for reading, json for programs (a definition then carries all it refers to)
+    /// human for reading, json for programs (with everything a definition refers to)
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     pub(crate) format: SchemaFormat,
 }
@@ -130,13 +132,13 @@ pub(crate) struct RulesArgs {
     /// How to print them
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     pub(crate) format: RulesFormat,
-    /// Only rules that hold for this revision
+    /// Only rules that apply to this revision
     #[arg(long, value_name = "REVISION", value_parser = revision())]
     pub(crate) revision: Option<Revision>,
-    /// Only rules of this layer
+    /// Only rules in this layer
     #[arg(long, value_name = "LAYER", value_parser = layer())]
     pub(crate) layer: Option<Layer>,
-    /// Only rules this profile looks at, with its levels
+    /// Only rules this profile includes, with its levels
     #[arg(long, value_name = "NAME", value_parser = profile_name())]
     pub(crate) profile: Option<String>,
     /// Take profiles from this file instead of the plumb.toml here or in a parent directory
@@ -153,12 +155,12 @@ pub(crate) struct ExplainArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CompletionsArgs {
-    /// For which shell
+    /// The shell
     #[arg(value_name = "SHELL")]
     pub(crate) shell: clap_complete::Shell,
 }
 
-const RULES: &str = "What to judge by";
+const RULES: &str = "What to check against";
 const OUTPUT: &str = "Output";
 
 #[cfg(test)]

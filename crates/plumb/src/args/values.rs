@@ -1,5 +1,4 @@
-//! From the words of the command line to values; what is not one of a few known words is refused
-//! with the nearest of them.
+//! From command-line strings to values; an unknown name is rejected with the closest known one.
 
 use std::ffi::OsStr;
 
@@ -13,17 +12,17 @@ use mcp_rules::{Layer, Profile, Setting};
 use super::{FailOn, MaxFindings, RevisionChoice};
 use crate::selector::Selector;
 
-/// A text for which some names are suggested, by help and by shells. Whether it means something is
-/// found out where more is known.
+/// A string for which help and shells suggest some names. It is validated later, where more is
+/// known.
 #[derive(Debug, Clone)]
 pub(super) struct Suggesting(fn() -> Vec<&'static str>);
 
-/// One of our profiles, or the user's own.
+/// A built-in profile, or the user's own.
 pub(super) fn profile_name() -> Suggesting {
     Suggesting(|| Profile::ALL.into_iter().map(Profile::as_str).collect())
 }
 
-/// The name of a rule, or something that holds one.
+/// The name of a rule, or text that contains one.
 pub(super) fn rule_name() -> Suggesting {
     Suggesting(|| mcp_rules::catalogue().map(|rule| rule.name).collect())
 }
@@ -69,7 +68,7 @@ pub(super) fn side() -> impl TypedValueParser<Value = Side> {
 
 pub(super) fn fail_on() -> impl TypedValueParser<Value = FailOn> {
     PossibleValuesParser::new(FailOn::ALL.map(FailOn::as_str))
-        .map(|name| FailOn::named(&name).unwrap_or_default())
+        .map(|name| FailOn::from_name(&name).unwrap_or_default())
 }
 
 pub(super) fn max_findings(text: &str) -> Result<MaxFindings, String> {

@@ -3,21 +3,21 @@ use mcp_rules::Finding;
 
 use crate::report::place;
 
-/// Findings that are the same but for their line. All but the counts is for people.
+/// Findings that are the same except for their line. Everything but the counts is for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) rule: String,
     pub(super) from: Option<String>,
     pub(super) method: Option<String>,
     pub(super) at: String,
-    /// How often it is known to be there.
+    /// How many the baseline expects.
     pub(super) count: u64,
-    /// How often it was found.
+    /// How many were found.
     pub(super) seen: u64,
 }
 
 impl Entry {
-    /// Found for the first time.
+    /// An entry for a finding seen for the first time.
     pub(super) fn of(finding: &Finding) -> Entry {
         Entry {
             rule: finding.rule.name.to_owned(),
@@ -29,7 +29,7 @@ impl Entry {
         }
     }
 
-    /// Whether one more was known to be there.
+    /// Counts one more, and tells whether the baseline expected it.
     pub(super) fn take(&mut self) -> bool {
         let known = self.seen < self.count;
         self.seen += u64::from(known);

@@ -1,4 +1,4 @@
-//! The file: an object with one entry per line, sorted, so that a change of it reads well.
+//! The file: an object with one entry per line, sorted, so that its diffs read well.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,15 +10,15 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Baseline, Entry, Home, MOST, Purpose};
+use super::{Baseline, BaselineDirectory, Entry, MAX_ENTRIES, Purpose};
 use crate::{failure::Failure, report::Fingerprint, text::grouped};
 
 /// The only format so far.
 const FORMAT: u64 = 1;
-/// A file beyond this is something else.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// A larger file is not a baseline.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What every format begins with.
+/// The member that every format has.
 #[derive(Deserialize)]
 struct Head {
     #[serde(rename = "plumbBaseline")]
@@ -51,11 +51,11 @@ struct Row {
 /// Why a file cannot be used as a baseline.
 #[derive(Debug, thiserror::Error)]
 enum Unusable {
-    #[error("it is larger than {} bytes", grouped(MOST_BYTES))]
+    #[error("it is larger than {} bytes", grouped(MAX_BYTES))]
     TooLarge,
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    #[error("it has the format {0}, and this version of plumb knows only {FORMAT}")]
+    #[error("it has format {0}, but this version of plumb only supports {FORMAT}")]
     Format(u64),
     #[error("`{0}` is not a fingerprint: 16 hexadecimal digits")]
     Fingerprint(String),
@@ -74,42 +74,42 @@ impl Baseline {
         let files = parse(&text).map_err(|error| {
             Failure::new(format!("the baseline `{}` cannot be used", path.display()))
                 .because(error)
-                .hint("`--write-baseline` writes it anew, once it is out of the way")
+                .hint("move it out of the way and write a new one with `--write-baseline`")
         })?;
-        let home = Home::of(path).map_err(unreadable)?;
-        Ok(Baseline::new(path, home, Purpose::Use, files))
+        let directory = BaselineDirectory::of(path).map_err(unreadable)?;
+        Ok(Baseline::new(path, directory, Purpose::Use, files))
     }
 
-    /// An empty one that is to be written to `path`.
+    /// An empty one, to be written to `path`.
     pub(crate) fn recording(path: &Path) -> Result<Baseline, Failure> {
         let unwritable = |error: io::Error| {
             Failure::new(format!("could not write the baseline `{}`", path.display()))
                 .because(error)
         };
-        let home = Home::of(path).map_err(unwritable)?;
+        let directory = BaselineDirectory::of(path).map_err(unwritable)?;
         if path.is_file() {
             let text = read(path).map_err(unwritable)?;
             if !text.is_empty() && parse(&text).is_err() {
                 let message = format!("`{}` is not a baseline and is left alone", path.display());
-                return Err(Failure::new(message).hint("name another file, or remove this one"));
+                return Err(Failure::new(message).hint("choose another file, or remove this one"));
             }
         }
-        Ok(Baseline::new(path, home, Purpose::Write, BTreeMap::new()))
+        Ok(Baseline::new(path, directory, Purpose::Write, BTreeMap::new()))
     }
 
-    fn new(path: &Path, home: Home, purpose: Purpose, files: Files) -> Baseline {
+    fn new(path: &Path, directory: BaselineDirectory, purpose: Purpose, files: Files) -> Baseline {
         let checked = BTreeSet::new();
         let (path, current) = (path.to_owned(), String::new());
-        Baseline { path, home, purpose, files, checked, current, entries: 0 }
+        Baseline { path, directory, purpose, files, checked, current, entries: 0 }
     }
 
-    /// Writes what was found. Says how many findings that were.
+    /// Writes what was found and returns the number of findings.
     pub(crate) fn write(&self) -> Result<u64, Failure> {
         let shown = self.path.display();
-        if self.entries > MOST {
-            let most = grouped(MOST as u64);
+        if self.entries > MAX_ENTRIES {
+            let most = grouped(MAX_ENTRIES as u64);
             let message = format!("more than {most} different findings do not fit a baseline");
-            return Err(Failure::new(message).hint("switch off the rules that fire everywhere"));
+            return Err(Failure::new(message).hint("turn off the rules that fire everywhere"));
         }
         fs::write(&self.path, self.text()).map_err(|error| {
             Failure::new(format!("could not write the baseline `{shown}`")).because(error)
@@ -150,12 +150,12 @@ fn row(file: &str, print: Fingerprint, entry: &Entry) -> Option<Row> {
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut text)?;
+    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut text)?;
     Ok(text)
 }
 
 fn parse(text: &[u8]) -> Result<Files, Unusable> {
-    if text.len() as u64 > MOST_BYTES {
+    if text.len() as u64 > MAX_BYTES {
         return Err(Unusable::TooLarge);
     }
     let Head { format } = serde_json::from_slice(text)?;
@@ -169,7 +169,7 @@ fn parse(text: &[u8]) -> Result<Files, Unusable> {
         let print = Fingerprint::parse(&fingerprint).ok_or(Unusable::Fingerprint(fingerprint))?;
         let entry = Entry { rule, from, method, at, count: 0, seen: 0 };
         let entry = files.entry(file).or_default().entry(print).or_insert(entry);
-        // Two branches that were merged may both have added it.
+        // Two merged branches may both have added it.
         entry.count = entry.count.saturating_add(count.get());
     }
     Ok(files)

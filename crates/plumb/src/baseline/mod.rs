@@ -1,11 +1,11 @@
-//! Findings that are known already: a project with many of them can still fail on every new one.
+//! Known findings: a project that has many of them can still fail on every new one.
 //!
-//! A baseline is a file in the repository. It says which findings were there and how often, by
-//! their [`Fingerprint`], and holds nothing of the traffic itself.
+//! A baseline is a file in the repository. It lists findings by [`Fingerprint`], with their counts,
+//! and contains nothing from the traffic itself.
 
+mod directory;
 mod entry;
 mod file;
-mod home;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,45 +15,45 @@ use std::{
 
 use mcp_rules::Finding;
 
-use self::{entry::Entry, home::Home};
+use self::{directory::BaselineDirectory, entry::Entry};
 use crate::report::Fingerprint;
 
-/// More different findings than anybody will ever look through.
-const MOST: usize = 100_000;
+/// More distinct findings than anyone will ever read.
+const MAX_ENTRIES: usize = 100_000;
 
-/// What is known, or is getting known.
+/// The known findings, or those being recorded.
 #[derive(Debug)]
 pub(crate) struct Baseline {
     path: PathBuf,
-    home: Home,
+    directory: BaselineDirectory,
     purpose: Purpose,
-    /// By the name of their file, relative to the baseline.
+    /// By file name, relative to the baseline.
     files: BTreeMap<String, BTreeMap<Fingerprint, Entry>>,
-    /// Files that were checked to their end.
+    /// Files that were checked to the end.
     checked: BTreeSet<String>,
-    /// The file at hand.
+    /// The current file.
     current: String,
     entries: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
-    /// To say what is known.
+    /// To look up known findings.
     Use,
-    /// To be written with whatever is found.
+    /// To record everything that is found.
     Write,
 }
 
-/// An entry that found less than it says.
+/// An entry that occurs less often than the baseline says.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Stale<'b> {
     pub(crate) file: &'b str,
     pub(crate) rule: &'b str,
     pub(crate) method: Option<&'b str>,
     pub(crate) at: &'b str,
-    /// How often it was found.
+    /// How many were found.
     pub(crate) seen: u64,
-    /// How often it says it would be.
+    /// How many the baseline expects.
     pub(crate) count: u64,
 }
 
@@ -80,20 +80,20 @@ impl Baseline {
         self.purpose == Purpose::Write
     }
 
-    /// Begins a file; `None` is standard input.
+    /// Starts a file; `None` is standard input.
     pub(crate) fn enter(&mut self, file: Option<&Path>) {
-        self.current = self.home.name(file);
+        self.current = self.directory.name(file);
         // A file may be named twice.
         let entries = self.files.get_mut(&self.current).into_iter().flat_map(BTreeMap::values_mut);
         entries.for_each(|entry| entry.seen = 0);
     }
 
-    /// The file at hand was checked to its end.
+    /// The current file was checked to the end.
     pub(crate) fn leave(&mut self) {
         self.checked.insert(std::mem::take(&mut self.current));
     }
 
-    /// Whether `finding` is known; the next one like it may not be any more.
+    /// Whether `finding` is known. Counts it, so the next one like it may not be.
     pub(crate) fn knows(&mut self, finding: &Finding) -> bool {
         let print = Fingerprint::of(finding);
         match self.purpose {
@@ -118,15 +118,15 @@ impl Baseline {
             return;
         }
         self.entries += 1;
-        if self.entries <= MOST {
+        if self.entries <= MAX_ENTRIES {
             file.insert(print, Entry::of(finding));
         }
     }
 
-    /// What is said to be there and is not. Of files that were not looked at nothing is known,
-    /// unless they are gone.
+    /// Entries that no longer occur. Files that were not checked do not count, unless they are
+    /// gone.
     pub(crate) fn stale(&self) -> Vec<Stale<'_>> {
-        let is_judged = |file: &str| self.checked.contains(file) || self.home.lacks(file);
+        let is_judged = |file: &str| self.checked.contains(file) || self.directory.lacks(file);
         (self.files.iter())
             .filter(|(file, _)| is_judged(file))
             .flat_map(|(file, entries)| entries.values().map(move |entry| (file, entry)))

@@ -183,7 +183,7 @@ fn what_is_no_baseline_is_refused() {
     place.check_refused("[]", "");
     place.check_refused("{}", "missing field `plumbBaseline`");
     place.check_refused("{\"plumbBaseline\":1}", "missing field `findings`");
-    place.check_refused("{\"plumbBaseline\":2,\"rows\":{}}", "it has the format 2");
+    place.check_refused("{\"plumbBaseline\":2,\"rows\":{}}", "it has format 2");
     place.check_refused("{\"plumbBaseline\":1,\"findings\":[{}]}", "missing field `file`");
     place.check_refused("<<<<<<< HEAD\n", "expected value at line 1 column 1");
     place.check_refused("\u{feff}{}", "expected value");
@@ -219,7 +219,7 @@ fn more_than_anybody_will_look_through_is_not_written() {
     let mut recorded = Baseline::recording(&path).unwrap();
     recorded.enter(Some(&place.path("traces/a.jsonl")));
     let mut finding = three()[2].clone();
-    for number in 0..=super::MOST {
+    for number in 0..=super::MAX_ENTRIES {
         finding.message =
             (0..17).map(|bit| if number >> bit & 1 == 0 { 'a' } else { 'b' }).collect();
         recorded.knows(&finding);

@@ -12,10 +12,10 @@ pub(crate) use explain::explain;
 pub(crate) use rules::rules;
 pub(crate) use schema::schema;
 
-/// How a command ended that could run.
+/// The outcome of a command that could run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Clean,
-    /// The peers' mistakes are bad enough to fail.
+    /// There are findings severe enough to fail.
     Findings,
 }

@@ -7,7 +7,7 @@ use std::{
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use mcp_json::Position;
 
-/// Something in the file that cannot be meant.
+/// Something in the file that makes no sense.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) span: Range<usize>,
@@ -35,7 +35,7 @@ impl Fault {
     }
 }
 
-/// A configuration file that says something that cannot be meant; holds every such place.
+/// A configuration file that makes no sense, with every place where it does not.
 #[derive(Debug)]
 pub(crate) struct ConfigError {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! `plumb.toml`: what a project wants of `plumb check`.
+//! `plumb.toml`: a project's configuration of `plumb check`.
 //!
 //! ```toml
 //! revision = "2025-11-25"        # or "auto"
@@ -27,7 +27,7 @@
 //! notifications = ["notifications/weather"]
 //! ```
 //!
-//! Whatever is not understood is an error, and what can have no effect is warned of: a setting that
+//! Anything not understood is an error, and anything without effect is a warning: a setting that
 //! silently does nothing is worse than none.
 
 mod fault;
@@ -49,17 +49,17 @@ use crate::{
     levels::Levels,
 };
 
-/// The name looked for in the working directory and its parents.
+/// The file name to look for in the working directory and its parents.
 pub(crate) const FILE_NAME: &str = "plumb.toml";
 
-/// What a `plumb.toml` says; what it leaves out is `None` or empty.
+/// The contents of a `plumb.toml`; what it leaves out is `None` or empty.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
     /// Where it was read from.
     pub(crate) path: Option<PathBuf>,
     pub(crate) revision: Option<RevisionChoice>,
     pub(crate) from_start: Option<bool>,
-    /// Known to exist, either as one of ours or in `profiles`.
+    /// Known to exist, either built in or in `profiles`.
     pub(crate) profile: Option<String>,
     pub(crate) format: Option<Format>,
     pub(crate) fail_on: Option<FailOn>,
@@ -84,7 +84,7 @@ pub(crate) enum LoadError {
         #[source]
         source: io::Error,
     },
-    #[error("could not find out the working directory")]
+    #[error("could not determine the working directory")]
     WorkingDirectory(#[source] io::Error),
     #[error(transparent)]
     Invalid(#[from] ConfigError),
@@ -101,11 +101,11 @@ impl Config {
         Ok(config)
     }
 
-    /// Reads the nearest file upwards from the working directory; the default if there is none.
+    /// Reads the file in the working directory or its nearest parent; the default if there is none.
     pub(crate) fn find() -> Result<Config, LoadError> {
         let here = std::env::current_dir().map_err(LoadError::WorkingDirectory)?;
         match find_upwards(&here) {
-            // A short name where possible: it is shown in messages.
+            // A short name if possible, since it appears in messages.
             Some(path) if path.parent() == Some(&here) => Config::load(Path::new(FILE_NAME)),
             Some(path) => Config::load(&path),
             None => Ok(Config::default()),
@@ -128,7 +128,7 @@ fn find_upwards(start: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests;
 
-/// What `text` says, for tests of those who use it.
+/// Parses `text`, for tests in other modules.
 #[cfg(test)]
 #[track_caller]
 pub(crate) fn parse(text: &str) -> Config {

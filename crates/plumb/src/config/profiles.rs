@@ -4,7 +4,7 @@ use mcp_rules::{ExtraMethods, Profile, Setting};
 
 use crate::{failure::Failure, levels::Levels, names::UnknownName};
 
-/// The user's own profiles, by name. Each extends one that exists, and none extends itself.
+/// The user's own profiles, by name. Each extends an existing one, and none extends itself.
 #[derive(Debug, Default)]
 pub(crate) struct Profiles(pub(super) BTreeMap<String, UserProfile>);
 
@@ -12,7 +12,7 @@ pub(crate) struct Profiles(pub(super) BTreeMap<String, UserProfile>);
 pub(super) struct UserProfile {
     pub(super) extends: String,
     pub(super) levels: Levels,
-    /// Methods it knows beside those of the revision.
+    /// Methods it knows besides those of the revision.
     pub(super) methods: ExtraMethods,
 }
 
@@ -26,13 +26,13 @@ impl Default for UserProfile {
     }
 }
 
-/// One of ours, and what the user's profile changes about it.
+/// A built-in profile, and what the user's profile changes about it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ResolvedProfile {
     pub(crate) base: Profile,
     pub(crate) rules: BTreeMap<String, Setting>,
     pub(crate) methods: ExtraMethods,
-    /// What the profiles on the way say about rules, the nearest first.
+    /// The levels set by the profiles along the way, the nearest first.
     pub(crate) levels: Vec<Levels>,
 }
 
@@ -50,7 +50,7 @@ impl Profiles {
                 break;
             };
             for (rule, setting) in profile.levels.by_rule() {
-                // What is nearer to the chosen profile wins.
+                // The profile nearest to the chosen one wins.
                 resolved.rules.entry(rule).or_insert(setting);
             }
             resolved.levels.push(profile.levels.clone());
@@ -62,7 +62,7 @@ impl Profiles {
         Err(UnknownName::new("profile", current, self.names()))
     }
 
-    /// The same for a name that somebody typed.
+    /// The same for a name that the user typed.
     pub(crate) fn named(&self, name: &str) -> Result<ResolvedProfile, Failure> {
         self.resolve(name).map_err(|error| {
             let names: Vec<&str> = self.names().collect();
@@ -70,7 +70,7 @@ impl Profiles {
         })
     }
 
-    /// Every profile there is, ours first.
+    /// All profiles, built-in ones first.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let ours = (Profile::ALL.into_iter()).map(|profile| -> &str { profile.as_str() });
         ours.chain(self.0.keys().map(String::as_str))

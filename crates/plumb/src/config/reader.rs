@@ -25,7 +25,7 @@ use crate::{
 type Value<'i> = Spanned<DeValue<'i>>;
 type Faults = Vec<Fault>;
 
-/// Reads `text`; on failure says everything that is wrong with it.
+/// Reads `text`; on failure reports everything that is wrong with it.
 pub(super) fn read(text: &str) -> Result<Config, Faults> {
     let table = DeTable::parse(text).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
@@ -110,11 +110,10 @@ fn origins(value: &Value<'_>, faults: &mut Faults) -> Vec<String> {
     let origins = keep(strings(value), faults).unwrap_or_default();
     for origin in &origins {
         if !mcp_rules::is_web_origin(origin) {
-            faults.push(
-                Fault::new(value.span(), format!("`{origin}` is not a web origin")).help(
-                    "write scheme, host and port if it is unusual: `https://app.example.com`",
-                ),
-            );
+            faults
+                .push(Fault::new(value.span(), format!("`{origin}` is not a web origin")).help(
+                    "write scheme, host and any non-default port: `https://app.example.com`",
+                ));
         }
     }
     origins
@@ -199,7 +198,7 @@ fn profiles(value: &Value<'_>, faults: &mut Faults) -> Profiles {
 fn names_of_methods(value: &Value<'_>, faults: &mut Faults) -> BTreeSet<String> {
     let names = keep(strings(value), faults).unwrap_or_default();
     if names.iter().any(String::is_empty) {
-        faults.push(Fault::new(value.span(), "a method has a name that is not empty"));
+        faults.push(Fault::new(value.span(), "the name of a method must not be empty"));
     }
     names.into_iter().collect()
 }
@@ -268,7 +267,7 @@ fn max_findings(value: &Value<'_>) -> Result<MaxFindings, Fault> {
     }
 }
 
-/// One of a fixed set of words.
+/// One of a fixed set of names.
 fn word<T>(
     value: &Value<'_>,
     kind: &str,
@@ -297,7 +296,7 @@ fn format(value: &Value<'_>) -> Result<Format, Fault> {
 }
 
 fn fail_on(value: &Value<'_>) -> Result<FailOn, Fault> {
-    word(value, "severity", &FailOn::ALL.map(FailOn::as_str), FailOn::named)
+    word(value, "severity", &FailOn::ALL.map(FailOn::as_str), FailOn::from_name)
 }
 
 fn setting(value: &Value<'_>) -> Result<Setting, Fault> {

@@ -125,7 +125,7 @@ fn origins_have_no_path() {
     assert_eq!(read("allowed_origins = 'null'").unwrap().allowed_origins, ["null"]);
     check_faults(
         "allowed_origins = ['https://example.com/app']",
-        "plumb.toml:1:19: `https://example.com/app` is not a web origin (write scheme, host and port if it is unusual: `https://app.example.com`)",
+        "plumb.toml:1:19: `https://example.com/app` is not a web origin (write scheme, host and any non-default port: `https://app.example.com`)",
     );
 }
 

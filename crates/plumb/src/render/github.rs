@@ -9,7 +9,7 @@ use crate::{
     text::visible,
 };
 
-/// Workflow commands that GitHub turns into annotations of the run.
+/// Workflow commands that GitHub turns into annotations.
 pub(super) struct Github<W>(W);
 
 impl<W: Write> Github<W> {

@@ -18,7 +18,7 @@ use crate::{
 /// Keeps findings until the end, since a suite begins with its counts.
 pub(super) struct Junit<W> {
     out: W,
-    /// What fails the run is a failed case; the rest passes and is only told.
+    /// Findings that fail the run are failed cases; the others pass and are only mentioned.
     fail_on: FailOn,
     suites: BTreeMap<Arc<str>, Suite>,
 }
@@ -52,7 +52,7 @@ impl<W: Write> Renderer for Junit<W> {
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
         let sentence = tally::sentence(summary);
         if self.suites.is_empty() {
-            // A report without any case looks like a run that did not happen.
+            // A report without cases looks like a run that did not happen.
             let mut suite = Suite { tests: 1, ..Suite::default() };
             let name = attribute(&sentence);
             let _ = writeln!(suite.cases, "    <testcase name=\"{name}\" classname=\"plumb\"/>");
@@ -90,13 +90,15 @@ fn case(located: &Located, fail_on: FailOn, out: &mut String) {
         "    <testcase name=\"line {line}: {rule}\" classname=\"{rule}\" file=\"{}\" line=\"{line}\">",
         attribute(file)
     );
-    let told = content(&details(file, finding));
+    let details = content(&details(file, finding));
     if fail_on.fails(finding.severity) {
         let message = attribute(&finding.message);
-        let _ =
-            writeln!(out, "      <failure message=\"{message}\" type=\"{rule}\">{told}</failure>");
+        let _ = writeln!(
+            out,
+            "      <failure message=\"{message}\" type=\"{rule}\">{details}</failure>"
+        );
     } else {
-        let _ = writeln!(out, "      <system-out>{told}</system-out>");
+        let _ = writeln!(out, "      <system-out>{details}</system-out>");
     }
     let _ = writeln!(out, "    </testcase>");
 }
@@ -137,7 +139,7 @@ fn content(text: &str) -> String {
         match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
-            // Only `]]>` must not stand in content, but nobody minds.
+            // Only `]]>` is forbidden in content, but escaping every `>` does no harm.
             '>' => out.push_str("&gt;"),
             // A parser would read a bare one as a line feed.
             '\r' => out.push_str("&#13;"),

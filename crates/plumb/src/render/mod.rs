@@ -1,5 +1,5 @@
-//! One file per format. `human`, `json` and `github` write every finding as it comes; `sarif` and
-//! `junit` need to know all of them first, keep them, and are therefore given only so many.
+//! One file per format. `human`, `json` and `github` write every finding immediately; `sarif` and
+//! `junit` have to buffer them, and are therefore given a limited number.
 
 mod github;
 mod human;
@@ -19,14 +19,14 @@ use mcp_rules::Meta;
 pub(crate) use self::tally::known;
 use crate::{
     args::{Color, Format},
-    plan::{Chatter, Plan},
+    plan::{Plan, Verbosity},
     report::Renderer,
     style::{self, Palette},
 };
 
 /// The renderer that `plan` asks for, on standard output.
 pub(crate) fn to_stdout(plan: &Plan, color: Color) -> Box<dyn Renderer + Send> {
-    // Line-buffered, and renderers write whole findings: what is found is seen at once.
+    // Line-buffered, and renderers write whole findings, so each is visible at once.
     let stdout = io::stdout();
     match plan.format {
         Format::Human => Box::new(human::Human::new(
@@ -34,7 +34,7 @@ pub(crate) fn to_stdout(plan: &Plan, color: Color) -> Box<dyn Renderer + Send> {
             human::Look {
                 palette: Palette::of_stdout(color),
                 width: style::stdout_width(),
-                summary: plan.chatter != Chatter::Quiet,
+                summary: plan.verbosity != Verbosity::Quiet,
             },
         )),
         Format::Json => Box::new(json::Json::new(stdout)),
@@ -44,7 +44,7 @@ pub(crate) fn to_stdout(plan: &Plan, color: Color) -> Box<dyn Renderer + Send> {
     }
 }
 
-/// Where to read on about `rule`, if it comes from the specification.
+/// The specification's URL for `rule`, if it comes from there.
 pub(crate) fn specification_url(rule: &Meta, revision: Option<Revision>) -> Option<String> {
     let revision = revision
         .filter(|revision| rule.applies.contains(*revision))

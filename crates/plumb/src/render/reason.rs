@@ -1,14 +1,14 @@
-//! The few words beside an underline.
+//! The short label next to an underline.
 
 use mcp_rules::SchemaFault;
 use serde_json::Value;
 
 use crate::text;
 
-/// Longer ones are left to the message.
+/// Longer ones are left out; the message has them.
 const COLUMNS: usize = 40;
 
-/// What the schema wanted at this place, if that can be said shortly.
+/// What the schema expected here, if that is short enough.
 pub(super) fn reason(fault: &SchemaFault) -> Option<String> {
     let params = &fault.params;
     let reason = match fault.keyword.as_str() {

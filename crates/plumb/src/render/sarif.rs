@@ -1,7 +1,7 @@
-//! SARIF 2.1.0, as code scanning services read it.
+//! SARIF 2.1.0, for code scanning services.
 //!
-//! Regions name a line and no bytes: SARIF counts bytes from the beginning of the file, a finding
-//! counts them from the beginning of its message. The latter stand in the properties of a result.
+//! Regions have lines but no bytes: SARIF counts bytes from the beginning of the file, a finding
+//! from the beginning of its message. The latter are in the properties of a result.
 
 use std::{
     collections::BTreeMap,
@@ -17,15 +17,15 @@ use super::specification_url;
 use crate::report::{Excerpt, Fingerprint, Located, Renderer, Summary};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
-/// The name under which services find our fingerprints; a new way to make them needs a new one.
+/// The key of our fingerprints; a new way to compute them needs a new key.
 const FINGERPRINT: &str = "plumbFinding/v1";
 
-/// Keeps results until the end, since the rules stand before them.
+/// Keeps results until the end, since the rules come before them.
 pub(super) struct Sarif<W> {
     out: W,
     rules: Vec<&'static Meta>,
     results: Vec<Value>,
-    /// How often a fingerprint came up: like findings in one file must stay apart.
+    /// How often each fingerprint occurred: similar findings in one file must stay distinct.
     seen: BTreeMap<Fingerprint, u64>,
 }
 
@@ -206,7 +206,7 @@ mod tests {
         insta::assert_snapshot!(serde_json::to_string_pretty(&log).unwrap());
     }
 
-    /// What the SARIF 2.1.0 specification demands of the members we write, by its sections.
+    /// What the SARIF 2.1.0 specification requires of the members we write, by section.
     #[test]
     fn the_log_keeps_to_the_standard() {
         let log = log();

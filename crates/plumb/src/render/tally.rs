@@ -1,4 +1,4 @@
-//! The numbers of a run in words.
+//! The totals of a run in words.
 
 use crate::{
     report::{Counts, Summary},
@@ -26,7 +26,7 @@ pub(super) fn extent(summary: &Summary) -> String {
     format!("{messages} ({})", counted(summary.files, "file"))
 }
 
-/// `: 1 by the client, 3 by the server`; nothing where nobody is known to be at fault.
+/// `: 1 by the client, 3 by the server`; empty if no side is known to be at fault.
 pub(super) fn sides(summary: &Summary) -> String {
     let sides = summary.by_side();
     if sides.iter().all(|(side, count)| side.is_none() || *count == 0) {
@@ -50,12 +50,12 @@ pub(super) fn counts(counts: Counts) -> String {
     }
 }
 
-/// What the baseline kept from being shown.
+/// How many findings the baseline hid.
 pub(crate) fn known(summary: &Summary) -> String {
     format!("{} known from the baseline", counted(summary.known, "finding"))
 }
 
-/// What the reader should know about what is not shown, one sentence each.
+/// Remarks about what is not shown, one sentence each.
 pub(super) fn remarks(summary: &Summary) -> Vec<String> {
     let mut remarks = Vec::new();
     if summary.dropped > 0 {
@@ -71,7 +71,7 @@ pub(super) fn remarks(summary: &Summary) -> Vec<String> {
     }
     if summary.unjudged > 0 {
         let unjudged = counted(summary.unjudged, "message");
-        remarks.push(format!("{unjudged} judged only in part: the request was not recorded"));
+        remarks.push(format!("{unjudged} checked only in part: the request was not recorded"));
     }
     remarks
 }
@@ -117,7 +117,7 @@ mod tests {
                 "1 finding not shown (see --max-findings)",
                 "2 findings known from the baseline",
                 "1 input could not be read",
-                "3 messages judged only in part: the request was not recorded"
+                "3 messages checked only in part: the request was not recorded"
             ]
         );
     }

@@ -180,7 +180,7 @@ fn long_value() -> Located {
     )
 }
 
-/// Noticed in hindsight, and not the mistake of whoever sent the message.
+/// Noticed later, and not the fault of the message's sender.
 fn late() -> Located {
     let message = br#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"slow"}}"#;
     let mut finding = found("result-invalid", Severity::Warning, "the request was never answered");
@@ -189,7 +189,7 @@ fn late() -> Located {
     locate("odd, name: 100%.jsonl", 7, message, None, finding, "tools/call, id 4")
 }
 
-/// Explained by another line, with a longer number.
+/// Explained by another line, with a longer line number.
 fn related() -> Located {
     let message = br#"{"jsonrpc":"2.0","id":4,"result":{}}"#;
     let mut finding = found("params-invalid", Severity::Error, "there are two answers to it");
@@ -209,7 +209,7 @@ fn related() -> Located {
     located
 }
 
-/// From a pipe: neither its line nor the one that explains it can be had.
+/// From a pipe: neither its line nor the one that explains it is available.
 fn unseen() -> Located {
     let mut finding = found("params-invalid", Severity::Error, "the id was used before");
     finding.from = Some(Side::Client);

@@ -6,7 +6,8 @@ use crate::text::{self, head, tail, width, without_middle};
 
 /// How many columns of a message are shown.
 const COLUMNS: usize = 100;
-/// What is looked at to fill them: a character takes at most four bytes, and most fill a column.
+/// How many bytes to read for them: a character takes at most four bytes, and usually fills a
+/// column.
 const REACH: usize = 4 * COLUMNS;
 
 /// The part of a message around a fault, ready to be shown on one line.
@@ -24,9 +25,9 @@ pub(crate) struct Excerpt {
 impl Excerpt {
     /// A window of about a hundred columns of `message` around `span`.
     ///
-    /// Costs the same however long the message is. What cannot be shown is made visible: control
-    /// characters as their symbols, bytes that are not UTF-8 as U+FFFD. A long span loses its
-    /// middle.
+    /// The cost does not depend on the length of the message. Unprintable characters are made
+    /// visible: control characters as their symbols, bytes that are not UTF-8 as U+FFFD. A long
+    /// span loses its middle.
     pub(crate) fn new(message: &[u8], span: Option<Span>, title: String) -> Excerpt {
         let whole = span.is_none();
         let span = span.unwrap_or(Span { start: 0, end: 0 });
@@ -62,7 +63,7 @@ impl Excerpt {
     }
 }
 
-/// A fault and what stands around it.
+/// A fault and its surroundings.
 struct Pieces {
     before: String,
     inside: String,
@@ -73,11 +74,11 @@ struct Pieces {
 
 impl Pieces {
     fn fit(self, columns: usize, whole: bool, title: String) -> Excerpt {
-        // A long span leaves a quarter to what stands around it, if there is that much.
+        // A long span leaves a quarter for its surroundings, if there is that much.
         let around = width(&self.before) + width(&self.after);
         let inside = without_middle(&self.inside, columns - around.min(columns / 4));
         let room = columns - width(&inside).min(columns);
-        // Neither side gets less than half of the room, unless it needs less.
+        // Neither side gets less than half of the rest, unless it needs less.
         let after_needs = width(&self.after).min(room / 2);
         let before = tail(&self.before, room - after_needs);
         let after = head(&self.after, room - width(before).min(room));
@@ -91,14 +92,14 @@ impl Pieces {
     }
 }
 
-/// The next place at or after `offset` where a character may begin.
+/// The next offset at or after `offset` where a character may begin.
 fn align(message: &[u8], offset: usize) -> usize {
     let continues = |at: &usize| message.get(*at).is_some_and(|byte| byte & 0xC0 == 0x80);
-    // A character has at most three continuation bytes; more are no character.
+    // A character has at most three continuation bytes.
     (offset..offset + 4).find(|at| !continues(at)).unwrap_or(offset)
 }
 
-/// A span of any length; what is far from its ends is not even decoded.
+/// A span of any length; only the parts near its ends are decoded.
 fn shown_span(bytes: &[u8]) -> String {
     if bytes.len() <= 2 * REACH {
         return shown(bytes);

@@ -3,11 +3,11 @@ use std::fmt;
 use mcp_core::Side;
 use mcp_rules::Finding;
 
-/// What stays the same about a finding when lines are added above it, or when the same traffic is
-/// recorded again with other ids.
+/// Identifies a finding even if lines are added above it, or the same traffic is recorded again
+/// with other ids.
 ///
-/// FNV-1a over rule, sender, method, place and message, the latter two without their numbers. It
-/// is written to files: another way to make it is another format of those.
+/// FNV-1a over rule, sender, method, position and message, the last two without their numbers. It
+/// is written to files: changing it changes their format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Fingerprint(u64);
 
@@ -46,7 +46,7 @@ pub(crate) fn place(finding: &Finding) -> String {
     let mut path =
         finding.pointer.as_deref().filter(|_| finding.schema.is_some()).unwrap_or_default();
     if finding.index.is_some() {
-        // The entries of a batch are messages of their own.
+        // The entries of a batch are separate messages.
         path =
             path.char_indices().skip(1).find(|(_, c)| *c == '/').map_or("", |(at, _)| &path[at..]);
     }
@@ -55,7 +55,7 @@ pub(crate) fn place(finding: &Finding) -> String {
     steps.collect::<Vec<_>>().join("/")
 }
 
-/// Every run of digits as `#`: ids, lines and offsets are not the same twice.
+/// Every run of digits as `#`: ids, lines and offsets vary.
 fn without_numbers(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut in_number = false;
@@ -124,7 +124,7 @@ mod tests {
         }
     }
 
-    /// Files in other people's repositories hold these.
+    /// Files in other people's repositories contain these.
     #[test]
     fn it_never_changes() {
         let mut one = finding("/params/name", "7 is not of type \"string\"");

@@ -1,4 +1,4 @@
-//! What checking hands to a renderer: findings with their place, and counts.
+//! What a renderer gets: findings with their positions, and counts.
 
 mod excerpt;
 mod fingerprint;
@@ -14,14 +14,14 @@ pub(crate) use fingerprint::{Fingerprint, place};
 pub(crate) use kind::{Kind, Withheld};
 pub(crate) use summary::{Counts, Summary};
 
-/// A finding and where it stands.
+/// A finding and where it is.
 #[derive(Debug, Clone)]
 pub(crate) struct Located {
     /// The file as the user named it; `-` is standard input.
     pub(crate) file: Arc<str>,
     /// Its `line` is set.
     pub(crate) finding: Finding,
-    /// Only made if [`Renderer::wants_excerpts`] says so, and if the line can be had.
+    /// Only if [`Renderer::wants_excerpts`], and if the line is available.
     pub(crate) excerpt: Option<Excerpt>,
     /// The line that explains it, likewise.
     pub(crate) related: Option<Excerpt>,
@@ -32,11 +32,10 @@ pub(crate) trait Renderer {
     /// Whether findings should carry an excerpt; making one costs time.
     fn wants_excerpts(&self) -> bool;
 
-    /// Takes the next finding; the findings of a file come one after the other, by the line that
-    /// showed them.
+    /// Takes the next finding; the findings of a file are contiguous and in line order.
     fn finding(&mut self, located: &Located) -> io::Result<()>;
 
-    /// The file has ended, and so many findings of one kind were left out.
+    /// The file has ended, and this many findings of one kind were left out.
     fn withheld(&mut self, _withheld: &Withheld) -> io::Result<()> {
         Ok(())
     }

@@ -5,7 +5,7 @@ use mcp_rules::{Finding, Severity};
 
 use crate::args::FailOn;
 
-/// What a run amounts to, in numbers.
+/// The totals of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
     /// Messages seen, an unreadable one included; a batch counts as one.
@@ -18,11 +18,11 @@ pub(crate) struct Summary {
     pub(crate) warnings: u64,
     /// Findings that were counted above but not shown, or not kept, because there were too many.
     pub(crate) dropped: u64,
-    /// Findings the baseline knows, counted nowhere else.
+    /// Findings listed in the baseline, counted nowhere else.
     pub(crate) known: u64,
-    /// Inputs that could not be read, or not to their end.
+    /// Inputs that could not be read, or not to the end.
     pub(crate) unreadable: u64,
-    /// Messages judged only in part, such as an answer to a request that was not recorded.
+    /// Messages checked only in part, such as an answer to a request that was not recorded.
     pub(crate) unjudged: u64,
 }
 
@@ -53,12 +53,12 @@ impl Summary {
         }
     }
 
-    /// How many findings there are, of every severity.
+    /// The number of findings, of any severity.
     pub(crate) fn findings(&self) -> u64 {
         self.errors + self.warnings
     }
 
-    /// By the side at fault, those nobody is known to be at fault for last.
+    /// By the side at fault, with the unknown side last.
     pub(crate) fn by_side(&self) -> [(Option<Side>, u64); 3] {
         [Some(Side::Client), Some(Side::Server), None].map(|side| {
             let of_side = self.by_rule.iter().filter(|((_, at_fault), _)| *at_fault == side);
@@ -66,7 +66,7 @@ impl Summary {
         })
     }
 
-    /// Whether something was found that makes the run a failure.
+    /// Whether any finding makes the run fail.
     pub(crate) fn fails(&self, fail_on: FailOn) -> bool {
         (self.errors > 0 && fail_on.fails(Severity::Error))
             || (self.warnings > 0 && fail_on.fails(Severity::Warning))

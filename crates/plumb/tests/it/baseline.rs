@@ -70,9 +70,11 @@ fn what_is_gone_is_said_and_fails_nothing() {
     for format in FORMATS {
         let args = ["check", "--format", format, "--baseline", "known.json", "traces"];
         let run = place.run(&args).exits(0);
-        run.complains("note: 1 entry of the baseline known.json no longer found, or less often:")
-            .complains("traces/bad.jsonl: params-invalid (tools/call /params/name), 1 of 2")
-            .complains("--write-baseline takes them out");
+        run.complains(
+            "note: 1 entry of the baseline known.json no longer found, or found less often:",
+        )
+        .complains("traces/bad.jsonl: params-invalid (tools/call /params/name), 1 of 2")
+        .complains("--write-baseline removes them");
     }
     place.run(&["check", "--write-baseline", "known.json", "traces"]).exits(0);
     let run = place.run(&["check", "--baseline", "known.json", "traces"]).exits(0);
@@ -149,7 +151,7 @@ fn what_is_no_baseline_is_exit_code_2_before_anything_is_read() {
         ("traces", "could not read the baseline `traces`"),
         ("broken.json", "line 2 column"),
         ("other.json", "missing field `plumbBaseline`"),
-        ("newer.json", "it has the format 7"),
+        ("newer.json", "it has format 7"),
         ("traces/bad.jsonl", "cannot be used"),
     ] {
         let run = place.run(&["check", "--baseline", file, "traces"]).exits(2);

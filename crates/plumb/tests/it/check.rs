@@ -323,7 +323,7 @@ fn results_without_their_requests_are_counted() {
         Place::new().file("server.ndjson", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
     let run = place.run(&["check", "--from", "server", "server.ndjson"]);
     assert_eq!(run.code, Some(0));
-    assert!(run.stdout.contains("1 message judged only in part"), "{}", run.stdout);
+    assert!(run.stdout.contains("1 message checked only in part"), "{}", run.stdout);
 }
 
 #[test]

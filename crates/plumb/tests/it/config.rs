@@ -42,11 +42,11 @@ fn settings_that_can_have_no_effect_are_named_however_quiet_it_is() {
         .file("plumb.toml", "profile = 'jsonrpc'\n[rules]\nparams-invalid = 'off'\n")
         .file("doubtful.jsonl", DOUBTFUL);
     let run = place.run(&["check", "-q", "--rule", "wheather-*=off", "doubtful.jsonl"]).exits(0);
-    run.complains("warning: no rule fits `wheather-*`")
-        .complains("`params-invalid` has no effect: the profile `jsonrpc` stops before that layer");
+    run.complains("warning: no rule matches `wheather-*`")
+        .complains("`params-invalid` has no effect: the profile `jsonrpc` excludes that layer");
     let args = ["check", "--profile", "spec", "--revision", "2025-11-25"];
     let run = place.run(&[&args[..], &["--rule", "batch-mixed=off", "doubtful.jsonl"]].concat());
-    run.exits(0).complains("`batch-mixed` has no effect: it does not hold for 2025-11-25");
+    run.exits(0).complains("`batch-mixed` has no effect: it does not apply to 2025-11-25");
     let run = place.run(&["check", "--no-config", "doubtful.jsonl"]).exits(0);
     assert_eq!(run.stderr, "");
 }

@@ -16,7 +16,7 @@ use crate::{
     conversation::{Known, Notes, digest::digest},
     findings::Fault,
     http::{
-        Exchange, Headers, HttpEvent,
+        Exchange, HeaderName, Headers, Observation,
         url::{Url, form_values},
     },
 };
@@ -44,7 +44,7 @@ impl<'a> Parameters<'a> {
 impl Auth {
     pub(super) fn follow_other(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
@@ -72,16 +72,16 @@ impl Auth {
 
     pub(super) fn follow_other_response(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         status: u16,
-        headers: Headers<'_>,
+        headers: &Headers<'_>,
         exchange: &Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         match exchange.auth.role {
             Role::Authorization => {
-                if let Some(location) = headers.get("location") {
+                if let Some(location) = headers.value(HeaderName::Location) {
                     self.note_code(event, &location, Url::parse(&exchange.url), known);
                 }
             }
@@ -150,7 +150,7 @@ impl Auth {
 
     fn follow_authorization(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         url: Url<'_>,
         parameters: Parameters<'_>,
         known: &Known<'_>,
@@ -303,7 +303,7 @@ impl Auth {
     /// Remembers a code that another issuer than the asked one has signed for.
     fn note_code(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         location: &str,
         asked: Url<'_>,
         known: &Known<'_>,

@@ -11,7 +11,7 @@ use crate::{
     Severity,
     conversation::{Known, Notes, digest::digest},
     findings::Fault,
-    http::{Exchange, Headers, HttpEvent, endpoints::Aim, url::Url},
+    http::{Exchange, HeaderName, Headers, Observation, endpoints::Aim, url::Url},
 };
 
 const UNAUTHORIZED: u16 = 401;
@@ -20,8 +20,8 @@ const FORBIDDEN: u16 = 403;
 impl Auth {
     pub(super) fn follow_request(
         &mut self,
-        event: &HttpEvent<'_>,
-        headers: Headers<'_>,
+        event: &Observation<'_>,
+        headers: &Headers<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
@@ -39,7 +39,7 @@ impl Auth {
                     .help("send it as `Authorization: Bearer …`; URLs end up in logs"),
             );
         }
-        let authorization = headers.get("authorization");
+        let authorization = headers.value(HeaderName::Authorization);
         // Browsers ask first whether they may ask, without credentials.
         let is_preliminary =
             ["OPTIONS", "HEAD"].iter().any(|method| exchange.method.eq_ignore_ascii_case(method));
@@ -71,7 +71,7 @@ impl Auth {
     pub(super) fn follow_response(
         &mut self,
         status: u16,
-        headers: Headers<'_>,
+        headers: &Headers<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
@@ -95,15 +95,14 @@ impl Auth {
             self.accepted.insert(exchange.path().into(), accepted, capacity(known));
         }
         self.challenged |= status == UNAUTHORIZED;
-        let mut values = headers.all("www-authenticate").peekable();
+        let mut values = headers.values(HeaderName::WwwAuthenticate).peekable();
         if values.peek().is_none() {
-            if status == UNAUTHORIZED && headers.node.is_some() {
+            if status == UNAUTHORIZED && headers.are_recorded() {
                 notes.always(self.no_challenge());
             }
             return;
         }
-        let challenges: Vec<Challenge> =
-            values.flat_map(|value| Challenge::parse_all(&value)).collect();
+        let challenges: Vec<Challenge> = values.flat_map(Challenge::parse_all).collect();
         for url in challenges.iter().filter_map(|challenge| challenge.get("resource_metadata")) {
             self.servers.note_resource_url(url, capacity(known));
         }

@@ -12,7 +12,7 @@ use mcp_core::{Revision, Revisions};
 use serde::{Deserialize, Serialize};
 
 use self::servers::Servers;
-use super::{Exchange, HttpEvent, HttpFamily, Part};
+use super::{Exchange, HttpFamily, HttpPart, Observation};
 use crate::{
     Level,
     conversation::{Bounded, Known, Moment, Notes},
@@ -106,26 +106,26 @@ enum Role {
 impl HttpFamily for Auth {
     fn follow(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         match (event.part, exchange.is_elsewhere()) {
-            (Part::Request { headers, .. }, false) => {
+            (HttpPart::Request { headers, .. }, false) => {
                 self.follow_request(event, headers, exchange, known, notes);
             }
-            (Part::Response { status, headers }, false) => {
+            (HttpPart::Response { status, headers }, false) => {
                 self.follow_response(status, headers, exchange, known, notes);
             }
-            (Part::Request { .. }, true) => {
+            (HttpPart::Request { .. }, true) => {
                 self.turned_away.clear(); // The client may be authorizing.
                 self.follow_other(event, exchange, known, notes);
             }
-            (Part::Response { status, headers }, true) => {
+            (HttpPart::Response { status, headers }, true) => {
                 self.follow_other_response(event, status, headers, exchange, known, notes);
             }
-            (Part::Event(_) | Part::End, _) => {}
+            (HttpPart::Event(_) | HttpPart::End, _) => {}
         }
     }
 }

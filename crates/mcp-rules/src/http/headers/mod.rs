@@ -1,7 +1,6 @@
 //! The headers of 2026-07-28 that repeat parts of the body.
 
-mod params;
-mod value;
+mod mismatch;
 
 use std::borrow::Cow;
 
@@ -10,8 +9,8 @@ use mcp_json::Node;
 use mcp_jsonrpc::{Envelope, MessageKind};
 use serde::{Deserialize, Serialize};
 
-use self::value::Value;
-use super::{Exchange, Headers, HttpEvent, Part};
+pub use self::mismatch::{HeaderMismatch, header_mismatches};
+use super::{Exchange, HeaderName, Headers, HttpPart, Observation};
 use crate::{
     Level,
     conversation::{Known, META_CAPABILITIES, META_VERSION, Moment, Notes},
@@ -55,7 +54,7 @@ enum Reply {
 
 /// Compares headers and body, and looks at what the server makes of it.
 pub(super) fn follow(
-    event: &HttpEvent<'_>,
+    event: &Observation<'_>,
     exchange: &mut Exchange,
     known: &Known<'_>,
     notes: &mut Notes,
@@ -65,113 +64,37 @@ pub(super) fn follow(
         return;
     }
     match event.part {
-        Part::Request { headers, .. }
-            if event.settled && headers.are_known() && !exchange.initializes() =>
+        HttpPart::Request { headers, .. }
+            if event.settled && headers.are_recorded() && !exchange.initializes() =>
         {
-            if let Some(request) = event.message.and_then(Request::read) {
-                exchange.headers.meta_incomplete = request.lacks_meta();
-                let sound = request.check(headers, known, notes);
-                exchange.headers.broken |= !sound;
+            let Some(message) = event.message else { return };
+            let request = Envelope::of(message);
+            if request.kind() == Some(MessageKind::Request) {
+                exchange.headers.meta_incomplete = lacks_meta(&request);
+            }
+            let params = |tool: &str| known.listings.tools.get(tool).map(|tool| &tool.headers);
+            for mismatch in
+                header_mismatches(&request, headers, |tool| params(tool).map(Cow::Borrowed))
+            {
+                exchange.headers.broken |= mismatch.must_refuse;
+                notes.always(mismatch.fault());
             }
         }
-        Part::Response { status, .. } if exchange.headers.broken => {
+        HttpPart::Response { status, .. } if exchange.headers.broken => {
             let reply = wrong_reply(status, event.message, exchange.headers.meta_incomplete);
             exchange.headers.accepted = reply.map(|reply| (event.at, reply));
             judge_accepted(exchange, notes);
         }
-        Part::Event(_) => judge_accepted(exchange, notes),
-        Part::Request { .. } | Part::Response { .. } | Part::End => {}
+        HttpPart::Event(_) => judge_accepted(exchange, notes),
+        HttpPart::Request { .. } | HttpPart::Response { .. } | HttpPart::End => {}
     }
 }
 
-/// A request in the body of a POST.
-struct Request<'a> {
-    method: Cow<'a, str>,
-    params: Option<Node<'a>>,
-}
-
-impl<'a> Request<'a> {
-    fn read(message: Node<'a>) -> Option<Request<'a>> {
-        let envelope = Envelope::of(message);
-        if envelope.kind() != Some(MessageKind::Request) {
-            return None;
-        }
-        Some(Request { method: envelope.method?.as_str()?, params: envelope.params })
-    }
-
-    fn param(&self, name: &str) -> Option<Node<'a>> {
-        self.params?.get(name)
-    }
-
-    fn lacks_meta(&self) -> bool {
-        let meta = self.param("_meta");
-        let has = |name| meta.is_some_and(|meta| meta.get(name).is_some());
-        !has(META_VERSION) || !has(META_CAPABILITIES)
-    }
-
-    /// Compares all headers with the body; says whether a server has to be content.
-    fn check(&self, headers: Headers<'_>, known: &Known<'_>, notes: &mut Notes) -> bool {
-        let method = self.check_method(headers, notes);
-        let name = self.check_name(headers, notes);
-        let params = params::check(self, headers, known, notes);
-        method && name && params
-    }
-
-    fn check_method(&self, headers: Headers<'_>, notes: &mut Notes) -> bool {
-        let method = &self.method;
-        let fault = match headers.get("mcp-method") {
-            Some(header) if header.trim() == method => return true,
-            Some(header) => Fault::new(
-                &METHOD_MISMATCH,
-                format!("`Mcp-Method` is `{}`, the method `{method}`", header.trim()),
-            ),
-            None => Fault::new(&METHOD_MISSING, "the request has no `Mcp-Method`"),
-        };
-        notes.always(fault.help(format!("send `Mcp-Method: {method}`")));
-        false
-    }
-
-    /// Where the body has what `Mcp-Name` repeats.
-    fn named(&self) -> Option<(&'static str, Cow<'a, str>)> {
-        let member = match &*self.method {
-            "tools/call" | "prompts/get" => "name",
-            "resources/read" => "uri",
-            _ => return None,
-        };
-        Some((member, self.param(member)?.as_str()?))
-    }
-
-    fn check_name(&self, headers: Headers<'_>, notes: &mut Notes) -> bool {
-        let Some((member, name)) = self.named() else {
-            check_unneeded_name(headers, notes);
-            return true;
-        };
-        let help = || format!("send `Mcp-Name: {}`", value::encode(&name));
-        let fault = match headers.get("mcp-name") {
-            None => Fault::new(&NAME_MISSING, "the request has no `Mcp-Name`"),
-            Some(header) => match value::read(&header, Some(&name)) {
-                Value::Text(text) if text == name => return true,
-                Value::Text(text) => Fault::new(
-                    &NAME_MISMATCH,
-                    format!("`Mcp-Name` is `{text}`, `params.{member}` is `{name}`"),
-                ),
-                Value::Broken(reason) => Fault::new(&ENCODING, format!("`Mcp-Name` {reason}")),
-            },
-        };
-        notes.always(fault.help(help()));
-        false
-    }
-}
-
-/// Servers have nothing to compare it with, but even so it must be readable.
-fn check_unneeded_name(headers: Headers<'_>, notes: &mut Notes) {
-    let name = headers.get("mcp-name");
-    if let Some(Value::Broken(reason)) = name.as_deref().map(|name| value::read(name, None)) {
-        notes.always(
-            Fault::new(&ENCODING, format!("`Mcp-Name` {reason}"))
-                .help("leave the header out where it is not needed"),
-        );
-    }
+/// Whether a request has no `_meta` that a modern one needs.
+fn lacks_meta(request: &Envelope<'_>) -> bool {
+    let meta = request.params.and_then(|params| params.get("_meta"));
+    let has = |name| meta.is_some_and(|meta| meta.get(name).is_some());
+    !has(META_VERSION) || !has(META_CAPABILITIES)
 }
 
 /// What is wrong with the answer to a request that had to be refused for its headers. Another

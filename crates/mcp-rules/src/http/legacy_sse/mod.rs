@@ -12,7 +12,9 @@ use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
 use self::target::Target;
-use super::{Exchange, Headers, HttpEvent, HttpFamily, Part, Sse, requests::Place};
+use super::{
+    Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, SseEvent, requests::Place,
+};
 use crate::{
     Level,
     conversation::{Bounded, Known, Moment, Notes, request_id},
@@ -49,28 +51,28 @@ pub(crate) struct Seen {
 impl HttpFamily for LegacySse {
     fn follow(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         match event.part {
-            Part::Request { url, headers, .. } if exchange.is_post() => {
+            HttpPart::Request { url, headers, .. } if exchange.is_post() => {
                 self.judge_post(url, headers, exchange, notes);
             }
-            Part::Request { headers, .. } => {
+            HttpPart::Request { headers, .. } => {
                 if self.streams.contains(exchange.path()) && !names_session(headers) {
                     exchange.request.place = Place::LegacySse;
                 }
             }
             // A stream that is resumed does not begin again.
-            Part::Event(sse)
+            HttpPart::Event(sse)
                 if (exchange.is_get() || !exchange.seen) && exchange.last_event_id.is_none() =>
             {
                 self.note_event(event, sse, exchange, known);
                 judge_event(event, sse, exchange, known, notes);
             }
-            Part::Response { .. } | Part::Event(_) | Part::End => {}
+            HttpPart::Response { .. } | HttpPart::Event(_) | HttpPart::End => {}
         }
     }
 }
@@ -79,7 +81,7 @@ impl LegacySse {
     fn judge_post(
         &self,
         url: &str,
-        headers: Headers<'_>,
+        headers: &Headers<'_>,
         exchange: &mut Exchange,
         notes: &mut Notes,
     ) {
@@ -110,14 +112,13 @@ impl LegacySse {
     /// An `endpoint` event shows which transport this is.
     fn note_event(
         &mut self,
-        event: &HttpEvent<'_>,
-        sse: Sse<'_>,
+        event: &Observation<'_>,
+        sse: SseEvent<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
     ) {
-        let body = event.body.map(String::from_utf8_lossy);
-        let data = sse.data().or(body).unwrap_or_default();
-        let is_endpoint = sse.event().as_deref() == Some("endpoint");
+        let data = String::from_utf8_lossy(sse.data.or(event.body).unwrap_or_default());
+        let is_endpoint = sse.event == Some("endpoint");
         if is_endpoint && event.message.is_none() && !data.is_empty() {
             let target = Target::read(&exchange.url).resolve(data.trim());
             if exchange.seen || data.trim().starts_with('/') || data.contains("://") {
@@ -140,15 +141,15 @@ impl LegacySse {
 }
 
 fn judge_event(
-    event: &HttpEvent<'_>,
-    sse: Sse<'_>,
+    event: &Observation<'_>,
+    sse: SseEvent<'_>,
     exchange: &mut Exchange,
     known: &Known<'_>,
     notes: &mut Notes,
 ) {
     let Some(message) = event.message else { return };
     let is_old = exchange.request.place == Place::LegacySse;
-    if let Some(name) = sse.event().filter(|name| is_old && !matches!(&**name, "" | "message")) {
+    if let Some(name) = sse.event.filter(|name| is_old && !matches!(*name, "" | "message")) {
         notes.always(
             Fault::new(&EVENT_TYPE, format!("the message arrives as a `{name}` event"))
                 .help("name the event `message`, or not at all"),
@@ -177,14 +178,13 @@ fn answers_initialize(message: Node<'_>, known: &Known<'_>) -> bool {
 }
 
 /// Whether a request belongs to a session of the newer transport, as this one has none.
-fn names_session(headers: Headers<'_>) -> bool {
-    headers.all("mcp-session-id").next().is_some()
+fn names_session(headers: &Headers<'_>) -> bool {
+    headers.has(HeaderName::McpSessionId)
 }
 
 /// Whether the headers of a POST show the newer transport, which a server may offer beside this.
-fn is_streamable(headers: Headers<'_>) -> bool {
-    let accept = headers.get("accept").unwrap_or_default();
-    let names = ["mcp-session-id", "mcp-protocol-version", "mcp-method"];
-    accept.contains("text/event-stream")
-        || names.into_iter().any(|name| headers.all(name).next().is_some())
+fn is_streamable(headers: &Headers<'_>) -> bool {
+    let accept = headers.value(HeaderName::Accept).unwrap_or_default();
+    let names = [HeaderName::McpSessionId, HeaderName::McpProtocolVersion, HeaderName::McpMethod];
+    accept.contains("text/event-stream") || names.into_iter().any(|name| headers.has(name))
 }

@@ -3,7 +3,7 @@
 use mcp_core::Side;
 use serde::{Deserialize, Serialize};
 
-use super::{ACCEPT_MISSING, CONTENT_TYPE, Exchange, GET_ACCEPT_MISSING, Headers};
+use super::{ACCEPT_MISSING, CONTENT_TYPE, Exchange, GET_ACCEPT_MISSING, HeaderName, Headers};
 use crate::{Severity, conversation::Notes, findings::Fault, http::is_media_type};
 
 const JSON: &str = "application/json";
@@ -20,11 +20,11 @@ pub(super) struct Held {
 
 pub(super) fn judge(
     settled: bool,
-    headers: Headers<'_>,
+    headers: &Headers<'_>,
     exchange: &mut Exchange,
     notes: &mut Notes,
 ) {
-    let accept = headers.get("accept");
+    let accept = headers.value(HeaderName::Accept);
     if exchange.is_get() {
         let lacking = check_accept(accept.as_deref(), &[EVENT_STREAM]);
         if let Some(lacking) = lacking {
@@ -32,7 +32,7 @@ pub(super) fn judge(
         }
         return;
     }
-    let content_type = headers.get("content-type");
+    let content_type = headers.value(HeaderName::ContentType);
     let faults = check_post(accept.as_deref(), content_type.as_deref());
     if exchange.initializes() || !settled {
         if faults.iter().any(Option::is_some) {

@@ -13,7 +13,7 @@ use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
-use super::{Exchange, Headers, HttpEvent, HttpFamily, Part, endpoints::Aim};
+use super::{Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, endpoints::Aim};
 use crate::{
     Level,
     conversation::{Known, Notes, Phase},
@@ -91,13 +91,13 @@ impl Seen {
 impl HttpFamily for Requests {
     fn follow(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         match event.part {
-            Part::Request { headers, .. } => {
+            HttpPart::Request { headers, .. } => {
                 note_endpoint(headers, exchange);
                 self.note_transport(event, exchange, known);
                 if exchange.request.at_endpoint() {
@@ -107,7 +107,7 @@ impl HttpFamily for Requests {
                     accept::judge(false, headers, exchange, notes);
                 }
             }
-            Part::Response { status, .. } => {
+            HttpPart::Response { status, .. } => {
                 self.note_answered(event, status, exchange, known);
                 self.note_answer(event, exchange, known);
                 if exchange.request.at_endpoint() {
@@ -116,11 +116,11 @@ impl HttpFamily for Requests {
                     origin::judge_answer(status, event, exchange, notes);
                 }
             }
-            Part::Event(sse) => {
+            HttpPart::Event(sse) => {
                 self.note_answer(event, exchange, known);
                 exchange.request.retry.note(sse);
             }
-            Part::End => self.retries.note_end(event, exchange, known.limits.remembered),
+            HttpPart::End => self.retries.note_end(event, exchange, known.limits.remembered),
         }
         exchange.request.server_is_modern = self.server_is_modern;
     }
@@ -135,7 +135,7 @@ impl Requests {
     /// Only one of the transports has sessions in headers, and requests without a handshake.
     fn note_transport(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
     ) {
@@ -153,7 +153,7 @@ impl Requests {
     /// `initialize` that is not: the stream for its answer may have been opened before.
     fn note_answered(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         status: u16,
         exchange: &mut Exchange,
         known: &Known<'_>,
@@ -178,8 +178,8 @@ impl Requests {
 
     fn judge_request(
         &self,
-        event: &HttpEvent<'_>,
-        headers: Headers<'_>,
+        event: &Observation<'_>,
+        headers: &Headers<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
@@ -207,8 +207,8 @@ impl Requests {
     /// What 2026-07-28 has taken away.
     fn judge_removed(
         &self,
-        event: &HttpEvent<'_>,
-        headers: Headers<'_>,
+        event: &Observation<'_>,
+        headers: &Headers<'_>,
         exchange: &Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
@@ -250,11 +250,11 @@ impl Requests {
     /// Whether the client of a GET or DELETE must know that the server is a modern one.
     fn is_settled_modern(
         &self,
-        headers: Headers<'_>,
+        headers: &Headers<'_>,
         exchange: &Exchange,
         known: &Known<'_>,
     ) -> bool {
-        let version = headers.get("mcp-protocol-version");
+        let version = headers.value(HeaderName::McpProtocolVersion);
         let speaks_legacy = match version.as_deref().map(str::trim) {
             Some(version) => version != Revision::V2026_07_28.as_str(),
             None => exchange.session_id.is_some(),
@@ -263,7 +263,7 @@ impl Requests {
     }
 
     /// Takes in what a server's message tells about the versions it speaks.
-    fn note_answer(&mut self, event: &HttpEvent<'_>, exchange: &Exchange, known: &Known<'_>) {
+    fn note_answer(&mut self, event: &Observation<'_>, exchange: &Exchange, known: &Known<'_>) {
         for message in event.messages() {
             let envelope = Envelope::of(message);
             if exchange.revision.is_some_and(|revision| revision.era() == Era::Modern) {
@@ -275,11 +275,11 @@ impl Requests {
 }
 
 /// The endpoint is where messages are posted. Until that has happened, only headers tell.
-fn note_endpoint(headers: Headers<'_>, exchange: &mut Exchange) {
+fn note_endpoint(headers: &Headers<'_>, exchange: &mut Exchange) {
     if exchange.request.place == Place::LegacySse {
         return;
     }
-    exchange.request.headers_known = headers.are_known();
+    exchange.request.headers_known = headers.are_recorded();
     let is_endpoint = match exchange.aim {
         Aim::Endpoint => true,
         Aim::Unknown => names_mcp(headers),
@@ -290,9 +290,8 @@ fn note_endpoint(headers: Headers<'_>, exchange: &mut Exchange) {
     }
 }
 
-fn names_mcp(headers: Headers<'_>) -> bool {
-    let mut names = ["mcp-session-id", "mcp-protocol-version"].into_iter();
-    names.any(|name| headers.all(name).next().is_some())
+fn names_mcp(headers: &Headers<'_>) -> bool {
+    headers.has(HeaderName::McpSessionId) || headers.has(HeaderName::McpProtocolVersion)
 }
 
 /// Whether only a server of 2026-07-28 or later answers like this.

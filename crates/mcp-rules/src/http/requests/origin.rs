@@ -2,7 +2,7 @@
 
 use mcp_core::Revision;
 
-use super::{Exchange, Headers, HttpEvent, ORIGIN_NOT_REJECTED, is_other_refusal};
+use super::{Exchange, HeaderName, Headers, ORIGIN_NOT_REJECTED, Observation, is_other_refusal};
 use crate::{
     conversation::{Known, Notes},
     findings::Fault,
@@ -10,12 +10,12 @@ use crate::{
 };
 
 /// The origin of a request, if it is not among the allowed ones.
-pub(super) fn foreign(headers: Headers<'_>, known: &Known<'_>) -> Option<Box<str>> {
+pub(super) fn foreign(headers: &Headers<'_>, known: &Known<'_>) -> Option<Box<str>> {
     let allowed = &known.criteria.settings().allowed_origins;
     if allowed.is_empty() {
         return None;
     }
-    let origin = headers.get("origin")?;
+    let origin = headers.value(HeaderName::Origin)?;
     let parsed = WebOrigin::parse(&origin);
     let is_allowed = allowed.iter().any(|allowed| {
         parsed.is_some() && WebOrigin::parse(allowed) == parsed || *allowed == *origin
@@ -26,7 +26,7 @@ pub(super) fn foreign(headers: Headers<'_>, known: &Known<'_>) -> Option<Box<str
 /// The answer to a request from a foreign origin.
 pub(super) fn judge_answer(
     status: u16,
-    event: &HttpEvent<'_>,
+    event: &Observation<'_>,
     exchange: &mut Exchange,
     notes: &mut Notes,
 ) {

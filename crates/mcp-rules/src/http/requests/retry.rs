@@ -3,11 +3,11 @@
 use mcp_core::Side;
 use serde::{Deserialize, Serialize};
 
-use super::{Exchange, HttpEvent, RETRY_IGNORED};
+use super::{Exchange, Observation, RETRY_IGNORED};
 use crate::{
     conversation::{Bounded, Moment, Notes},
     findings::Fault,
-    http::Sse,
+    http::SseEvent,
 };
 
 /// Timers and clocks are not exact.
@@ -33,17 +33,22 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn note(&mut self, sse: Sse<'_>) {
-        if let Some(id) = sse.id() {
+    pub(super) fn note(&mut self, sse: SseEvent<'_>) {
+        if let Some(id) = sse.id {
             self.last_id = Some(id.into());
         }
-        self.retry = sse.retry().or(self.retry);
+        self.retry = sse.retry.or(self.retry);
     }
 }
 
 impl Retries {
     /// A connection has ended: if the server closed it, it may have said when to come back.
-    pub(super) fn note_end(&mut self, event: &HttpEvent<'_>, exchange: &Exchange, capacity: usize) {
+    pub(super) fn note_end(
+        &mut self,
+        event: &Observation<'_>,
+        exchange: &Exchange,
+        capacity: usize,
+    ) {
         let Seen { last_id: Some(id), retry: Some(retry) } = &exchange.request.retry else {
             return;
         };
@@ -53,7 +58,7 @@ impl Retries {
     }
 
     /// A client resumes a stream.
-    pub(super) fn judge(&self, event: &HttpEvent<'_>, exchange: &Exchange, notes: &mut Notes) {
+    pub(super) fn judge(&self, event: &Observation<'_>, exchange: &Exchange, notes: &mut Notes) {
         let id = exchange.last_event_id.as_deref();
         let Some(Closed { at, retry }) = id.and_then(|id| self.closed.get(id)) else { return };
         let (Some(closed), Some(now)) = (at.millis, event.at.millis) else { return };

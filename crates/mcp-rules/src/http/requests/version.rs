@@ -6,15 +6,15 @@ use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Exchange, Headers, HttpEvent, VERSION_MISMATCH, VERSION_MISSING, VERSION_NOT_REJECTED,
-    WITH_VERSION, is_other_refusal,
+    Exchange, HeaderName, Headers, Observation, VERSION_MISMATCH, VERSION_MISSING,
+    VERSION_NOT_REJECTED, WITH_VERSION, is_other_refusal,
 };
 use crate::{
     conversation::{Bounded, Known, META_VERSION, Notes, Phase, request_id},
     findings::Fault,
 };
 
-const NAME: &str = "mcp-protocol-version";
+const NAME: HeaderName = HeaderName::McpProtocolVersion;
 /// Versions that a server may list; nobody has more.
 const MAX_LISTED: usize = 64;
 
@@ -36,8 +36,8 @@ pub(super) struct Unsupported(Box<str>);
 impl Versions {
     pub(super) fn judge(
         &self,
-        event: &HttpEvent<'_>,
-        headers: Headers<'_>,
+        event: &Observation<'_>,
+        headers: &Headers<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
@@ -53,7 +53,7 @@ impl Versions {
 
     fn judge_legacy(
         &self,
-        headers: Headers<'_>,
+        headers: &Headers<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
@@ -63,12 +63,12 @@ impl Versions {
         if exchange.session.is_of_another {
             return;
         }
-        let Some(header) = headers.get(NAME) else {
+        let Some(header) = headers.value(NAME) else {
             let message = format!("{} names no protocol version", exchange.method);
             notes.always(missing(message, agreed));
             return;
         };
-        let other = headers.all(NAME).find(|value| value.trim() != agreed);
+        let other = headers.values(NAME).find(|value| value.trim() != agreed);
         let Some(other) = other else { return };
         notes.always(
             Fault::new(
@@ -85,8 +85,8 @@ impl Versions {
 
     fn judge_modern(
         &self,
-        event: &HttpEvent<'_>,
-        headers: Headers<'_>,
+        event: &Observation<'_>,
+        headers: &Headers<'_>,
         exchange: &mut Exchange,
         notes: &mut Notes,
     ) {
@@ -99,7 +99,7 @@ impl Versions {
             .and_then(|params| params.get("_meta"))
             .and_then(|meta| meta.get(META_VERSION))
             .and_then(Node::as_str);
-        let Some(header) = headers.get(NAME) else {
+        let Some(header) = headers.value(NAME) else {
             let version = declared.as_deref().unwrap_or(event.revision.as_str());
             notes.always(missing(
                 "the request names no protocol version in a header".to_owned(),
@@ -175,7 +175,7 @@ impl Versions {
 /// The answer to a request with a version that should have been refused.
 pub(super) fn judge_answer(
     status: u16,
-    event: &HttpEvent<'_>,
+    event: &Observation<'_>,
     exchange: &mut Exchange,
     notes: &mut Notes,
 ) {

@@ -7,12 +7,12 @@ use super::{Carries, JSON_NOT_RESPONSE, NOTIFICATION_BODY, NOTIFICATION_STATUS};
 use crate::{
     conversation::{Known, Notes, request_id},
     findings::Fault,
-    http::{Exchange, Headers, HttpEvent, exchange::messages, is_media_type},
+    http::{Exchange, HeaderName, Headers, Observation, exchange::messages, is_media_type},
 };
 
 /// Messages that need no response are taken with 202 and nothing else.
 pub(super) fn judge_receipt(
-    event: &HttpEvent<'_>,
+    event: &Observation<'_>,
     status: u16,
     exchange: &Exchange,
     notes: &mut Notes,
@@ -33,7 +33,7 @@ pub(super) fn judge_receipt(
 }
 
 /// An event is a body too.
-pub(super) fn judge_event(event: &HttpEvent<'_>, exchange: &Exchange, notes: &mut Notes) {
+pub(super) fn judge_event(event: &Observation<'_>, exchange: &Exchange, notes: &mut Notes) {
     let seen = &exchange.response;
     if event.settled
         && !seen.http_sse
@@ -63,20 +63,20 @@ fn what_was_posted(exchange: &Exchange) -> String {
 }
 
 /// Whether a body was recorded.
-fn has_body(event: &HttpEvent<'_>) -> bool {
+fn has_body(event: &Observation<'_>) -> bool {
     event.body.is_some_and(|body| !body.is_empty())
 }
 
 /// One JSON object as the answer to a request is its response. Says whether it is no response
 /// at all.
 pub(super) fn judge_json(
-    event: &HttpEvent<'_>,
-    headers: Headers<'_>,
+    event: &Observation<'_>,
+    headers: &Headers<'_>,
     exchange: &Exchange,
     known: &Known<'_>,
     notes: &mut Notes,
 ) -> bool {
-    let kind = headers.get("content-type").unwrap_or_default();
+    let kind = headers.value(HeaderName::ContentType).unwrap_or_default();
     let Some(body) = event.message.filter(|_| is_media_type(&kind, "application/json")) else {
         return false;
     };
@@ -107,7 +107,7 @@ pub(super) fn judge_json(
 /// waits for is a matter of ids, not of HTTP.
 fn not_the_response(
     envelope: &Envelope<'_>,
-    event: &HttpEvent<'_>,
+    event: &Observation<'_>,
     exchange: &Exchange,
     known: &Known<'_>,
 ) -> Option<(&'static str, Option<u64>)> {

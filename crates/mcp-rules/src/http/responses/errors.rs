@@ -6,13 +6,13 @@ use super::{ERROR_STATUS, METHOD_STATUS};
 use crate::{
     conversation::{Notes, request_id},
     findings::Fault,
-    http::{Exchange, HttpEvent},
+    http::{Exchange, Observation},
 };
 
 const HEADER_MISMATCH: i64 = -32020;
 const UNSUPPORTED_VERSION: i64 = -32022;
 
-pub(super) fn judge(event: &HttpEvent<'_>, exchange: &Exchange, notes: &mut Notes) {
+pub(super) fn judge(event: &Observation<'_>, exchange: &Exchange, notes: &mut Notes) {
     let Some(status) = exchange.status else { return };
     if !exchange.response.carries_requests() {
         return;

@@ -11,8 +11,8 @@ use mcp_schema::MethodKind;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Exchange, Headers, HttpEvent, HttpFamily, Part, endpoints::Aim, exchange::messages,
-    is_media_type, requests::Place,
+    Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, endpoints::Aim,
+    exchange::messages, is_media_type, requests::Place,
 };
 use crate::{
     Level,
@@ -80,29 +80,29 @@ impl Seen {
 impl HttpFamily for Responses {
     fn follow(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         match event.part {
-            Part::Request { headers, .. } => self.open(event, headers, exchange),
-            Part::Response { status, headers } => {
+            HttpPart::Request { headers, .. } => self.open(event, headers, exchange),
+            HttpPart::Response { status, headers } => {
                 self.note_transport(event, status, exchange);
                 if exchange.seen && !exchange.response.http_sse {
                     self.judge_head(event, status, headers, exchange, known, notes);
                 }
             }
-            Part::Event(sse) => {
+            HttpPart::Event(sse) => {
                 if exchange.request.place == Place::LegacySse && !exchange.is_post() {
                     self.http_sse = true;
                     exchange.response.http_sse = true;
                 }
-                if sse.is_event(event) {
+                if event.is_dispatched(sse) {
                     body::judge_event(event, exchange, notes);
                 }
             }
-            Part::End => {}
+            HttpPart::End => {}
         }
         if event.from == Side::Server {
             self.support.take_in(event, exchange);
@@ -112,8 +112,8 @@ impl HttpFamily for Responses {
 }
 
 impl Responses {
-    fn open(&mut self, event: &HttpEvent<'_>, headers: Headers<'_>, exchange: &mut Exchange) {
-        let accept = headers.get("accept").unwrap_or_default();
+    fn open(&mut self, event: &Observation<'_>, headers: &Headers<'_>, exchange: &mut Exchange) {
+        let accept = headers.value(HeaderName::Accept).unwrap_or_default();
         exchange.response = Seen {
             carries: carries(event),
             accepts_stream: accept.split(',').any(|range| {
@@ -127,7 +127,7 @@ impl Responses {
     }
 
     /// A request that is answered where it was posted shows that the transport is not HTTP+SSE.
-    fn note_transport(&mut self, event: &HttpEvent<'_>, status: u16, exchange: &mut Exchange) {
+    fn note_transport(&mut self, event: &Observation<'_>, status: u16, exchange: &mut Exchange) {
         let answers = exchange.is_sse || event.message.is_some();
         if exchange.response.carries_requests() && is_success(status) && answers {
             self.http_sse = false;
@@ -139,9 +139,9 @@ impl Responses {
 
     fn judge_head(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         status: u16,
-        headers: Headers<'_>,
+        headers: &Headers<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
@@ -179,17 +179,17 @@ pub(super) fn is_success(status: u16) -> bool {
 /// A request is to be answered with JSON or with a stream, and a stream is not to be buffered.
 /// Says whether no answer came at all.
 fn judge_type(
-    event: &HttpEvent<'_>,
+    event: &Observation<'_>,
     status: u16,
-    headers: Headers<'_>,
+    headers: &Headers<'_>,
     exchange: &Exchange,
     known: &Known<'_>,
     notes: &mut Notes,
 ) -> bool {
-    if headers.node.is_none() {
+    if !headers.are_recorded() {
         return false; // Not recorded.
     }
-    let kind = headers.get("content-type");
+    let kind = headers.value(HeaderName::ContentType);
     let is = |media_type| kind.as_deref().is_some_and(|kind| is_media_type(kind, media_type));
     if is("text/event-stream") {
         judge_buffering(headers, notes);
@@ -212,8 +212,8 @@ fn judge_type(
     event.message.is_none()
 }
 
-fn judge_buffering(headers: Headers<'_>, notes: &mut Notes) {
-    let value = headers.get("x-accel-buffering");
+fn judge_buffering(headers: &Headers<'_>, notes: &mut Notes) {
+    let value = headers.value(HeaderName::XAccelBuffering);
     let message = match value.as_deref().map(str::trim) {
         Some(value) if value.eq_ignore_ascii_case("no") => return,
         Some(value) => format!("`X-Accel-Buffering` is `{value}`: proxies may hold events back"),
@@ -226,11 +226,11 @@ fn judge_buffering(headers: Headers<'_>, notes: &mut Notes) {
 }
 
 /// A GET of the endpoint asks for a stream.
-fn judge_get(headers: Headers<'_>, exchange: &Exchange, notes: &mut Notes) {
-    if exchange.is_sse || headers.node.is_none() || !exchange.response.accepts_stream {
+fn judge_get(headers: &Headers<'_>, exchange: &Exchange, notes: &mut Notes) {
+    if exchange.is_sse || !headers.are_recorded() || !exchange.response.accepts_stream {
         return;
     }
-    let answer = match headers.get("content-type") {
+    let answer = match headers.value(HeaderName::ContentType) {
         Some(kind) => format!("the type `{kind}`"),
         None => "no `Content-Type`".to_owned(),
     };
@@ -242,7 +242,7 @@ fn judge_get(headers: Headers<'_>, exchange: &Exchange, notes: &mut Notes) {
 }
 
 /// What an answer to this POST has to be.
-fn carries(event: &HttpEvent<'_>) -> Carries {
+fn carries(event: &Observation<'_>) -> Carries {
     let Some(body) = event.message else { return Carries::Unclear };
     if body.is_array() && event.revision != Revision::V2025_03_26 {
         return Carries::Unclear;

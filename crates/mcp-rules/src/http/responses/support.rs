@@ -9,7 +9,7 @@ use super::LEGACY_METHOD;
 use crate::{
     conversation::{Notes, request_id},
     findings::Fault,
-    http::{Exchange, HttpEvent},
+    http::{Exchange, Observation},
 };
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub(super) struct Support {
 
 impl Support {
     /// Takes in what a message of the server says about versions.
-    pub(super) fn take_in(&mut self, event: &HttpEvent<'_>, exchange: &Exchange) {
+    pub(super) fn take_in(&mut self, event: &Observation<'_>, exchange: &Exchange) {
         if exchange.posted.is_empty() {
             return;
         }

@@ -8,7 +8,7 @@ use super::{BROADCAST, EVENT_ID_DUPLICATE, WRONG_STREAM, event_id, is_empty, sou
 use crate::{
     conversation::{Bounded, Known, Notes, digest::digest, request_id},
     findings::Fault,
-    http::{Delivery, Exchange, HttpEvent, Sse},
+    http::{Delivery, Exchange, Observation, SseEvent},
 };
 
 /// Events by session and id, and the server's requests and responses.
@@ -59,7 +59,7 @@ impl Deliveries {
     /// Takes in what is delivered without a stream.
     pub(super) fn note_body(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &Exchange,
         known: &Known<'_>,
     ) {
@@ -71,8 +71,8 @@ impl Deliveries {
     /// Judges an event by what was delivered before, and takes it in.
     pub(super) fn judge(
         &mut self,
-        event: &HttpEvent<'_>,
-        sse: Sse<'_>,
+        event: &Observation<'_>,
+        sse: SseEvent<'_>,
         exchange: &Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
@@ -85,7 +85,7 @@ impl Deliveries {
         let id = id.unwrap_or_default();
         if let Standing::Replayed(first) = standing {
             if event.settled {
-                judge_replay(&id, first, exchange, notes);
+                judge_replay(id, first, exchange, notes);
             }
             return Delivery::Again;
         }
@@ -121,8 +121,8 @@ impl Deliveries {
     fn note_event(
         &mut self,
         id: &str,
-        event: &HttpEvent<'_>,
-        sse: Sse<'_>,
+        event: &Observation<'_>,
+        sse: SseEvent<'_>,
         exchange: &Exchange,
         known: &Known<'_>,
     ) -> Standing {
@@ -149,7 +149,7 @@ impl Deliveries {
     }
 
     /// Whether every request and response of an event was sent before.
-    fn copy(&self, event: &HttpEvent<'_>, exchange: &Exchange, known: &Known<'_>) -> Copy {
+    fn copy(&self, event: &Observation<'_>, exchange: &Exchange, known: &Known<'_>) -> Copy {
         let mut found = Copy::No;
         for (envelope, kind) in sound_messages(event) {
             let content = digest(envelope.object.raw());
@@ -190,7 +190,7 @@ impl Deliveries {
         }
     }
 
-    fn take_in(&mut self, event: &HttpEvent<'_>, exchange: &Exchange, known: &Known<'_>) {
+    fn take_in(&mut self, event: &Observation<'_>, exchange: &Exchange, known: &Known<'_>) {
         for (envelope, kind) in sound_messages(event) {
             let Some(id) = envelope.id.and_then(request_id) else { continue };
             let delivered = Delivered {
@@ -214,11 +214,11 @@ fn is_resumed(exchange: &Exchange) -> bool {
     !exchange.seen || exchange.is_get() && exchange.last_event_id.is_some()
 }
 
-fn content(event: &HttpEvent<'_>, sse: Sse<'_>) -> u64 {
+fn content(event: &Observation<'_>, sse: SseEvent<'_>) -> u64 {
     match (event.message, event.body) {
         (Some(message), _) => digest(message.raw()),
         (None, Some(body)) => digest(body),
-        (None, None) => digest(sse.data().unwrap_or_default().as_bytes()),
+        (None, None) => digest(sse.data.unwrap_or_default()),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     Meta,
     conversation::{Bounded, Known, Notes, Request},
     findings::Fault,
-    http::{Exchange, HttpEvent},
+    http::{Exchange, Observation},
 };
 
 /// Endings that wait for a sign whether the session is still alive.
@@ -83,7 +83,7 @@ impl Endings {
     /// Judges the end of a stream.
     pub(super) fn judge(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &Exchange,
         known: &Known<'_>,
         notes: &mut Notes,

@@ -9,7 +9,7 @@ use mcp_json::Node;
 use mcp_jsonrpc::{Envelope, MessageKind};
 use serde::{Deserialize, Serialize};
 
-use super::{Delivery, Exchange, HttpEvent, Part, Sse, exchange::messages};
+use super::{Delivery, Exchange, HeaderName, HttpPart, Observation, SseEvent, exchange::messages};
 use crate::{
     Level,
     conversation::{Known, Moment, Notes, digest::digest, request_id},
@@ -85,37 +85,37 @@ impl Streams {
     /// Judges an observation, takes it in and says whether its message is news.
     pub(super) fn deliver(
         &mut self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
     ) -> Delivery {
         match event.part {
-            Part::Request { .. } => self.open(event, exchange, known),
-            Part::Response { status, headers } => {
-                let assigned = headers.get("mcp-session-id");
+            HttpPart::Request { .. } => self.open(event, exchange, known),
+            HttpPart::Response { status, headers } => {
+                let assigned = headers.value(HeaderName::McpSessionId);
                 if let Some(id) = assigned.filter(|_| exchange.session_id.is_none()) {
                     exchange.stream.scope = digest(id.as_bytes());
                 }
                 self.endings.note_head(status, exchange, known, notes);
                 self.deliveries.note_body(event, exchange, known);
             }
-            Part::Event(sse) => {
+            HttpPart::Event(sse) => {
                 if !exchange.response.is_http_sse() {
                     return self.follow_event(event, sse, exchange, known, notes);
                 }
             }
-            Part::End if event.from == Side::Server => {
+            HttpPart::End if event.from == Side::Server => {
                 if !exchange.response.is_http_sse() {
                     self.endings.judge(event, exchange, known, notes);
                 }
             }
-            Part::End => {}
+            HttpPart::End => {}
         }
         Delivery::Fresh
     }
 
-    fn open(&mut self, event: &HttpEvent<'_>, exchange: &mut Exchange, known: &Known<'_>) {
+    fn open(&mut self, event: &Observation<'_>, exchange: &mut Exchange, known: &Known<'_>) {
         let session = exchange.session_id.as_deref().unwrap_or_default();
         let scope = digest(session.as_bytes());
         let source = match exchange.last_event_id.as_deref().filter(|_| exchange.is_get()) {
@@ -129,14 +129,14 @@ impl Streams {
 
     fn follow_event(
         &mut self,
-        event: &HttpEvent<'_>,
-        sse: Sse<'_>,
+        event: &Observation<'_>,
+        sse: SseEvent<'_>,
         exchange: &mut Exchange,
         known: &Known<'_>,
         notes: &mut Notes,
     ) -> Delivery {
-        exchange.stream.retry |= sse.node.is_some_and(|node| node.get("retry").is_some());
-        if !sse.is_event(event) {
+        exchange.stream.retry |= sse.retry.is_some();
+        if !event.is_dispatched(sse) {
             return Delivery::Fresh;
         }
         let first = !std::mem::replace(&mut exchange.stream.begun, true);
@@ -161,8 +161,8 @@ impl Streams {
     fn judge_priming(
         &mut self,
         first: bool,
-        event: &HttpEvent<'_>,
-        sse: Sse<'_>,
+        event: &Observation<'_>,
+        sse: SseEvent<'_>,
         exchange: &mut Exchange,
         notes: &mut Notes,
     ) {
@@ -192,18 +192,18 @@ impl Streams {
 }
 
 /// The id of an event; an empty one means none.
-fn event_id(sse: Sse<'_>) -> Option<std::borrow::Cow<'_, str>> {
-    sse.id().filter(|id| !id.is_empty())
+fn event_id(sse: SseEvent<'_>) -> Option<&str> {
+    sse.id.filter(|id| !id.is_empty())
 }
 
 /// Whether an event has no data.
-fn is_empty(event: &HttpEvent<'_>, sse: Sse<'_>) -> bool {
+fn is_empty(event: &Observation<'_>, sse: SseEvent<'_>) -> bool {
     event.message.is_none()
         && event.body.is_none_or(<[u8]>::is_empty)
-        && sse.data().is_none_or(|data| data.is_empty())
+        && sse.data.is_none_or(<[u8]>::is_empty)
 }
 
-fn is_unreadable(event: &HttpEvent<'_>, sse: Sse<'_>) -> bool {
+fn is_unreadable(event: &Observation<'_>, sse: SseEvent<'_>) -> bool {
     match event.message {
         Some(body) => messages(body).any(|message| !is_sound(&Envelope::of(message))),
         None => !is_empty(event, sse),
@@ -216,7 +216,9 @@ fn is_sound(envelope: &Envelope<'_>) -> bool {
 }
 
 /// The messages of an event that count for something.
-fn sound_messages<'a>(event: &HttpEvent<'a>) -> impl Iterator<Item = (Envelope<'a>, MessageKind)> {
+fn sound_messages<'a>(
+    event: &Observation<'a>,
+) -> impl Iterator<Item = (Envelope<'a>, MessageKind)> {
     event.messages().filter_map(|message| {
         let envelope = Envelope::of(message);
         let kind = envelope.kind()?;
@@ -225,7 +227,7 @@ fn sound_messages<'a>(event: &HttpEvent<'a>) -> impl Iterator<Item = (Envelope<'
 }
 
 /// A request that reaches the client again may be answered again.
-fn note_repeated(event: &HttpEvent<'_>, notes: &mut Notes) {
+fn note_repeated(event: &Observation<'_>, notes: &mut Notes) {
     for (envelope, kind) in sound_messages(event) {
         if kind == MessageKind::Request
             && let Some(id) = envelope.id.and_then(request_id)
@@ -236,8 +238,8 @@ fn note_repeated(event: &HttpEvent<'_>, notes: &mut Notes) {
 }
 
 /// Readers of event streams dispatch by name, and listen for `message`.
-fn judge_name(event: &HttpEvent<'_>, sse: Sse<'_>, notes: &mut Notes) {
-    let Some(name) = sse.event().filter(|name| !matches!(&**name, "" | "message")) else {
+fn judge_name(event: &Observation<'_>, sse: SseEvent<'_>, notes: &mut Notes) {
+    let Some(name) = sse.event.filter(|name| !matches!(*name, "" | "message")) else {
         return;
     };
     if event.settled && sound_messages(event).next().is_some() {
@@ -251,7 +253,7 @@ fn judge_name(event: &HttpEvent<'_>, sse: Sse<'_>, notes: &mut Notes) {
     }
 }
 
-fn negotiates_polling(event: &HttpEvent<'_>) -> bool {
+fn negotiates_polling(event: &Observation<'_>) -> bool {
     sound_messages(event).any(|(envelope, _)| {
         let version = envelope.result.and_then(|result| result.get("protocolVersion"));
         version.is_some_and(|version| version.str_eq(Revision::V2025_11_25.as_str()))
@@ -259,7 +261,7 @@ fn negotiates_polling(event: &HttpEvent<'_>) -> bool {
 }
 
 /// Responses belong to the stream of their request, or to one that resumes it.
-fn judge_response_on_get(event: &HttpEvent<'_>, exchange: &Exchange, notes: &mut Notes) {
+fn judge_response_on_get(event: &Observation<'_>, exchange: &Exchange, notes: &mut Notes) {
     if !exchange.is_get() || exchange.last_event_id.is_some() || !event.settled {
         return;
     }
@@ -276,7 +278,7 @@ fn judge_response_on_get(event: &HttpEvent<'_>, exchange: &Exchange, notes: &mut
 
 /// With the response a stream is over.
 fn judge_after_response(
-    event: &HttpEvent<'_>,
+    event: &Observation<'_>,
     exchange: &Exchange,
     known: &Known<'_>,
     notes: &mut Notes,

@@ -9,7 +9,7 @@ use super::{UNRELATED, sound_messages};
 use crate::{
     conversation::{Bounded, Known, META_SUBSCRIPTION, Notes, Request, request_id},
     findings::Fault,
-    http::{Exchange, HttpEvent},
+    http::{Exchange, Observation},
 };
 
 /// Which request a progress token belongs to.
@@ -18,7 +18,7 @@ pub(super) struct Tokens(Bounded<RequestId, RequestId>);
 
 impl Tokens {
     /// Takes in the tokens of a POST.
-    pub(super) fn take_in(&mut self, event: &HttpEvent<'_>, known: &Known<'_>) {
+    pub(super) fn take_in(&mut self, event: &Observation<'_>, known: &Known<'_>) {
         if event.revision.era() != Era::Modern {
             return;
         }
@@ -35,7 +35,7 @@ impl Tokens {
     /// Judges the notifications on the stream of an ordinary request.
     pub(super) fn judge(
         &self,
-        event: &HttpEvent<'_>,
+        event: &Observation<'_>,
         exchange: &Exchange,
         known: &Known<'_>,
         notes: &mut Notes,

@@ -67,7 +67,7 @@ async fn a_reader_is_notified_when_the_server_ends_the_subscription() {
     let mut subscription = subscription.unwrap();
     let told = within(subscription.recv()).await;
     assert!(matches!(told, Ok(ClientEvent::ToolsChanged)), "{told:?}");
-    assert_eq!(within(subscription.recv()).await.unwrap_err(), ListenError::Over);
+    assert_eq!(within(subscription.recv()).await.unwrap_err(), ListenError::Closed);
     assert!(!subscription.is_open());
 }
 
@@ -181,7 +181,7 @@ async fn resources_are_subscribed_concurrently() {
         script.answer(&second, json!({})).await;
         script.answer(&first, json!({})).await;
     };
-    let ((one, two), ()) = within(async { tokio::join!(subscribing, agreeing) }).await;
+    let ((one, two), ()) = Box::pin(within(async { tokio::join!(subscribing, agreeing) })).await;
     assert!(one.unwrap().is_open() && two.unwrap().is_open());
 }
 
@@ -204,9 +204,9 @@ async fn a_reader_is_notified_when_the_server_is_gone() {
         assert!(!subscription.is_open(), "{revision}");
         let told = within(all.recv()).await;
         assert!(matches!(told, Ok(ClientEvent::Closed)), "{revision}: {told:?}");
-        assert_eq!(within(all.recv()).await.unwrap_err(), ListenError::Over, "{revision}");
+        assert_eq!(within(all.recv()).await.unwrap_err(), ListenError::Closed, "{revision}");
         let late = within(client.events().recv()).await;
-        assert_eq!(late.unwrap_err(), ListenError::Over, "{revision}");
+        assert_eq!(late.unwrap_err(), ListenError::Closed, "{revision}");
     }
 }
 

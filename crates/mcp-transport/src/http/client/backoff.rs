@@ -1,12 +1,12 @@
 use std::time::Duration;
 
-/// Longer waits than this are only waited if the server asks for them.
+/// Longer delays are only used if the server asks for them.
 const CEILING: Duration = Duration::from_secs(30);
-/// A server that wants no wait at all is still not asked without pause.
+/// Even if the server asks for no delay, there is a pause between attempts.
 const FLOOR: Duration = Duration::from_millis(10);
 
-/// How long to wait before the next attempt: what the server says at least, and longer the more
-/// attempts in a row brought nothing.
+/// How long to wait before the next attempt: at least what the server asks for, and longer with
+/// each failed attempt in a row.
 #[derive(Debug)]
 pub(super) struct Backoff {
     start: Duration,
@@ -18,12 +18,12 @@ impl Backoff {
         Backoff { start, attempts: 0 }
     }
 
-    /// The last attempt was worth it.
+    /// The last attempt succeeded.
     pub(super) fn reset(&mut self) {
         self.attempts = 0;
     }
 
-    /// Attempts since the last good one, the coming one included.
+    /// Attempts since the last success, including the next one.
     pub(super) fn attempts(&self) -> u32 {
         self.attempts
     }

@@ -1,4 +1,4 @@
-//! Connections to the server, kept and used again.
+//! A pool of connections to the server.
 
 use std::{
     io,
@@ -27,10 +27,10 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 pub(super) type Connections = Client<Timed<Plain>, Full<Bytes>>;
 
-/// Idle connections are closed before most servers would do it.
+/// Idle connections are closed before most servers would close them.
 const IDLE: Duration = Duration::from_secs(60);
 const MAX_IDLE: usize = 64;
-/// hyper panics below it.
+/// hyper panics below this.
 const MIN_HEAD: usize = 8 << 10;
 const MAX_HEADERS: usize = 100;
 
@@ -76,7 +76,7 @@ fn connector(uri: &Uri, settings: &HttpSettings) -> Result<Plain, HttpSetupError
         .wrap_connector(tcp()))
 }
 
-/// The system's certificates; none where no TLS will be spoken, as reading them takes a while.
+/// The system's certificates; none if TLS is not used, as reading them takes a while.
 #[cfg(feature = "tls")]
 fn default_tls(uri: &Uri) -> Result<rustls::ClientConfig, HttpSetupError> {
     use hyper_rustls::ConfigBuilderExt as _;
@@ -94,7 +94,7 @@ fn default_tls(uri: &Uri) -> Result<rustls::ClientConfig, HttpSetupError> {
     Ok(builder.with_native_roots().map_err(|error| setup(&error))?.with_no_client_auth())
 }
 
-/// Gives up when connecting takes too long, whatever part of it does.
+/// Limits the total time of connecting.
 #[derive(Debug, Clone)]
 pub(super) struct Timed<C> {
     inner: C,

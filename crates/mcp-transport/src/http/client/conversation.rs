@@ -1,4 +1,4 @@
-//! What holds for all requests of a conversation.
+//! State shared by all requests of a conversation.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +7,7 @@ use mcp_core::{Era, Labels, OutboundRole, Revision, TransportError};
 
 use crate::http::headers::{PROTOCOL_VERSION, SESSION_ID};
 
-/// The revision that was agreed upon and the session the server has opened.
+/// The negotiated revision and the session the server has opened.
 #[derive(Debug, Default)]
 pub(super) struct Conversation(Mutex<State>);
 
@@ -19,16 +19,16 @@ struct State {
 
 #[derive(Default)]
 enum Session {
-    /// The server has opened none, or not yet.
+    /// The server has not opened one (yet).
     #[default]
     None,
     Open(HeaderValue),
-    /// The server has forgotten it: its id must not be used again.
+    /// The server no longer knows it: its id must not be used again.
     Expired,
 }
 
 impl Conversation {
-    /// Whether that is news.
+    /// Returns whether it was unknown before.
     pub(super) fn establish(&self, revision: Revision) -> bool {
         self.state().revision.replace(revision) != Some(revision)
     }
@@ -37,7 +37,7 @@ impl Conversation {
         self.state().revision
     }
 
-    /// How the message with these labels is spoken.
+    /// The era of a message with these labels.
     pub(super) fn era(&self, labels: Option<&Labels>) -> Era {
         labels
             .and_then(|labels| labels.revision)
@@ -63,7 +63,7 @@ impl Conversation {
         let stated = labels.and_then(|labels| labels.revision);
         let method = labels.and_then(|labels| labels.method.as_deref());
         let modern = stated.or(state.revision).is_some_and(|stated| stated.era() == Era::Modern);
-        // Before the agreement a server may not know the revision that is only offered to it.
+        // Before negotiation, the server may not know the revision the client offers.
         let opening = !modern
             && role == OutboundRole::Request
             && (method == Some("initialize") || (method.is_none() && state.revision.is_none()));
@@ -78,7 +78,7 @@ impl Conversation {
         }
     }
 
-    /// Adds them to the headers of a request that carries no message.
+    /// Adds them to the headers of a request without a message.
     pub(super) fn write_bare(&self, headers: &mut HeaderMap) {
         self.write(None, OutboundRole::Notification, headers);
     }
@@ -88,8 +88,8 @@ impl Conversation {
         matches!(self.state().session, Session::Open(_))
     }
 
-    /// Takes the session that a server opens with its answer to the handshake. Once that is done,
-    /// no other counts.
+    /// Takes the session that the server opens in its answer to the handshake. Later ones are
+    /// ignored.
     pub(super) fn open_session(&self, era: Era, headers: &HeaderMap) {
         let mut state = self.state();
         if era == Era::Modern || state.revision.is_some() {

@@ -1,6 +1,13 @@
-//! The server's one address, and the requests that go there.
+//! The server's endpoint, and the requests sent to it.
 
-use std::{error::Error, fmt::Write as _};
+use std::{
+    error::Error,
+    fmt::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use bytes::Bytes;
 use http::{
@@ -10,17 +17,21 @@ use http::{
 use http_body_util::Full;
 use hyper::body::Incoming;
 use mcp_core::{Era, Labels, Outbound, TransportError};
+use mcp_json::Parsed;
 
 use super::{
     HttpSettings, HttpSetupError,
     connect::{Connections, connections},
     conversation::Conversation,
 };
-use crate::http::headers::{
-    LAST_EVENT_ID, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, encode_value, param_name,
+use crate::http::{
+    headers::{
+        LAST_EVENT_ID, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, encode_value, param_name,
+    },
+    watch::{HttpWatch, WatchedBody, WatchedExchange},
 };
 
-/// Headers that decide how a message is framed or what the protocol says about it.
+/// Headers that callers may not set: they belong to HTTP framing or to the protocol.
 const RESERVED: [HeaderName; 12] = [
     ACCEPT,
     CONTENT_TYPE,
@@ -42,6 +53,16 @@ pub(super) struct Endpoint {
     uri: Uri,
     /// Sent with every request.
     headers: HeaderMap,
+    watch: Option<Arc<dyn HttpWatch>>,
+    /// Numbers the exchanges, for those who watch them.
+    exchanges: Arc<AtomicU64>,
+}
+
+/// The body of a request, for those who watch it.
+#[derive(Debug, Clone)]
+struct Sent {
+    bytes: Bytes,
+    parsed: Option<Parsed>,
 }
 
 impl Endpoint {
@@ -57,10 +78,16 @@ impl Endpoint {
         }
         let agent = concat!("plumb/", env!("CARGO_PKG_VERSION"));
         headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(agent));
-        Ok(Endpoint { connections, uri, headers })
+        let exchanges = Arc::new(AtomicU64::new(1));
+        Ok(Endpoint { connections, uri, headers, watch: None, exchanges })
     }
 
-    /// Where it is, without what may be secret.
+    /// The same endpoint, in a conversation that `watch` sees.
+    pub(super) fn watched_by(self, watch: Option<Arc<dyn HttpWatch>>) -> Endpoint {
+        Endpoint { watch, ..self }
+    }
+
+    /// The URL, without anything that may be secret.
     pub(super) fn shown(&self) -> String {
         let authority = self.uri.authority().map_or("", http::uri::Authority::as_str);
         format!("{}://{authority}{}", self.uri.scheme_str().unwrap_or_default(), self.uri.path())
@@ -71,14 +98,37 @@ impl Endpoint {
         &self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, TransportError> {
-        self.connections.request(request).await.map_err(|error| {
+        let watched = self.show(&request);
+        let response = self.connections.request(request).await;
+        let mut response = response.map_err(|error| {
             let text = chain(&error);
             if error.is_connect() {
                 TransportError::Connect(format!("{}: {text}", self.shown()))
             } else {
                 TransportError::Lost(text)
             }
-        })
+        })?;
+        if let Some(watched) = watched {
+            response.extensions_mut().insert(watched);
+        }
+        Ok(response)
+    }
+
+    /// Shows a request to those who watch the conversation.
+    fn show(&self, request: &Request<Full<Bytes>>) -> Option<WatchedExchange> {
+        let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
+        let watched = WatchedExchange::new(Arc::clone(self.watch.as_ref()?), number);
+        let mut head = Request::new(());
+        *head.method_mut() = request.method().clone();
+        *head.uri_mut() = request.uri().clone();
+        *head.headers_mut() = request.headers().clone();
+        let sent = request.extensions().get::<Sent>();
+        let body = sent.map_or(WatchedBody::Nothing, |sent| {
+            WatchedBody::new(&sent.bytes, sent.parsed.as_ref())
+        });
+        // It is sent, whatever is wrong about it.
+        let _ = watched.request(&head.into_parts().0, body);
+        Some(watched)
     }
 
     /// The request that carries a message.
@@ -88,7 +138,11 @@ impl Endpoint {
         conversation: &Conversation,
     ) -> Result<Request<Full<Bytes>>, TransportError> {
         let labels = outbound.labels.as_deref();
+        let bytes = outbound.bytes.clone();
         let mut request = self.request(Method::POST, outbound.bytes);
+        if self.watch.is_some() {
+            request.extensions_mut().insert(Sent { bytes, parsed: outbound.parsed });
+        }
         let headers = request.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -99,7 +153,7 @@ impl Endpoint {
         Ok(request)
     }
 
-    /// The request for the server's own stream, or for the rest of one that broke off.
+    /// The request for the server's notification stream, or for the rest of a broken one.
     pub(super) fn get(
         &self,
         last_id: Option<HeaderValue>,
@@ -136,7 +190,8 @@ fn parse(url: &str) -> Result<Uri, HttpSetupError> {
     if url.is_empty() {
         return Err(invalid("it is empty"));
     }
-    // Said first: what has no scheme is parsed as something else, with an error that does not help.
+    // Checked first: without a scheme, the URL is parsed as something else, with an unhelpful
+    // error.
     let begins = |scheme: &str| {
         url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     };
@@ -146,7 +201,7 @@ fn parse(url: &str) -> Result<Uri, HttpSetupError> {
     let uri: Uri =
         url.parse().map_err(|error: http::uri::InvalidUri| invalid(&error.to_string()))?;
     match uri.authority() {
-        // They would end up in logs; a header is the place.
+        // They would end up in logs; use a header instead.
         Some(authority) if authority.as_str().contains('@') => {
             Err(invalid("it must not contain credentials"))
         }
@@ -158,7 +213,7 @@ fn parse(url: &str) -> Result<Uri, HttpSetupError> {
 
 fn write_labels(labels: &Labels, headers: &mut HeaderMap) -> Result<(), TransportError> {
     let unsendable = |what: &str, text: &str| {
-        TransportError::Framing(format!("{what} {text:?} cannot stand in a header"))
+        TransportError::Framing(format!("{what} {text:?} cannot be sent in a header"))
     };
     if let Some(method) = &labels.method {
         let value = HeaderValue::from_str(method).map_err(|_| unsendable("the method", method))?;
@@ -174,7 +229,7 @@ fn write_labels(labels: &Labels, headers: &mut HeaderMap) -> Result<(), Transpor
     Ok(())
 }
 
-/// An error with its causes: the outermost alone rarely says what happened.
+/// An error with its causes: the outermost one alone rarely says what happened.
 pub(super) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

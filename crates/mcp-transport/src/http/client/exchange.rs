@@ -1,4 +1,4 @@
-//! One request and what comes of it.
+//! One request and its response.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -15,14 +15,15 @@ use tokio::{
 use super::{
     Shared,
     backoff::Backoff,
-    exchanges::Farewell,
+    exchanges::Disconnect,
     inbox::{Abandoned, Skipped},
     reply::{Refusal, Reply, drain, read_whole},
     stream::{Ended, Stream},
+    watched::{WatchedResponse, WatchedStream},
 };
 use crate::http::headers::SESSION_ID;
 
-/// How long a stream that may have had its answer is given to end by itself.
+/// How long to wait for a stream to end by itself once it may have delivered its answer.
 const LINGER: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
@@ -30,20 +31,20 @@ pub(super) struct Exchange {
     pub(super) shared: Arc<Shared>,
     pub(super) ticket: Ticket,
     pub(super) era: Era,
-    pub(super) farewell: oneshot::Receiver<Farewell>,
-    /// Counts the exchange as long as it runs.
+    pub(super) disconnect: oneshot::Receiver<Disconnect>,
+    /// Counts towards the limit while the exchange is running.
     pub(super) permit: OwnedSemaphorePermit,
 }
 
 impl Exchange {
     pub(super) async fn run(mut self, request: Request<Full<Bytes>>) {
-        let course = Course { shared: &self.shared, ticket: self.ticket, era: self.era };
-        let mut running = pin!(course.run(request));
+        let task = ExchangeTask { shared: &self.shared, ticket: self.ticket, era: self.era };
+        let mut running = pin!(task.run(request));
         tokio::select! {
             biased;
             () = &mut running => {}
-            farewell = &mut self.farewell => {
-                if farewell == Ok(Farewell::Linger) {
+            disconnect = &mut self.disconnect => {
+                if disconnect == Ok(Disconnect::AfterAnswer) {
                     let _ = timeout(LINGER, running).await;
                 }
             }
@@ -52,14 +53,14 @@ impl Exchange {
     }
 }
 
-/// The part that does not know whether anybody still waits.
-struct Course<'x> {
+/// The part that does not care whether anyone is still waiting.
+struct ExchangeTask<'x> {
     shared: &'x Shared,
     ticket: Ticket,
     era: Era,
 }
 
-impl Course<'_> {
+impl ExchangeTask<'_> {
     async fn run(&self, request: Request<Full<Bytes>>) {
         let in_session = request.headers().contains_key(SESSION_ID);
         let response = match self.shared.endpoint.exchange(request).await {
@@ -70,9 +71,9 @@ impl Course<'_> {
             self.shared.conversation.open_session(self.era, response.headers());
         }
         match Reply::of(response) {
-            Reply::Json(body) => self.answer(body).await,
-            // Whoever does not receive any more need not be told.
-            Reply::Events(body) => drop(self.follow(body).await),
+            Reply::Json(body, watched) => self.answer(body, watched).await,
+            // If nobody receives any more, nobody needs to know.
+            Reply::Events(body, watched) => drop(self.follow((body, watched)).await),
             Reply::Accepted(body) => {
                 drain(body).await;
                 self.over(None).await;
@@ -82,16 +83,19 @@ impl Course<'_> {
         }
     }
 
-    async fn answer(&self, body: Incoming) {
+    async fn answer(&self, body: Incoming, watched: WatchedResponse) {
         match read_whole(body, self.shared.settings.max_message).await {
             Ok(bytes) if bytes.is_empty() => {
                 let error = TransportError::Framing("the response has no body".to_owned());
                 self.over(Some(error)).await;
             }
-            Ok(bytes) => self.shared.inbox.last(self.ticket, Some(bytes), None).await,
+            Ok(bytes) => match watched.body(bytes) {
+                Ok(message) => self.shared.inbox.last(self.ticket, Some(message), None).await,
+                Err(error) => self.over(Some(error)).await,
+            },
             Err(error) => {
                 if let TransportError::TooLong { length, limit } = error {
-                    // Whose answer it was, the end of the exchange tells.
+                    // The end of the exchange tells whose answer it was.
                     let skipped = Skipped { length, limit, edges: Edges::default() };
                     let _ = self.shared.inbox.skipped(Some(self.ticket), skipped).await;
                 }
@@ -101,11 +105,11 @@ impl Course<'_> {
     }
 
     async fn refused(&self, refusal: Refusal, in_session: bool) {
-        // However the body puts it, the status says all there is to say.
+        // Whatever the body says, the status is enough.
         if in_session && refusal.status == StatusCode::NOT_FOUND {
             self.shared.conversation.expire();
             self.over(Some(TransportError::SessionExpired)).await;
-            // Who waits for this answer hears of it first.
+            // The caller waiting for this answer is told first.
             return self.shared.expired.cancel();
         }
         let (message, error) = refusal.read(self.shared.settings.max_message).await;
@@ -113,18 +117,22 @@ impl Course<'_> {
     }
 
     /// Reads a stream to its end, resuming it as long as the answer has not come.
-    async fn follow(&self, body: Incoming) -> Result<(), Abandoned> {
+    async fn follow(&self, body: (Incoming, WatchedStream)) -> Result<(), Abandoned> {
         let Shared { settings, inbox, .. } = self.shared;
         let mut stream = Stream::new(Some(self.ticket), settings.max_message);
         let mut backoff = Backoff::new(settings.retry);
         let mut ended = stream.read(body, inbox).await?;
         loop {
+            if ended.blocked.is_some() {
+                self.over(ended.blocked).await;
+                return Ok(());
+            }
             let ended_at = Instant::now();
             if ended.events {
                 backoff.reset();
             }
             let wait = backoff.next(stream.retry());
-            // What was skipped is probably the answer, and would be skipped again.
+            // The skipped message is probably the answer, and would be skipped again.
             let resumable = self.era == Era::Legacy
                 && ended.skipped.is_none()
                 && wait <= settings.max_retry
@@ -136,9 +144,9 @@ impl Course<'_> {
             if !inbox.is_wanted(self.ticket).await {
                 return Ok(());
             }
-            self.shared.exchanges.troubled(self.ticket, self.lost(&ended));
+            self.shared.exchanges.set_trouble(self.ticket, self.lost(&ended));
             sleep_until(ended_at + wait).await;
-            // It may have been abandoned while it waited.
+            // It may have been abandoned in the meantime.
             if !self.shared.exchanges.is_open(self.ticket) {
                 return Ok(());
             }
@@ -161,7 +169,7 @@ impl Course<'_> {
         let reason = match endpoint.exchange(endpoint.get(Some(last_id), conversation)).await {
             Err(error) => return Resumed::NotNow(error),
             Ok(response) => match Reply::of(response) {
-                Reply::Events(body) => return Resumed::Stream(body),
+                Reply::Events(body, watched) => return Resumed::Stream((body, watched)),
                 Reply::Refused(refusal) if is_passing(refusal.status) => {
                     let status = refusal.status.as_u16();
                     let text = format!("resuming the stream failed with status {status}");
@@ -169,7 +177,7 @@ impl Course<'_> {
                 }
                 Reply::Refused(refusal) => format!("status {}", refusal.status.as_u16()),
                 Reply::Unreadable(error) => error.to_string(),
-                Reply::Json(_) | Reply::Accepted(_) => "the response is no stream".to_owned(),
+                Reply::Json(..) | Reply::Accepted(_) => "the response is not a stream".to_owned(),
             },
         };
         let text = format!("the stream broke off and cannot be resumed: {reason}");
@@ -191,15 +199,15 @@ impl Course<'_> {
     }
 }
 
-/// Whether a refusal may be gone the next time.
+/// Whether a retry may succeed after this status.
 pub(super) fn is_passing(status: StatusCode) -> bool {
     let busy = matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
     busy || (status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED)
 }
 
-/// What comes of asking for the rest of a stream.
+/// The result of trying to resume a stream.
 enum Resumed {
-    Stream(Incoming),
+    Stream((Incoming, WatchedStream)),
     NotNow(TransportError),
     Never(TransportError),
 }

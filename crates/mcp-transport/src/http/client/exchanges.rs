@@ -1,4 +1,4 @@
-//! Which requests are under way.
+//! The requests in flight.
 
 use std::{
     collections::HashMap,
@@ -8,27 +8,27 @@ use std::{
 use mcp_core::{Ticket, TransportError};
 use tokio::sync::oneshot;
 
-/// The exchanges for which something may still come.
+/// The exchanges that may still receive something.
 #[derive(Debug)]
 pub(super) struct Exchanges(Mutex<Option<HashMap<Ticket, Open>>>);
 
 #[derive(Debug)]
 struct Open {
-    farewell: oneshot::Sender<Farewell>,
-    heard: bool,
-    /// What went wrong last, though it is still tried.
+    disconnect: oneshot::Sender<Disconnect>,
+    received: bool,
+    /// The last error of an exchange that is still being retried.
     trouble: Option<TransportError>,
 }
 
-/// How to leave an exchange that nobody waits for any more. Losing the sender means the same as
-/// `Leave`.
+/// How to end an exchange that nobody waits for any more. Dropping the sender means the same as
+/// `AtOnce`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Farewell {
-    /// Hang up at once, which tells the server that it need not go on.
-    Leave,
-    /// What came may have been the answer: the stream probably ends by itself, and then its
-    /// connection can be used again.
-    Linger,
+pub(super) enum Disconnect {
+    /// Disconnect at once, which tells the server that it can stop.
+    AtOnce,
+    /// The answer may have arrived: the stream probably ends by itself, and then its connection can
+    /// be reused.
+    AfterAnswer,
 }
 
 impl Exchanges {
@@ -36,30 +36,30 @@ impl Exchanges {
         Exchanges(Mutex::new(Some(HashMap::new())))
     }
 
-    /// Begins an exchange; the receiver hears when it is settled.
+    /// Begins an exchange; the receiver is notified when it is settled.
     pub(super) fn begin(
         &self,
         ticket: Ticket,
-    ) -> Result<oneshot::Receiver<Farewell>, TransportError> {
+    ) -> Result<oneshot::Receiver<Disconnect>, TransportError> {
         let mut table = self.table();
         let open = table.as_mut().ok_or(TransportError::Closed)?;
         if open.contains_key(&ticket) {
             return Err(TransportError::Framing(format!("ticket {} is in use", ticket.0)));
         }
-        let (farewell, receiver) = oneshot::channel();
-        open.insert(ticket, Open { farewell, heard: false, trouble: None });
+        let (disconnect, receiver) = oneshot::channel();
+        open.insert(ticket, Open { disconnect, received: false, trouble: None });
         Ok(receiver)
     }
 
-    /// Notes that something of the exchange has been received.
-    pub(super) fn heard(&self, ticket: Ticket) {
+    /// Notes that the exchange has received something.
+    pub(super) fn received(&self, ticket: Ticket) {
         if let Some(open) = self.table().as_mut().and_then(|table| table.get_mut(&ticket)) {
-            open.heard = true;
+            open.received = true;
         }
     }
 
-    /// Notes that the exchange does not go as it should.
-    pub(super) fn troubled(&self, ticket: Ticket, trouble: TransportError) {
+    /// Notes an error of an exchange that is being retried.
+    pub(super) fn set_trouble(&self, ticket: Ticket, trouble: TransportError) {
         if let Some(open) = self.table().as_mut().and_then(|table| table.get_mut(&ticket)) {
             open.trouble = Some(trouble);
         }
@@ -73,19 +73,23 @@ impl Exchanges {
         self.table().as_ref().is_some_and(|table| table.contains_key(&ticket))
     }
 
-    /// Forgets an exchange that is over; whether it was still open.
+    /// Removes an exchange that is over, and returns whether it was still open.
     pub(super) fn end(&self, ticket: Ticket) -> bool {
         self.table().as_mut().is_some_and(|table| table.remove(&ticket).is_some())
     }
 
     pub(super) fn settle(&self, ticket: Ticket) {
         let settled = self.table().as_mut().and_then(|table| table.remove(&ticket));
-        if let Some(Open { farewell, heard, .. }) = settled {
-            let _ = farewell.send(if heard { Farewell::Linger } else { Farewell::Leave });
+        if let Some(Open { disconnect, received, .. }) = settled {
+            let _ = disconnect.send(if received {
+                Disconnect::AfterAnswer
+            } else {
+                Disconnect::AtOnce
+            });
         }
     }
 
-    /// Leaves all exchanges and begins no more.
+    /// Ends all exchanges and allows no new ones.
     pub(super) fn close(&self) {
         self.table().take();
     }

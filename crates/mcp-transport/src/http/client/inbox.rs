@@ -1,25 +1,26 @@
-//! What has come and waits to be received: one bounded queue, in order.
+//! Messages waiting to be received: one bounded queue, in order.
 //!
-//! Whether a stream that ended is to be resumed depends on what its reader has made of the messages
-//! before the end. So the end is put into the queue as well, and the question is answered when it
-//! is taken out: by then everything before it has been received, and settled if it was the answer.
+//! Whether to resume a stream that ended depends on whether its answer was among the messages
+//! before the end, which only the receiver knows. So the end goes into the queue as well, and the
+//! question is answered when it is taken out: by then everything before it has been received, and
+//! settled if it was the answer.
 
-use bytes::Bytes;
 use mcp_core::{Edges, Inbound, Ticket, TransportError};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::exchanges::Exchanges;
+use crate::http::arrived::Arrived;
 
-/// Where streams put what they read.
+/// The end that streams write to.
 #[derive(Debug, Clone)]
 pub(super) struct Inbox(mpsc::Sender<Item>);
 
-/// The other end.
+/// The end that the transport reads from.
 #[derive(Debug)]
-pub(super) struct Outlet {
+pub(super) struct InboxReceiver {
     items: mpsc::Receiver<Item>,
-    /// The end that belongs to the message received last.
+    /// The end of the exchange whose last message was just received.
     over: Option<(Ticket, Option<TransportError>)>,
 }
 
@@ -27,7 +28,7 @@ pub(super) struct Outlet {
 enum Item {
     Message {
         ticket: Option<Ticket>,
-        bytes: Bytes,
+        message: Arrived,
     },
     Skipped {
         ticket: Option<Ticket>,
@@ -35,21 +36,21 @@ enum Item {
     },
     Last {
         ticket: Ticket,
-        message: Option<Bytes>,
+        message: Option<Arrived>,
         error: Option<TransportError>,
     },
-    /// The server's own stream is given up.
-    Deaf {
+    /// The server's notification stream has been given up.
+    StreamLost {
         error: TransportError,
     },
-    /// The stream has ended and could go on.
+    /// The stream has ended and could be resumed.
     Pause {
         ticket: Ticket,
         go_on: oneshot::Sender<()>,
     },
 }
 
-/// What is known of a message that was too long to be kept.
+/// What is known of a message that was too long.
 #[derive(Debug)]
 pub(super) struct Skipped {
     pub(super) length: u64,
@@ -61,18 +62,18 @@ pub(super) struct Skipped {
 #[derive(Debug)]
 pub(super) struct Abandoned;
 
-pub(super) fn inbox(capacity: usize) -> (Inbox, Outlet) {
+pub(super) fn inbox(capacity: usize) -> (Inbox, InboxReceiver) {
     let (sender, items) = mpsc::channel(capacity.max(1));
-    (Inbox(sender), Outlet { items, over: None })
+    (Inbox(sender), InboxReceiver { items, over: None })
 }
 
 impl Inbox {
     pub(super) async fn message(
         &self,
         ticket: Option<Ticket>,
-        bytes: Bytes,
+        message: Arrived,
     ) -> Result<(), Abandoned> {
-        self.put(Item::Message { ticket, bytes }).await
+        self.put(Item::Message { ticket, message }).await
     }
 
     pub(super) async fn skipped(
@@ -83,21 +84,22 @@ impl Inbox {
         self.put(Item::Skipped { ticket, skipped }).await
     }
 
-    pub(super) async fn deaf(&self, error: TransportError) {
-        let _ = self.put(Item::Deaf { error }).await;
+    pub(super) async fn stream_lost(&self, error: TransportError) {
+        let _ = self.put(Item::StreamLost { error }).await;
     }
 
-    /// The last words of an exchange.
+    /// The end of an exchange, with its last message.
     pub(super) async fn last(
         &self,
         ticket: Ticket,
-        message: Option<Bytes>,
+        message: Option<Arrived>,
         error: Option<TransportError>,
     ) {
         let _ = self.put(Item::Last { ticket, message, error }).await;
     }
 
-    /// Waits until all before has been received; whether the exchange still has no answer then.
+    /// Waits until everything before has been received, and returns whether the exchange still
+    /// lacks its answer.
     pub(super) async fn is_wanted(&self, ticket: Ticket) -> bool {
         let (go_on, answer) = oneshot::channel();
         self.put(Item::Pause { ticket, go_on }).await.is_ok() && answer.await.is_ok()
@@ -108,8 +110,8 @@ impl Inbox {
     }
 }
 
-impl Outlet {
-    /// The next thing; after `closing`, what is left and then `None`, and after `expired` the same
+impl InboxReceiver {
+    /// The next item; after `closing`, whatever is left and then `None`; after `expired` the same
     /// with an error.
     pub(super) async fn next(
         &mut self,
@@ -131,24 +133,24 @@ impl Outlet {
             };
             let Some(item) = item else { return Ok(None) };
             match item {
-                Item::Message { ticket, bytes } => {
+                Item::Message { ticket, message } => {
                     if let Some(ticket) = ticket {
-                        exchanges.heard(ticket);
+                        exchanges.received(ticket);
                     }
-                    return Ok(Some(Inbound::Message { ticket, bytes }));
+                    return Ok(Some(message.inbound(ticket)));
                 }
                 Item::Skipped { ticket, skipped: Skipped { length, limit, edges } } => {
                     return Ok(Some(Inbound::Skipped { ticket, length, limit, edges }));
                 }
-                Item::Deaf { error } => return Ok(Some(Inbound::Deaf { error })),
+                Item::StreamLost { error } => return Ok(Some(Inbound::Deaf { error })),
                 Item::Last { ticket, message, error } => {
                     let refused = error.is_some();
                     self.over = Some((ticket, error));
-                    if let Some(bytes) = message {
+                    if let Some(message) = message {
                         return Ok(Some(if refused {
-                            Inbound::Refusal { ticket, bytes }
+                            Inbound::Refusal { ticket, bytes: message.into_bytes() }
                         } else {
-                            Inbound::Message { ticket: Some(ticket), bytes }
+                            message.inbound(Some(ticket))
                         }));
                     }
                 }

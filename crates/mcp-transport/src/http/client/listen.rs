@@ -1,4 +1,4 @@
-//! The stream on which a server before 2026-07-28 says what nobody asked for.
+//! The stream on which a server before 2026-07-28 sends notifications and requests (GET).
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -9,9 +9,10 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     Shared, backoff::Backoff, exchange::is_passing, inbox::Abandoned, reply::Reply, stream::Stream,
+    watched::WatchedStream,
 };
 
-/// Listens until the conversation ends, or the server says that there is nothing to listen to.
+/// Listens until the conversation ends, or the server says that it has no such stream.
 pub(super) async fn listen(shared: Arc<Shared>) {
     tokio::select! {
         biased;
@@ -19,18 +20,18 @@ pub(super) async fn listen(shared: Arc<Shared>) {
         outcome = follow(&shared) => match outcome {
             Ok(Outcome::Expired) => shared.expire(),
             Ok(Outcome::GivenUp(error)) => {
-                // Whoever hears of it may send something at once.
+                // The receiver may send something as soon as it is told.
                 shared.listen_next.store(true, Ordering::Release);
-                shared.inbox.deaf(error).await;
+                shared.inbox.stream_lost(error).await;
             }
             Ok(Outcome::NoStream) | Err(Abandoned) => {}
         }
     }
 }
 
-/// Why nobody listens any more.
+/// Why listening ended.
 enum Outcome {
-    /// There is nothing to listen to, and never was.
+    /// The server has no such stream and never had one.
     NoStream,
     Expired,
     GivenUp(TransportError),
@@ -43,61 +44,65 @@ async fn follow(shared: &Shared) -> Result<Outcome, Abandoned> {
     while shared.conversation.check().is_ok() {
         let request = shared.endpoint.get(stream.last_id(), &shared.conversation);
         let has_stream = shared.has_stream.load(Ordering::Acquire);
-        let error = match heard(shared.endpoint.exchange(request).await) {
-            Heard::Stream(body) => {
+        let error = match classify(shared.endpoint.exchange(request).await) {
+            ListenReply::Stream(body) => {
                 shared.has_stream.store(true, Ordering::Release);
                 failures = 0;
                 let ended = stream.read(body, &shared.inbox).await?;
                 if ended.events {
                     backoff.reset();
                 }
-                ended.broken.unwrap_or_else(|| lost("the server ended it"))
+                ended.blocked.or(ended.broken).unwrap_or_else(|| lost("the server closed it"))
             }
-            Heard::Refusal(StatusCode::NOT_FOUND) if has_stream => return Ok(Outcome::Expired),
-            Heard::Refusal(status) if is_passing(status) => refused(status),
-            // The server has not noticed yet that the last one is gone.
-            Heard::Refusal(status @ StatusCode::CONFLICT) if has_stream => refused(status),
-            Heard::Refusal(status) if has_stream => return Ok(Outcome::GivenUp(refused(status))),
-            Heard::Nothing if has_stream => {
-                return Ok(Outcome::GivenUp(lost("the server has none any more")));
+            ListenReply::Refusal(StatusCode::NOT_FOUND) if has_stream => {
+                return Ok(Outcome::Expired);
             }
-            Heard::Refusal(_) | Heard::Nothing => {
-                tracing::debug!("the server has no stream of its own");
+            ListenReply::Refusal(status) if is_passing(status) => refused(status),
+            // The server has not yet noticed that the last one is gone.
+            ListenReply::Refusal(status @ StatusCode::CONFLICT) if has_stream => refused(status),
+            ListenReply::Refusal(status) if has_stream => {
+                return Ok(Outcome::GivenUp(refused(status)));
+            }
+            ListenReply::Nothing if has_stream => {
+                return Ok(Outcome::GivenUp(lost("the server no longer has one")));
+            }
+            ListenReply::Refusal(_) | ListenReply::Nothing => {
+                tracing::debug!("the server has no notification stream");
                 return Ok(Outcome::NoStream);
             }
-            Heard::Failure(error) => error,
+            ListenReply::Failure(error) => error,
         };
-        tracing::debug!(%error, "the server's own stream is not there");
+        tracing::debug!(%error, "the notification stream could not be opened");
         let ended_at = Instant::now();
         let wait = backoff.next(stream.retry());
         if wait > shared.settings.max_retry || failures >= shared.settings.resume_attempts {
             return Ok(Outcome::GivenUp(error));
         }
         sleep_until(ended_at + wait).await;
-        // Counted anew whenever there is a stream, however short.
+        // The count restarts whenever there is a stream, however short.
         failures += 1;
     }
     Ok(Outcome::Expired)
 }
 
-enum Heard {
-    Stream(Incoming),
+enum ListenReply {
+    Stream((Incoming, WatchedStream)),
     Refusal(StatusCode),
     Failure(TransportError),
     Nothing,
 }
 
-fn heard(response: Result<Response<Incoming>, TransportError>) -> Heard {
+fn classify(response: Result<Response<Incoming>, TransportError>) -> ListenReply {
     match response.map(Reply::of) {
-        Ok(Reply::Events(body)) => Heard::Stream(body),
-        Ok(Reply::Refused(refusal)) => Heard::Refusal(refusal.status),
-        Ok(_) => Heard::Nothing,
-        Err(error) => Heard::Failure(error),
+        Ok(Reply::Events(body, watched)) => ListenReply::Stream((body, watched)),
+        Ok(Reply::Refused(refusal)) => ListenReply::Refusal(refusal.status),
+        Ok(_) => ListenReply::Nothing,
+        Err(error) => ListenReply::Failure(error),
     }
 }
 
 fn lost(reason: &str) -> TransportError {
-    TransportError::Lost(format!("the server's own stream: {reason}"))
+    TransportError::Lost(format!("the notification stream: {reason}"))
 }
 
 fn refused(status: StatusCode) -> TransportError {

@@ -1,10 +1,10 @@
-//! The client's side of Streamable HTTP, all revisions from 2025-03-26 on.
+//! The client side of Streamable HTTP, for all revisions from 2025-03-26 on.
 //!
-//! Every message is a POST of its own. A request opens an *exchange*, which a task follows: it
-//! reads the response, be it one JSON body or a stream of events, and puts what comes into one
-//! bounded queue. Up to 2025-11-25 a stream that ends without the answer is resumed; the server's
-//! own stream (GET) is opened with the first message after [`Transport::established`]; closing
-//! ends the session. From 2026-07-28 on there is none of that, and hanging up cancels a request.
+//! Every message is its own POST. A request opens an *exchange*, which a task follows: it reads the
+//! response, a JSON body or a stream of events, and puts what it receives into one bounded queue.
+//! Up to 2025-11-25 a stream that ends without the answer is resumed; the notification stream (GET)
+//! is opened with the first message after [`Transport::established`]; closing ends the session.
+//! From 2026-07-28 on there is none of that, and disconnecting cancels a request.
 
 mod backoff;
 mod connect;
@@ -17,6 +17,7 @@ mod listen;
 mod reply;
 mod settings;
 mod stream;
+mod watched;
 
 use std::{
     fmt,
@@ -42,32 +43,31 @@ use self::{
     endpoint::Endpoint,
     exchange::Exchange,
     exchanges::Exchanges,
-    inbox::{Inbox, Outlet, inbox},
+    inbox::{Inbox, InboxReceiver, inbox},
     reply::{Reply, drain},
 };
-use super::headers::SESSION_ID;
+use super::{headers::SESSION_ID, watch::WatchFactory};
 
 pub use settings::HttpSettings;
 
 /// A conversation with a server over Streamable HTTP.
 ///
-/// - A request needs a ticket that no other request under way has.
-/// - Sending a request completes at once, unless [`HttpSettings::max_exchanges`] are under way;
-///   what becomes of it is received. Sending a notification or an answer completes when the server
-///   has accepted it, so whatever is sent afterwards comes after it.
-/// - [`settle`](Transport::settle) ends an exchange: with its answer received, or because nobody
-///   waits any more. No [`Inbound::Over`] is reported for it then.
+/// - A request needs a ticket that no other request in flight has.
+/// - Sending a request completes at once, unless [`HttpSettings::max_exchanges`] are in flight; its
+///   outcome is received. Sending a notification or an answer completes when the server has
+///   accepted it, so anything sent afterwards arrives after it.
+/// - [`settle`](Transport::settle) ends an exchange: its answer has been received, or nobody waits
+///   for it any more. [`Inbound::Over`] is not reported for it then.
 /// - [`established`](Transport::established) belongs between the answer to `initialize` and the
-///   `initialized` notification: the notification must name the revision, and the server's own
-///   stream is opened when it is accepted.
-/// - Once the server has forgotten the session, sending gives
-///   [`TransportError::SessionExpired`], and so does receiving when all that came before has been
-///   received; go on with [`HttpTransport::renewed`].
+///   `initialized` notification: the notification must name the revision, and the notification
+///   stream is opened once it is accepted.
+/// - Once the session has expired, sending returns [`TransportError::SessionExpired`], and so does
+///   receiving after everything before it; continue with [`HttpTransport::renewed`].
 /// - When the server's own stream was there, or could not be asked for, and is given up,
 ///   [`Inbound::Deaf`] is received. It is tried again with the next message that is sent.
 pub struct HttpTransport {
     shared: Arc<Shared>,
-    outlet: Mutex<Outlet>,
+    inbox_receiver: Mutex<InboxReceiver>,
     slots: Arc<Semaphore>,
 }
 
@@ -79,15 +79,15 @@ struct Shared {
     exchanges: Exchanges,
     inbox: Inbox,
     closing: CancellationToken,
-    /// The server has forgotten the session, so nothing more comes.
+    /// The session has expired, so nothing more will arrive.
     expired: CancellationToken,
-    /// The server's own stream is to be opened with the next message.
+    /// The notification stream should be opened with the next message.
     listen_next: AtomicBool,
-    /// The server has a stream of its own: it was open once.
+    /// The server has a notification stream: it was open once.
     has_stream: AtomicBool,
 }
 
-/// Why a client cannot be made.
+/// Why a client cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
@@ -98,7 +98,7 @@ pub enum HttpSetupError {
     NoTls,
     #[error("TLS cannot be set up: {0}")]
     Tls(String),
-    #[error("the header `{0}` is not for callers to set")]
+    #[error("the header `{0}` cannot be set by callers")]
     ReservedHeader(String),
 }
 
@@ -107,7 +107,7 @@ impl HttpTransport {
     ///
     /// # Errors
     ///
-    /// If the URL is none for HTTP, or the settings cannot be used.
+    /// If the URL is not an HTTP URL, or the settings cannot be used.
     pub fn new(url: &str, settings: HttpSettings) -> Result<HttpTransport, HttpSetupError> {
         let endpoint = Endpoint::new(url, &settings)?;
         Ok(HttpTransport::with(endpoint, settings))
@@ -120,7 +120,8 @@ impl HttpTransport {
     }
 
     fn with(endpoint: Endpoint, settings: HttpSettings) -> HttpTransport {
-        let (inbox, outlet) = inbox(settings.inbox);
+        let endpoint = endpoint.watched_by(settings.watch.as_ref().map(WatchFactory::make));
+        let (inbox, inbox_receiver) = inbox(settings.inbox);
         let slots = settings.max_exchanges.clamp(1, Semaphore::MAX_PERMITS);
         HttpTransport {
             shared: Arc::new(Shared {
@@ -134,7 +135,7 @@ impl HttpTransport {
                 listen_next: AtomicBool::new(false),
                 has_stream: AtomicBool::new(false),
             }),
-            outlet: Mutex::new(outlet),
+            inbox_receiver: Mutex::new(inbox_receiver),
             slots: Arc::new(Semaphore::new(slots)),
         }
     }
@@ -149,11 +150,11 @@ impl HttpTransport {
             Ok(permit) => permit,
             Err(_closed) => return Err(TransportError::Closed),
         };
-        // A slot may have been a long wait.
+        // Waiting for a slot may have taken long.
         shared.conversation.check()?;
         let request = shared.endpoint.post(outbound, &shared.conversation)?;
-        let farewell = shared.exchanges.begin(ticket)?;
-        let exchange = Exchange { shared: Arc::clone(shared), ticket, era, farewell, permit };
+        let disconnect = shared.exchanges.begin(ticket)?;
+        let exchange = Exchange { shared: Arc::clone(shared), ticket, era, disconnect, permit };
         tokio::spawn(exchange.run(request));
         Ok(())
     }
@@ -172,7 +173,7 @@ impl HttpTransport {
         }
     }
 
-    /// Stops everything under way; whether it was not stopped before.
+    /// Stops everything, and returns whether it was still running.
     fn stop(&self) -> bool {
         let first = !self.shared.closing.is_cancelled();
         self.shared.closing.cancel();
@@ -183,7 +184,7 @@ impl HttpTransport {
 }
 
 impl Shared {
-    /// The server has forgotten the session.
+    /// The server no longer knows the session.
     fn expire(&self) {
         self.conversation.expire();
         self.expired.cancel();
@@ -193,7 +194,13 @@ impl Shared {
         let request = self.endpoint.post(outbound, &self.conversation)?;
         let in_session = request.headers().contains_key(SESSION_ID);
         match Reply::of(self.endpoint.exchange(request).await?) {
-            Reply::Accepted(body) | Reply::Json(body) => {
+            Reply::Accepted(body) => {
+                drain(body).await;
+                Ok(())
+            }
+            Reply::Json(body, watched) => {
+                // Nothing was asked, so nothing is read.
+                drop(watched);
                 drain(body).await;
                 Ok(())
             }
@@ -202,8 +209,8 @@ impl Shared {
                 Err(TransportError::SessionExpired)
             }
             Reply::Refused(refusal) => Err(refusal.read(self.settings.max_message).await.1),
-            // It is not what the protocol demands, but it is a yes.
-            Reply::Events(_) | Reply::Unreadable(_) => Ok(()),
+            // Not what the protocol requires, but it is acceptance.
+            Reply::Events(..) | Reply::Unreadable(_) => Ok(()),
         }
     }
 }
@@ -211,9 +218,9 @@ impl Shared {
 impl Transport for HttpTransport {
     fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>> {
         Box::pin(async move {
-            let mut outlet = self.outlet.lock().await;
+            let mut inbox_receiver = self.inbox_receiver.lock().await;
             let Shared { exchanges, closing, expired, .. } = &*self.shared;
-            outlet.next(exchanges, closing, expired).await
+            inbox_receiver.next(exchanges, closing, expired).await
         })
     }
 
@@ -230,8 +237,8 @@ impl Transport for HttpTransport {
             }
             match outbound.role {
                 OutboundRole::Request => self.open(outbound).await?,
-                // What a client tells about a request is that nobody waits for its answer. Where an
-                // exchange is all there is, its end says that already.
+                // The only notification about a request is its cancellation. Without a session,
+                // ending the exchange says that already.
                 OutboundRole::Notification
                     if outbound.ticket.is_some()
                         && self.shared.conversation.era(None) == Era::Modern => {}
@@ -256,7 +263,7 @@ impl Transport for HttpTransport {
         self.shared.exchanges.trouble(ticket)
     }
 
-    /// Without a session, a stream that is closed is all a server needs to know.
+    /// Without a session, closing the stream cancels the request.
     fn settling_cancels(&self) -> bool {
         let revision = self.shared.conversation.revision();
         revision.is_none_or(|revision| revision.era() == Era::Modern)

@@ -1,4 +1,4 @@
-//! What the head of a response says about its body, and bodies within limits.
+//! What the head of a response says about its body, and reading bodies within limits.
 
 use std::time::Duration;
 
@@ -12,23 +12,27 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use mcp_core::TransportError;
 
-use super::endpoint::chain;
+use super::{
+    endpoint::chain,
+    watched::{WatchedResponse, WatchedStream},
+};
+use crate::http::{arrived::Arrived, watch::WatchedExchange};
 
-/// How much of a page that is no message is read and shown.
+/// How much of an unexpected body is read and shown.
 const SHOWN_BYTES: usize = 2000;
 const SHOWN_CHARS: usize = 500;
 const SHOWN_OF_PAGE: usize = 80;
 const SHOWN_WAIT: Duration = Duration::from_secs(2);
 
-/// What a response is, by its head.
+/// The kind of a response, by its head.
 #[derive(Debug)]
 pub(super) enum Reply {
-    Json(Incoming),
-    Events(Incoming),
-    /// Taken, with nothing to say.
+    Json(Incoming, WatchedResponse),
+    Events(Incoming, WatchedStream),
+    /// Accepted, without a body.
     Accepted(Incoming),
     Refused(Refusal),
-    /// It claims success and cannot be read.
+    /// It claims success but cannot be read.
     Unreadable(TransportError),
 }
 
@@ -37,13 +41,17 @@ pub(super) struct Refusal {
     pub(super) status: StatusCode,
     headers: HeaderMap,
     body: Incoming,
+    watched: WatchedResponse,
 }
 
 impl Reply {
     pub(super) fn of(response: Response<Incoming>) -> Reply {
-        let (head, body) = response.into_parts();
+        let (mut head, body) = response.into_parts();
+        let exchange = head.extensions.remove::<WatchedExchange>();
+        let watched = WatchedResponse::new(exchange, head.status, &head.headers);
         if !head.status.is_success() {
-            return Reply::Refused(Refusal { status: head.status, headers: head.headers, body });
+            let (status, headers) = (head.status, head.headers);
+            return Reply::Refused(Refusal { status, headers, body, watched });
         }
         if matches!(head.status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Reply::Accepted(body);
@@ -53,8 +61,11 @@ impl Reply {
             return Reply::Unreadable(TransportError::Framing(text));
         }
         match media_type(&head.headers).as_str() {
-            "application/json" => Reply::Json(body),
-            "text/event-stream" => Reply::Events(body),
+            "application/json" => Reply::Json(body, watched),
+            "text/event-stream" => match watched.events() {
+                Ok(stream) => Reply::Events(body, stream),
+                Err(error) => Reply::Unreadable(error),
+            },
             other => {
                 let text = format!("status {} with content type `{other}`", head.status.as_u16());
                 Reply::Unreadable(TransportError::Framing(text))
@@ -65,7 +76,7 @@ impl Reply {
 
 impl Refusal {
     /// The body if it may be a message, and the error to report.
-    pub(super) async fn read(self, limit: usize) -> (Option<Bytes>, TransportError) {
+    pub(super) async fn read(self, limit: usize) -> (Option<Arrived>, TransportError) {
         let status = self.status.as_u16();
         if self.status.is_redirection() {
             let target = self.headers.get(LOCATION).map(|target| shown(target.as_bytes()));
@@ -76,13 +87,15 @@ impl Refusal {
             return (None, TransportError::Status { status, body });
         }
         let readable = foreign_coding(&self.headers).is_none();
-        // Who may not come in is told so by the status; what it says besides need not be a message.
+        // For 401 and 403 the status is enough; the body need not be a message.
         let is_barred = matches!(self.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         if readable && !is_barred && media_type(&self.headers) == "application/json" {
             return match read_whole(self.body, limit).await {
                 Ok(bytes) => {
                     let body = shown(&bytes);
-                    let message = Some(bytes).filter(|bytes| !bytes.is_empty());
+                    let is_empty = bytes.is_empty();
+                    // A refusal is one, whatever is wrong about it.
+                    let message = self.watched.body(bytes).ok().filter(|_| !is_empty);
                     (message, TransportError::Status { status, body })
                 }
                 Err(error) => {
@@ -112,7 +125,7 @@ pub(super) async fn read_whole(mut body: Incoming, limit: usize) -> Result<Bytes
             return Err(too_long(length as u64));
         }
         if first.is_empty() && whole.is_empty() {
-            // Most bodies come in one piece, which need not be copied.
+            // Most bodies arrive in one piece, which need not be copied.
             first = data;
             continue;
         }
@@ -126,7 +139,7 @@ pub(super) async fn read_whole(mut body: Incoming, limit: usize) -> Result<Bytes
     Ok(if whole.is_empty() { first } else { whole.freeze() })
 }
 
-/// Lets the connection be used again if what is left is little and known.
+/// Lets the connection be reused if the rest is short and of known length.
 pub(super) async fn drain(body: Incoming) {
     let known = body.size_hint().exact().is_some_and(|length| length <= SHOWN_BYTES as u64);
     if known && !body.is_end_stream() {
@@ -161,7 +174,7 @@ fn shown(bytes: &[u8]) -> String {
     text.chars().take(SHOWN_CHARS).collect()
 }
 
-/// A page for people in one short line: its title, if it has one.
+/// A web page in one short line: its title, if it has one.
 fn gist(page: &str) -> String {
     let lower = page.to_ascii_lowercase();
     let title = lower.find("<title").and_then(|start| {

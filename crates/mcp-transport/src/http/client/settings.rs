@@ -2,9 +2,14 @@ use std::{fmt, time::Duration};
 
 use http::HeaderMap;
 
-/// How a client speaks to its server, and what it puts up with.
+use crate::http::watch::WatchFactory;
+
+/// Settings and limits of a client.
 #[derive(Clone)]
-#[expect(clippy::exhaustive_structs, reason = "callers set what they need and take the rest")]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "callers set what they need and keep the other defaults"
+)]
 pub struct HttpSettings {
     /// Sent with every request, `Authorization` for example. Their values are never shown.
     pub headers: HeaderMap,
@@ -19,19 +24,23 @@ pub struct HttpSettings {
     pub max_message: usize,
     /// The longest head of a response, in bytes; at least 8 KiB.
     pub max_head: usize,
-    /// How many requests may be under way; another waits until one has its answer or is abandoned.
+    /// How many requests may be in flight; further ones wait until one is answered or abandoned.
     pub max_exchanges: usize,
-    /// How many messages wait to be received before their streams are no longer read.
+    /// How many received messages may be queued before streams are no longer read.
     pub inbox: usize,
-    /// How often a broken stream is resumed without anything new coming of it.
+    /// How often a broken stream is resumed without receiving anything new.
     pub resume_attempts: u32,
-    /// How long to wait before connecting again if the server does not say.
+    /// How long to wait before reconnecting if the server does not say.
     pub retry: Duration,
-    /// The longest wait that is waited. A server that wants more is given up on, not asked early.
+    /// The longest such delay. If the server asks for more, the client gives up instead of retrying
+    /// early.
     pub max_retry: Duration,
-    /// Whether to open the stream on which servers before 2026-07-28 say what nobody asked for.
+    /// Whether to open the stream on which servers before 2026-07-28 send notifications and
+    /// requests.
     pub listen: bool,
-    /// Certificates to trust and to show; by default those of the system.
+    /// Sees the HTTP traffic of each conversation.
+    pub watch: Option<WatchFactory>,
+    /// TLS configuration; by default the system's certificates are trusted.
     #[cfg(feature = "tls")]
     pub tls: Option<std::sync::Arc<rustls::ClientConfig>>,
 }
@@ -51,6 +60,7 @@ impl Default for HttpSettings {
             retry: Duration::from_secs(1),
             max_retry: Duration::from_secs(300),
             listen: true,
+            watch: None,
             #[cfg(feature = "tls")]
             tls: None,
         }

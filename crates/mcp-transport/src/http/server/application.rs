@@ -6,57 +6,81 @@ use mcp_core::{BoxFuture, Revision, Transport};
 use mcp_json::Parsed;
 
 use super::HttpFault;
+use crate::http::watch::HttpWatch;
 
-/// The layer above: it reads messages, which the service does not, and holds conversations.
+/// The layer above the service: it parses messages, which the service does not, and runs
+/// conversations.
 pub trait Application: fmt::Debug + Send + Sync + 'static {
-    /// Looks at the message of a POST just long enough to tell how it has to be treated.
+    /// Parses the body of a POST; `None` if that is not JSON. The message travels on in this form, so
+    /// that nothing has to parse it again.
+    fn parse(&self, body: &Bytes) -> Option<Parsed> {
+        let _ = body;
+        None
+    }
+
+    /// Looks at the message of a POST just long enough to tell how it has to be treated. `parsed` is
+    /// what [`Application::parse`] returned for `body`.
     ///
     /// # Errors
     ///
-    /// If it has no place in any conversation; the client gets what the refusal says.
-    fn glimpse(&self, head: &Parts, body: &Bytes) -> Result<Glimpse, Refused>;
+    /// If the message is invalid in any conversation; the client gets the response in the error.
+    fn glimpse(
+        &self,
+        head: &Parts,
+        body: &Bytes,
+        parsed: Option<&Parsed>,
+    ) -> Result<Glimpse, Refused>;
 
-    /// Who sends a request, if something before the service has found out. A session belongs to whom
-    /// it was opened for; others who know its id do not find it.
+    /// Sees the HTTP traffic of a session, from its first request on.
+    fn watch_session(&self) -> Option<Arc<dyn HttpWatch>> {
+        None
+    }
+
+    /// Sees the HTTP traffic of an exchange that belongs to no session.
+    fn watch_exchange(&self) -> Option<Arc<dyn HttpWatch>> {
+        None
+    }
+
+    /// The authenticated sender of a request, if a layer before the service has determined it. A
+    /// session belongs to the principal that opened it; others cannot use it even if they know its
+    /// id.
     fn principal(&self, head: &Parts) -> Option<Arc<str>> {
         let _ = head;
         None
     }
 
-    /// Holds a conversation to its end. `opening` is the head of the HTTP request that opened it.
+    /// Runs a conversation to its end. `opening` is the head of the HTTP request that opened it.
     ///
     /// A session is only opened if [`Transport::established`] was called before the answer to the
-    /// request that opens it. It goes on until the future completes or the session ends, which
-    /// [`Transport::receive`] shows as `None`. In a stateless exchange the first message is ready
-    /// at once; after the answer `receive` gives `None`, and [`mcp_core::Inbound::Over`] if the
-    /// client hangs up before it. Where the request is [long-lived](Glimpse::long_lived), `None` also
-    /// comes when the service is drained: then it is time to answer.
+    /// request that opens it. It lasts until the future completes or the session ends, for which
+    /// [`Transport::receive`] returns `None`. In a stateless exchange the first message is ready at
+    /// once; `receive` returns `None` after the answer, and [`mcp_core::Inbound::Over`] if the
+    /// client disconnects before it. If the request is [long-lived](Glimpse::long_lived), `receive`
+    /// also returns `None` when the service is drained: then it is time to answer.
     fn converse(&self, transport: Arc<dyn Transport>, opening: &Parts) -> BoxFuture<'static, ()>;
 
-    /// The body that tells a client why the service itself refuses it, as `application/json`.
+    /// The `application/json` body that tells a client why the service rejected its request.
     fn explain(&self, fault: &HttpFault) -> Bytes;
 }
 
-/// What the service must know of a message and cannot read itself.
-#[derive(Debug, Clone, Default)]
+/// What the service needs to know about a message but cannot read itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "applications build it")]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts, each with its name")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct Glimpse {
     /// It is a request, or a batch with one.
     pub wants_answer: bool,
     /// It is an `initialize` of the legacy era.
     pub opens_session: bool,
-    /// It speaks a stateless revision: this exchange is a conversation of its own.
+    /// It uses a stateless revision: this exchange is a whole conversation.
     pub stateless: bool,
-    /// Its answer is meant to stay out: a stream of news, which may end when the server does.
+    /// Its answer stays open: a notification stream, which may end when the server shuts down.
     pub long_lived: bool,
-    /// The revision its sender speaks or asks for, where it says so.
+    /// The revision its sender uses or asks for, if stated.
     pub revision: Option<Revision>,
-    /// The message, if the application has parsed it to see all this. It travels on in this form.
-    pub parsed: Option<Parsed>,
 }
 
-/// A message that is turned away by the application.
+/// The response to a message that the application rejects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "applications build it")]
 pub struct Refused {

@@ -10,25 +10,25 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{HttpFault, HttpSettings};
 
-/// What is read and thrown away of a body that is too long. A client that is cut off while it still
-/// sends may never read why, and finds its connection broken instead.
+/// How much of a body that is too long is read and discarded. A client that is cut off while still
+/// sending may never read the response, and sees a broken connection instead.
 const DISCARDED: usize = 16 << 20;
 /// How long that may take.
 const DISCARDING: Duration = Duration::from_secs(2);
 
-/// Reads the bodies of requests, which together take only so much room until they are whole.
+/// Reads the bodies of requests, and limits the memory of all incomplete ones together.
 #[derive(Debug)]
-pub(super) struct Bodies {
+pub(super) struct BodyReader {
     room: Semaphore,
 }
 
-impl Bodies {
-    pub(super) fn new(settings: &HttpSettings) -> Bodies {
+impl BodyReader {
+    pub(super) fn new(settings: &HttpSettings) -> BodyReader {
         let bytes = settings.max_unfinished.max(settings.max_body);
-        Bodies { room: Semaphore::new(bytes.min(Semaphore::MAX_PERMITS)) }
+        BodyReader { room: Semaphore::new(bytes.min(Semaphore::MAX_PERMITS)) }
     }
 
-    /// Reads a body, but not more than allowed and not longer.
+    /// Reads a body within the limits on size and time.
     pub(super) async fn read<B>(&self, body: B, settings: &HttpSettings) -> Result<Bytes, HttpFault>
     where
         B: Body<Data = Bytes>,
@@ -57,14 +57,14 @@ impl Bodies {
         B: Body<Data = Bytes>,
     {
         let mut first = Bytes::new();
-        let mut joined = Unfinished::new(self);
+        let mut joined = PartialBody::new(self);
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else { return Err(HttpFault::BodyBroken) };
             let Ok(data) = frame.into_data() else { continue };
             if first.len() + joined.text.len() + data.len() > limit {
                 return Err(HttpFault::BodyTooLong { limit });
             }
-            // Most messages come in one piece, which need not be copied.
+            // Most messages arrive in one piece, which need not be copied.
             if first.is_empty() && joined.text.is_empty() {
                 first = data;
             } else {
@@ -78,7 +78,7 @@ impl Bodies {
     }
 }
 
-/// Reads what is left of a body, within reason.
+/// Reads and discards the rest of a body, within limits.
 async fn discard<B: Body<Data = Bytes>>(mut body: Pin<&mut B>) {
     let mut left = DISCARDED;
     while let Some(Ok(frame)) = body.frame().await {
@@ -89,16 +89,16 @@ async fn discard<B: Body<Data = Bytes>>(mut body: Pin<&mut B>) {
     }
 }
 
-/// A body that comes in pieces, and the room it takes.
-struct Unfinished<'r> {
+/// A body that arrives in pieces, and the memory it takes.
+struct PartialBody<'r> {
     text: BytesMut,
-    bodies: &'r Bodies,
+    bodies: &'r BodyReader,
     taken: Option<SemaphorePermit<'r>>,
 }
 
-impl<'r> Unfinished<'r> {
-    fn new(bodies: &'r Bodies) -> Unfinished<'r> {
-        Unfinished { text: BytesMut::new(), bodies, taken: None }
+impl<'r> PartialBody<'r> {
+    fn new(bodies: &'r BodyReader) -> PartialBody<'r> {
+        PartialBody { text: BytesMut::new(), bodies, taken: None }
     }
 
     fn add(&mut self, data: &[u8]) -> Result<(), HttpFault> {

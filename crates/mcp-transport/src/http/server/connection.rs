@@ -10,21 +10,21 @@ use tokio::{
     time::Sleep,
 };
 
-/// A connection that breaks when the other side takes nothing for too long: whoever does not read
-/// would otherwise hold what waits for it forever.
+/// A connection that fails when the peer accepts no data for too long. Otherwise a client that does
+/// not read would hold its pending responses in memory forever.
 #[derive(Debug)]
-pub(super) struct Impatient<IO> {
+pub(super) struct WriteTimeout<IO> {
     io: IO,
-    patience: Duration,
+    limit: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<IO: Unpin> Impatient<IO> {
-    pub(super) fn new(io: IO, patience: Duration) -> Impatient<IO> {
-        Impatient { io, patience, waiting: None }
+impl<IO: Unpin> WriteTimeout<IO> {
+    pub(super) fn new(io: IO, limit: Duration) -> WriteTimeout<IO> {
+        WriteTimeout { io, limit, waiting: None }
     }
 
-    fn poll_patiently<T>(
+    fn poll_with_timeout<T>(
         &mut self,
         context: &mut Context<'_>,
         attempt: impl FnOnce(Pin<&mut IO>, &mut Context<'_>) -> Poll<io::Result<T>>,
@@ -33,14 +33,14 @@ impl<IO: Unpin> Impatient<IO> {
             self.waiting = None;
             return Poll::Ready(outcome);
         }
-        let patience = self.patience;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        let limit = self.limit;
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
         ready!(waiting.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
-impl<IO: AsyncRead + Unpin> AsyncRead for Impatient<IO> {
+impl<IO: AsyncRead + Unpin> AsyncRead for WriteTimeout<IO> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -50,13 +50,13 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Impatient<IO> {
     }
 }
 
-impl<IO: AsyncWrite + Unpin> AsyncWrite for Impatient<IO> {
+impl<IO: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<IO> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.poll_patiently(context, |io, context| io.poll_write(context, bytes))
+        self.poll_with_timeout(context, |io, context| io.poll_write(context, bytes))
     }
 
     fn poll_write_vectored(
@@ -64,7 +64,7 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Impatient<IO> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.poll_patiently(context, |io, context| io.poll_write_vectored(context, slices))
+        self.poll_with_timeout(context, |io, context| io.poll_write_vectored(context, slices))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -72,10 +72,10 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Impatient<IO> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_patiently(context, AsyncWrite::poll_flush)
+        self.poll_with_timeout(context, AsyncWrite::poll_flush)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_patiently(context, AsyncWrite::poll_shutdown)
+        self.poll_with_timeout(context, AsyncWrite::poll_shutdown)
     }
 }

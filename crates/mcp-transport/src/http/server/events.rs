@@ -1,14 +1,64 @@
-//! How server-sent events are written.
+//! Encoding of server-sent events.
 
 use std::{fmt, fmt::Write as _, time::Duration};
 
 use bytes::{BufMut, Bytes, BytesMut};
+use mcp_json::Parsed;
 use memchr::memchr2;
 
-/// A comment that shows that the stream is alive.
-pub(super) const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
+use crate::http::watch::{WatchedBody, WatchedEvent};
 
-/// Names an event: unique in its session, and tells its stream.
+/// A comment that keeps the stream alive.
+const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
+
+/// An event as it is sent.
+#[derive(Debug, Clone)]
+pub(super) struct Event {
+    pub(super) text: Bytes,
+    /// The message in it, if that is still parsed.
+    pub(super) message: Option<Parsed>,
+}
+
+impl Event {
+    pub(super) const KEEP_ALIVE: Event = Event { text: KEEP_ALIVE, message: None };
+
+    /// Calls `look` with the fields of the event; not for a comment, which is none.
+    pub(super) fn watch(&self, look: impl FnOnce(WatchedEvent<'_>)) {
+        let text = str::from_utf8(&self.text).unwrap_or_default();
+        let field = |name| text.lines().find_map(|line| line.strip_prefix(name));
+        // Only events that were kept for clients that resume have to be taken apart again.
+        let unparsed = self.message.is_none().then(|| data(text)).flatten();
+        if self.message.is_none() && unparsed.is_none() {
+            return;
+        }
+        look(WatchedEvent {
+            id: field("id: "),
+            name: None,
+            retry: field("retry: ").and_then(|retry| retry.parse().ok()),
+            data: match (&self.message, &unparsed) {
+                (Some(message), _) => WatchedBody::Parsed(message),
+                (None, Some(data)) => WatchedBody::Text(data),
+                (None, None) => WatchedBody::Nothing,
+            },
+        });
+    }
+}
+
+/// The data of an event that was written here.
+fn data(text: &str) -> Option<Bytes> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    let first = lines.next()?.trim_start_matches(' ').to_owned();
+    let whole = lines.fold(first, |whole, line| whole + "\n" + line.trim_start_matches(' '));
+    Some(whole.into())
+}
+
+impl From<Bytes> for Event {
+    fn from(text: Bytes) -> Event {
+        Event { text, message: None }
+    }
+}
+
+/// The id of an event: unique in its session, and identifies its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EventId {
     pub(super) stream: StreamId,
@@ -27,7 +77,7 @@ pub(super) struct StreamId {
 pub(super) enum StreamKind {
     /// The response to a POST: ends with the answer.
     Answer,
-    /// Opened by GET: for what nobody asked for.
+    /// Opened by GET, for the server's notifications and requests.
     Standalone,
 }
 
@@ -59,7 +109,7 @@ pub(super) fn message_event(id: Option<EventId>, message: &[u8]) -> Bytes {
     let mut text = BytesMut::with_capacity(message.len() + 48);
     put_id(&mut text, id);
     let mut rest = message;
-    // A message may be spread over lines; each needs its own field.
+    // A message may have several lines; each needs its own field.
     while let Some(end) = memchr2(b'\n', b'\r', rest) {
         let (line, tail) = rest.split_at(end);
         put_data(&mut text, line);
@@ -70,17 +120,17 @@ pub(super) fn message_event(id: Option<EventId>, message: &[u8]) -> Bytes {
     text.freeze()
 }
 
-/// An event without data: it gives the client an id to come back with, and says when it may.
+/// An event without data: it gives the client an id to resume from, and the delay before it may.
 pub(super) fn priming_event(id: EventId, retry: Duration) -> Bytes {
     let mut text = BytesMut::with_capacity(48);
     put_id(&mut text, Some(id));
-    write!(text, "retry: {}\ndata:\n\n", retry.as_millis()).expect("memory takes every text");
+    write!(text, "retry: {}\ndata:\n\n", retry.as_millis()).expect("writing to memory cannot fail");
     text.freeze()
 }
 
 fn put_id(text: &mut BytesMut, id: Option<EventId>) {
     if let Some(id) = id {
-        writeln!(text, "id: {id}").expect("memory takes every text");
+        writeln!(text, "id: {id}").expect("writing to memory cannot fail");
     }
 }
 

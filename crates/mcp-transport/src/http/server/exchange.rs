@@ -10,57 +10,58 @@ use mcp_core::{
     BoxFuture, Carriage, Inbound, Outbound, OutboundRole, Standing, Ticket, Transport,
     TransportError,
 };
+use mcp_json::Parsed;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     HttpSettings,
-    events::message_event,
+    events::{Event, message_event},
     media::Accepts,
-    posted::Posted,
-    stream::{Audience, EventStream},
+    stream::{EventStream, StreamObserver},
 };
+use crate::http::arrived::Arrived;
 
-/// The one exchange of such a conversation.
+/// The ticket of the only exchange.
 const TICKET: Ticket = Ticket(0);
 
-/// A conversation that is one POST and its response.
+/// A conversation that consists of one POST and its response.
 #[derive(Debug)]
-pub(super) struct Exchange {
+pub(super) struct StatelessExchange {
     settings: Arc<HttpSettings>,
     accepts: Accepts,
     wants_answer: bool,
-    /// Cancelled when a request that has no end in sight shall be answered.
+    /// Cancelled when a long-lived request should be answered.
     ending: Option<CancellationToken>,
     state: Mutex<State>,
-    /// Wakes the one who receives.
+    /// Wakes the receiver.
     news: Notify,
-    this: Weak<Exchange>,
+    this: Weak<StatelessExchange>,
 }
 
-/// With what the response begins.
+/// How the response begins.
 #[derive(Debug)]
-pub(super) enum FirstWord {
+pub(super) enum ResponseStart {
     /// The answer, and nothing before it.
-    Answer(Standing, Bytes),
-    /// Something that comes before the answer.
+    Answer(Standing, Bytes, Option<Parsed>),
+    /// Messages before the answer.
     Events(EventStream),
 }
 
 #[derive(Debug)]
 struct State {
-    message: Option<Posted>,
+    message: Option<Arrived>,
     phase: Phase,
-    /// The client has hung up before the answer.
+    /// Whether the client has disconnected before the answer.
     gone: Gone,
 }
 
 enum Phase {
     /// Nothing was sent; the handler of the POST waits.
-    Silent(Option<Waker>),
-    /// The handler has not picked up the first word yet.
-    Spoken(FirstWord, Option<mpsc::Sender<Bytes>>),
-    Streaming(mpsc::Sender<Bytes>),
+    Pending(Option<Waker>),
+    /// The handler has not picked up the start of the response yet.
+    Started(ResponseStart, Option<mpsc::Sender<Event>>),
+    Streaming(mpsc::Sender<Event>),
     Over,
 }
 
@@ -71,17 +72,17 @@ enum Gone {
     Noticed,
 }
 
-impl Exchange {
+impl StatelessExchange {
     pub(super) fn new(
-        message: Posted,
+        message: Arrived,
         accepts: Accepts,
         wants_answer: bool,
         ending: Option<CancellationToken>,
         settings: Arc<HttpSettings>,
-    ) -> Arc<Exchange> {
-        let phase = if wants_answer { Phase::Silent(None) } else { Phase::Over };
+    ) -> Arc<StatelessExchange> {
+        let phase = if wants_answer { Phase::Pending(None) } else { Phase::Over };
         let state = State { message: Some(message), phase, gone: Gone::No };
-        Arc::new_cyclic(|this| Exchange {
+        Arc::new_cyclic(|this| StatelessExchange {
             settings,
             accepts,
             wants_answer,
@@ -92,17 +93,20 @@ impl Exchange {
         })
     }
 
-    /// What was sent first, once there is something. `None` if nothing will be.
-    pub(super) fn poll_first_word(&self, context: &mut Context<'_>) -> Poll<Option<FirstWord>> {
+    /// The start of the response, once there is one. `None` if there will be none.
+    pub(super) fn poll_response_start(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<ResponseStart>> {
         let mut state = self.lock();
         match std::mem::replace(&mut state.phase, Phase::Over) {
-            Phase::Silent(_) => {
-                state.phase = Phase::Silent(Some(context.waker().clone()));
+            Phase::Pending(_) => {
+                state.phase = Phase::Pending(Some(context.waker().clone()));
                 Poll::Pending
             }
-            Phase::Spoken(word, more) => {
+            Phase::Started(start, more) => {
                 state.phase = more.map_or(Phase::Over, Phase::Streaming);
-                Poll::Ready(Some(word))
+                Poll::Ready(Some(start))
             }
             phase => {
                 state.phase = phase;
@@ -111,24 +115,24 @@ impl Exchange {
         }
     }
 
-    /// Nobody is there any more who would read an answer.
-    pub(super) fn hang_up(&self) {
+    /// The client has disconnected.
+    pub(super) fn client_disconnected(&self) {
         let mut state = self.lock();
         if matches!(state.phase, Phase::Over) || state.gone != Gone::No {
             return;
         }
         state.gone = Gone::Unnoticed;
-        // A stream in it must not be dropped under the lock: it would call this again.
+        // A stream in it must not be dropped while the lock is held: it would call this again.
         let phase = std::mem::replace(&mut state.phase, Phase::Over);
         drop(state);
         drop(phase);
         self.news.notify_one();
     }
 
-    /// The handler of the POST has gone, which is all right if it took the response's stream along.
+    /// The handler of the POST is done, which is fine if the response has become a stream.
     pub(super) fn let_go(&self) {
         if !matches!(self.lock().phase, Phase::Streaming(_)) {
-            self.hang_up();
+            self.client_disconnected();
         }
     }
 
@@ -143,7 +147,7 @@ impl Exchange {
                     state.gone = Gone::Noticed;
                     return Some(Inbound::Over { ticket: TICKET, error: None });
                 }
-                if matches!(state.phase, Phase::Over | Phase::Spoken(_, None)) {
+                if matches!(state.phase, Phase::Over | Phase::Started(_, None)) {
                     return None;
                 }
             }
@@ -159,18 +163,18 @@ impl Exchange {
     }
 
     async fn put(&self, outbound: Outbound) -> Result<(), TransportError> {
-        let Some(sender) = self.speak_first(&outbound)? else { return Ok(()) };
+        let Some(sender) = self.begin_response(&outbound)? else { return Ok(()) };
         let stall = self.settings.stall_timeout;
         let Ok(room) = tokio::time::timeout(stall, sender.reserve()).await else {
-            self.hang_up();
+            self.client_disconnected();
             return Err(TransportError::Stuck { seconds: stall.as_secs() });
         };
         let permit = room.map_err(|_| lost())?;
         let mut state = self.lock();
-        if !matches!(state.phase, Phase::Streaming(_) | Phase::Spoken(_, Some(_))) {
+        if !matches!(state.phase, Phase::Streaming(_) | Phase::Started(_, Some(_))) {
             return Err(closed(&state));
         }
-        permit.send(message_event(None, &outbound.bytes));
+        permit.send(event(&outbound));
         if matches!(outbound.role, OutboundRole::Answer(_)) {
             end(&mut state.phase);
             self.news.notify_one();
@@ -178,30 +182,38 @@ impl Exchange {
         Ok(())
     }
 
-    /// Begins the response with this message; if that was done before, the way into its stream.
-    fn speak_first(
+    /// Begins the response with this message; if it has already begun, returns the sender of its
+    /// stream.
+    fn begin_response(
         &self,
         outbound: &Outbound,
-    ) -> Result<Option<mpsc::Sender<Bytes>>, TransportError> {
+    ) -> Result<Option<mpsc::Sender<Event>>, TransportError> {
         let mut state = self.lock();
         let waker = match &mut state.phase {
-            Phase::Silent(waker) => waker.take(),
-            Phase::Streaming(sender) | Phase::Spoken(_, Some(sender)) => {
+            Phase::Pending(waker) => waker.take(),
+            Phase::Streaming(sender) | Phase::Started(_, Some(sender)) => {
                 return Ok(Some(sender.clone()));
             }
-            Phase::Over | Phase::Spoken(_, None) => return Err(closed(&state)),
+            Phase::Over | Phase::Started(_, None) => return Err(closed(&state)),
         };
         state.phase = match outbound.role {
             OutboundRole::Answer(standing) if self.accepts.json || standing != Standing::Served => {
-                Phase::Spoken(FirstWord::Answer(standing, outbound.bytes.clone()), None)
+                Phase::Started(
+                    ResponseStart::Answer(
+                        standing,
+                        outbound.bytes.clone(),
+                        outbound.parsed.clone(),
+                    ),
+                    None,
+                )
             }
             OutboundRole::Answer(_) => {
-                Phase::Spoken(FirstWord::Events(self.stream(&outbound.bytes, None)), None)
+                Phase::Started(ResponseStart::Events(self.stream(outbound, None)), None)
             }
             OutboundRole::Request | OutboundRole::Notification => {
                 let (sender, live) = mpsc::channel(self.settings.stream_queue.max(1));
-                let stream = self.stream(&outbound.bytes, Some(live));
-                Phase::Spoken(FirstWord::Events(stream), Some(sender))
+                let stream = self.stream(outbound, Some(live));
+                Phase::Started(ResponseStart::Events(stream), Some(sender))
             }
         };
         drop(state);
@@ -212,17 +224,17 @@ impl Exchange {
         Ok(None)
     }
 
-    fn stream(&self, first: &[u8], live: Option<mpsc::Receiver<Bytes>>) -> EventStream {
-        let backlog = VecDeque::from([message_event(None, first)]);
-        let audience = Arc::new(Reader(self.this.clone()));
-        EventStream::new(backlog, live, self.settings.keep_alive, audience)
+    fn stream(&self, first: &Outbound, live: Option<mpsc::Receiver<Event>>) -> EventStream {
+        let backlog = VecDeque::from([event(first)]);
+        let observer = Arc::new(ClientReader(self.this.clone()));
+        EventStream::new(backlog, live, self.settings.keep_alive, observer)
     }
 
-    /// Ends the response where it stands.
+    /// Ends the response as it is.
     pub(super) fn finish(&self) {
         let mut state = self.lock();
         let waker = match &mut state.phase {
-            Phase::Silent(waker) => waker.take(),
+            Phase::Pending(waker) => waker.take(),
             _ => None,
         };
         end(&mut state.phase);
@@ -238,7 +250,7 @@ impl Exchange {
     }
 }
 
-impl Transport for Exchange {
+impl Transport for StatelessExchange {
     fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>> {
         Box::pin(async { Ok(self.next().await) })
     }
@@ -261,14 +273,19 @@ impl Transport for Exchange {
     }
 }
 
-/// The client at the other end of the stream; weak, since the exchange may hold the stream.
-#[derive(Debug)]
-struct Reader(Weak<Exchange>);
+/// A message as an event; such streams cannot be resumed.
+fn event(outbound: &Outbound) -> Event {
+    Event { text: message_event(None, &outbound.bytes), message: outbound.parsed.clone() }
+}
 
-impl Audience for Reader {
-    fn left(&self) {
+/// Notices when the stream is dropped; weak, since the exchange may hold the stream.
+#[derive(Debug)]
+struct ClientReader(Weak<StatelessExchange>);
+
+impl StreamObserver for ClientReader {
+    fn stream_dropped(&self) {
         if let Some(exchange) = self.0.upgrade() {
-            exchange.hang_up();
+            exchange.client_disconnected();
         }
     }
 }
@@ -276,18 +293,18 @@ impl Audience for Reader {
 impl fmt::Debug for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Phase::Silent(_) => "silent",
-            Phase::Spoken(..) => "spoken",
+            Phase::Pending(_) => "pending",
+            Phase::Started(..) => "started",
             Phase::Streaming(_) => "streaming",
             Phase::Over => "over",
         })
     }
 }
 
-/// Lets a first word that was not picked up be picked up, but nothing follow it.
+/// The start of the response can still be picked up, but nothing follows it.
 fn end(phase: &mut Phase) {
     match phase {
-        Phase::Spoken(_, more) => *more = None,
+        Phase::Started(_, more) => *more = None,
         phase => *phase = Phase::Over,
     }
 }
@@ -297,5 +314,5 @@ fn closed(state: &State) -> TransportError {
 }
 
 fn lost() -> TransportError {
-    TransportError::Lost("the client has hung up".to_owned())
+    TransportError::Lost("the client has disconnected".to_owned())
 }

@@ -1,13 +1,13 @@
 use http::{HeaderName, StatusCode};
 
-/// Why the service refuses an HTTP request without asking the application.
+/// Why the service rejects an HTTP request without asking the application.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum HttpFault {
     #[error("the host `{0}` is not served here")]
     ForeignHost(String),
-    #[error("a request has to name one host")]
+    #[error("a request must name exactly one host")]
     HostUnclear,
     #[error("requests from the origin `{0}` are not allowed")]
     ForeignOrigin(String),
@@ -17,7 +17,7 @@ pub enum HttpFault {
     NotAcceptable(&'static str),
     #[error("the content type must be application/json")]
     UnsupportedMediaType,
-    #[error("the body has to come as it is, without a content coding")]
+    #[error("the body must not have a content coding")]
     UnsupportedCoding,
     #[error("the body is empty: it must be a JSON-RPC message")]
     BodyEmpty,
@@ -25,11 +25,11 @@ pub enum HttpFault {
     BodyTooLong { limit: usize },
     #[error("the body did not arrive within {seconds} seconds")]
     BodyTooSlow { seconds: u64 },
-    #[error("the server has too many bodies to wait for")]
+    #[error("the server is waiting for too many incomplete bodies")]
     TooManyUnfinished,
-    #[error("the body broke off")]
+    #[error("the body is incomplete")]
     BodyBroken,
-    #[error("the header `{0}` is repeated or not readable")]
+    #[error("the header `{0}` is repeated or unreadable")]
     InvalidHeader(HeaderName),
     #[error("the protocol version `{0}` is not supported")]
     UnsupportedRevision(String),
@@ -37,9 +37,9 @@ pub enum HttpFault {
     SessionMissing,
     #[error("there is no such session")]
     SessionUnknown,
-    #[error("there is no event with the id `{0}`, or what followed it is no longer kept")]
+    #[error("there is no event with the id `{0}`, or the events after it are no longer available")]
     EventUnknown(String),
-    #[error("the session has too many requests that are not answered yet")]
+    #[error("the session has too many unanswered requests")]
     TooManyPending,
     #[error("the server has too many sessions")]
     TooManySessions,
@@ -48,12 +48,12 @@ pub enum HttpFault {
     /// The application gave up without an answer.
     #[error("the server ended the conversation without an answer")]
     Unanswered,
-    #[error("the server could not make a session id")]
+    #[error("the server could not create a session id")]
     NoRandomness,
 }
 
 impl HttpFault {
-    /// The status with which a client is told.
+    /// The status of the response.
     pub const fn status(&self) -> StatusCode {
         match self {
             HttpFault::ForeignHost(_) | HttpFault::ForeignOrigin(_) => StatusCode::FORBIDDEN,

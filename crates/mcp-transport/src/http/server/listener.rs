@@ -17,24 +17,25 @@ use tokio::{
 };
 use tower_service::Service;
 
-use super::connection::Impatient;
+use super::connection::WriteTimeout;
 
-/// What a listener accepts from connections, whatever is served on them.
+/// The limits of a listener on its connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServeSettings {
-    /// Connections at the same time; more have to wait. Default: 10,000.
+    /// Concurrent connections; more have to wait. Default: 10,000.
     pub max_connections: usize,
-    /// Headers of one request. Default: 100.
+    /// Maximum number of headers per request. Default: 100.
     pub max_headers: usize,
-    /// Bytes of the head of one request. Default: 64 KiB.
+    /// Maximum size of a request's head in bytes. Default: 64 KiB.
     pub max_head: usize,
-    /// Time for the head of a request to arrive, and for a TLS handshake. Connections end when they
-    /// are idle for so long, which should be longer than clients keep them for reuse. Default: 2 min.
+    /// Time for the head of a request to arrive, and for a TLS handshake. It also limits how long
+    /// connections may be idle, so it should be longer than clients keep them for reuse. Default: 2
+    /// min.
     pub head_timeout: Duration,
-    /// A client that takes nothing for this time loses its connection. Default: 60 s.
+    /// A client that reads nothing for this long loses its connection. Default: 60 s.
     pub write_timeout: Duration,
-    /// Time for requests to be finished after the server was told to stop. Default: 10 s.
+    /// Time for requests to finish after the server was told to stop. Default: 10 s.
     pub grace: Duration,
 }
 
@@ -51,7 +52,7 @@ impl Default for ServeSettings {
     }
 }
 
-/// What hyper allows unless told otherwise.
+/// The default of hyper.
 const DEFAULT_HEADERS: usize = 100;
 
 /// What can be served: every `tower` service that answers HTTP requests and never fails.
@@ -85,8 +86,8 @@ where
 
 /// Serves connections until `shutdown` completes; then lets running requests finish.
 ///
-/// The service may be an [`HttpService`](super::HttpService) or a router around it. Streams without
-/// an end of their own last until [`ServeSettings::grace`] is over unless the service is told:
+/// The service may be an [`HttpService`](super::HttpService) or a router around it. Notification
+/// streams last until [`ServeSettings::grace`] is over unless the service is drained:
 ///
 /// ```no_run
 /// # use mcp_transport::http::server::{HttpService, ServeSettings, serve};
@@ -171,17 +172,17 @@ async fn accept_all<S, F>(
     connections.shutdown().await;
 }
 
-/// Errors here are about single connections, or about too many of them.
+/// Errors here are about individual connections, or about too many of them.
 async fn accept(listener: &TcpListener) -> TcpStream {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                // Small messages must not wait for more to come.
+                // Small messages must not be delayed.
                 let _ = stream.set_nodelay(true);
                 return stream;
             }
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
+                tracing::warn!(%error, "could not accept a connection");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
@@ -196,13 +197,13 @@ async fn serve_connection<IO, S: Servable>(
 ) where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let io = TokioIo::new(Impatient::new(io, settings.write_timeout));
+    let io = TokioIo::new(WriteTimeout::new(io, settings.write_timeout));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(settings.head_timeout)
         .max_header_size(settings.max_head);
-    // Saying it makes every request a little slower, even if it changes nothing.
+    // Setting it makes every request a little slower, even if it changes nothing.
     if settings.max_headers != DEFAULT_HEADERS {
         builder.max_headers(settings.max_headers);
     }

@@ -1,10 +1,10 @@
-//! What a request says about the forms in which it comes and wants to be answered.
+//! Media types of requests and the answers they accept.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use super::HttpFault;
 
-/// The forms of answers a client takes.
+/// The media types that a client accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Accepts {
     pub(super) json: bool,
@@ -12,8 +12,8 @@ pub(super) struct Accepts {
 }
 
 impl Accepts {
-    /// No header means that anything will do. The protocol wants both forms to be listed; a client
-    /// that names one of them can still be served.
+    /// No header means anything. The protocol requires both types to be listed; a client that names
+    /// one of them can still be served.
     pub(super) fn read(headers: &HeaderMap) -> Accepts {
         let mut accepts = Accepts { json: false, events: false };
         let mut stated = false;
@@ -41,7 +41,7 @@ impl Accepts {
     }
 }
 
-/// Refuses bodies that do not claim to be JSON, or that something was done to.
+/// Rejects bodies that are not declared as JSON, or have a content coding.
 pub(super) fn require_json(headers: &HeaderMap) -> Result<(), HttpFault> {
     let stated = single(headers, &header::CONTENT_TYPE)?;
     if !stated.is_some_and(|stated| essence(stated).eq_ignore_ascii_case("application/json")) {
@@ -68,7 +68,7 @@ pub(super) fn single<'a>(
     value.to_str().map(Some).map_err(|_| HttpFault::InvalidHeader(name.clone()))
 }
 
-/// Whether an entry of `Accept` says what is not wanted: `q=0`.
+/// Whether an entry of `Accept` excludes a type: `q=0`.
 fn is_ruled_out(entry: &str) -> bool {
     let weight = entry.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;

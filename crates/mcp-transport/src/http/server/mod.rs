@@ -1,8 +1,8 @@
 //! A Streamable HTTP server: [`HttpService`] answers requests, [`serve`] listens for them.
 //!
-//! The service can be mounted in any router that takes a `tower` service. It speaks both eras: with
-//! sessions (`initialize`, `Mcp-Session-Id`, streams that can be resumed), and stateless, where
-//! every POST is a conversation of its own. It never reads a message; an [`Application`] does.
+//! The service can be mounted in any router that takes a `tower` service. It supports both eras:
+//! with sessions (`initialize`, `Mcp-Session-Id`, resumable streams), and stateless, where every
+//! POST is a whole conversation. It never parses a message; an [`Application`] does.
 
 mod application;
 mod body;
@@ -14,13 +14,13 @@ mod fault;
 mod listener;
 mod media;
 mod mounted;
-mod posted;
 mod reply;
 mod service;
 mod session;
 mod settings;
 mod stateless;
 mod stream;
+mod watching;
 
 #[cfg(feature = "tls")]
 pub use self::listener::serve_tls;

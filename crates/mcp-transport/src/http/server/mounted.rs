@@ -12,8 +12,7 @@ use tower_service::Service;
 
 use super::{HttpService, ResponseBody, reply};
 
-/// An [`HttpService`] at one path, and nothing (404) anywhere else: a router for those who need no
-/// other.
+/// An [`HttpService`] at one path, and 404 everywhere else: the simplest router.
 #[derive(Debug, Clone)]
 pub struct Mounted {
     path: Arc<str>,

@@ -1,6 +1,9 @@
 use std::{
     convert::Infallible,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     task::{Context, Poll},
 };
 
@@ -13,22 +16,25 @@ use tower_service::Service;
 
 use super::{
     Application, Glimpse, HttpFault, HttpSettings, Refused, ResponseBody,
-    body::Bodies,
+    body::BodyReader,
     cors,
     media::{self, Accepts},
-    posted::Posted,
     reply,
-    session::{FirstWord, Session, Sessions},
+    session::{ResponseStart, Session, Sessions},
     stateless,
+    watching::Watching,
 };
 use crate::{
     allowed::{Foreign, admit},
-    http::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
+    http::{
+        arrived::Arrived,
+        headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
+    },
 };
 
 /// Answers HTTP requests to one MCP endpoint. Clones share everything.
 ///
-/// It looks at the path of no request: mount it where the endpoint shall be.
+/// It ignores the path of requests: mount it where the endpoint should be.
 #[derive(Debug, Clone)]
 pub struct HttpService {
     inner: Arc<Inner>,
@@ -39,14 +45,16 @@ struct Inner {
     application: Arc<dyn Application>,
     settings: Arc<HttpSettings>,
     sessions: Arc<Sessions>,
-    bodies: Bodies,
+    bodies: BodyReader,
     draining: CancellationToken,
+    /// Numbers the exchanges, for those who watch them.
+    exchanges: AtomicU64,
 }
 
 const SESSION_METHODS: &str = "GET, POST, DELETE, OPTIONS";
 const STATELESS_METHODS: &str = "POST, OPTIONS";
 
-/// Why a request gets something else than it wants.
+/// Why a request is rejected.
 enum Rejection {
     Fault(HttpFault),
     Refused(Refused),
@@ -60,23 +68,23 @@ impl HttpService {
         let settings = Arc::new(settings);
         let sessions = Sessions::new(settings.clone());
         let draining = CancellationToken::new();
-        let bodies = Bodies::new(&settings);
-        HttpService { inner: Arc::new(Inner { application, settings, sessions, bodies, draining }) }
+        let bodies = BodyReader::new(&settings);
+        let exchanges = AtomicU64::new(1);
+        let inner = Inner { application, settings, sessions, bodies, draining, exchanges };
+        HttpService { inner: Arc::new(inner) }
     }
 
-    /// How many sessions are open.
+    /// The number of open sessions.
     pub fn sessions(&self) -> usize {
         self.inner.sessions.count()
     }
 
-    /// Ends all streams that have no end of their own, and opens no more sessions. What is being
-    /// worked on goes on.
+    /// Ends all notification streams and opens no more sessions. Requests in progress continue.
     pub fn drain(&self) {
         self.inner.draining.cancel();
     }
 
-    /// Completes after `shutdown`, with the service draining: what [`serve`](super::serve) should
-    /// wait for.
+    /// Waits for `shutdown`, then drains the service: what [`serve`](super::serve) should wait for.
     pub async fn drain_after(self, shutdown: impl Future<Output = ()>) {
         shutdown.await;
         self.drain();
@@ -105,33 +113,46 @@ where
         let inner = self.inner.clone();
         Box::pin(async move {
             let (parts, body) = request.into_parts();
-            let mut response = match inner.answer(&parts, body).await {
+            let number = inner.exchanges.fetch_add(1, Ordering::Relaxed);
+            let mut watching = Watching::new(&*inner.application, number, &parts);
+            let mut response = match inner.answer(&parts, body, &mut watching).await {
                 Ok(response) => response,
                 Err(rejection) => inner.reject(rejection),
             };
             cors::share(&inner.settings, &parts.headers, response.headers_mut());
+            watching.answered(&mut response);
             Ok(response)
         })
     }
 }
 
 impl Inner {
-    async fn answer<B>(&self, parts: &Parts, body: B) -> Result<Response<ResponseBody>, Rejection>
+    async fn answer<B>(
+        &self,
+        parts: &Parts,
+        body: B,
+        watching: &mut Watching<'_>,
+    ) -> Result<Response<ResponseBody>, Rejection>
     where
         B: Body<Data = Bytes> + Send,
     {
         let settings = &*self.settings;
         admit(&settings.hosts, &settings.origins, &parts.uri, &parts.headers)?;
         match parts.method {
-            Method::POST => self.post(parts, body).await,
-            Method::GET if self.has_sessions_for(parts) => Ok(self.get(parts)?),
-            Method::DELETE if self.has_sessions_for(parts) => Ok(self.delete(parts)?),
+            Method::POST => self.post(parts, body, watching).await,
+            Method::GET if self.has_sessions_for(parts) => self.get(parts, watching),
+            Method::DELETE if self.has_sessions_for(parts) => self.delete(parts, watching),
             Method::OPTIONS => Ok(self.options(parts)),
             _ => Err(self.method_not_allowed(parts).into()),
         }
     }
 
-    async fn post<B>(&self, parts: &Parts, body: B) -> Result<Response<ResponseBody>, Rejection>
+    async fn post<B>(
+        &self,
+        parts: &Parts,
+        body: B,
+        watching: &mut Watching<'_>,
+    ) -> Result<Response<ResponseBody>, Rejection>
     where
         B: Body<Data = Bytes> + Send,
     {
@@ -144,32 +165,39 @@ impl Inner {
         if message.trim_ascii().is_empty() {
             return Err(HttpFault::BodyEmpty.into());
         }
-        let mut glimpse = self.application.glimpse(parts, &message).map_err(Rejection::Refused)?;
-        let message = Posted::new(message, glimpse.parsed.take());
+        let application = &*self.application;
+        let parsed = application.parse(&message);
+        watching.has_body(&message, parsed.as_ref());
+        let glimpse = application.glimpse(parts, &message, parsed.as_ref())?;
+        let message = Arrived::new(message, parsed);
         if glimpse.stateless {
+            watching.show(application.watch_exchange())?;
             let said = (message, accepts, glimpse);
-            let application = &*self.application;
             let served =
                 stateless::serve(application, &self.settings, &self.draining, parts, said).await;
             return Ok(served?);
         }
-        // Who opens a session may ask for what is not spoken here: the answer says what is.
+        // A request that opens a session may ask for an unsupported revision: the answer names the
+        // supported ones.
         let spoken = if glimpse.opens_session { Revisions::ALL } else { self.settings.revisions };
         require_revision(parts, spoken)?;
         match media::single(&parts.headers, &SESSION_ID)? {
             Some(id) => {
                 let session = self.find(parts, id)?;
+                watching.show(session.watch())?;
                 if !glimpse.wants_answer {
                     session.tell(message).await?;
                     return Ok(reply::empty(StatusCode::ACCEPTED));
                 }
                 Ok(match ask(&session, message, accepts, glimpse).await? {
-                    FirstWord::Answer(body) => reply::json(StatusCode::OK, body),
-                    FirstWord::Events(stream) => reply::events(stream),
+                    ResponseStart::Answer(body, parsed) => {
+                        reply::message(StatusCode::OK, body, parsed)
+                    }
+                    ResponseStart::Events(stream) => reply::events(stream),
                 })
             }
             None if glimpse.opens_session => {
-                Ok(self.open_session(parts, message, accepts, glimpse).await?)
+                self.open_session(parts, message, accepts, glimpse, watching).await
             }
             None => Err(HttpFault::SessionMissing.into()),
         }
@@ -178,20 +206,23 @@ impl Inner {
     async fn open_session(
         &self,
         parts: &Parts,
-        message: Posted,
+        message: Arrived,
         accepts: Accepts,
         glimpse: Glimpse,
-    ) -> Result<Response<ResponseBody>, HttpFault> {
+        watching: &mut Watching<'_>,
+    ) -> Result<Response<ResponseBody>, Rejection> {
         if self.draining.is_cancelled() {
-            return Err(HttpFault::ShuttingDown);
+            return Err(HttpFault::ShuttingDown.into());
         }
-        let session = self.sessions.open(self.application.principal(parts))?;
+        let watch = self.application.watch_session();
+        watching.show(watch.clone())?;
+        let session = self.sessions.open(self.application.principal(parts), watch)?;
         let conversation = self.application.converse(session.clone(), parts);
         self.sessions.host(session.clone(), conversation);
         let mut opening = Opening { sessions: &self.sessions, session: &session, known: false };
         let mut response = match ask(&session, message, accepts, glimpse).await? {
-            FirstWord::Answer(body) => reply::json(StatusCode::OK, body),
-            FirstWord::Events(stream) => reply::events(stream),
+            ResponseStart::Answer(body, parsed) => reply::message(StatusCode::OK, body, parsed),
+            ResponseStart::Events(stream) => reply::events(stream),
         };
         if session.is_refused() {
             return Ok(response);
@@ -202,13 +233,18 @@ impl Inner {
         Ok(response)
     }
 
-    fn get(&self, parts: &Parts) -> Result<Response<ResponseBody>, HttpFault> {
+    fn get(
+        &self,
+        parts: &Parts,
+        watching: &mut Watching<'_>,
+    ) -> Result<Response<ResponseBody>, Rejection> {
         if !Accepts::read(&parts.headers).events {
-            return Err(HttpFault::NotAcceptable("text/event-stream"));
+            return Err(HttpFault::NotAcceptable("text/event-stream").into());
         }
         let session = self.session(parts)?;
+        watching.show(session.watch())?;
         if self.draining.is_cancelled() {
-            return Err(HttpFault::ShuttingDown);
+            return Err(HttpFault::ShuttingDown.into());
         }
         let stream = match media::single(&parts.headers, &LAST_EVENT_ID)? {
             Some(id) => session.resume(id, &self.draining)?,
@@ -217,8 +253,13 @@ impl Inner {
         Ok(reply::events(stream))
     }
 
-    fn delete(&self, parts: &Parts) -> Result<Response<ResponseBody>, HttpFault> {
+    fn delete(
+        &self,
+        parts: &Parts,
+        watching: &mut Watching<'_>,
+    ) -> Result<Response<ResponseBody>, Rejection> {
         let session = self.session(parts)?;
+        watching.show(session.watch())?;
         self.sessions.close(session.id());
         Ok(reply::empty(StatusCode::NO_CONTENT))
     }
@@ -239,7 +280,7 @@ impl Inner {
         self.find(parts, id)
     }
 
-    /// The session that a request names, if it is for whoever sends the request.
+    /// The session that a request names, if it belongs to the sender.
     fn find(&self, parts: &Parts, id: &str) -> Result<Arc<Session>, HttpFault> {
         let principal = self.application.principal(parts);
         let session = self.sessions.find(id, principal.as_deref());
@@ -248,7 +289,7 @@ impl Inner {
         Ok(session)
     }
 
-    /// Whether this client could have a session: the newest revision has done away with them.
+    /// Whether this client could have a session: the newest revision has none.
     fn has_sessions_for(&self, parts: &Parts) -> bool {
         let stated = parts.headers.get(PROTOCOL_VERSION).and_then(|value| value.to_str().ok());
         let is_modern = stated
@@ -266,7 +307,7 @@ impl Inner {
     }
 
     fn method_not_allowed(&self, parts: &Parts) -> HttpFault {
-        // They are, but not for this client.
+        // They are allowed, but not for this client.
         let needs_session = matches!(parts.method, Method::GET | Method::DELETE);
         let allowed = if needs_session { STATELESS_METHODS } else { self.methods() };
         HttpFault::MethodNotAllowed { method: parts.method.to_string(), allowed }
@@ -277,7 +318,7 @@ impl Inner {
             Rejection::Refused(refused) => return reply::json(refused.status, refused.body),
             Rejection::Fault(fault) => fault,
         };
-        tracing::debug!(%fault, "a request is refused");
+        tracing::debug!(%fault, "a request was rejected");
         let mut response = reply::json(fault.status(), self.application.explain(&fault));
         let told = match fault {
             HttpFault::MethodNotAllowed { allowed, .. } => Some((header::ALLOW, allowed)),
@@ -291,7 +332,7 @@ impl Inner {
     }
 }
 
-/// Refuses clients that say they speak something else. Without the header the session knows best.
+/// Rejects clients that name an unsupported revision. Without the header, the session knows.
 fn require_revision(parts: &Parts, spoken: Revisions) -> Result<(), HttpFault> {
     let Some(stated) = media::single(&parts.headers, &PROTOCOL_VERSION)? else { return Ok(()) };
     match stated.parse::<Revision>() {
@@ -300,21 +341,21 @@ fn require_revision(parts: &Parts, spoken: Revisions) -> Result<(), HttpFault> {
     }
 }
 
-/// Hands a request to its session and waits for the beginning of the response.
+/// Passes a request to its session and waits for the start of the response.
 async fn ask(
     session: &Session,
-    message: Posted,
+    message: Arrived,
     accepts: Accepts,
     glimpse: Glimpse,
-) -> Result<FirstWord, HttpFault> {
-    let first_word = session.ask(message, accepts, glimpse.revision).await?;
-    first_word.await.map_err(|_| {
+) -> Result<ResponseStart, HttpFault> {
+    let start = session.ask(message, accepts, glimpse.revision).await?;
+    start.await.map_err(|_| {
         if session.has_ended() { HttpFault::SessionUnknown } else { HttpFault::Unanswered }
     })
 }
 
-/// A client that never learns the id of its session can never use it: it left too early, or did
-/// not open it properly.
+/// Closes a session whose client never learns its id: it disconnected too early, or did not open it
+/// properly.
 struct Opening<'a> {
     sessions: &'a Sessions,
     session: &'a Session,
@@ -336,6 +377,12 @@ impl From<Foreign> for Rejection {
             Foreign::Host(host) => HttpFault::ForeignHost(host),
             Foreign::Origin(origin) => HttpFault::ForeignOrigin(origin),
         })
+    }
+}
+
+impl From<Refused> for Rejection {
+    fn from(refused: Refused) -> Rejection {
+        Rejection::Refused(refused)
     }
 }
 

@@ -1,4 +1,4 @@
-//! One POST that is a whole conversation.
+//! A single POST that is a whole conversation.
 
 use std::{
     future::poll_fn,
@@ -13,36 +13,37 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Application, Glimpse, HttpFault, HttpSettings, ResponseBody,
-    exchange::{Exchange, FirstWord},
+    exchange::{ResponseStart, StatelessExchange},
     media::Accepts,
-    posted::Posted,
     reply,
 };
+use crate::http::arrived::Arrived;
 
-/// Serves a request. `ending` is cancelled when what has no end in sight shall be brought to one.
+/// Serves a request. `ending` is cancelled when long-lived requests should end.
 pub(super) async fn serve(
     application: &dyn Application,
     settings: &Arc<HttpSettings>,
     ending: &CancellationToken,
     parts: &Parts,
-    (message, accepts, glimpse): (Posted, Accepts, Glimpse),
+    (message, accepts, glimpse): (Arrived, Accepts, Glimpse),
 ) -> Result<Response<ResponseBody>, HttpFault> {
     let ending = glimpse.long_lived.then(|| ending.clone());
-    let exchange = Exchange::new(message, accepts, glimpse.wants_answer, ending, settings.clone());
+    let exchange =
+        StatelessExchange::new(message, accepts, glimpse.wants_answer, ending, settings.clone());
     let conversation = application.converse(exchange.clone(), parts);
-    let mut held = Held { exchange, conversation: Some(conversation) };
+    let mut conversation = InlineConversation { exchange, conversation: Some(conversation) };
     if !glimpse.wants_answer {
-        // Most notifications are taken in at once; the client need not wait for the others.
-        held.poll_once().await;
+        // Most notifications are processed at once; the client need not wait for the others.
+        conversation.poll_once().await;
         return Ok(reply::empty(StatusCode::ACCEPTED));
     }
-    let word = poll_fn(|context| held.poll_first_word(context)).await;
-    Ok(match word.ok_or(HttpFault::Unanswered)? {
-        FirstWord::Answer(standing, body) => {
-            held.poll_once().await;
-            reply::json(status(standing), body)
+    let start = poll_fn(|context| conversation.poll_response_start(context)).await;
+    Ok(match start.ok_or(HttpFault::Unanswered)? {
+        ResponseStart::Answer(standing, body, parsed) => {
+            conversation.poll_once().await;
+            reply::message(status(standing), body, parsed)
         }
-        FirstWord::Events(stream) => reply::events(stream),
+        ResponseStart::Events(stream) => reply::events(stream),
     })
 }
 
@@ -54,15 +55,15 @@ const fn status(standing: Standing) -> StatusCode {
     }
 }
 
-/// A conversation that is driven by the handler of its POST, as long as that is enough: no task of
-/// its own is needed if the answer is all there is to say.
-struct Held {
-    exchange: Arc<Exchange>,
-    /// Until it has come to its end.
+/// A conversation that is polled by the handler of its POST as long as that is enough: it needs no
+/// task of its own if the answer is the only message.
+struct InlineConversation {
+    exchange: Arc<StatelessExchange>,
+    /// `None` once it has ended.
     conversation: Option<BoxFuture<'static, ()>>,
 }
 
-impl Held {
+impl InlineConversation {
     async fn poll_once(&mut self) {
         poll_fn(|context| {
             self.poll_conversation(context);
@@ -71,11 +72,11 @@ impl Held {
         .await;
     }
 
-    fn poll_first_word(&mut self, context: &mut Context<'_>) -> Poll<Option<FirstWord>> {
+    fn poll_response_start(&mut self, context: &mut Context<'_>) -> Poll<Option<ResponseStart>> {
         self.poll_conversation(context);
-        match self.exchange.poll_first_word(context) {
+        match self.exchange.poll_response_start(context) {
             Poll::Pending if self.conversation.is_none() => Poll::Ready(None),
-            word => word,
+            start => start,
         }
     }
 
@@ -88,20 +89,20 @@ impl Held {
     }
 }
 
-impl Drop for Held {
-    /// The conversation goes on without the handler: it has become a stream, or it still has to
-    /// learn that the client has gone.
+impl Drop for InlineConversation {
+    /// The conversation continues without the handler: it has become a stream, or it still has to
+    /// notice that the client is gone.
     fn drop(&mut self) {
         let Some(conversation) = self.conversation.take() else { return };
         self.exchange.let_go();
-        // What has panicked must not be polled again.
+        // A future that has panicked must not be polled again.
         if !std::thread::panicking()
             && let Ok(runtime) = Handle::try_current()
         {
             let exchange = self.exchange.clone();
             runtime.spawn(async move {
                 conversation.await;
-                // Nobody is left who could say more.
+                // Nothing more can be sent.
                 exchange.finish();
             });
         }

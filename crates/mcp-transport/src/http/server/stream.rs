@@ -8,47 +8,80 @@ use std::{
 };
 
 use bytes::Bytes;
+use mcp_core::Side;
 use tokio::{
     sync::mpsc,
     time::{Instant, Sleep},
 };
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::events::KEEP_ALIVE;
+use super::events::Event;
+use crate::http::watch::WatchedExchange;
 
-/// Who wants to know that a stream is no longer read: it has ended, or the client has hung up.
-pub(super) trait Audience: fmt::Debug + Send + Sync {
-    fn left(&self);
+/// Is told when a stream is no longer read: it has ended, or the client has disconnected.
+pub(super) trait StreamObserver: fmt::Debug + Send + Sync {
+    fn stream_dropped(&self);
 }
 
-/// A stream of events on its way to one client.
+/// A stream of events to one client.
 pub(super) struct EventStream {
-    backlog: VecDeque<Bytes>,
-    live: Option<mpsc::Receiver<Bytes>>,
+    backlog: VecDeque<Event>,
+    live: Option<mpsc::Receiver<Event>>,
     keep_alive: Duration,
     silence: Option<Pin<Box<Sleep>>>,
     ending: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
-    audience: Arc<dyn Audience>,
+    observer: Arc<dyn StreamObserver>,
+    watched: Option<WatchedExchange>,
 }
 
 impl EventStream {
-    /// What is in `backlog`, then what comes from `live` until its last sender is gone.
+    /// First `backlog`, then what comes from `live` until its last sender is gone.
     pub(super) fn new(
-        backlog: VecDeque<Bytes>,
-        live: Option<mpsc::Receiver<Bytes>>,
+        backlog: VecDeque<Event>,
+        live: Option<mpsc::Receiver<Event>>,
         keep_alive: Duration,
-        audience: Arc<dyn Audience>,
+        observer: Arc<dyn StreamObserver>,
     ) -> EventStream {
-        EventStream { backlog, live, keep_alive, silence: None, ending: None, audience }
+        EventStream {
+            backlog,
+            live,
+            keep_alive,
+            silence: None,
+            ending: None,
+            observer,
+            watched: None,
+        }
     }
 
-    /// Ends early when `token` is cancelled, once nothing is ready any more.
+    /// Ends early when `token` is cancelled, once nothing more is ready.
     pub(super) fn until(mut self, token: CancellationToken) -> EventStream {
         self.ending = Some(Box::pin(token.cancelled_owned()));
         self
     }
 
-    pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+    /// Shows everything that is sent from here on.
+    pub(super) fn watched(&mut self, watched: WatchedExchange) {
+        self.watched = Some(watched);
+    }
+
+    /// The next bytes of the stream.
+    pub(super) fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let next = ready!(self.poll_next(context));
+        match (&next, &self.watched) {
+            (Some(event), Some(watched)) => event.watch(|event| {
+                // It leaves, whatever is wrong about it.
+                let _ = watched.event(event);
+            }),
+            (None, Some(watched)) => {
+                watched.end(Side::Server);
+                self.watched = None;
+            }
+            (_, None) => {}
+        }
+        Poll::Ready(next.map(|event| event.text))
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
         if let Poll::Ready(next) = self.poll_event(context) {
             self.silence = None;
             return Poll::Ready(next);
@@ -57,10 +90,10 @@ impl EventStream {
             return Poll::Ready(None);
         }
         ready!(self.poll_silence(context));
-        Poll::Ready(Some(KEEP_ALIVE))
+        Poll::Ready(Some(Event::KEEP_ALIVE))
     }
 
-    fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+    fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
         if let Some(event) = self.backlog.pop_front() {
             return Poll::Ready(Some(event));
         }
@@ -81,9 +114,12 @@ impl EventStream {
 
 impl Drop for EventStream {
     fn drop(&mut self) {
-        // Senders must find the channel closed when they are told.
+        // The channel must be closed before anyone is told.
         self.live = None;
-        self.audience.left();
+        if let Some(watched) = self.watched.take() {
+            watched.end(Side::Client);
+        }
+        self.observer.stream_dropped();
     }
 }
 

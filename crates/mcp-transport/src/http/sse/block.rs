@@ -47,8 +47,7 @@ impl Block {
         };
     }
 
-    /// Does not keep a line of so many bytes, nor those before it, but for how all of it begins and
-    /// ends.
+    /// Discards a line of this many bytes and those before it, except for how they begin and end.
     pub(super) fn skip(&mut self, length: u64, line: &[&[u8]]) {
         self.length += length;
         let edges = self.too_long.get_or_insert_default();

@@ -10,12 +10,12 @@ use super::{
 };
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-/// At most so much stands before the data of a line: a byte order mark and `data: `.
+/// The most bytes before the data of a line: a byte order mark and `data: `.
 const NAME_LENGTH: usize = 9;
 
 /// What a [`Decoder`] finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "an event is kept or it is not")]
+#[expect(clippy::exhaustive_enums, reason = "an event is kept or skipped")]
 pub enum Decoded {
     /// An event.
     Event(Event),
@@ -28,17 +28,17 @@ pub enum Decoded {
     },
 }
 
-/// Cuts a stream of bytes into events.
+/// Splits a stream of bytes into events.
 ///
-/// What stands after the last blank line when the stream ends is no event and never comes out.
+/// Anything after the last blank line when the stream ends is not an event and is discarded.
 #[derive(Debug)]
 pub struct Decoder {
     limit: usize,
-    /// What was pushed and not looked at yet.
+    /// What was pushed and not processed yet.
     chunk: Bytes,
-    /// The beginning of a line whose end has not come.
+    /// The beginning of an incomplete line.
     partial: BytesMut,
-    /// The line so far, if it is too long to be kept.
+    /// The current line, if it is too long to be kept.
     overlong: Option<Overlong>,
     at_start: bool,
     after_carriage_return: bool,
@@ -52,7 +52,7 @@ pub struct Decoder {
 struct Overlong {
     length: u64,
     is_comment: bool,
-    /// What stands behind the name of the field.
+    /// The start and end of the field's value.
     edges: Edges,
 }
 
@@ -102,24 +102,24 @@ impl Decoder {
         None
     }
 
-    /// Begins a new connection that goes on with the same stream: what was unfinished is gone, what
-    /// the stream has said about going on stays.
+    /// Starts a new connection that continues the same stream: anything unfinished is discarded,
+    /// the last id and retry time are kept.
     pub fn restart(&mut self) {
         *self =
             Decoder { last_id: self.last_id.take(), retry: self.retry, ..Decoder::new(self.limit) };
     }
 
-    /// The id of the last event that has one: where to go on from. `None` also after an empty id.
+    /// The id of the last event that has one: where to resume. Also `None` after an empty id.
     pub fn last_id(&self) -> Option<&Bytes> {
         self.last_id.as_ref()
     }
 
-    /// The longest event that is kept, in bytes.
+    /// The maximum size of an event, in bytes.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// The last waiting time the stream has named, whether or not its event was finished.
+    /// The last retry time the stream has named, whether or not its event was complete.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
@@ -169,7 +169,7 @@ impl Decoder {
         self.limit.saturating_add(BYTE_ORDER_MARK.len() + b"data: ".len())
     }
 
-    /// How much of the line that begins with `partial` stands before its data.
+    /// How many bytes of the line that begins with `partial` come before its data.
     fn name_of_data(&self) -> usize {
         let mark = if self.at_start && self.partial.starts_with(BYTE_ORDER_MARK) {
             BYTE_ORDER_MARK.len()
@@ -195,7 +195,7 @@ impl Decoder {
                 Line::Text(line.slice(BYTE_ORDER_MARK.len()..))
             }
             None => Line::Text(line),
-            // It may be of any length, and says nothing.
+            // Its content does not matter.
             Some(comment) if comment.is_comment => Line::Text(Bytes::from_static(b":")),
             Some(overlong) => Line::TooLong(overlong),
         }
@@ -225,7 +225,7 @@ impl Decoder {
     fn dispatch(&mut self) -> Option<Decoded> {
         let block = std::mem::take(&mut self.block);
         if let Some(id) = &block.event.id {
-            // Kept for the whole stream: on its own, so that it does not hold on to a chunk.
+            // Kept for the whole stream, so it is copied to avoid keeping a chunk alive.
             self.last_id = Some(Bytes::copy_from_slice(id)).filter(|id| !id.is_empty());
         }
         if let Some(edges) = block.too_long {
@@ -248,7 +248,7 @@ enum Line {
     TooLong(Overlong),
 }
 
-/// Anything but digits is no waiting time; a number beyond all measure is one, and long.
+/// Anything but digits is ignored; a number that overflows becomes the maximum.
 fn milliseconds(text: &[u8]) -> Option<Duration> {
     if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
         return None;
@@ -358,7 +358,7 @@ mod tests {
         assert_eq!((skipped(&found[0]), &found[1]), ((11, "01234\n56789\na"), &good));
     }
 
-    /// How long something is that was skipped, and how it begins.
+    /// The length and the beginning of something that was skipped.
     #[track_caller]
     fn skipped(decoded: &Decoded) -> (u64, &str) {
         let Decoded::Skipped { length, edges } = decoded else { panic!("{decoded:?}") };

@@ -2,29 +2,29 @@ use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-/// What stands between two blank lines, comments left out.
+/// The fields between two blank lines, without comments.
 ///
-/// The texts are bytes as they came: nothing here depends on their being UTF-8.
+/// Values are the raw bytes: nothing here requires them to be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[expect(clippy::exhaustive_structs, reason = "the fields of the format")]
 pub struct Event {
-    /// Its kind; absent means `message`.
+    /// Its type; absent means `message`.
     pub event: Option<Bytes>,
-    /// Its lines, joined by line feeds. Empty in an event that only says where the stream stands.
+    /// Its lines, joined by line feeds. Empty in an event that only carries an id.
     pub data: Bytes,
-    /// Where the stream stands after it; an empty one takes the earlier ones back.
+    /// The id to resume from; an empty one clears earlier ones.
     pub id: Option<Bytes>,
-    /// How long to wait before connecting again.
+    /// How long to wait before reconnecting.
     pub retry: Option<Duration>,
 }
 
 impl Event {
-    /// An event that carries `data` and nothing else.
+    /// An event with `data` only.
     pub fn of(data: Bytes) -> Event {
         Event { data, ..Event::default() }
     }
 
-    /// Appends the event to `out` as it travels, with the blank line that ends it.
+    /// Appends the encoded event to `out`, with the blank line that ends it.
     ///
     /// Any line break in the data starts a new line, so a carriage return comes back as a line
     /// feed. An `event` or `id` that cannot be written (with a line break or NUL in it) is left

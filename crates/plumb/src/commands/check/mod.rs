@@ -9,7 +9,7 @@ use crate::{
     baseline::Baseline,
     check::{self, Checked},
     config::Config,
-    plan::{BaselinePlan, Plan, Surroundings},
+    plan::{BaselinePlan, Environment, Plan},
     render,
     style::Palette,
     text::counted,
@@ -22,13 +22,13 @@ pub(crate) fn check(args: &CheckArgs, color: Color) -> anyhow::Result<Outcome> {
         (None, true) => Config::default(),
         (None, false) => Config::find()?,
     };
-    #[expect(clippy::disallowed_methods, reason = "only to say how long it took")]
+    #[expect(clippy::disallowed_methods, reason = "only to report how long it took")]
     let begun = Instant::now();
-    let mut plan = Plan::new(args, config, Surroundings::of_process())?;
-    let notes = Notes::new(Palette::of_stderr(color), plan.chatter);
+    let mut plan = Plan::new(args, config, Environment::of_process())?;
+    let notes = Notes::new(Palette::of_stderr(color), plan.verbosity);
     plan.check.schemas = notes.load(&plan.overrides, plan.overrides_required)?;
     notes.without_effect(&plan.without_effect);
-    notes.in_force(&plan);
+    notes.verbose_settings(&plan);
     let mut baseline = match &plan.baseline {
         BaselinePlan::None => None,
         BaselinePlan::Use(path) => Some(Baseline::load(path)?),
@@ -38,7 +38,7 @@ pub(crate) fn check(args: &CheckArgs, color: Color) -> anyhow::Result<Outcome> {
     let Checked { mut summary, failures } =
         check::run(plan.check, baseline.as_mut(), renderer.as_mut())?;
     summary.unreadable = failures.len() as u64;
-    // A report on nothing would only hide why.
+    // A report on no input would only hide the cause.
     if summary.files > 0 || failures.is_empty() {
         renderer.finish(&summary)?;
     }

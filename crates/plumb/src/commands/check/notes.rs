@@ -1,4 +1,4 @@
-//! What `plumb check` says on standard error besides findings.
+//! What `plumb check` prints on standard error.
 
 use std::{
     fmt::Write as _,
@@ -15,30 +15,30 @@ use crate::{
     baseline::Stale,
     commands::Outcome,
     failure::{self, Failure},
-    plan::{BaselinePlan, Chatter, Plan},
+    plan::{BaselinePlan, Plan, Verbosity},
     render,
     report::Summary,
     style::Palette,
     text::{counted, grouped, visible},
 };
 
-/// Whoever wants to see more asks for it.
+/// Stale entries shown without `--verbose`.
 const STALE_SHOWN: usize = 20;
-/// A document of another protocol would fill the screen.
+/// A document for another protocol would fill the screen.
 const IGNORED_SHOWN: usize = 10;
 
-/// Says it, as far as it is wanted.
+/// Prints notes, depending on the verbosity.
 pub(super) struct Notes {
     palette: Palette,
-    chatter: Chatter,
+    verbosity: Verbosity,
 }
 
 impl Notes {
-    pub(super) fn new(palette: Palette, chatter: Chatter) -> Notes {
-        Notes { palette, chatter }
+    pub(super) fn new(palette: Palette, verbosity: Verbosity) -> Notes {
+        Notes { palette, verbosity }
     }
 
-    /// The embedded schemas, and in their place the overrides that can be used.
+    /// The embedded schemas, replaced by the overrides that can be used.
     pub(super) fn load(&self, overrides: &[Override], required: bool) -> anyhow::Result<Schemas> {
         let (schemas, errors) = Schemas::load(overrides, &SourceLimits::default());
         for error in errors {
@@ -56,7 +56,7 @@ impl Notes {
         Ok(schemas)
     }
 
-    /// What an override tries to change and cannot.
+    /// What an override tries to change but cannot.
     fn ignored(&self, replacement: &LoadedOverride) {
         let ignored: Vec<String> = replacement.ignored().map(ToString::to_string).collect();
         let source = replacement.source();
@@ -64,12 +64,12 @@ impl Notes {
             let text = visible(part).into_owned();
             self.warning(
                 &anyhow::anyhow!(text),
-                &format!("it stands in {source}; the rest of it is used"),
+                &format!("it is in {source}; the rest of that document is used"),
             );
         }
         if let Some(rest) = ignored.len().checked_sub(IGNORED_SHOWN).filter(|rest| *rest > 0) {
             let text =
-                format!("{} more definitions of {source} have no effect", grouped(rest as u64));
+                format!("{} more definitions in {source} have no effect", grouped(rest as u64));
             self.warning(
                 &anyhow::anyhow!(text),
                 "a schema cannot add methods or change the envelope",
@@ -77,14 +77,14 @@ impl Notes {
         }
     }
 
-    /// Settings that do nothing, whatever the traffic.
+    /// Settings that have no effect, whatever the traffic.
     pub(super) fn without_effect(&self, settings: &[String]) {
         for text in settings {
-            self.warning(&anyhow::anyhow!(visible(text).into_owned()), "the rest is in force");
+            self.warning(&anyhow::anyhow!(visible(text).into_owned()), "the other settings apply");
         }
     }
 
-    pub(super) fn in_force(&self, plan: &Plan) {
+    pub(super) fn verbose_settings(&self, plan: &Plan) {
         match &plan.config {
             Some(path) => self.verbose(&format!("configuration: {}", path.display())),
             None => self.verbose("configuration: none"),
@@ -109,14 +109,14 @@ impl Notes {
         ));
     }
 
-    /// How many findings the baseline knew, where the report itself does not say it.
+    /// How many findings the baseline contained, if the report itself does not say.
     pub(super) fn known(&self, summary: &Summary, format: Format) {
         if summary.known > 0 && format != Format::Human {
             self.note(&render::known(summary));
         }
     }
 
-    /// What can be taken out of the baseline.
+    /// Entries that can be removed from the baseline.
     pub(super) fn stale(&self, stale: &[Stale<'_>], baseline: &Path) {
         if stale.is_empty() {
             return;
@@ -127,19 +127,19 @@ impl Notes {
         };
         let baseline = visible(&baseline.to_string_lossy()).into_owned();
         let mut text =
-            format!("{entries} of the baseline {baseline} no longer found, or less often:");
-        let most = if self.chatter == Chatter::Verbose { usize::MAX } else { STALE_SHOWN };
+            format!("{entries} of the baseline {baseline} no longer found, or found less often:");
+        let most = if self.verbosity == Verbosity::Verbose { usize::MAX } else { STALE_SHOWN };
         for entry in stale.iter().take(most) {
             let _ = write!(text, "\n  {}", visible(&entry.to_string()));
         }
         if let Some(rest) = stale.len().checked_sub(most).filter(|rest| *rest > 0) {
             let _ = write!(text, "\n  and {} more (-v lists all)", grouped(rest as u64));
         }
-        text.push_str("\n  this fails nothing; --write-baseline takes them out");
+        text.push_str("\n  this is not an error; --write-baseline removes them");
         self.note(&text);
     }
 
-    /// Says which inputs could not be read, all but the last; the last is the error of the run.
+    /// Reports all unreadable inputs but the last, which becomes the error of the run.
     pub(super) fn unreadable(&self, mut failures: Vec<anyhow::Error>) -> anyhow::Result<Outcome> {
         let last = failures.pop();
         for error in &failures {
@@ -151,8 +151,8 @@ impl Notes {
         }
     }
 
-    /// About schemas that do not do what was asked of them. Also those hear it who want no
-    /// summaries: findings do not mean what they think.
+    /// A warning that a schema or setting does not do what was asked. Shown even with `--quiet`,
+    /// since findings do not mean what the user thinks.
     fn warning(&self, error: &anyhow::Error, consequence: &str) {
         let Palette { warning, bold, .. } = self.palette;
         let mut text = format!("{warning}warning{warning:#}{bold}:{bold:#} {error}\n");
@@ -164,21 +164,21 @@ impl Notes {
     }
 
     pub(super) fn note(&self, note: &str) {
-        if self.chatter != Chatter::Quiet {
+        if self.verbosity != Verbosity::Quiet {
             let bold = self.palette.bold;
             write_stderr(&format!("{bold}note:{bold:#} {note}\n"));
         }
     }
 
     fn verbose(&self, note: &str) {
-        if self.chatter == Chatter::Verbose {
+        if self.verbosity == Verbosity::Verbose {
             let dim = self.palette.dim;
             write_stderr(&format!("{dim}{note}{dim:#}\n"));
         }
     }
 }
 
-/// Nobody can be told that standard error is gone.
+/// If standard error is gone, there is nowhere to report it.
 fn write_stderr(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

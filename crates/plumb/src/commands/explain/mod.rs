@@ -1,7 +1,7 @@
-//! `plumb explain`: what is known about rules, and about findings that were pasted in.
+//! `plumb explain`: documentation of rules, and of findings that were pasted in.
 
+mod found;
 mod subjects;
-mod told;
 
 use std::{
     fmt::Write as _,
@@ -47,8 +47,8 @@ fn page(subject: &Subject) -> String {
     let title = title.trim_start_matches("# ").trim();
     let mut out = format!("# {}: {title}\n\n", rule.name);
     facts(rule, &mut out);
-    if !subject.told.is_empty() {
-        let _ = writeln!(out, "\n## What was found\n\n{}", subject.told.join("\n\n"));
+    if !subject.found.is_empty() {
+        let _ = writeln!(out, "\n## What was found\n\n{}", subject.found.join("\n\n"));
     }
     if subject.more > 0 {
         let _ = writeln!(out, "\nAnd {} more like this.", grouped(subject.more));

@@ -3,15 +3,15 @@ use std::io::{self, Read};
 use mcp_rules::Meta;
 use serde_json::Value;
 
-use super::told;
+use super::found;
 use crate::{failure::Failure, names};
 
-/// How many findings of a rule are told.
-const TOLD: usize = 5;
-/// What is read of standard input.
-const MOST: u64 = 64 * 1024 * 1024;
+/// How many findings of a rule are shown.
+const MAX_FOUND: usize = 5;
+/// The most that is read from standard input.
+const MAX_INPUT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What is to be explained, in the order it was asked for and each rule once.
+/// What to explain, in the order requested, each rule once.
 #[derive(Debug, Default)]
 pub(super) struct Subjects(Vec<Subject>);
 
@@ -19,8 +19,8 @@ pub(super) struct Subjects(Vec<Subject>);
 #[derive(Debug)]
 pub(super) struct Subject {
     pub(super) rule: &'static Meta,
-    /// What findings said, as Markdown.
-    pub(super) told: Vec<String>,
+    /// The findings, as Markdown.
+    pub(super) found: Vec<String>,
     /// How many more there were.
     pub(super) more: u64,
 }
@@ -30,10 +30,10 @@ impl Subjects {
         self.0.iter()
     }
 
-    /// Adds what stands on standard input.
+    /// Adds what is on standard input.
     pub(super) fn read(&mut self, input: impl Read) -> anyhow::Result<()> {
         let mut text = Vec::new();
-        input.take(MOST).read_to_end(&mut text).map_err(|error: io::Error| {
+        input.take(MAX_INPUT_BYTES).read_to_end(&mut text).map_err(|error: io::Error| {
             Failure::new("could not read standard input").because(error)
         })?;
         let text = String::from_utf8_lossy(&text);
@@ -52,7 +52,7 @@ impl Subjects {
         if text.starts_with(['{', '[']) {
             return self.add_findings(text);
         }
-        // Something without any line is a misspelt name like any other.
+        // Empty text is a misspelt name like any other.
         let first = text.lines().next().unwrap_or_default();
         let others = text.lines().skip(1).filter(|line| !line.trim().is_empty());
         for line in std::iter::once(first).chain(others) {
@@ -64,16 +64,16 @@ impl Subjects {
     fn add_findings(&mut self, text: &str) -> anyhow::Result<()> {
         for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
             let value = value.map_err(|error| {
-                Failure::new("this begins like a finding, but is not JSON")
+                Failure::new("this starts like a finding but is not JSON")
                     .because(error)
                     .hint(PASTE)
             })?;
             let name = value["rule"].as_str().ok_or_else(|| {
-                Failure::new("this is JSON, but not a finding: it has no `rule`").hint(PASTE)
+                Failure::new("this is JSON but not a finding: it has no `rule`").hint(PASTE)
             })?;
             let subject = self.subject(name)?;
-            match told::told(&value) {
-                Some(told) if subject.told.len() < TOLD => subject.told.push(told),
+            match found::describe(&value) {
+                Some(found) if subject.found.len() < MAX_FOUND => subject.found.push(found),
                 Some(_) => subject.more += 1,
                 None => {}
             }
@@ -94,7 +94,7 @@ impl Subjects {
         })?;
         let known = self.0.iter().position(|subject| subject.rule == rule);
         let index = known.unwrap_or_else(|| {
-            self.0.push(Subject { rule, told: Vec::new(), more: 0 });
+            self.0.push(Subject { rule, found: Vec::new(), more: 0 });
             self.0.len() - 1
         });
         Ok(&mut self.0[index])

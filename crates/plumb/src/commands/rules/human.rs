@@ -9,7 +9,7 @@ use crate::{
     text::{counted, wrap},
 };
 
-/// A table per layer; a revision settles levels that depend on it.
+/// One table per layer; a revision determines the levels that depend on it.
 pub(super) fn table(
     rows: &[Row],
     revision: Option<Revision>,
@@ -54,20 +54,21 @@ pub(super) fn table(
     out
 }
 
-/// The highest severity a level stands for.
+/// The highest severity of a level.
 fn strictest(level: Level) -> Option<Severity> {
     Revision::ALL.into_iter().filter_map(|revision| level.severity(revision)).max()
 }
 
-/// The summary, and what the table does not show: a level that depends, revisions that are not all.
+/// The summary, plus what the table does not show: levels that depend on the revision, and which
+/// revisions apply.
 fn description(row: Row) -> String {
     let mut description = row.rule.summary().trim_end_matches('.').to_owned();
     let mut remarks = Vec::new();
     if row.rule.applies != Revisions::ALL {
-        remarks.push(revisions::said(row.rule.applies));
+        remarks.push(revisions::describe(row.rule.applies));
     }
     if let Level::ErrorIn(of_error) = row.level {
-        remarks.push(format!("error {}, else a warning", revisions::said(of_error)));
+        remarks.push(format!("error {}, else a warning", revisions::describe(of_error)));
     }
     if !remarks.is_empty() {
         let _ = write!(description, " ({})", remarks.join("; "));

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Row;
 use crate::render;
 
-/// An array with a rule per line.
+/// An array with one rule per line.
 pub(super) fn array(rows: &[Row]) -> serde_json::Result<String> {
     let lines: Result<Vec<String>, _> =
         rows.iter().map(|row| serde_json::to_string(&object(*row))).collect();

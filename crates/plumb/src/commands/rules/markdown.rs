@@ -6,7 +6,7 @@ use mcp_rules::{Level, Meta};
 use super::{Row, by_layer, revisions};
 use crate::render;
 
-/// A page with a table per layer. `docs/rules.md` is made from it.
+/// A page with one table per layer. `docs/rules.md` is made from it.
 pub(super) fn page(rows: &[Row]) -> String {
     let mut out = String::from("# Rules\n");
     for (layer, rows) in by_layer(rows) {
@@ -20,11 +20,11 @@ pub(super) fn page(rows: &[Row]) -> String {
                 out,
                 "| `{}` | {} | {} | {} | {} |",
                 rule.name,
-                said(level),
+                describe(level),
                 if rule.applies == Revisions::ALL {
                     "all".to_owned()
                 } else {
-                    revisions::said(rule.applies)
+                    revisions::describe(rule.applies)
                 },
                 rule.summary().trim_end_matches('.').replace('|', "\\|"),
                 clause(rule)
@@ -34,9 +34,11 @@ pub(super) fn page(rows: &[Row]) -> String {
     out
 }
 
-fn said(level: Level) -> String {
+fn describe(level: Level) -> String {
     match level {
-        Level::ErrorIn(of_error) => format!("error {}, else warning", revisions::said(of_error)),
+        Level::ErrorIn(of_error) => {
+            format!("error {}, else warning", revisions::describe(of_error))
+        }
         Level::Error | Level::Warning | Level::OptIn => level.to_string(),
     }
 }

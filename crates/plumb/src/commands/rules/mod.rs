@@ -16,7 +16,7 @@ use crate::{
     style::{self, Palette},
 };
 
-/// A rule, and how it reports under the settings at hand.
+/// A rule, and its level under the current settings.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     rule: &'static Meta,
@@ -52,12 +52,12 @@ fn rows(args: &RulesArgs) -> anyhow::Result<Vec<Row>> {
         .filter(|rule| args.revision.is_none_or(|revision| rule.applies.contains(revision)))
         .filter(|rule| args.layer.is_none_or(|layer| rule.layer == layer))
         .map(|rule| Row { rule, level: level(rule) })
-        // Without a profile, what can be switched on is worth knowing.
+        // Without a profile, rules that can be turned on are worth listing.
         .filter(|row| settings.is_none() || row.level != Level::OptIn)
         .collect())
 }
 
-/// Those of a profile. Only the user's own need a file.
+/// The settings of a profile. Only the user's own need a file.
 fn settings(name: &str, args: &RulesArgs) -> anyhow::Result<Settings> {
     let profiles = match &args.config {
         Some(path) => Config::load(path)?.profiles,
@@ -84,7 +84,7 @@ fn by_layer(rows: &[Row]) -> impl Iterator<Item = (Layer, Vec<Row>)> {
 mod testing {
     use super::{Layer, Row};
 
-    /// Every rule, as it is by itself.
+    /// Every rule with its default level.
     pub(super) fn all() -> Vec<Row> {
         mcp_rules::catalogue().map(|rule| Row { rule, level: rule.level }).collect()
     }

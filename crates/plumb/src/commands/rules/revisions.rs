@@ -1,7 +1,7 @@
 use mcp_core::{Revision, Revisions};
 
 /// `from 2025-06-18`, `up to 2025-03-26`, `2025-03-26 to 2025-06-18`, or `not in 2025-03-26`.
-pub(super) fn said(revisions: Revisions) -> String {
+pub(super) fn describe(revisions: Revisions) -> String {
     let all: Vec<Revision> = revisions.iter().collect();
     let (Some(&first), Some(&last)) = (all.first(), all.last()) else {
         return "in no revision".to_owned();
@@ -30,10 +30,10 @@ mod tests {
 
     #[test]
     fn ranges_read_as_people_say_them() {
-        assert_eq!(said(Revisions::from(Revision::V2025_06_18)), "from 2025-06-18");
-        assert_eq!(said(Revisions::only(Revision::V2025_03_26)), "only 2025-03-26");
-        assert_eq!(said(Revisions::up_to(Revision::V2025_03_26)), "up to 2025-03-26");
-        assert_eq!(said(Revisions::only(Revision::LATEST)), "only 2026-07-28");
-        assert_eq!(said(Revisions::ALL), "in all revisions");
+        assert_eq!(describe(Revisions::from(Revision::V2025_06_18)), "from 2025-06-18");
+        assert_eq!(describe(Revisions::only(Revision::V2025_03_26)), "only 2025-03-26");
+        assert_eq!(describe(Revisions::up_to(Revision::V2025_03_26)), "up to 2025-03-26");
+        assert_eq!(describe(Revisions::only(Revision::LATEST)), "only 2026-07-28");
+        assert_eq!(describe(Revisions::ALL), "in all revisions");
     }
 }

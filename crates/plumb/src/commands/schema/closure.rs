@@ -22,7 +22,7 @@ impl Document {
             .with_context(|| format!("the document does not define `{name}`"))
     }
 
-    /// The definitions called `names` and all they refer to, however far.
+    /// The definitions called `names` and everything they refer to, transitively.
     pub(super) fn closure(&self, names: &[&str]) -> anyhow::Result<Map<String, Value>> {
         let mut found = BTreeMap::new();
         let mut open: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
@@ -38,7 +38,7 @@ impl Document {
     }
 }
 
-/// The name of the definition that `reference` leads to.
+/// The name of the definition that `reference` points to.
 pub(super) fn target(reference: &str) -> &str {
     reference.strip_prefix(PREFIX).unwrap_or(reference)
 }
@@ -51,7 +51,7 @@ fn references(schema: &Value, names: &mut Vec<String>) {
                     Value::String(reference) if key == "$ref" => {
                         names.push(target(reference).to_owned());
                     }
-                    // Literal values are no schemas, whatever they look like.
+                    // Literal values are not schemas, whatever they look like.
                     _ if key == "const" || key == "enum" => {}
                     other => references(other, names),
                 }

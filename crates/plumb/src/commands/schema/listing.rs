@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::reference;
 use crate::style::Palette;
 
-/// Everything a revision has; without a width, a name per line.
+/// Everything a revision has; without a width, one name per line.
 pub(super) fn listing(revision: Revision, palette: &Palette, width: Option<usize>) -> String {
     let Palette { bold, dim, .. } = palette;
     let mut out = String::new();
@@ -29,7 +29,7 @@ pub(super) fn listing(revision: Revision, palette: &Palette, width: Option<usize
     out
 }
 
-/// The same for programs.
+/// The same as JSON.
 pub(super) fn json(revision: Revision) -> Value {
     let methods = mcp_schema::methods(revision).iter();
     let definitions = mcp_schema::definitions(revision).iter();
@@ -67,7 +67,7 @@ fn table(methods: &[&Method], palette: &Palette, width: usize, out: &mut String)
     }
 }
 
-/// What a method's row says, in sentences.
+/// The facts about a method, in sentences.
 pub(super) fn facts(method: &Method) -> String {
     let mut out = String::new();
     let kind = match method.kind {
@@ -101,7 +101,7 @@ pub(super) fn facts(method: &Method) -> String {
     out
 }
 
-/// The row for programs; members that do not apply are absent.
+/// The row as JSON; members that do not apply are absent.
 pub(super) fn row(method: &Method) -> Map<String, Value> {
     let mut row = Map::new();
     row.insert("method".into(), method.name.into());

@@ -1,4 +1,4 @@
-//! Shows what a revision says: its methods and definitions, or one of them.
+//! Shows the methods and definitions of a revision, or one of them.
 
 mod closure;
 mod listing;
@@ -30,7 +30,7 @@ pub(crate) fn schema(args: &SchemaArgs, color: Color) -> anyhow::Result<Outcome>
     let text = match args.format {
         SchemaFormat::Human => {
             let palette = Palette::of_stdout(color);
-            // Names in columns are for eyes; a pipe gets one per line.
+            // Columns are for terminals; a pipe gets one name per line.
             let width = io::stdout().is_terminal().then(style::stdout_width);
             human(revision, subject, &palette, width)?
         }
@@ -45,7 +45,7 @@ pub(crate) fn schema(args: &SchemaArgs, color: Color) -> anyhow::Result<Outcome>
     Ok(Outcome::Clean)
 }
 
-/// What a name can stand for. No definition has the name of a method.
+/// What a name can refer to. No definition has the name of a method.
 #[derive(Clone, Copy)]
 enum Subject {
     Definition(&'static Definition),
@@ -126,7 +126,7 @@ fn json(revision: Revision, subject: Option<Subject>) -> anyhow::Result<Value> {
     }
 }
 
-/// Self-contained: whatever is referred to stands under `$defs`.
+/// Self-contained: everything referred to is under `$defs`.
 fn exported(document: &Document, revision: Revision, subject: Subject) -> anyhow::Result<Value> {
     match subject {
         Subject::Definition(definition) => Ok(json!({
@@ -145,7 +145,7 @@ fn exported(document: &Document, revision: Revision, subject: Subject) -> anyhow
     }
 }
 
-/// The definitions a method names, with the part they play.
+/// The definitions of a method, with their roles.
 fn parts(method: &'static Method) -> impl Iterator<Item = (&'static str, &'static Definition)> {
     let all = [
         ("params", method.params),

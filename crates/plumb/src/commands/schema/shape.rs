@@ -1,4 +1,4 @@
-//! A definition as a table of its members, in a notation that people read without thinking.
+//! A definition as a table of its members, in an easily readable notation.
 
 use std::fmt::Write as _;
 
@@ -48,7 +48,7 @@ fn members(schema: &Value, depth: usize, rows: &mut Vec<Row>) {
         list.is_some_and(|list| list.iter().any(|entry| entry == name))
     };
     let mut names: Vec<&String> = properties.keys().collect();
-    // Stable, so that the order of the document stays within both halves.
+    // A stable sort keeps the document's order within both halves.
     names.sort_by_key(|name| !required(name));
     for name in names {
         let member = &properties[name];

@@ -5,7 +5,7 @@ use mcp_rules::SchemaFault;
 
 use crate::{render::reason::reason, report::Excerpt, text::width};
 
-/// An excerpt cut to the room there is.
+/// An excerpt cut to the available width.
 pub(super) struct Drawn {
     text: String,
     span: Option<Range<usize>>,
@@ -13,12 +13,12 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
-    /// `fault` gives the words beside the underline.
+    /// `fault` provides the label next to the underline.
     pub(super) fn new(excerpt: &Excerpt, fault: Option<&SchemaFault>, room: usize) -> Drawn {
         let label = excerpt.span.as_ref().and(fault).and_then(reason);
         let mut excerpt = excerpt.narrowed(room);
         if excerpt.cut_before || excerpt.cut_after {
-            // A mark on either side says so.
+            // Leaves room for an ellipsis on either side.
             excerpt = excerpt.narrowed(room.saturating_sub(2));
         }
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! For people, in the manner of a good compiler.
+//! For people, in the style of a good compiler.
 
 mod drawn;
 mod totals;
@@ -24,13 +24,13 @@ use crate::{
 /// Columns for the method and the id of a message.
 const TITLE: usize = 40;
 
-/// How it is to look.
+/// How to lay it out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
     pub(super) palette: Palette,
     /// Columns to fill.
     pub(super) width: usize,
-    /// Whether numbers follow the findings.
+    /// Whether totals follow the findings.
     pub(super) summary: bool,
 }
 
@@ -38,9 +38,9 @@ pub(super) struct Look {
 pub(super) struct Human<W> {
     out: W,
     look: Look,
-    /// Rules of which it was already said where to read more.
+    /// Rules for which "explain" was already shown.
     explained: BTreeSet<&'static str>,
-    /// Whether it was already said how to see what is left out.
+    /// Whether the hint about hidden findings was already shown.
     hinted: bool,
 }
 
@@ -85,7 +85,7 @@ impl<W: Write> Renderer for Human<W> {
 }
 
 impl Look {
-    /// `error[params-invalid] by the client: what is wrong`, on as many lines as it takes.
+    /// `error[params-invalid] by the client: what is wrong`, on as many lines as needed.
     fn title(&self, kind: Kind, message: &str) -> String {
         let Palette { bold, .. } = self.palette;
         let style = self.severity(kind.severity);
@@ -106,7 +106,8 @@ impl Look {
         out
     }
 
-    /// ` --> trace.jsonl:12 (client → server, 2025-11-25, tools/call id 3)`, on two lines if need be.
+    /// ` --> trace.jsonl:12 (client → server, 2025-11-25, tools/call id 3)`, on two lines if
+    /// needed.
     fn place(&self, located: &Located, out: &mut String) {
         let Palette { frame, dim, .. } = self.palette;
         let finding = &located.finding;
@@ -130,7 +131,7 @@ impl Look {
         out.push('\n');
     }
 
-    /// The excerpt and what is said below it.
+    /// The excerpt and the notes below it.
     fn body(&self, located: &Located, explain: bool) -> String {
         let finding = &located.finding;
         let room = self.width.saturating_sub(gutter(located) + 3);
@@ -166,7 +167,7 @@ impl Look {
         for (level, text) in notes {
             group = group.element(level.message(text));
         }
-        // Lines are cut to fit already, and better than it can be done without knowing the text.
+        // Lines are already cut to fit, better than the renderer could without knowing the text.
         let renderer = self.palette.snippets().term_width(usize::MAX / 4);
         renderer.render(&[group])
     }
@@ -179,7 +180,7 @@ impl Look {
     }
 }
 
-/// The line that explains the finding, its number, and what is said above it.
+/// The line that explains the finding, its number, and the text above it.
 fn explaining(located: &Located, room: usize) -> Option<(Drawn, usize, String)> {
     let related = located.finding.related.as_ref()?;
     let excerpt = located.related.as_ref()?;

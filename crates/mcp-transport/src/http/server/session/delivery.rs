@@ -1,34 +1,33 @@
-//! On which stream a message leaves, and when.
+//! Which stream a message is sent on, and when.
 
 use std::{collections::VecDeque, sync::atomic::Ordering};
 
-use bytes::Bytes;
 use mcp_core::{Outbound, OutboundRole, Ticket, TransportError};
 use tokio::sync::mpsc;
 
 use super::{
-    FirstWord, Session,
+    ResponseStart, Session,
     state::{Phase, State, knows_polling},
 };
 use crate::http::server::{
-    events::{StreamId, StreamKind},
+    events::{Event, StreamId, StreamKind},
     stream::EventStream,
 };
 
 /// What can be done with a message right now.
 enum Step {
     Done,
-    /// Its stream is read by somebody who must have room for it first.
-    Wait(StreamId, mpsc::Sender<Bytes>),
-    /// It is asked of the client, which has no stream open.
+    /// The buffer of its stream is full.
+    Wait(StreamId, mpsc::Sender<Event>),
+    /// It is a request, and the client has no stream open.
     WaitForStream,
 }
 
 impl Session {
     pub(super) async fn deliver(&self, outbound: Outbound) -> Result<(), TransportError> {
         if is_answer(&outbound) {
-            // However long the work took, the client has all its time now to say more.
-            self.heard();
+            // However long the work took, the client's idle time starts now.
+            self.touch();
         }
         loop {
             let listening = self.listening.notified();
@@ -52,7 +51,7 @@ impl Session {
                 }
                 Ok(Err(_)) => self.lock().detach(stream, &reader),
                 Err(_) => {
-                    tracing::warn!(seconds = stall.as_secs(), "a client does not read its stream");
+                    tracing::warn!(seconds = stall.as_secs(), "a client is not reading its stream");
                     self.lock().detach(stream, &reader);
                 }
             }
@@ -69,22 +68,23 @@ impl Session {
         };
         let stream = answer_stream(number);
         match state.exchanges.get(&number).map(|exchange| &exchange.phase) {
-            // The exchange is over. An answer has nowhere to go; the rest need not be lost.
+            // The exchange is over. An answer has nowhere to go; other messages need not be lost.
             None if is_answer(outbound) => Ok(Step::Done),
             None => Ok(unasked(&mut state, outbound)),
-            Some(Phase::Silent(waiting)) if waiting.is_closed() => {
+            Some(Phase::Pending(waiting)) if waiting.is_closed() => {
                 without_client(&mut state, number, outbound)
             }
-            Some(Phase::Silent(_)) => {
-                let undelivered = self.speak_first(&mut state, number, outbound);
-                // The stream in it takes note of its end, which must not happen under the lock.
+            Some(Phase::Pending(_)) => {
+                let undelivered = self.begin_response(&mut state, number, outbound);
+                // Dropping the stream in it takes the lock, so it must not happen while the lock is
+                // held.
                 drop(state);
                 drop(undelivered);
                 Ok(Step::Done)
             }
             Some(Phase::Streaming(Some(reader))) => Ok(Step::Wait(stream, reader.clone())),
             Some(Phase::Streaming(None)) => {
-                state.record(stream, &outbound.bytes);
+                state.record(stream, &outbound.bytes, None);
                 if is_answer(outbound) {
                     state.exchanges.remove(&number);
                 }
@@ -93,43 +93,45 @@ impl Session {
         }
     }
 
-    /// Begins the response to a POST. Gives back what could not be handed over.
-    fn speak_first(
+    /// Begins the response to a POST. Returns what could not be delivered.
+    fn begin_response(
         &self,
         state: &mut State,
         number: u64,
         outbound: &Outbound,
-    ) -> Option<FirstWord> {
+    ) -> Option<ResponseStart> {
         let exchange = state.exchanges.remove(&number)?;
-        let Phase::Silent(waiting) = exchange.phase else { return None };
+        let Phase::Pending(waiting) = exchange.phase else { return None };
         if is_answer(outbound) && exchange.accepts.json {
-            return waiting.send(FirstWord::Answer(outbound.bytes.clone())).err();
+            return waiting
+                .send(ResponseStart::Answer(outbound.bytes.clone(), outbound.parsed.clone()))
+                .err();
         }
         let stream = answer_stream(number);
         let mut backlog = VecDeque::with_capacity(2);
         backlog.extend(state.prime(stream, exchange.revision, &self.settings));
-        backlog.push_back(state.record(stream, &outbound.bytes));
+        backlog.push_back(state.record(stream, &outbound.bytes, outbound.parsed.clone()));
         if is_answer(outbound) {
-            return waiting.send(FirstWord::Events(self.stream(backlog, None))).err();
+            return waiting.send(ResponseStart::Events(self.stream(backlog, None))).err();
         }
         let (sender, live) = mpsc::channel(self.settings.stream_queue.max(1));
         let phase = Phase::Streaming(Some(sender));
-        state.exchanges.insert(number, super::Exchange { phase, ..exchange });
-        waiting.send(FirstWord::Events(self.stream(backlog, Some(live)))).err()
+        state.exchanges.insert(number, super::PendingPost { phase, ..exchange });
+        waiting.send(ResponseStart::Events(self.stream(backlog, Some(live)))).err()
     }
 
-    /// Sends where there is room now, unless the stream has changed hands meanwhile.
+    /// Sends with this permit, unless the stream has another reader by now.
     fn pass(
         &self,
         stream: StreamId,
-        permit: mpsc::OwnedPermit<Bytes>,
+        permit: mpsc::OwnedPermit<Event>,
         outbound: &Outbound,
     ) -> bool {
         let mut state = self.lock();
         if !state.is_read_through(stream, &permit) {
             return false;
         }
-        permit.send(state.record(stream, &outbound.bytes));
+        permit.send(state.record(stream, &outbound.bytes, outbound.parsed.clone()));
         if is_answer(outbound) {
             state.exchanges.remove(&stream.number);
         }
@@ -140,16 +142,16 @@ impl Session {
     pub(super) fn give_up(&self, Ticket(number): Ticket) {
         let mut state = self.lock();
         let Some(exchange) = state.exchanges.remove(&number) else { return };
-        let Phase::Silent(waiting) = exchange.phase else { return };
+        let Phase::Pending(waiting) = exchange.phase else { return };
         let backlog = state.prime(answer_stream(number), exchange.revision, &self.settings);
         let undelivered =
-            waiting.send(FirstWord::Events(self.stream(backlog.into_iter().collect(), None)));
+            waiting.send(ResponseStart::Events(self.stream(backlog.into_iter().collect(), None)));
         drop(state);
         drop(undelivered);
     }
 
-    /// Ends the stream of an exchange; the client comes back for the answer. Clients of older
-    /// revisions would not.
+    /// Ends the stream of an exchange; the client polls for the answer. Clients of older revisions
+    /// would not.
     pub(super) fn let_go(&self, Ticket(number): Ticket) {
         let mut state = self.lock();
         let Some(mut exchange) = state.exchanges.remove(&number) else { return };
@@ -159,24 +161,24 @@ impl Session {
         }
         let phase = std::mem::replace(&mut exchange.phase, Phase::Streaming(None));
         let primed = match phase {
-            Phase::Silent(_) => {
+            Phase::Pending(_) => {
                 state.prime(answer_stream(number), exchange.revision, &self.settings)
             }
             Phase::Streaming(_) => None,
         };
         state.exchanges.insert(number, exchange);
         drop(state);
-        if let Phase::Silent(waiting) = phase {
+        if let Phase::Pending(waiting) = phase {
             let stream = self.stream(primed.into_iter().collect(), None);
-            drop(waiting.send(FirstWord::Events(stream)));
+            drop(waiting.send(ResponseStart::Events(stream)));
         }
     }
 
-    /// A stream to one client, which counts as a reader of this session until it is dropped.
+    /// A stream for one client, which counts as a reader of this session until it is dropped.
     pub(super) fn stream(
         &self,
-        backlog: VecDeque<Bytes>,
-        live: Option<mpsc::Receiver<Bytes>>,
+        backlog: VecDeque<Event>,
+        live: Option<mpsc::Receiver<Event>>,
     ) -> EventStream {
         self.readers.fetch_add(1, Ordering::Relaxed);
         let session = self.this.upgrade().expect("a session is borrowed here");
@@ -184,14 +186,16 @@ impl Session {
     }
 }
 
-/// The client has hung up before it heard anything, so it cannot come back for the rest.
+/// The client has disconnected before receiving anything, so it cannot resume.
 fn without_client(
     state: &mut State,
     number: u64,
     outbound: &Outbound,
 ) -> Result<Step, TransportError> {
     match outbound.role {
-        OutboundRole::Request => Err(TransportError::Lost("the client has hung up".to_owned())),
+        OutboundRole::Request => {
+            Err(TransportError::Lost("the client has disconnected".to_owned()))
+        }
         OutboundRole::Notification => Ok(Step::Done),
         OutboundRole::Answer(_) => {
             state.exchanges.remove(&number);
@@ -200,7 +204,7 @@ fn without_client(
     }
 }
 
-/// What belongs to no exchange leaves on the newest stream the client has opened for it.
+/// Messages that belong to no exchange go to the newest stream the client has opened with GET.
 fn unasked(state: &mut State, outbound: &Outbound) -> Step {
     match (state.listener(), outbound.role) {
         (Some((stream, reader)), _) => Step::Wait(stream, reader),
@@ -222,5 +226,5 @@ const fn answer_stream(number: u64) -> StreamId {
 }
 
 fn no_stream() -> TransportError {
-    TransportError::Lost("the client has no stream open on which it could be asked".to_owned())
+    TransportError::Lost("the client has no stream open for requests".to_owned())
 }

@@ -1,7 +1,7 @@
-//! Conversations over many HTTP exchanges, held together by `Mcp-Session-Id`.
+//! Conversations over many HTTP exchanges, identified by `Mcp-Session-Id`.
 //!
-//! Every message leaves on exactly one stream. What leaves as an event is kept for a while, so a
-//! client that lost the stream can come back for the rest; hanging up cancels nothing.
+//! Every message is sent on exactly one stream. Events are kept for a while, so that a client that
+//! lost its stream can resume it; disconnecting cancels nothing.
 
 mod delivery;
 mod replay;
@@ -30,41 +30,50 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     replay::Replay,
-    state::{Exchange, Phase, State},
+    state::{PendingPost, Phase, State},
     unsent::Unsent,
 };
-pub(super) use self::{sessions::Sessions, state::FirstWord};
-use super::{HttpFault, HttpSettings, media::Accepts, posted::Posted, stream::Audience};
+pub(super) use self::{sessions::Sessions, state::ResponseStart};
+use super::{HttpFault, HttpSettings, media::Accepts, stream::StreamObserver};
+use crate::http::{arrived::Arrived, watch::HttpWatch};
 
 /// One session.
 pub(super) struct Session {
     id: Box<str>,
-    /// For whom it was opened.
+    /// The principal that opened it.
     owner: Option<Arc<str>>,
+    /// Sees its HTTP traffic.
+    watch: Option<Arc<dyn HttpWatch>>,
     settings: Arc<HttpSettings>,
     inbound: mpsc::Sender<Inbound>,
-    /// One task receives, so nobody ever waits for this lock.
+    /// Only one task receives, so this lock is never contended.
     receiver: tokio::sync::Mutex<mpsc::Receiver<Inbound>>,
     ended: CancellationToken,
     state: Mutex<State>,
-    /// A stream was opened for what nobody asked for.
+    /// A GET stream was opened.
     listening: Notify,
     born: Instant,
-    /// Milliseconds since `born` at which something was last heard of the client.
-    heard: AtomicU64,
-    /// The client has come back since it opened the session.
+    /// Milliseconds from `born` to the last sign of life of the client.
+    last_seen: AtomicU64,
+    /// The client has sent another request since it opened the session.
     claimed: AtomicBool,
     readers: AtomicUsize,
     this: Weak<Session>,
 }
 
 impl Session {
-    fn new(id: Box<str>, owner: Option<Arc<str>>, settings: Arc<HttpSettings>) -> Arc<Session> {
+    fn new(
+        id: Box<str>,
+        owner: Option<Arc<str>>,
+        watch: Option<Arc<dyn HttpWatch>>,
+        settings: Arc<HttpSettings>,
+    ) -> Arc<Session> {
         let (inbound, receiver) = mpsc::channel(settings.inbound_queue.max(1));
         let state = Mutex::new(State::new(&settings));
         Arc::new_cyclic(|this| Session {
             id,
             owner,
+            watch,
             settings,
             inbound,
             receiver: tokio::sync::Mutex::new(receiver),
@@ -72,7 +81,7 @@ impl Session {
             state,
             listening: Notify::new(),
             born: Instant::now(),
-            heard: AtomicU64::new(0),
+            last_seen: AtomicU64::new(0),
             claimed: AtomicBool::new(false),
             readers: AtomicUsize::new(0),
             this: this.clone(),
@@ -83,23 +92,27 @@ impl Session {
         &self.id
     }
 
-    /// Takes in a message that wants no answer.
-    pub(super) async fn tell(&self, message: Posted) -> Result<(), HttpFault> {
+    pub(super) fn watch(&self) -> Option<Arc<dyn HttpWatch>> {
+        self.watch.clone()
+    }
+
+    /// Accepts a message that needs no answer.
+    pub(super) async fn tell(&self, message: Arrived) -> Result<(), HttpFault> {
         self.room().await?.send(message.inbound(None));
         Ok(())
     }
 
-    /// Takes in a message that wants an answer. The first word comes through the channel; if that
-    /// is closed without one, there will be none.
+    /// Accepts a message that needs an answer. The start of the response comes through the channel;
+    /// if that is closed without one, there will be none.
     pub(super) async fn ask(
         &self,
-        message: Posted,
+        message: Arrived,
         accepts: Accepts,
         revision: Option<Revision>,
-    ) -> Result<oneshot::Receiver<FirstWord>, HttpFault> {
-        // With the room in hand nothing can come between noting the exchange and handing it over.
+    ) -> Result<oneshot::Receiver<ResponseStart>, HttpFault> {
+        // With the permit, nothing can come between registering the exchange and passing it on.
         let room = self.room().await?;
-        let (word, first_word) = oneshot::channel();
+        let (sender, start) = oneshot::channel();
         let mut state = self.lock();
         if state.closed {
             return Err(HttpFault::SessionUnknown);
@@ -108,13 +121,13 @@ impl Session {
             return Err(HttpFault::TooManyPending);
         }
         let number = state.number();
-        let exchange = Exchange { accepts, revision, phase: Phase::Silent(word) };
+        let exchange = PendingPost { accepts, revision, phase: Phase::Pending(sender) };
         state.exchanges.insert(number, exchange);
         room.send(message.inbound(Some(Ticket(number))));
-        Ok(first_word)
+        Ok(start)
     }
 
-    /// Room for a message, which there may not be any more when the session ends.
+    /// A permit for a message; fails if the session ends.
     async fn room(&self) -> Result<mpsc::Permit<'_, Inbound>, HttpFault> {
         if let Ok(room) = self.inbound.try_reserve() {
             return Ok(room);
@@ -125,20 +138,21 @@ impl Session {
         }
     }
 
-    /// Ends the session: streams end when what was handed over is delivered.
+    /// Ends the session: streams end once everything in them is delivered.
     pub(super) fn end(&self) {
         let (exchanges, standalone) = {
             let mut state = self.lock();
             state.closed = true;
             (std::mem::take(&mut state.exchanges), std::mem::take(&mut state.standalone))
         };
-        // First, since those who wait for an answer ask why they get none.
+        // First, since callers waiting for an answer check why they get none.
         self.ended.cancel();
         drop((exchanges, standalone));
         self.listening.notify_waiters();
     }
 
-    /// Whether the request that should open the session was answered and nothing agreed on.
+    /// Whether the request that should open the session was answered without agreeing on a
+    /// revision.
     pub(super) fn is_refused(&self) -> bool {
         let state = self.lock();
         state.revision.is_none() && state.exchanges.is_empty()
@@ -148,27 +162,27 @@ impl Session {
         self.ended.is_cancelled()
     }
 
-    /// Notes that the client is there.
-    pub(super) fn heard(&self) {
+    /// Notes a sign of life of the client.
+    pub(super) fn touch(&self) {
         let now = u64::try_from(self.born.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.heard.store(now, Ordering::Relaxed);
+        self.last_seen.store(now, Ordering::Relaxed);
     }
 
-    /// Notes that the client has come back.
+    /// Notes that the client has used the session.
     pub(super) fn visited(&self) {
         self.claimed.store(true, Ordering::Relaxed);
-        self.heard();
+        self.touch();
     }
 
-    /// Completes when nothing has happened for so long that nobody will come back. Most sessions that
-    /// are opened and left are left at once: they must not take the room of others for long.
+    /// Completes when the session has been idle for too long. Most abandoned sessions are abandoned
+    /// right after they are opened, so those get less time.
     async fn idle(&self) {
         let HttpSettings { session_claim, session_idle, .. } = *self.settings;
         loop {
             let claimed = self.claimed.load(Ordering::Relaxed);
             let patience = if claimed { session_idle } else { session_claim.min(session_idle) };
-            let heard = Duration::from_millis(self.heard.load(Ordering::Relaxed));
-            let silence = self.born.elapsed().saturating_sub(heard);
+            let last_seen = Duration::from_millis(self.last_seen.load(Ordering::Relaxed));
+            let silence = self.born.elapsed().saturating_sub(last_seen);
             let silence = if self.is_attended() { Duration::ZERO } else { silence };
             let left = patience.saturating_sub(silence);
             if left.is_zero() {
@@ -178,11 +192,11 @@ impl Session {
         }
     }
 
-    /// Whether a client waits for something. Work for one that has vanished does not count.
+    /// Whether a client is waiting for something. Work for one that has disappeared does not count.
     fn is_attended(&self) -> bool {
         self.readers.load(Ordering::Relaxed) > 0
             || self.lock().exchanges.values().any(|exchange| match &exchange.phase {
-                Phase::Silent(waiting) => !waiting.is_closed(),
+                Phase::Pending(waiting) => !waiting.is_closed(),
                 Phase::Streaming(_) => false,
             })
     }
@@ -233,10 +247,10 @@ impl Transport for Session {
     }
 }
 
-impl Audience for Session {
-    fn left(&self) {
+impl StreamObserver for Session {
+    fn stream_dropped(&self) {
         self.readers.fetch_sub(1, Ordering::Relaxed);
-        self.heard();
+        self.touch();
     }
 }
 

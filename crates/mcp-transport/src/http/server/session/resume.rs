@@ -1,8 +1,7 @@
-//! How clients open streams by GET, and come back to those they lost.
+//! Opening and resuming streams with GET.
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -12,19 +11,19 @@ use super::{
 };
 use crate::http::server::{
     HttpFault,
-    events::{EventId, StreamId, StreamKind},
+    events::{Event, EventId, StreamId, StreamKind},
     stream::EventStream,
 };
 
-/// What a client gets that opens a stream.
+/// A stream for a client.
 struct Opened {
-    backlog: VecDeque<Bytes>,
+    backlog: VecDeque<Event>,
     /// `None` if nothing will follow.
-    live: Option<mpsc::Receiver<Bytes>>,
+    live: Option<mpsc::Receiver<Event>>,
 }
 
 impl Session {
-    /// Opens a stream for what nobody asked for, until `ending` is cancelled.
+    /// Opens a stream for notifications and requests, until `ending` is cancelled.
     pub(crate) fn listen(&self, ending: &CancellationToken) -> Result<EventStream, HttpFault> {
         let opened = {
             let mut state = self.lock();
@@ -39,8 +38,8 @@ impl Session {
         Ok(self.stream(opened.backlog, opened.live).until(ending.clone()))
     }
 
-    /// Goes on with the stream on which `last` was sent, with what followed it. A stream that ends
-    /// with an answer does not stop at `ending`.
+    /// Resumes the stream on which `last` was sent, after that event. A stream that ends with an
+    /// answer does not stop at `ending`.
     pub(crate) fn resume(
         &self,
         last: &str,
@@ -57,14 +56,14 @@ impl Session {
                 return Err(unknown());
             }
             if state.replay.has_gap_after(id) {
-                tracing::warn!("a client comes back too late: some events are no longer kept");
+                tracing::warn!("a client resumed too late: some events are no longer available");
             }
             match id.stream.kind {
                 StreamKind::Answer => self.resume_answer(&mut state, id).ok_or_else(unknown)?,
                 StreamKind::Standalone => {
                     let mut backlog = state.replay.after(id);
-                    // After what is replayed: a client that loses the stream again has to come
-                    // back with the id of something it has seen.
+                    // After the replayed events: a client that loses the stream again must resume
+                    // from an event it has seen.
                     backlog.extend(state.prime(id.stream, None, &self.settings));
                     self.open_standalone(&mut state, id.stream, backlog)
                 }
@@ -82,14 +81,13 @@ impl Session {
         &self,
         state: &mut State,
         stream: StreamId,
-        mut backlog: VecDeque<Bytes>,
+        mut backlog: VecDeque<Event>,
     ) -> Opened {
         state.catch_up(stream, &mut backlog);
         let (sender, live) = mpsc::channel(self.settings.stream_queue.max(1));
         state.standalone.retain(|(id, sender)| *id != stream && !sender.is_closed());
         state.standalone.push((stream, sender));
-        // Each costs the server a connection and the client none of its messages: only the newest
-        // gets any.
+        // Only the newest stream receives messages; the others just cost a connection each.
         if state.standalone.len() > self.settings.max_standalone.max(1) {
             state.standalone.remove(0);
         }
@@ -101,7 +99,7 @@ impl Session {
         match state.exchanges.get_mut(&id.stream.number).map(|exchange| &mut exchange.phase) {
             None if backlog.is_empty() && state.replay.has_gap_after(id) => None,
             None => Some(Opened { backlog, live: None }),
-            Some(Phase::Silent(_)) => None,
+            Some(Phase::Pending(_)) => None,
             Some(Phase::Streaming(reader)) => {
                 let (sender, live) = mpsc::channel(self.settings.stream_queue.max(1));
                 *reader = Some(sender);

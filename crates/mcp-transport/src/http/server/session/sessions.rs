@@ -8,7 +8,10 @@ use mcp_core::BoxFuture;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use super::Session;
-use crate::http::server::{HttpFault, HttpSettings};
+use crate::http::{
+    server::{HttpFault, HttpSettings},
+    watch::HttpWatch,
+};
 
 /// The sessions of a service by their id.
 pub(crate) struct Sessions {
@@ -23,19 +26,24 @@ impl Sessions {
         Arc::new(Sessions { settings, random, open: Mutex::default() })
     }
 
-    /// Opens a session. It needs a conversation, see [`Sessions::host`].
-    pub(crate) fn open(&self, owner: Option<Arc<str>>) -> Result<Arc<Session>, HttpFault> {
+    /// Opens a session. Its conversation has to be run with [`Sessions::host`].
+    pub(crate) fn open(
+        &self,
+        owner: Option<Arc<str>>,
+        watch: Option<Arc<dyn HttpWatch>>,
+    ) -> Result<Arc<Session>, HttpFault> {
         let id = self.fresh_id()?;
         let mut open = self.lock();
         if open.len() >= self.settings.max_sessions {
             return Err(HttpFault::TooManySessions);
         }
-        let session = Session::new(id.clone(), owner, self.settings.clone());
+        let session = Session::new(id.clone(), owner, watch, self.settings.clone());
         open.insert(id, session.clone());
         Ok(session)
     }
 
-    /// Runs the conversation of a session, which ends with it or when nobody comes back.
+    /// Runs the conversation of a session, until either ends or the session has been idle for too
+    /// long.
     pub(crate) fn host(
         self: &Arc<Self>,
         session: Arc<Session>,
@@ -47,7 +55,7 @@ impl Sessions {
             tokio::select! {
                 () = &mut conversation => {}
                 () = hosted.session.idle() => {
-                    tracing::debug!("a session has been idle for too long");
+                    tracing::debug!("a session was idle for too long");
                     hosted.sessions.close(hosted.session.id());
                     conversation.await;
                 }
@@ -78,13 +86,13 @@ impl Sessions {
         self.lock().len()
     }
 
-    /// 128 bits that nobody can guess.
+    /// 128 random bits.
     fn fresh_id(&self) -> Result<Box<str>, HttpFault> {
         let mut bytes = [0; 16];
         self.random.fill(&mut bytes).map_err(|_| HttpFault::NoRandomness)?;
         let mut id = String::with_capacity(32);
         for byte in bytes {
-            write!(id, "{byte:02x}").expect("memory takes every text");
+            write!(id, "{byte:02x}").expect("writing to memory cannot fail");
         }
         Ok(id.into())
     }
@@ -100,7 +108,7 @@ impl fmt::Debug for Sessions {
     }
 }
 
-/// A session does not outlive its conversation, even one that panics.
+/// Ends the session with its conversation, even one that panics.
 struct Hosted {
     sessions: Arc<Sessions>,
     session: Arc<Session>,

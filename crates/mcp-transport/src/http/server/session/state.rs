@@ -2,34 +2,35 @@ use std::collections::{HashMap, VecDeque};
 
 use bytes::Bytes;
 use mcp_core::Revision;
+use mcp_json::Parsed;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Replay, Unsent};
 use crate::http::server::{
     HttpSettings,
-    events::{EventId, StreamId, StreamKind, message_event, priming_event},
+    events::{Event, EventId, StreamId, StreamKind, message_event, priming_event},
     media::Accepts,
     stream::EventStream,
 };
 
-/// With what the response to a POST begins.
+/// How the response to a POST begins.
 #[derive(Debug)]
-pub(crate) enum FirstWord {
+pub(crate) enum ResponseStart {
     /// The answer, and nothing before it.
-    Answer(Bytes),
+    Answer(Bytes, Option<Parsed>),
     /// Events.
     Events(EventStream),
 }
 
-/// What changes in a session.
+/// The mutable state of a session.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) closed: bool,
     pub(super) revision: Option<Revision>,
-    /// POSTs that are not answered yet.
-    pub(super) exchanges: HashMap<u64, Exchange>,
-    /// Streams for what nobody asked for, the newest last.
-    pub(super) standalone: Vec<(StreamId, mpsc::Sender<Bytes>)>,
+    /// Unanswered POSTs.
+    pub(super) exchanges: HashMap<u64, PendingPost>,
+    /// Streams opened with GET, the newest last.
+    pub(super) standalone: Vec<(StreamId, mpsc::Sender<Event>)>,
     pub(super) unsent: Unsent,
     pub(super) replay: Replay,
     next_number: u64,
@@ -37,9 +38,9 @@ pub(super) struct State {
 }
 
 #[derive(Debug)]
-pub(super) struct Exchange {
+pub(super) struct PendingPost {
     pub(super) accepts: Accepts,
-    /// What its sender said it speaks, which counts until the session has agreed on something.
+    /// The revision that its sender named, which counts until one is negotiated.
     pub(super) revision: Option<Revision>,
     pub(super) phase: Phase,
 }
@@ -47,9 +48,9 @@ pub(super) struct Exchange {
 #[derive(Debug)]
 pub(super) enum Phase {
     /// Nothing was sent; the handler of the POST waits.
-    Silent(oneshot::Sender<FirstWord>),
-    /// There is a stream, and at most one client that reads it.
-    Streaming(Option<mpsc::Sender<Bytes>>),
+    Pending(oneshot::Sender<ResponseStart>),
+    /// There is a stream, and at most one client reading it.
+    Streaming(Option<mpsc::Sender<Event>>),
 }
 
 impl State {
@@ -78,50 +79,55 @@ impl State {
         EventId { stream, sequence }
     }
 
-    /// Whether this id was ever given out.
+    /// Whether this id was ever issued.
     pub(super) fn has_issued(&self, id: EventId) -> bool {
         id.sequence < self.next_sequence && id.stream.number < self.next_number
     }
 
     /// Writes a message as an event of a stream, and keeps it.
-    pub(super) fn record(&mut self, stream: StreamId, message: &[u8]) -> Bytes {
+    pub(super) fn record(
+        &mut self,
+        stream: StreamId,
+        text: &[u8],
+        message: Option<Parsed>,
+    ) -> Event {
         let id = self.event_id(stream);
-        let event = message_event(Some(id), message);
-        self.replay.keep(id, event.clone());
-        event
+        let text = message_event(Some(id), text);
+        self.replay.keep(id, text.clone());
+        Event { text, message }
     }
 
-    /// The event that lets a client come back, for revisions that know of it. `asked` counts while
-    /// the session has not agreed on a revision.
+    /// The event that lets a client resume, for revisions that have it. `asked` counts until a
+    /// revision is negotiated.
     pub(super) fn prime(
         &mut self,
         stream: StreamId,
         asked: Option<Revision>,
         settings: &HttpSettings,
-    ) -> Option<Bytes> {
+    ) -> Option<Event> {
         let primes = self.revision.or(asked).is_some_and(knows_polling);
-        primes.then(|| priming_event(self.event_id(stream), settings.retry))
+        primes.then(|| priming_event(self.event_id(stream), settings.retry).into())
     }
 
-    /// The newest stream that somebody reads.
-    pub(super) fn listener(&mut self) -> Option<(StreamId, mpsc::Sender<Bytes>)> {
+    /// The newest GET stream that is being read.
+    pub(super) fn listener(&mut self) -> Option<(StreamId, mpsc::Sender<Event>)> {
         self.standalone.retain(|(_, sender)| !sender.is_closed());
         self.standalone.last().cloned()
     }
 
-    /// Moves what has waited for a stream into this one.
-    pub(super) fn catch_up(&mut self, stream: StreamId, backlog: &mut VecDeque<Bytes>) {
+    /// Moves the messages that waited for a stream into this one.
+    pub(super) fn catch_up(&mut self, stream: StreamId, backlog: &mut VecDeque<Event>) {
         for message in self.unsent.take() {
-            let event = self.record(stream, &message);
+            let event = self.record(stream, &message, None);
             backlog.push_back(event);
         }
     }
 
-    /// Whether events of `stream` still go where `permit` has room.
+    /// Whether `permit` is for the current reader of `stream`.
     pub(super) fn is_read_through(
         &self,
         stream: StreamId,
-        permit: &mpsc::OwnedPermit<Bytes>,
+        permit: &mpsc::OwnedPermit<Event>,
     ) -> bool {
         match stream.kind {
             StreamKind::Standalone => self
@@ -136,7 +142,7 @@ impl State {
     }
 
     /// Takes the stream away from a client that does not read it.
-    pub(super) fn detach(&mut self, stream: StreamId, reader: &mpsc::Sender<Bytes>) {
+    pub(super) fn detach(&mut self, stream: StreamId, reader: &mpsc::Sender<Event>) {
         self.standalone.retain(|(id, sender)| *id != stream || !sender.same_channel(reader));
         if stream.kind == StreamKind::Answer
             && let Some(exchange) = self.exchanges.get_mut(&stream.number)
@@ -148,7 +154,7 @@ impl State {
     }
 }
 
-/// Whether clients of this revision come back to a stream that ended without the answer.
+/// Whether clients of this revision resume a stream that ended without the answer.
 pub(super) fn knows_polling(revision: Revision) -> bool {
     revision >= Revision::V2025_11_25
 }

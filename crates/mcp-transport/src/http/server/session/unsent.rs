@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-/// Notifications that wait for a client to open a stream; the oldest go first.
+/// Notifications waiting for a client to open a stream; the oldest are dropped first.
 #[derive(Debug)]
 pub(super) struct Unsent {
     messages: VecDeque<Bytes>,
@@ -24,7 +24,7 @@ impl Unsent {
             self.bytes -= dropped.len();
             tracing::warn!(
                 bytes = dropped.len(),
-                "a notification is dropped: the client has no stream open and too many wait"
+                "a notification was dropped: the client has no stream open and too many are waiting"
             );
         }
     }

@@ -7,15 +7,15 @@ use std::{
 /// The name of standard input.
 const STDIN: &str = "-";
 
-/// Where a baseline lies. It names files as seen from there, so that it means the same in every
-/// checkout and from every working directory.
+/// The directory of a baseline. File names are relative to it, so that the baseline means the same
+/// in every checkout and from every working directory.
 #[derive(Debug)]
-pub(super) struct Home(PathBuf);
+pub(super) struct BaselineDirectory(PathBuf);
 
-impl Home {
-    /// Of the baseline at `path`, whose directory must exist.
-    pub(super) fn of(path: &Path) -> io::Result<Home> {
-        fs::canonicalize(directory(path)).map(Home)
+impl BaselineDirectory {
+    /// The directory of the baseline at `path`, which must exist.
+    pub(super) fn of(path: &Path) -> io::Result<BaselineDirectory> {
+        fs::canonicalize(directory(path)).map(BaselineDirectory)
     }
 
     /// The name of a file; `None` is standard input.
@@ -23,7 +23,7 @@ impl Home {
         let Some(file) = file else {
             return STDIN.to_owned();
         };
-        // Only the directory: a link keeps its own name, wherever it leads.
+        // Only the directory is resolved: a symlink keeps its own name.
         let absolute = fs::canonicalize(directory(file)).ok().zip(file.file_name());
         let relative = absolute.and_then(|(directory, name)| self.relative(&directory, name));
         let name = relative.unwrap_or_else(|| file.to_owned());
@@ -31,7 +31,7 @@ impl Home {
         parts.collect::<Vec<_>>().join("/")
     }
 
-    /// Whether there is no such file any more.
+    /// Whether the file no longer exists.
     pub(super) fn lacks(&self, name: &str) -> bool {
         name != STDIN && !self.0.join(name).exists()
     }
@@ -67,13 +67,13 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("a/b")).unwrap();
         fs::create_dir_all(root.path().join("c")).unwrap();
-        let home = Home::of(&root.path().join("a/baseline.json")).unwrap();
-        let name = |path: &str| home.name(Some(&root.path().join(path)));
+        let directory = BaselineDirectory::of(&root.path().join("a/baseline.json")).unwrap();
+        let name = |path: &str| directory.name(Some(&root.path().join(path)));
         assert_eq!(name("a/t.jsonl"), "t.jsonl");
         assert_eq!(name("a/b/../b/t.jsonl"), "b/t.jsonl");
         assert_eq!(name("c/odd name.jsonl"), "../c/odd name.jsonl");
-        assert_eq!(home.name(None), "-");
-        assert!(home.lacks("b/t.jsonl") && !home.lacks("../c") && !home.lacks("-"));
+        assert_eq!(directory.name(None), "-");
+        assert!(directory.lacks("b/t.jsonl") && !directory.lacks("../c") && !directory.lacks("-"));
     }
 
     #[test]
@@ -83,15 +83,15 @@ mod tests {
         fs::write(root.path().join("real/t.jsonl"), "").unwrap();
         std::os::unix::fs::symlink("real/t.jsonl", root.path().join("link.jsonl")).unwrap();
         std::os::unix::fs::symlink("real", root.path().join("folder")).unwrap();
-        let home = Home::of(&root.path().join("baseline.json")).unwrap();
-        assert_eq!(home.name(Some(&root.path().join("link.jsonl"))), "link.jsonl");
-        assert_eq!(home.name(Some(&root.path().join("folder/t.jsonl"))), "real/t.jsonl");
+        let directory = BaselineDirectory::of(&root.path().join("baseline.json")).unwrap();
+        assert_eq!(directory.name(Some(&root.path().join("link.jsonl"))), "link.jsonl");
+        assert_eq!(directory.name(Some(&root.path().join("folder/t.jsonl"))), "real/t.jsonl");
     }
 
     #[test]
     fn a_directory_that_is_not_there_is_an_error() {
-        assert!(Home::of(Path::new("no/such/baseline.json")).is_err());
-        let home = Home::of(Path::new("baseline.json")).unwrap();
-        assert_eq!(home.name(Some(Path::new("no/such.jsonl"))), "no/such.jsonl");
+        assert!(BaselineDirectory::of(Path::new("no/such/baseline.json")).is_err());
+        let directory = BaselineDirectory::of(Path::new("baseline.json")).unwrap();
+        assert_eq!(directory.name(Some(Path::new("no/such.jsonl"))), "no/such.jsonl");
     }
 }

@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use crate::text::visible;
 
-/// What a finding says, as Markdown; `None` if it says no more than its rule. Only what is there
-/// and as it should be is told: it may have been cut while it was pasted.
-pub(super) fn told(finding: &Value) -> Option<String> {
+/// Describes a finding as Markdown; `None` if it adds nothing to its rule. Missing and malformed
+/// members are left out: the text may have been truncated when it was pasted.
+pub(super) fn describe(finding: &Value) -> Option<String> {
     let member = |name: &str| finding[name].as_str().map(visible);
     let message = member("message")?;
     let severity = match finding["severity"].as_str() {
@@ -31,7 +31,7 @@ pub(super) fn told(finding: &Value) -> Option<String> {
         list.push(format!("sent by: {from}"));
     }
     if let Some(revision) = member("revision") {
-        list.push(format!("judged by: {revision}"));
+        list.push(format!("revision: {revision}"));
     }
     if let Some(place) =
         member("pointer").or(member("instancePath")).filter(|place| !place.is_empty())
@@ -62,24 +62,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_a_finding_says_is_told() {
+    fn every_member_of_a_finding_is_described() {
         let finding = json!({
             "file": "t.jsonl", "rule": "params-invalid", "severity": "error", "from": "client",
             "atFault": "client", "line": 5, "revision": "2025-11-25", "span": [1, 2],
             "pointer": "/params/cursor", "instancePath": "/cursor", "message": "null is not of type \"string\"",
             "help": "leave `cursor` out", "related": { "line": 2, "reason": "it was here" },
         });
-        insta::assert_snapshot!(told(&finding).unwrap());
+        insta::assert_snapshot!(describe(&finding).unwrap());
     }
 
     #[test]
     fn what_is_missing_or_strange_is_left_out() {
-        assert_eq!(told(&json!({ "rule": "params-invalid" })), None);
+        assert_eq!(describe(&json!({ "rule": "params-invalid" })), None);
         let strange = json!({
             "file": 1, "severity": [], "from": "nobody", "atFault": {}, "line": -1, "revision": null,
             "instancePath": "", "message": "bad\n# not a heading\u{1b}[31m", "help": 3,
             "related": { "line": "2", "reason": "x" },
         });
-        assert_eq!(told(&strange).unwrap(), "Something: bad␊# not a heading␛[31m");
+        assert_eq!(describe(&strange).unwrap(), "Something: bad␊# not a heading␛[31m");
     }
 }

@@ -1,0 +1,301 @@
+//! Takes HTTP traffic into a session: the messages it carries, and what it shows beside them.
+
+use mcp_core::Revision;
+use mcp_json::Node;
+
+use crate::{
+    Engine, Findings, Followed, Headers, HttpEvent, HttpPart, Session,
+    conversation::Notes,
+    findings::{Fault, Scene},
+    http::{Delivery, Exchange, HeaderName, Observation, is_media_type},
+    wire::{framing, json::SSE_DATA_INVALID},
+};
+
+/// What a session says about an [`HttpEvent`]: about the message it carries, if there is one, and
+/// about everything around it. To be judged with [`Engine::judge_http`].
+#[derive(Debug)]
+pub struct FollowedHttp {
+    /// What it says about the message. `None` if there is no message, or if it was delivered
+    /// before: it counts once.
+    pub message: Option<Followed>,
+    /// What HTTP shows; with a message it is among the notes of that.
+    notes: Notes,
+    /// Whether its text should have been a message and cannot be read.
+    is_unreadable: bool,
+    revision: Revision,
+}
+
+impl Engine {
+    /// Takes one observation of HTTP into the session: the message that it carries, as
+    /// [`Engine::follow`] does, and what HTTP itself shows. Observations come in the order in which
+    /// they are made; with [`Session::begin`] the session knows that nothing was before the first.
+    ///
+    /// ```
+    /// use mcp_json::Tape;
+    /// use mcp_rules::{Engine, Findings, Headers, HttpEvent, Settings};
+    /// use mcp_schema::Schemas;
+    ///
+    /// let engine = Engine::new(Schemas::embedded(), Settings::default());
+    /// let mut session = engine.session(None);
+    /// session.begin();
+    ///
+    /// // A server receives a request. The body was parsed when it arrived.
+    /// let body = br#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{
+    ///     "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+    ///     "io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},
+    ///     "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    /// let mut tape = Tape::new();
+    /// let document = tape.parse(body, engine.settings().limits.json())?;
+    /// let headers: Headers = [
+    ///     ("accept", "application/json, text/event-stream"),
+    ///     ("content-type", "application/json"),
+    ///     ("mcp-protocol-version", "2026-07-28"),
+    ///     ("mcp-method", "tools/list"),
+    /// ]
+    /// .into_iter()
+    /// .collect();
+    /// let event = HttpEvent::request(1, "POST", "/mcp", &headers).with_message(document.root());
+    ///
+    /// let followed = engine.follow_http(&mut session, &event);
+    /// let mut findings = Findings::new(engine.settings());
+    /// engine.judge_http(&event, &followed, &mut findings);
+    /// let [finding] = findings.as_slice() else { panic!("{findings:?}") };
+    /// assert_eq!(finding.rule.name, "mcp-method-header-mismatch");
+    ///
+    /// // What it answers is one exchange with it.
+    /// let headers: Headers = [("content-type", "text/html")].into_iter().collect();
+    /// let event = HttpEvent::response(1, 200, &headers).with_body(b"<p>hello");
+    /// let followed = engine.follow_http(&mut session, &event);
+    /// let mut findings = Findings::new(engine.settings());
+    /// engine.judge_http(&event, &followed, &mut findings);
+    /// assert_eq!(findings.as_slice()[0].rule.name, "http-response-content-type");
+    /// # Ok::<(), mcp_json::SyntaxError>(())
+    /// ```
+    pub fn follow_http(&self, session: &mut Session, event: &HttpEvent<'_>) -> FollowedHttp {
+        let meant = Meant::of(event, session);
+        match event.message {
+            Some(value) if !meant.includes(value, event) => {
+                let event = HttpEvent { message: None, ..event.with_body(value.raw()) };
+                self.follow_http_event(session, &event, meant)
+            }
+            _ => self.follow_http_event(session, event, meant),
+        }
+    }
+
+    /// Judges what [`Engine::follow_http`] was given by what it said about it. Needs no session: it
+    /// may run elsewhere.
+    pub fn judge_http(
+        &self,
+        event: &HttpEvent<'_>,
+        followed: &FollowedHttp,
+        findings: &mut Findings<'_>,
+    ) {
+        if let Some(line) = event.line {
+            findings.set_line(line);
+        }
+        match (&followed.message, event.message) {
+            (Some(followed), Some(message)) => self.judge(message, followed, findings),
+            _ => followed.report(event, findings),
+        }
+    }
+
+    /// As [`Engine::follow_http`], where it is beyond doubt that the message is one, and what any
+    /// other text is meant as.
+    pub(crate) fn follow_http_event(
+        &self,
+        session: &mut Session,
+        event: &HttpEvent<'_>,
+        meant: Meant,
+    ) -> FollowedHttp {
+        let mut notes = Notes::default();
+        if event.has_empty_data() && meant == Meant::Message {
+            judge_empty_data(event, session, &mut notes);
+        }
+        let mut message = None;
+        if let HttpPart::Request { .. } = event.part {
+            session.open_exchange(self.criteria(), &observed(event, session));
+            message = self.follow_message(session, event);
+            let mut observed = observed(event, session);
+            if let Some(Followed::One(context) | Followed::Batch(context, _)) = &message {
+                (observed.revision, observed.settled) = (context.revision, context.settled);
+            }
+            session.follow_http(self.criteria(), &observed, &mut notes);
+        } else {
+            let observed = observed(event, session);
+            let delivery = session.follow_http(self.criteria(), &observed, &mut notes);
+            if delivery == Delivery::Fresh && !matches!(event.part, HttpPart::End) {
+                message = self.follow_message(session, event);
+            }
+            match event.status() {
+                Some(300..=399 | 401 | 407 | 429 | 503) => session.send_back(event.exchange),
+                Some(400..) => session.close_refused(self.criteria(), event.exchange),
+                _ => {}
+            }
+        }
+        if let Some(Followed::One(context)) = &mut message {
+            context.http_error_body = event.is_refusal();
+        }
+        let is_unreadable =
+            event.error.is_some() && !event.has_empty_data() && meant == Meant::Message;
+        if is_unreadable {
+            session.note_unreadable(Some(event.from));
+        }
+        let (revision, _) = session.revision_of(event.exchange);
+        let mut followed =
+            FollowedHttp { message, notes: Notes::default(), is_unreadable, revision };
+        followed.add(notes);
+        followed
+    }
+
+    /// Takes in the message that an event carries, and nothing else.
+    pub(crate) fn follow_message(
+        &self,
+        session: &mut Session,
+        event: &HttpEvent<'_>,
+    ) -> Option<Followed> {
+        let at = event.moment(session.posts());
+        Some(self.follow_at(session, Some(event.from), event.message?, at))
+    }
+}
+
+impl FollowedHttp {
+    /// Whether anything was noted that judging would report.
+    pub(crate) fn has_notes(&self) -> bool {
+        let noted = match &self.message {
+            Some(Followed::One(context)) => !context.notes.is_empty(),
+            Some(Followed::Batch(whole, contexts)) => {
+                std::iter::once(whole).chain(contexts).any(|context| !context.notes.is_empty())
+            }
+            None => false,
+        };
+        noted || !self.notes.is_empty() || self.is_unreadable
+    }
+
+    /// What is said about a message of which HTTP shows nothing else.
+    pub(crate) fn of_message(message: Option<Followed>, revision: Revision) -> FollowedHttp {
+        FollowedHttp { message, notes: Notes::default(), is_unreadable: false, revision }
+    }
+
+    /// Adds what another observation of the same line shows.
+    pub(crate) fn append(&mut self, other: FollowedHttp) {
+        self.add(other.notes);
+    }
+
+    fn add(&mut self, notes: Notes) {
+        match &mut self.message {
+            Some(Followed::One(context) | Followed::Batch(context, _)) => {
+                context.notes.append(notes);
+            }
+            None => self.notes.append(notes),
+        }
+    }
+
+    /// Reports what is to be said without a message.
+    fn report(&self, event: &HttpEvent<'_>, findings: &mut Findings<'_>) {
+        let (from, revision) = (Some(event.from), Some(self.revision));
+        let line = findings.scene().line;
+        *findings.scene() = Scene { from, revision, line, ..Scene::default() };
+        self.notes.report(true, findings);
+        if let Some(error) = event.error.filter(|_| self.is_unreadable) {
+            let body = event.body.unwrap_or_default();
+            framing::report_unreadable(event.carrier(), from, &error, body, findings);
+        }
+    }
+}
+
+/// The event, with what the session knows before it.
+fn observed<'a>(event: &HttpEvent<'a>, session: &Session) -> Observation<'a> {
+    let (revision, settled) = session.revision_of(event.exchange);
+    Observation {
+        at: event.moment(session.posts()),
+        from: event.from,
+        exchange: event.exchange,
+        part: event.part,
+        message: event.message,
+        body: event.body,
+        revision,
+        settled,
+    }
+}
+
+/// What a text is meant as, as far as that can be told without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meant {
+    Message,
+    /// A message if it says so.
+    Either,
+    Other,
+}
+
+impl Meant {
+    /// What the text of an event is meant as. Metadata, forms and tokens are no messages.
+    pub(crate) fn of(event: &HttpEvent<'_>, session: &Session) -> Meant {
+        let exchange = session.exchange(event.exchange);
+        match event.part {
+            HttpPart::Request { headers, .. } if is_form(headers) => Meant::Other,
+            HttpPart::Request { url, .. } if session.is_elsewhere(url) => Meant::Either,
+            HttpPart::Request { .. } => Meant::Message,
+            HttpPart::Event(sse) => {
+                let names_endpoint =
+                    sse.event == Some("endpoint") && !exchange.is_some_and(Exchange::is_post);
+                // A stream whose beginning was missed may be one of another transport.
+                let is_unknown =
+                    !exchange.is_some_and(|exchange| exchange.seen) && !session.revision().1;
+                let beside = exchange.is_some_and(Exchange::is_beside_endpoint);
+                if names_endpoint || is_unknown || beside { Meant::Either } else { Meant::Message }
+            }
+            HttpPart::Response { .. } | HttpPart::End => {
+                if is_receipt(event, session) || exchange.is_some_and(Exchange::is_elsewhere) {
+                    Meant::Either
+                } else {
+                    Meant::Message
+                }
+            }
+        }
+    }
+
+    /// Whether a JSON value is to be taken for a message if the text was meant like this. Whoever
+    /// refuses a request need not speak JSON-RPC: OAuth has errors of its own.
+    pub(crate) fn includes(self, value: Node<'_>, event: &HttpEvent<'_>) -> bool {
+        match self {
+            Meant::Other => false,
+            Meant::Message if !event.is_refusal() => true,
+            Meant::Message | Meant::Either => claims_json_rpc(value),
+        }
+    }
+}
+
+/// Whether an event is the answer to messages that need none.
+pub(crate) fn is_receipt(event: &HttpEvent<'_>, session: &Session) -> bool {
+    let accepted = event.status().is_some_and(|status| (200..300).contains(&status));
+    let exchange = session.exchange(event.exchange);
+    accepted && exchange.is_some_and(Exchange::needs_no_answer)
+}
+
+/// Whether a value, or one of several, says that it is a message.
+pub(crate) fn claims_json_rpc(value: Node<'_>) -> bool {
+    let claims = |value: Node<'_>| value.get("jsonrpc").is_some();
+    claims(value) || value.elements().any(claims)
+}
+
+/// An event without data is no message. Since 2025-11-25 one may give the client an id to resume
+/// from.
+fn judge_empty_data(event: &HttpEvent<'_>, session: &Session, notes: &mut Notes) {
+    let HttpPart::Event(sse) = event.part else { return };
+    let has_id = sse.id.is_some_and(|id| !id.is_empty());
+    let (revision, settled) = session.revision_of(event.exchange);
+    let primes = has_id && (revision == Revision::V2025_11_25 || !settled);
+    let other_transport = session.exchange(event.exchange).is_some_and(Exchange::is_http_sse);
+    if !primes && !other_transport && SSE_DATA_INVALID.applies.contains(revision) {
+        notes.always(
+            Fault::new(&SSE_DATA_INVALID, "the event has empty data, which is no message")
+                .help("keep a stream open with comment lines"),
+        );
+    }
+}
+
+fn is_form(headers: &Headers<'_>) -> bool {
+    let kind = headers.value(HeaderName::ContentType).unwrap_or_default();
+    is_media_type(&kind, "application/x-www-form-urlencoded")
+        || is_media_type(&kind, "multipart/form-data")
+}

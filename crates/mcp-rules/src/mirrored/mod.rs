@@ -1,0 +1,11 @@
+//! Headers that repeat parts of the body (2026-07-28): how values are written in them, and which
+//! arguments of a tool they repeat.
+
+mod annotations;
+mod params;
+mod value;
+
+pub(crate) use annotations::annotations;
+pub use params::{HeaderParam, HeaderParamFault, HeaderParams, ParamValue};
+pub(crate) use value::decode_copy;
+pub use value::{HeaderValueFault, decode_header_value, encode_header_value};

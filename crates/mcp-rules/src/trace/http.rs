@@ -1,0 +1,146 @@
+//! The `http` member of a record.
+
+use std::borrow::Cow;
+
+use mcp_core::Side;
+use mcp_json::Node;
+
+use super::{RecordFault, reader::read_base64};
+use crate::{
+    Headers, HttpEvent, HttpPart, SseEvent,
+    http::{HeaderName, is_media_type},
+};
+
+/// What a record says about HTTP.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct HttpRecord<'a> {
+    /// What ties a response to its request.
+    pub exchange: Option<u64>,
+    /// Of a request.
+    pub method: Option<Cow<'a, str>>,
+    /// Of a request; empty if it is not recorded.
+    pub url: Cow<'a, str>,
+    /// Of a request or of a response.
+    pub headers: Headers<'a>,
+    /// Of a response.
+    pub status: Option<u16>,
+    /// An event of a stream.
+    pub sse: Option<SseRecord<'a>>,
+    /// The text of a body that is no message.
+    pub body: Option<Cow<'a, [u8]>>,
+    /// Whether the stream ends here.
+    pub ends: bool,
+}
+
+/// What a record says about an event of a stream.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct SseRecord<'a> {
+    /// `id`.
+    pub id: Option<Cow<'a, str>>,
+    /// `event`.
+    pub event: Option<Cow<'a, str>>,
+    /// `data`.
+    pub data: Option<Cow<'a, [u8]>>,
+    /// `retry`. A field that is no number asks for no wait.
+    pub retry: Option<u64>,
+}
+
+impl<'a> HttpRecord<'a> {
+    pub(super) fn read(http: Node<'a>) -> Result<HttpRecord<'a>, RecordFault> {
+        let mut record = HttpRecord { headers: Headers::unrecorded(), ..HttpRecord::default() };
+        for (name, value) in http.members() {
+            let Some(name) = name.str_bytes() else { continue };
+            match &*name {
+                b"exchange" if !value.is_null() => {
+                    let number = value.as_u64().ok_or(RecordFault::ExchangeInvalid)?;
+                    record.exchange = Some(number);
+                }
+                b"headers" if !value.is_null() => record.headers = read_headers(value)?,
+                b"method" => record.method = value.as_str(),
+                b"url" => record.url = value.as_str().unwrap_or_default(),
+                b"status" => {
+                    record.status = value.as_u64().and_then(|status| status.try_into().ok());
+                }
+                b"sse" => record.sse = Some(SseRecord::read(value)),
+                b"body" => record.body = value.str_bytes(),
+                b"bodyBase64" => {
+                    record.body = Some(Cow::Owned(read_base64("bodyBase64", value)?));
+                }
+                b"end" => record.ends = value.as_bool() == Some(true),
+                _ => {}
+            }
+        }
+        Ok(record)
+    }
+
+    /// What the line shows, besides the end of a stream.
+    pub(crate) fn part(&self) -> Option<HttpPart<'_>> {
+        let headers = &self.headers;
+        Some(match (&self.method, self.status, &self.sse) {
+            (Some(method), _, _) => HttpPart::Request { method, url: &self.url, headers },
+            (None, _, Some(sse)) => HttpPart::Event(sse.event()),
+            (None, Some(status), None) => HttpPart::Response { status, headers },
+            (None, None, None) => return None,
+        })
+    }
+
+    /// The observation that it is the record of, as far as this member tells. A line that belongs
+    /// to no exchange tells nothing.
+    pub(crate) fn event(&self, from: Side) -> Option<HttpEvent<'_>> {
+        let mut event = HttpEvent::new(self.exchange?, from, self.part().unwrap_or(HttpPart::End));
+        event.body = self.body.as_deref();
+        Some(event)
+    }
+
+    /// Whether there is a body that calls itself JSON.
+    pub(super) fn has_json_body(&self) -> bool {
+        let content_type = self.headers.values(HeaderName::ContentType).next();
+        content_type.is_some_and(|kind| is_media_type(kind, "application/json"))
+            && self.body.as_ref().is_some_and(|body| !body.is_empty())
+    }
+}
+
+impl<'a> SseRecord<'a> {
+    fn read(sse: Node<'a>) -> SseRecord<'a> {
+        let mut record = SseRecord::default();
+        for (name, value) in sse.members() {
+            let Some(name) = name.str_bytes() else { continue };
+            match &*name {
+                b"id" => record.id = value.as_str(),
+                b"event" => record.event = value.as_str(),
+                b"data" => record.data = value.str_bytes(),
+                b"retry" => record.retry = Some(value.as_u64().unwrap_or(0)),
+                _ => {}
+            }
+        }
+        record
+    }
+
+    fn event(&self) -> SseEvent<'_> {
+        SseEvent {
+            id: self.id.as_deref(),
+            event: self.event.as_deref(),
+            data: self.data.as_deref(),
+            retry: self.retry,
+        }
+    }
+}
+
+/// Several values of one name are an array. Values that are no text are left out.
+fn read_headers(headers: Node<'_>) -> Result<Headers<'_>, RecordFault> {
+    if !headers.is_object() {
+        return Err(RecordFault::HeadersInvalid);
+    }
+    let mut read = Headers::new();
+    for (name, value) in headers.members() {
+        let name = name.as_str().unwrap_or_default();
+        if let Some(value) = value.as_str() {
+            read.push(name, value);
+        } else {
+            read.extend(value.elements().filter_map(|value| Some((name.clone(), value.as_str()?))));
+        }
+    }
+    Ok(read)
+}

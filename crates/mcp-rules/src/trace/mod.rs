@@ -1,0 +1,103 @@
+//! The recording format: one JSON object per line, in wire order as the observer saw it.
+//!
+//! [`Line::read`] reads a line and [`TraceWriter`] writes one; what one writes, the other gives back
+//! to the byte. A line is a [`Record`] (`{"from":"client","msg":{…}}`) or, in a plain NDJSON file, the bare
+//! JSON-RPC message itself. Unknown members are ignored.
+
+mod http;
+mod reader;
+mod writer;
+
+use std::borrow::Cow;
+
+use mcp_core::Side;
+use mcp_json::Node;
+
+pub use http::{HttpRecord, SseRecord};
+pub use reader::message_of;
+pub use writer::{TraceEntry, TraceWriter};
+
+use crate::{Carrier, conversation::Moment};
+
+/// What one line of a file holds.
+#[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_enums, reason = "a line is one or the other")]
+pub enum Line<'a> {
+    /// A trace record.
+    Record(Record<'a>),
+    /// A JSON-RPC message (or something that is meant to be one), without a word on who sent it.
+    Bare(Node<'a>),
+}
+
+/// One observation.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Record<'a> {
+    /// Who sent it.
+    pub from: Side,
+    /// What was sent.
+    pub content: Content<'a>,
+    /// The HTTP facts, for traffic over HTTP.
+    pub http: Option<Box<HttpRecord<'a>>>,
+    /// Which of several interleaved conversations it belongs to; empty if the file is one.
+    pub session: Cow<'a, [u8]>,
+    /// How it travelled.
+    pub carrier: Carrier,
+    /// Whether the stdio stream ended right after it, without a line break.
+    pub ends: bool,
+    /// When it was recorded, in milliseconds since 1970.
+    pub millis: Option<i64>,
+}
+
+/// What a record says was sent.
+#[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_enums, reason = "the format is fixed")]
+pub enum Content<'a> {
+    /// `msg`: a JSON value.
+    Message(Node<'a>),
+    /// `raw` or `rawBase64`: the exact bytes.
+    Raw(Cow<'a, [u8]>),
+    /// The `data` of the event in `http.sse`, where there is no `msg`.
+    Data,
+    /// The `body` in `http`, which calls itself JSON, although the recorder could not read it as a
+    /// message.
+    Body,
+    /// None of these: only headers, the end of a stream.
+    Nothing,
+}
+
+/// Why a line is no record.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+#[non_exhaustive]
+pub enum RecordFault {
+    #[error("a trace record needs `from`")]
+    FromMissing,
+    #[error("`from` must be \"client\" or \"server\"")]
+    FromInvalid,
+    #[error("`{0}` must be a string")]
+    NotString(&'static str),
+    #[error("`{0}` is not base64")]
+    NotBase64(&'static str),
+    #[error("`http.exchange` must be a whole number")]
+    ExchangeInvalid,
+    #[error("`http.headers` must be an object")]
+    HeadersInvalid,
+}
+
+impl Record<'_> {
+    /// The text that was sent, if the record has it as text.
+    pub fn text(&self) -> Option<&[u8]> {
+        match &self.content {
+            Content::Raw(bytes) => Some(bytes),
+            Content::Data => self.http.as_ref()?.sse.as_ref()?.data.as_deref(),
+            Content::Body => self.http.as_ref()?.body.as_deref(),
+            Content::Message(_) | Content::Nothing => None,
+        }
+    }
+
+    /// When and where it was seen, as far as the record itself says.
+    pub(crate) fn moment(&self, line: u64) -> Moment {
+        Moment { line: Some(line), millis: self.millis, ..Moment::default() }
+    }
+}

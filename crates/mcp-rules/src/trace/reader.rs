@@ -1,0 +1,206 @@
+//! Reads lines of a recording.
+
+use std::borrow::Cow;
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use mcp_core::Side;
+use mcp_json::Node;
+
+use super::{Content, HttpRecord, Line, Record, RecordFault};
+use crate::{Carrier, format::date_time};
+
+impl<'a> Line<'a> {
+    /// Reads the value of one line.
+    ///
+    /// # Errors
+    ///
+    /// If it is meant as a record but is none.
+    pub fn read(value: Node<'a>) -> Result<Line<'a>, RecordFault> {
+        let members = Members::of(value);
+        if !members.make_a_record() {
+            return Ok(Line::Bare(value));
+        }
+        let from = match members.from.ok_or(RecordFault::FromMissing)? {
+            from if from.str_eq("client") => Side::Client,
+            from if from.str_eq("server") => Side::Server,
+            _ => return Err(RecordFault::FromInvalid),
+        };
+        let http = members.http.map(HttpRecord::read).transpose()?.map(Box::new);
+        Ok(Line::Record(Record {
+            from,
+            content: members.content(http.as_deref())?,
+            carrier: members.carrier(http.as_deref()),
+            ends: http.is_none() && members.end.and_then(Node::as_bool) == Some(true),
+            http,
+            session: members.session.and_then(Node::str_bytes).unwrap_or_default(),
+            millis: members
+                .time
+                .and_then(Node::str_bytes)
+                .and_then(|text| date_time::to_millis(&text)),
+        }))
+    }
+}
+
+/// The bytes behind a member that has them as Base64.
+pub(super) fn read_base64(name: &'static str, value: Node<'_>) -> Result<Vec<u8>, RecordFault> {
+    let text = value.str_bytes().ok_or(RecordFault::NotString(name))?;
+    BASE64_STANDARD.decode(&*text).map_err(|_| RecordFault::NotBase64(name))
+}
+
+/// The message in the value of a line, if there is one that needs no further reading.
+pub fn message_of(value: Node<'_>) -> Option<Node<'_>> {
+    let members = Members::of(value);
+    if members.make_a_record() { members.msg } else { Some(value) }
+}
+
+/// The members of a line that mean something, found in one pass.
+#[derive(Default)]
+struct Members<'a> {
+    from: Option<Node<'a>>,
+    msg: Option<Node<'a>>,
+    raw: Option<Node<'a>>,
+    raw_base64: Option<Node<'a>>,
+    http: Option<Node<'a>>,
+    session: Option<Node<'a>>,
+    transport: Option<Node<'a>>,
+    end: Option<Node<'a>>,
+    time: Option<Node<'a>>,
+    jsonrpc: bool,
+}
+
+impl<'a> Members<'a> {
+    fn of(value: Node<'a>) -> Members<'a> {
+        let mut members = Members::default();
+        for (name, value) in value.members() {
+            members.note(name, value);
+        }
+        members
+    }
+
+    fn note(&mut self, name: Node<'a>, value: Node<'a>) {
+        let Some(name) = name.str_bytes() else { return };
+        let member = match &*name {
+            b"from" => &mut self.from,
+            b"msg" => &mut self.msg,
+            b"raw" => &mut self.raw,
+            b"rawBase64" => &mut self.raw_base64,
+            b"http" => &mut self.http,
+            b"session" => &mut self.session,
+            b"transport" => &mut self.transport,
+            b"end" => &mut self.end,
+            b"ts" => &mut self.time,
+            b"jsonrpc" => {
+                self.jsonrpc = true;
+                return;
+            }
+            _ => return,
+        };
+        *member = Some(value);
+    }
+
+    /// Whether the line is a record rather than a message.
+    fn make_a_record(&self) -> bool {
+        let has_record_member = self.from.is_some()
+            || self.msg.is_some()
+            || self.raw.is_some()
+            || self.raw_base64.is_some();
+        has_record_member && !self.jsonrpc
+    }
+
+    fn content(&self, http: Option<&HttpRecord<'a>>) -> Result<Content<'a>, RecordFault> {
+        if let Some(message) = self.msg {
+            return Ok(Content::Message(message));
+        }
+        if let Some(raw) = self.raw {
+            let text = raw.str_bytes().ok_or(RecordFault::NotString("raw"))?;
+            return Ok(Content::Raw(text));
+        }
+        if let Some(encoded) = self.raw_base64 {
+            return Ok(Content::Raw(Cow::Owned(read_base64("rawBase64", encoded)?)));
+        }
+        let Some(http) = http else { return Ok(Content::Nothing) };
+        let has_data = http.sse.as_ref().is_some_and(|sse| sse.data.is_some());
+        Ok(match has_data {
+            true => Content::Data,
+            false if http.has_json_body() => Content::Body,
+            false => Content::Nothing,
+        })
+    }
+
+    fn carrier(&self, http: Option<&HttpRecord<'_>>) -> Carrier {
+        match http {
+            Some(http) if http.sse.is_some() => Carrier::SseEvent,
+            Some(_) => Carrier::HttpBody,
+            None if self.transport.is_some_and(|name| name.str_eq("ws")) => Carrier::WebSocket,
+            None => Carrier::Stdio,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_json::{Limits, Tape};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: &str) {
+        let mut tape = Tape::new();
+        let document = tape.parse(line.as_bytes(), Limits::default()).unwrap();
+        let text = match Line::read(document.root()) {
+            Ok(Line::Bare(_)) => "bare".to_owned(),
+            Ok(Line::Record(record)) => {
+                let content = match &record.content {
+                    Content::Message(node) => String::from_utf8_lossy(node.raw()).into_owned(),
+                    Content::Nothing => "nothing".into(),
+                    _ => format!("{:?}", record.text().unwrap()),
+                };
+                format!("{} {:?} {content}", record.from, record.carrier)
+            }
+            Err(fault) => fault.to_string(),
+        };
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn records_say_who_sent_what_and_how() {
+        check(r#"{"from":"client","msg":{"a":1}}"#, r#"client Stdio {"a":1}"#);
+        check(r#"{"msg":[],"from":"server","ts":"x","session":"a"}"#, "server Stdio []");
+        check(r#"{"from":"server","raw":"h\ni"}"#, "server Stdio [104, 10, 105]");
+        check(r#"{"from":"server","rawBase64":"/w=="}"#, "server Stdio [255]");
+        check(r#"{"from":"server","http":{"status":202}}"#, "server HttpBody nothing");
+        check(
+            r#"{"from":"server","http":{"headers":{"Content-Type":"application/json; a=b"},"body":"x"}}"#,
+            "server HttpBody [120]",
+        );
+        check(
+            r#"{"from":"server","http":{"headers":{"Content-Type":"text/html"},"body":"x"}}"#,
+            "server HttpBody nothing",
+        );
+        check(r#"{"from":"server","http":{"sse":{}},"msg":1}"#, "server SseEvent 1");
+        check(r#"{"from":"server","http":{"sse":{"data":"x"}}}"#, "server SseEvent [120]");
+        check(r#"{"from":"server","http":{"sse":{"retry":5}}}"#, "server SseEvent nothing");
+        check(r#"{"from":"client","transport":"ws","msg":1}"#, "client WebSocket 1");
+    }
+
+    #[test]
+    fn messages_without_a_record_are_bare() {
+        check(r#"{"jsonrpc":"2.0","method":"x","from":"client"}"#, "bare");
+        check(r#"{"method":"x"}"#, "bare");
+        check("[]", "bare");
+        check("7", "bare");
+    }
+
+    #[test]
+    fn broken_records_say_what_is_wrong() {
+        check(r#"{"msg":{}}"#, "a trace record needs `from`");
+        check(r#"{"from":"proxy","msg":{}}"#, "`from` must be \"client\" or \"server\"");
+        check(r#"{"from":"client","raw":7}"#, "`raw` must be a string");
+        check(r#"{"from":"client","rawBase64":"%"}"#, "`rawBase64` is not base64");
+        for exchange in ["\"1\"", "1.5", "-1", "{}"] {
+            let line = format!(r#"{{"from":"client","http":{{"exchange":{exchange}}}}}"#);
+            check(&line, "`http.exchange` must be a whole number");
+        }
+        check(r#"{"from":"client","http":{"headers":[]}}"#, "`http.headers` must be an object");
+    }
+}
