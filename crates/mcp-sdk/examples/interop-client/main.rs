@@ -123,13 +123,13 @@ fn note<T: Debug>(what: &str, outcome: Result<T, ClientError>) -> Option<T> {
             Some(result)
         }
         Err(error) => {
-            let mut said = error.to_string();
+            let mut text = error.to_string();
             let mut cause = error.source();
             while let Some(error) = cause {
-                said = format!("{said}: {error}");
+                text = format!("{text}: {error}");
                 cause = error.source();
             }
-            eprintln!("# ERR {what} {said:.240}");
+            eprintln!("# ERR {what} {text:.240}");
             None
         }
     }

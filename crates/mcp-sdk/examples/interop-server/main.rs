@@ -52,8 +52,8 @@ fn tools(builder: mcp_sdk::ServerBuilder) -> mcp_sdk::ServerBuilder {
         })
         .tool("ask", "Asks the user", async |_: NoArguments, context| {
             let form = ElicitForm::new().required("name", ElicitForm::string());
-            let said = context.elicit("who", &ElicitRequest::form("Who are you?", form)).await?;
-            Ok(format!("{:?} {:?}", said.action, said.content))
+            let answer = context.elicit("who", &ElicitRequest::form("Who are you?", form)).await?;
+            Ok(format!("{:?} {:?}", answer.action, answer.content))
         })
         .tool("think", "Asks a model", async |_: NoArguments, context| {
             let request = CreateMessageRequest::new(vec![SamplingMessage::user("q")], 10);

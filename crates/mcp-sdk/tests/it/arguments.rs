@@ -13,7 +13,7 @@ use mcp_sdk::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::wire::{hear, request, send, send_text};
+use crate::wire::{receive, request, send, send_text};
 
 #[derive(Deserialize, JsonSchema)]
 struct Order {
@@ -152,7 +152,7 @@ async fn ordered(count: &str) -> Value {
     let call = request(1, "tools/call", json!({ "name": "order", "arguments": { "count": 0 } }));
     let call = call.to_string().replace(r#""count":0"#, &format!(r#""count":{count}"#));
     send_text(&near, &call).await;
-    hear(&near).await["result"].take()
+    receive(&near).await["result"].take()
 }
 
 #[tokio::test]
@@ -213,7 +213,7 @@ async fn an_internal_error_is_a_result_unless_protocol_errors_were_chosen() {
         for revision in Revision::ALL {
             let server = builder().invalid_arguments(choice).build().unwrap();
             let client = connect(server, revision).await;
-            for (tool, said) in [
+            for (tool, expected) in [
                 ("panics", "`panics` failed unexpectedly"),
                 ("panics_on_its_thread", "`panics_on_its_thread` failed unexpectedly"),
                 ("fails_inside", "the database is gone"),
@@ -221,7 +221,7 @@ async fn an_internal_error_is_a_result_unless_protocol_errors_were_chosen() {
                 match came(client.call_tool(tool, json!({})).await) {
                     Came::Error(-32603, _) if choice == InvalidArguments::ProtocolError => {}
                     Came::Result { text, .. } if choice != InvalidArguments::ProtocolError => {
-                        assert_eq!(text, said);
+                        assert_eq!(text, expected);
                     }
                     other => panic!("{tool}, {choice:?} at {revision}: {other:?}"),
                 }
@@ -251,7 +251,7 @@ async fn bare_calls_have_only_protocol_errors() {
         ] {
             let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
             send(&near, &call).await;
-            let answer = hear(&near).await;
+            let answer = receive(&near).await;
             assert_eq!(answer["error"]["code"], code, "{method}, {choice:?}: {answer}");
         }
     }

@@ -7,7 +7,7 @@ use mcp_sdk::{
 };
 use serde_json::{Value, json};
 
-use crate::wire::{hear, send};
+use crate::wire::{receive, send};
 
 fn schema(text: &'static str) -> Json {
     Json::parse(text).unwrap()
@@ -71,8 +71,8 @@ async fn invalid_arguments_can_be_a_result_for_models() {
             .await
             .unwrap();
         client.all_tools().await.unwrap();
-        let told = client.call_tool("add", json!({ "a": "x" })).await.unwrap();
-        assert!(told.is_error && told.all_text().contains("/a: "), "{told:?}");
+        let result = client.call_tool("add", json!({ "a": "x" })).await.unwrap();
+        assert!(result.is_error && result.all_text().contains("/a: "), "{result:?}");
     }
 }
 
@@ -92,7 +92,7 @@ async fn methods_of_undeclared_features_are_unknown() {
                 "protocolVersion": revision.as_str(), "capabilities": {},
                 "clientInfo": { "name": "test", "version": "1" } } });
             send(&near, &opening).await;
-            hear(&near).await;
+            receive(&near).await;
             send(&near, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
             for (id, method) in asked.into_iter().enumerate() {
                 let params = match method {
@@ -105,7 +105,7 @@ async fn methods_of_undeclared_features_are_unknown() {
                 let request =
                     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
                 send(&near, &request).await;
-                let answer = hear(&near).await;
+                let answer = receive(&near).await;
                 assert_eq!(answer["error"]["code"], -32601, "{revision:?} {method} {answer}");
             }
         }

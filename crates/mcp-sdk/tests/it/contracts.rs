@@ -9,18 +9,18 @@ use mcp_sdk::{
 };
 use serde_json::json;
 
-type Heard = Arc<Mutex<Vec<String>>>;
+type Reported = Arc<Mutex<Vec<String>>>;
 
 fn schema(text: &'static str) -> Json {
     Json::parse(text).unwrap()
 }
 
 /// A server whose tools take a number; their output is invalid if it is negative.
-fn server(validation: Validation, heard: &Heard) -> Server {
-    let heard = Arc::clone(heard);
+fn server(validation: Validation, reported: &Reported) -> Server {
+    let reported = Arc::clone(reported);
     let validation = validation.on_finding(move |finding| {
         assert_eq!(finding.severity, Severity::Error, "what is rejected is an error");
-        heard.lock().unwrap().push(finding.rule.name.to_owned());
+        reported.lock().unwrap().push(finding.rule.name.to_owned());
     });
     let input = r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#;
     let output = r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#;
@@ -37,8 +37,8 @@ fn server(validation: Validation, heard: &Heard) -> Server {
 }
 
 async fn breaches(validation: Validation, revision: Revision, lists: bool) -> Vec<String> {
-    let heard = Heard::default();
-    let server = server(validation, &heard);
+    let reported = Reported::default();
+    let server = server(validation, &reported);
     let (near, far) = memory::pair(16);
     tokio::spawn(async move { server.serve(far).await });
     let client = Client::builder("test", "1.0.0")
@@ -55,7 +55,7 @@ async fn breaches(validation: Validation, revision: Revision, lists: bool) -> Ve
         let called = client.call_tool(tool, json!({ "n": n })).await;
         assert!(called.as_ref().map_or(true, |result| result.is_error), "{tool}: {called:?}");
     }
-    heard.lock().unwrap().clone()
+    reported.lock().unwrap().clone()
 }
 
 #[tokio::test]
@@ -82,6 +82,6 @@ async fn rules_that_are_off_are_enforced_but_not_reported() {
     let mut settings = mcp_sdk::Settings::default();
     settings.rules.insert("tool-arguments-invalid".to_owned(), mcp_sdk::Setting::Off);
     let validation = Validation::with(mcp_sdk::Strictness::Enforce, settings);
-    let heard = breaches(validation, Revision::LATEST, true).await;
-    assert_eq!(heard, ["tool-structured-content-invalid", "tool-structured-content-missing"]);
+    let reported = breaches(validation, Revision::LATEST, true).await;
+    assert_eq!(reported, ["tool-structured-content-invalid", "tool-structured-content-missing"]);
 }

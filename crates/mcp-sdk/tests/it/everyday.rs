@@ -44,11 +44,11 @@ fn server(validation: Validation) -> Server {
         })
         .tool("ask", "Asks the user", async |_: NoArguments, context| {
             let form = ElicitForm::new().required("name", ElicitForm::string());
-            let said = context.elicit("who", &ElicitRequest::form("Who are you?", form)).await?;
+            let result = context.elicit("who", &ElicitRequest::form("Who are you?", form)).await?;
             let request = CreateMessageRequest::new(vec![SamplingMessage::user("Greet!")], 10);
             let greeting = context.sample("greeting", &request).await?;
             let roots = context.roots("roots").await?;
-            let name = said.content.unwrap_or_default()["name"].clone();
+            let name = result.content.unwrap_or_default()["name"].clone();
             Ok(format!("{} {name} {}", greeting.content.all_text(), roots.len()))
         })
         .tool("fail", "Fails", async |_: NoArguments, _| {
@@ -164,7 +164,7 @@ async fn invalid_arguments_never_reach_the_tool() {
     for revision in Revision::ALL {
         let findings = Arc::default();
         let client = connect(Some(revision), &findings).await;
-        let said = match client.call_tool("sum", json!({ "numbers": "three" })).await {
+        let result = match client.call_tool("sum", json!({ "numbers": "three" })).await {
             Err(error) => {
                 assert!(revision <= Revision::V2025_06_18, "{error}");
                 assert_eq!(error.code(), Some(-32602), "{error}");
@@ -175,7 +175,7 @@ async fn invalid_arguments_never_reach_the_tool() {
                 result.all_text()
             }
         };
-        assert!(said.contains("/numbers: "), "{said}");
+        assert!(result.contains("/numbers: "), "{result}");
         client.all_tools().await.unwrap();
         // Now the client knows the contract too and does not send the call.
         let error = client.call_tool("sum", json!({ "numbers": "three" })).await.unwrap_err();

@@ -72,11 +72,11 @@ async fn greet(
         tokio::spawn(async move { server.serve(far).await });
         builder.connect(near).await.unwrap()
     };
-    let said = match client.call_tool("greet", json!({})).await {
+    let message = match client.call_tool("greet", json!({})).await {
         Ok(result) => result.all_text(),
         Err(error) => format!("{error:?}"),
     };
-    (said, given.load(Ordering::Relaxed))
+    (message, given.load(Ordering::Relaxed))
 }
 
 #[tokio::test]
@@ -89,9 +89,12 @@ async fn an_answer_that_does_not_match_its_form_never_reaches_the_tool() {
                     (filled_in(&json!({})), "`age`"),
                 ] {
                     let strictness = (ours.clone(), Validation::off());
-                    let (said, given) = greet(revision, strictness, answer, over_http).await;
-                    assert!(said.contains("the answer to `age` does not match the form"), "{said}");
-                    assert!(said.contains(what), "{revision}: {said}");
+                    let (message, given) = greet(revision, strictness, answer, over_http).await;
+                    assert!(
+                        message.contains("the answer to `age` does not match the form"),
+                        "{message}"
+                    );
+                    assert!(message.contains(what), "{revision}: {message}");
                     assert_eq!(given, 0, "{revision}");
                 }
             }
@@ -109,8 +112,8 @@ async fn valid_and_declined_answers_reach_the_tool() {
         ] {
             for over_http in [false, true] {
                 let strictness = (Validation::enforce(), Validation::enforce());
-                let heard = greet(revision, strictness, answer.clone(), over_http).await;
-                assert_eq!(heard, (action.to_owned(), 1), "{revision}");
+                let outcome = greet(revision, strictness, answer.clone(), over_http).await;
+                assert_eq!(outcome, (action.to_owned(), 1), "{revision}");
             }
         }
     }
@@ -121,8 +124,8 @@ async fn a_client_does_not_send_an_invalid_answer() {
     for revision in WITH_FORMS {
         let strictness = (Validation::off(), Validation::enforce());
         let wrong = filled_in(&json!({ "age": "old" }));
-        let (said, given) = greet(revision, strictness, wrong.clone(), false).await;
-        assert_eq!(given, 0, "{revision}: {said}");
+        let (message, given) = greet(revision, strictness, wrong.clone(), false).await;
+        assert_eq!(given, 0, "{revision}: {message}");
         let (_, given) =
             greet(revision, (Validation::off(), Validation::off()), wrong, false).await;
         assert_eq!(given, 1, "{revision}: nobody looks");

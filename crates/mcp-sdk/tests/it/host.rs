@@ -51,7 +51,7 @@ fn names<T>(list: &MergedList<T>) -> Vec<&str> {
     list.entries.iter().map(|entry| entry.name.as_str()).collect()
 }
 
-async fn said(host: &Host, tool: &str) -> String {
+async fn call(host: &Host, tool: &str) -> String {
     host.call_tool(tool, json!({})).await.unwrap().all_text()
 }
 
@@ -70,10 +70,10 @@ async fn colliding_names_are_qualified() {
     assert_eq!(tools.collisions[0].name, "who");
     assert_eq!(tools.collisions[0].servers, ["a", "b"]);
 
-    assert_eq!(said(&host, "a__who").await, "first");
-    assert_eq!(said(&host, "b__who").await, "second");
-    assert_eq!(said(&host, "only").await, "only");
-    assert_eq!(said(&host, "a__only").await, "only");
+    assert_eq!(call(&host, "a__who").await, "first");
+    assert_eq!(call(&host, "b__who").await, "second");
+    assert_eq!(call(&host, "only").await, "only");
+    assert_eq!(call(&host, "a__only").await, "only");
     let error = host.call_tool("who", json!({})).await.unwrap_err();
     assert_eq!(error.to_string(), "several servers have the tool `who`; use `a__who` or `b__who`");
     let error = host.call_tool("nobody", json!({})).await.unwrap_err();
@@ -85,12 +85,12 @@ async fn a_qualified_name_keeps_working_after_the_collision() {
     let host = empty();
     add(&host, "a", &named("first").build().unwrap()).await;
     add(&host, "b", &named("second").build().unwrap()).await;
-    assert_eq!(said(&host, "b__who").await, "second");
+    assert_eq!(call(&host, "b__who").await, "second");
     let gone = host.remove("a").unwrap();
     assert!(host.remove("a").is_none());
     assert_eq!(names(&host.tools().await), ["who"]);
-    assert_eq!(said(&host, "who").await, "second");
-    assert_eq!(said(&host, "b__who").await, "second");
+    assert_eq!(call(&host, "who").await, "second");
+    assert_eq!(call(&host, "b__who").await, "second");
     let error = host.call_tool("a__who", json!({})).await.unwrap_err();
     assert!(matches!(error, HostError::Unknown { .. }), "{error}");
     assert_eq!(host.servers(), ["b"]);
@@ -114,9 +114,9 @@ async fn a_server_that_is_gone_is_reported_and_hides_no_other() {
 
     serving.abort();
     loop {
-        let told = events.recv().await.unwrap();
-        if matches!(told.event, ClientEvent::Closed) {
-            assert_eq!(&*told.server, "dying");
+        let event = events.recv().await.unwrap();
+        if matches!(event.event, ClientEvent::Closed) {
+            assert_eq!(&*event.server, "dying");
             break;
         }
     }
@@ -125,7 +125,7 @@ async fn a_server_that_is_gone_is_reported_and_hides_no_other() {
     assert_eq!(names(&tools), ["alive__who"]);
     assert_eq!(tools.failures.len(), 1);
     assert_eq!(tools.failures[0].0, "dying");
-    assert_eq!(said(&host, "alive__who").await, "first");
+    assert_eq!(call(&host, "alive__who").await, "first");
     let error = host.call_tool("last", json!({})).await.unwrap_err();
     assert_eq!(error.server(), Some("dying"));
     assert!(error.to_string().contains("`dying`"), "{error}");
@@ -137,7 +137,7 @@ async fn a_server_that_is_gone_is_reported_and_hides_no_other() {
     assert!(host.add("dying", again).unwrap().is_some());
     assert_eq!(host.servers(), ["alive", "dying"]);
     assert_eq!(names(&host.tools().await), ["alive__who", "dying__who"]);
-    assert_eq!(said(&host, "dying__who").await, "third");
+    assert_eq!(call(&host, "dying__who").await, "third");
 }
 
 #[tokio::test(start_paused = true)]
@@ -160,8 +160,8 @@ async fn a_server_that_hangs_costs_one_timeout_and_does_not_affect_others() {
     assert_eq!(tools.failures[0].1.to_string(), "server `silent` did not list its tools within 3s");
 
     let start = tokio::time::Instant::now();
-    assert_eq!(said(&host, "quick__who").await, "quick");
-    assert_eq!(said(&host, "slow__who").await, "slow");
+    assert_eq!(call(&host, "quick__who").await, "quick");
+    assert_eq!(call(&host, "slow__who").await, "slow");
     assert_eq!(start.elapsed().as_secs(), 0);
     silent.abort();
 }
@@ -200,30 +200,30 @@ async fn notifications_are_forwarded_and_lists_updated_in_both_eras() {
         assert_eq!(names(&host.tools().await), ["who"]);
 
         // A subscription takes a moment to take effect.
-        let told = async {
+        let change = async {
             loop {
                 server.mcp().tools().announce();
                 let wait = Duration::from_millis(50);
-                if let Ok(told) = tokio::time::timeout(wait, events.recv()).await {
-                    return told.unwrap();
+                if let Ok(event) = tokio::time::timeout(wait, events.recv()).await {
+                    return event.unwrap();
                 }
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), told).await.unwrap();
+        tokio::time::timeout(Duration::from_secs(20), change).await.unwrap();
         let new = |_: NoArguments, _: Context| async { Ok("new") };
         server.add_tool("new", "Was not there before", new).unwrap();
         let waiting = async {
             loop {
-                let told = events.recv().await.unwrap();
-                assert_eq!(&*told.server, "a");
-                assert!(matches!(told.event, ClientEvent::ToolsChanged), "{told:?}");
+                let event = events.recv().await.unwrap();
+                assert_eq!(&*event.server, "a");
+                assert!(matches!(event.event, ClientEvent::ToolsChanged), "{event:?}");
                 if names(&host.tools().await) == ["who", "new"] {
                     return;
                 }
             }
         };
         tokio::time::timeout(Duration::from_secs(20), waiting).await.unwrap();
-        assert_eq!(said(&host, "new").await, "new");
+        assert_eq!(call(&host, "new").await, "new");
         assert!(server.remove_tool("new"));
     }
 }
@@ -313,7 +313,7 @@ async fn twenty_servers_of_both_eras_work_concurrently() {
     assert_eq!(names(&tools)[..3], ["s0__who", "own-0", "s1__who"]);
     let calls = (0..20).map(|index| {
         let host = host.clone();
-        async move { said(&host, &format!("own-{index}")).await }
+        async move { call(&host, &format!("own-{index}")).await }
     });
     let answers = futures_util::future::join_all(calls).await;
     assert_eq!(answers, (0..20).map(|index| index.to_string()).collect::<Vec<_>>());
@@ -362,7 +362,7 @@ async fn a_server_without_list_changes_is_listed_each_time() {
     let new = |_: NoArguments, _: Context| async { Ok("new") };
     server.add_tool("new", "Was not there before", new).unwrap();
     // So is an unknown name.
-    assert_eq!(said(&host, "new").await, "new");
+    assert_eq!(call(&host, "new").await, "new");
     server.remove_tool("who");
     assert_eq!(names(&host.tools().await), ["new"]);
 }

@@ -91,8 +91,8 @@ async fn dropping_a_server_disconnects_its_client() {
     let client = Client::builder("test", "1.0.0").connect(near).await.unwrap();
     let mut events = client.events();
     serving.abort();
-    let told = tokio::time::timeout(Duration::from_secs(20), events.recv()).await;
-    assert!(matches!(told, Ok(Ok(mcp_sdk::ClientEvent::Closed))), "{told:?}");
+    let event = tokio::time::timeout(Duration::from_secs(20), events.recv()).await;
+    assert!(matches!(event, Ok(Ok(mcp_sdk::ClientEvent::Closed))), "{event:?}");
     assert!(client.call_tool("quick", json!({})).await.is_err());
 }
 
@@ -187,16 +187,16 @@ async fn a_shutdown_answers_subscriptions() {
     let request = crate::wire::http_request(&address, "subscriptions/listen", &[], params);
     let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
-    let (mut heard, mut buffer) = (String::new(), [0; 4096]);
-    while !heard.contains("notifications/subscriptions/acknowledged") {
+    let (mut received, mut buffer) = (String::new(), [0; 4096]);
+    while !received.contains("notifications/subscriptions/acknowledged") {
         let count = stream.read(&mut buffer).await.unwrap();
-        assert_ne!(count, 0, "{heard}");
-        heard.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
+        assert_ne!(count, 0, "{received}");
+        received.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
     }
     stop.send(()).unwrap();
-    let rest = stream.read_to_string(&mut heard);
+    let rest = stream.read_to_string(&mut received);
     tokio::time::timeout(Duration::from_secs(30), rest).await.unwrap().unwrap();
-    let last = heard.lines().rev().find_map(|line| line.strip_prefix("data: ")).unwrap();
+    let last = received.lines().rev().find_map(|line| line.strip_prefix("data: ")).unwrap();
     let answer: serde_json::Value = serde_json::from_str(last).unwrap();
     assert_eq!(answer["id"], 1, "{answer}");
     assert_eq!(answer["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1, "{answer}");

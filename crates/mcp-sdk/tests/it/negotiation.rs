@@ -54,8 +54,8 @@ fn check_speaks(
     assert_eq!(*findings.lock().unwrap(), Vec::<String>::new());
     let client = client.clone();
     async move {
-        let said = client.call_tool("hello", json!({})).await.unwrap();
-        assert_eq!(said.all_text(), "hello");
+        let result = client.call_tool("hello", json!({})).await.unwrap();
+        assert_eq!(result.all_text(), "hello");
         client.close().await;
     }
 }
@@ -87,8 +87,8 @@ async fn a_server_of_the_newest_revision_alone_rejects_an_older_client() {
     let (builder, _) = client();
     let builder = builder.revision(Revision::V2025_06_18);
     let error = in_memory(server(Revisions::only(Revision::LATEST)), builder).await.unwrap_err();
-    let said = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
-    assert!(format!("{error} {said}").contains("2025-06-18"), "{error} {said}");
+    let result = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    assert!(format!("{error} {result}").contains("2025-06-18"), "{error} {result}");
 }
 
 #[tokio::test]

@@ -56,8 +56,8 @@ fn undeclared_or_invalid_entries_are_not_added() {
     assert!(matches!(prompt, Err(BuildError::NotOffered { what: "prompts" })), "{prompt:?}");
     let resource = server.add_resource(Resource::new("test://late", "late"), read);
     assert!(matches!(resource, Err(BuildError::NotOffered { what: "resources" })), "{resource:?}");
-    let told = resource.unwrap_err().to_string();
-    assert!(told.contains("`offers_resources`"), "{told}");
+    let error = resource.unwrap_err().to_string();
+    assert!(error.contains("`offers_resources`"), "{error}");
     let server = Server::builder("test", "1.0.0").offers_everything().build().unwrap();
     let resource = server.add_resource(Resource::new("no uri", "late"), read);
     assert!(matches!(resource, Err(BuildError::Uri { .. })), "{resource:?}");

@@ -36,7 +36,7 @@ fn sampling(text: String) -> CreateMessageRequest {
 }
 
 /// Reports the error to the model.
-fn told(sampled: Result<CreateMessageResult, Error>) -> Result<&'static str, Failure> {
+fn report(sampled: Result<CreateMessageResult, Error>) -> Result<&'static str, Failure> {
     match sampled {
         Ok(_) => Ok("sampled"),
         Err(Error::InputRequired) => Err(Error::InputRequired.into()),
@@ -60,10 +60,10 @@ fn server(limit: usize, validation: Validation) -> Server {
             Ok("logged")
         })
         .tool("ask", "Asks much", async |_: NoArguments, context| {
-            told(context.sample("ask", &sampling(long())).await)
+            report(context.sample("ask", &sampling(long())).await)
         })
-        .tool("hear", "Asks a little", async |_: NoArguments, context| {
-            told(context.sample("hear", &sampling("short".to_owned())).await)
+        .tool("answer", "Asks a little", async |_: NoArguments, context| {
+            report(context.sample("answer", &sampling("short".to_owned())).await)
         })
         .build()
         .unwrap()
@@ -135,14 +135,14 @@ async fn notifications_that_are_too_long_are_dropped() {
         client.set_log_level(LogLevel::Info).await.unwrap();
         let mut events = client.events();
         assert_eq!(client.call_tool("log", json!({})).await.unwrap().all_text(), "logged");
-        let heard = loop {
+        let logged = loop {
             match events.recv().await {
                 Ok(ClientEvent::Log(message)) => break message.data,
                 Ok(_) => {}
-                Err(error) => panic!("{over:?} {revision}: nothing is heard: {error}"),
+                Err(error) => panic!("{over:?} {revision}: nothing was received: {error}"),
             }
         };
-        assert_eq!(heard, json!("short"), "{over:?} {revision}");
+        assert_eq!(logged, json!("short"), "{over:?} {revision}");
         still_works(&client).await;
     })
     .await;
@@ -152,21 +152,21 @@ async fn notifications_that_are_too_long_are_dropped() {
 async fn requests_from_a_server_and_their_responses_have_the_same_limit() {
     // The server's request is too long; in the stateless era, its result.
     everywhere((SMALL, LARGE), async |client, over, revision| {
-        let said = match client.call_tool("ask", json!({})).await {
+        let message = match client.call_tool("ask", json!({})).await {
             Ok(result) => result.all_text(),
             Err(error) => error.to_string(),
         };
-        assert!(said.contains("exceeds the limit of 1500"), "{over:?} {revision}: {said}");
+        assert!(message.contains("exceeds the limit of 1500"), "{over:?} {revision}: {message}");
         still_works(&client).await;
     })
     .await;
     // The client's response is too long; in the stateless era, its next request.
     everywhere((LARGE, SMALL), async |client, over, revision| {
-        let said = match client.call_tool("hear", json!({})).await {
+        let message = match client.call_tool("answer", json!({})).await {
             Ok(result) => result.all_text(),
             Err(error) => error.to_string(),
         };
-        assert!(said.contains("exceeds the limit of 1500"), "{over:?} {revision}: {said}");
+        assert!(message.contains("exceeds the limit of 1500"), "{over:?} {revision}: {message}");
         still_works(&client).await;
     })
     .await;
@@ -201,7 +201,7 @@ async fn a_response_over_the_limit_of_the_client_fails_its_call_at_once() {
 #[tokio::test]
 async fn a_response_over_the_limit_of_the_server_fails_its_request_at_once() {
     everywhere((SMALL, LARGE), async |client, over, revision| {
-        let said = match client.call_tool("hear", json!({})).await {
+        let message = match client.call_tool("answer", json!({})).await {
             Ok(result) => result.all_text(),
             Err(error) => error.to_string(),
         };
@@ -210,7 +210,7 @@ async fn a_response_over_the_limit_of_the_server_fails_its_request_at_once() {
             Over::Memory | Over::Lines | Over::Http => "exceeds the limit of 1500",
             Over::WebSocket => "code 1009",
         };
-        assert!(said.contains(expected), "{over:?} {revision}: {said}");
+        assert!(message.contains(expected), "{over:?} {revision}: {message}");
         if over != Over::WebSocket {
             still_works(&client).await;
         }

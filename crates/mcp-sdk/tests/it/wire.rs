@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// Sends a request of the newest revision and returns the next message.
 pub(crate) async fn ask(near: &MemoryTransport, method: &str, params: Value) -> Value {
     send(near, &request(1, method, params)).await;
-    hear(near).await
+    receive(near).await
 }
 
 /// A request of the newest revision.
@@ -73,7 +73,7 @@ pub(crate) async fn send_text(near: &MemoryTransport, message: &str) {
     near.send(Outbound { bytes, role, ticket: None, labels: None, parsed: None }).await.unwrap();
 }
 
-pub(crate) async fn hear(near: &MemoryTransport) -> Value {
+pub(crate) async fn receive(near: &MemoryTransport) -> Value {
     match near.receive().await.unwrap() {
         Some(Inbound::Message { bytes, .. }) => serde_json::from_slice(&bytes).unwrap(),
         other => panic!("no message: {other:?}"),

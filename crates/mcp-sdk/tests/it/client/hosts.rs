@@ -2,7 +2,7 @@ use mcp_sdk::{Host, core::Revision};
 use serde_json::{Value, json};
 
 use super::{Script, builder, connected, within};
-use crate::wire::hear;
+use crate::wire::receive;
 
 fn list() -> Value {
     json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "private", "tools": [] })
@@ -12,7 +12,7 @@ fn list() -> Value {
 async fn serve_until(script: &Script, method: &str) -> (Value, usize) {
     let mut lists = 0;
     loop {
-        let message = hear(&script.0).await;
+        let message = receive(&script.0).await;
         if message["method"] == method {
             return (message, lists);
         }
@@ -40,7 +40,7 @@ async fn a_list_from_before_the_subscription_is_fetched_again() {
         assert_eq!(lists, 2, "a change could have been missed");
         let meta = json!({ "io.modelcontextprotocol/subscriptionId": listen["id"] });
         let params = json!({ "_meta": meta, "notifications": { "toolsListChanged": true } });
-        script.tell("notifications/subscriptions/acknowledged", params).await;
+        script.notify("notifications/subscriptions/acknowledged", params).await;
         script.answer(&request, super::discovered(offered)).await;
     };
     let (pinged, ()) = within(async { tokio::join!(ping, serving) }).await;
@@ -56,7 +56,7 @@ async fn a_list_from_before_the_subscription_is_fetched_again() {
     };
     let serving = async {
         let (request, lists) = serve_until(&script, "server/discover").await;
-        assert_eq!(lists, 1, "once again, and then changes are told");
+        assert_eq!(lists, 1, "once more, after which changes are notified");
         script.answer(&request, super::discovered(json!({}))).await;
     };
     let (pinged, ()) = within(async { tokio::join!(listing, serving) }).await;

@@ -194,6 +194,6 @@ async fn a_call_whose_stream_broke_fails_with_the_reason() {
     let error = within(client.call_tool_with("x", (), &options)).await.unwrap_err();
     let cut_off = matches!(error, ClientError::Call { cause: PeerError::CutOff { .. }, .. });
     assert!(cut_off, "{error}");
-    let said = "no answer within 1s; last: the connection is lost: the stream ended";
-    assert!(error.to_string().contains(said), "{error}");
+    let expected = "no answer within 1s; last: the connection is lost: the stream ended";
+    assert!(error.to_string().contains(expected), "{error}");
 }

@@ -23,7 +23,7 @@ use mcp_sdk::{
 };
 use serde_json::{Value, json};
 
-use crate::wire::{hear, send};
+use crate::wire::{receive, send};
 
 /// The server's end of a conversation.
 struct Script(MemoryTransport);
@@ -36,25 +36,25 @@ impl Script {
 
     /// The next message, which must have this method.
     async fn expect(&self, method: &str) -> Value {
-        let message = hear(&self.0).await;
+        let message = receive(&self.0).await;
         assert_eq!(message["method"], method, "{message}");
         message
     }
 
     async fn answer(&self, request: &Value, result: Value) {
-        self.say(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })).await;
+        self.send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })).await;
     }
 
     async fn refuse(&self, request: &Value, code: i64, message: &str) {
         let error = json!({ "code": code, "message": message });
-        self.say(json!({ "jsonrpc": "2.0", "id": request["id"], "error": error })).await;
+        self.send(json!({ "jsonrpc": "2.0", "id": request["id"], "error": error })).await;
     }
 
-    async fn tell(&self, method: &str, params: Value) {
-        self.say(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
+    async fn notify(&self, method: &str, params: Value) {
+        self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
     }
 
-    async fn say(&self, message: Value) {
+    async fn send(&self, message: Value) {
         send(&self.0, &message).await;
     }
 

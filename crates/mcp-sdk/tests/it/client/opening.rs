@@ -109,6 +109,6 @@ async fn a_required_revision_fails_with_what_the_server_supports() {
     let (refused, ()) = tokio::join!(connecting, serving);
     let error = refused.unwrap_err();
     assert!(matches!(error, ClientError::NoCommonRevision { .. }), "{error}");
-    let said = "the server supports 2025-03-26, and this client requires 2026-07-28";
-    assert_eq!(error.to_string(), said);
+    let expected = "the server supports 2025-03-26, and this client requires 2026-07-28";
+    assert_eq!(error.to_string(), expected);
 }

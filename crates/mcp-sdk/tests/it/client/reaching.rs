@@ -54,9 +54,9 @@ async fn a_token_is_sent_and_never_shown() {
 async fn a_header_that_cannot_be_sent_is_an_error() {
     for (name, value) in [("no name", "x"), ("x-key", "secret\n"), ("Mcp-Session-Id", "secret")] {
         let connecting = builder().header(name, value).connect_http("http://127.0.0.1:1/mcp");
-        let said = within(connecting).await.unwrap_err().to_string();
-        let named = said.to_ascii_lowercase().contains(&name.to_ascii_lowercase());
-        assert!(named && !said.contains("secret"), "{said}");
+        let error = within(connecting).await.unwrap_err().to_string();
+        let named = error.to_ascii_lowercase().contains(&name.to_ascii_lowercase());
+        assert!(named && !error.contains("secret"), "{error}");
     }
 }
 
@@ -69,10 +69,10 @@ async fn an_unauthorized_client_fails_with_the_url_and_does_not_retry() {
         let (url, heads) = answering(Some(reply)).await;
         let error = within(builder().connect_http(&url)).await.unwrap_err();
         assert!(matches!(error, ClientError::AccessDenied { .. }), "{error:?}");
-        let said = error.to_string();
-        let reason = said.contains("no token") || said.contains("Go away");
-        assert!(said.contains(&url) && said.contains("credentials") && reason, "{said}");
-        assert!(!said.contains('\n'), "{said}");
+        let error = error.to_string();
+        let reason = error.contains("no token") || error.contains("Go away");
+        assert!(error.contains(&url) && error.contains("credentials") && reason, "{error}");
+        assert!(!error.contains('\n'), "{error}");
         assert_eq!(heads.lock().unwrap().len(), 1);
     }
 }
@@ -81,24 +81,24 @@ async fn an_unauthorized_client_fails_with_the_url_and_does_not_retry() {
 async fn a_silent_server_is_named_with_the_timeout() {
     let (url, _heads) = answering(None).await;
     let connecting = builder().connect_timeout(Duration::from_millis(500)).connect_http(&url);
-    let said = within(connecting).await.unwrap_err().to_string();
-    assert!(said.contains(&url) && said.contains("no answer within 500ms"), "{said}");
+    let error = within(connecting).await.unwrap_err().to_string();
+    assert!(error.contains(&url) && error.contains("no answer within 500ms"), "{error}");
 }
 
 #[tokio::test]
 async fn there_is_no_hint_if_the_usual_path_was_used() {
     let (url, _heads) =
         answering(Some("HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n")).await;
-    let said = within(builder().connect_http(&url)).await.unwrap_err().to_string();
-    assert_eq!(said, format!("there is nothing at {url} (HTTP status 404)"));
+    let error = within(builder().connect_http(&url)).await.unwrap_err().to_string();
+    assert_eq!(error, format!("there is nothing at {url} (HTTP status 404)"));
 }
 
 #[tokio::test]
 async fn a_url_without_a_scheme_fails_with_the_reason() {
-    let said = within(builder().connect_http("127.0.0.1:1/mcp")).await.unwrap_err().to_string();
-    assert!(said.contains("127.0.0.1:1/mcp") && said.contains("begin with http://"), "{said}");
-    let said = within(builder().connect_http("")).await.unwrap_err().to_string();
-    assert_eq!(said, "could not connect: the URL cannot be used: it is empty");
+    let error = within(builder().connect_http("127.0.0.1:1/mcp")).await.unwrap_err().to_string();
+    assert!(error.contains("127.0.0.1:1/mcp") && error.contains("begin with http://"), "{error}");
+    let error = within(builder().connect_http("")).await.unwrap_err().to_string();
+    assert_eq!(error, "could not connect: the URL cannot be used: it is empty");
 }
 
 #[tokio::test]
@@ -107,6 +107,6 @@ async fn the_end_is_reported_once() {
         super::connected(builder(), mcp_sdk::core::Revision::LATEST_LEGACY, serde_json::json!({}))
             .await;
     client.close().await;
-    let said = within(client.ping()).await.unwrap_err().to_string();
-    assert_eq!(said, "`ping`: the conversation is over: it was closed");
+    let error = within(client.ping()).await.unwrap_err().to_string();
+    assert_eq!(error, "`ping`: the conversation is over: it was closed");
 }

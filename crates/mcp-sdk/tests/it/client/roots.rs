@@ -25,13 +25,13 @@ async fn changeable_roots_are_declared_and_changes_notified() {
     let client = client.unwrap();
     within(client.set_roots([Root::new("file:///b")])).await.unwrap();
     script.expect("notifications/roots/list_changed").await;
-    script.say(json!({ "jsonrpc": "2.0", "id": 7, "method": "roots/list" })).await;
-    let answer = crate::wire::hear(&script.0).await;
+    script.send(json!({ "jsonrpc": "2.0", "id": 7, "method": "roots/list" })).await;
+    let answer = crate::wire::receive(&script.0).await;
     assert_eq!(answer["result"]["roots"], json!([{ "uri": "file:///b" }]));
     // Another client from the same builder has its own roots.
     let (other, script) = connected(builder, Revision::LATEST_LEGACY, json!({})).await;
-    script.say(json!({ "jsonrpc": "2.0", "id": 7, "method": "roots/list" })).await;
-    let answer = crate::wire::hear(&script.0).await;
+    script.send(json!({ "jsonrpc": "2.0", "id": 7, "method": "roots/list" })).await;
+    let answer = crate::wire::receive(&script.0).await;
     assert_eq!(answer["result"]["roots"], json!([{ "uri": "file:///a" }]));
     drop(other);
 }

@@ -20,7 +20,7 @@ fn tagged(request: &Value, mut params: Value) -> Value {
 
 async fn acknowledge(script: &Script, request: &Value, granted: Value) {
     let params = tagged(request, json!({ "notifications": granted }));
-    script.tell("notifications/subscriptions/acknowledged", params).await;
+    script.notify("notifications/subscriptions/acknowledged", params).await;
 }
 
 #[tokio::test]
@@ -37,7 +37,7 @@ async fn a_subscription_opens_once_acknowledged_and_misses_nothing() {
     let granted = json!({ "toolsListChanged": true, "resourceSubscriptions": ["test://one"] });
     acknowledge(&script, &request, granted).await;
     let updated = tagged(&request, json!({ "uri": "test://one" }));
-    script.tell("notifications/resources/updated", updated).await;
+    script.notify("notifications/resources/updated", updated).await;
     let mut subscription = within(subscribing).await.unwrap().unwrap();
     let granted = subscription.granted();
     assert!(granted.tools && !granted.prompts && !granted.resources, "{granted:?}");
@@ -59,14 +59,14 @@ async fn a_reader_is_notified_when_the_server_ends_the_subscription() {
     let ending = async {
         let request = script.expect("subscriptions/listen").await;
         acknowledge(&script, &request, json!({ "toolsListChanged": true })).await;
-        script.tell("notifications/tools/list_changed", tagged(&request, json!({}))).await;
+        script.notify("notifications/tools/list_changed", tagged(&request, json!({}))).await;
         let result = tagged(&request, json!({ "resultType": "complete" }));
         script.answer(&request, result).await;
     };
     let (subscription, ()) = tokio::join!(client.subscribe(&[]), ending);
     let mut subscription = subscription.unwrap();
-    let told = within(subscription.recv()).await;
-    assert!(matches!(told, Ok(ClientEvent::ToolsChanged)), "{told:?}");
+    let event = within(subscription.recv()).await;
+    assert!(matches!(event, Ok(ClientEvent::ToolsChanged)), "{event:?}");
     assert_eq!(within(subscription.recv()).await.unwrap_err(), ListenError::Closed);
     assert!(!subscription.is_open());
 }
@@ -199,11 +199,11 @@ async fn a_reader_is_notified_when_the_server_is_gone() {
         let (subscription, ()) = tokio::join!(client.subscribe(&[]), agreeing);
         let mut subscription = subscription.unwrap();
         drop(script);
-        let heard = within(async { while subscription.recv().await.is_ok() {} });
-        heard.await;
+        let drained = within(async { while subscription.recv().await.is_ok() {} });
+        drained.await;
         assert!(!subscription.is_open(), "{revision}");
-        let told = within(all.recv()).await;
-        assert!(matches!(told, Ok(ClientEvent::Closed)), "{revision}: {told:?}");
+        let event = within(all.recv()).await;
+        assert!(matches!(event, Ok(ClientEvent::Closed)), "{revision}: {event:?}");
         assert_eq!(within(all.recv()).await.unwrap_err(), ListenError::Closed, "{revision}");
         let late = within(client.events().recv()).await;
         assert_eq!(late.unwrap_err(), ListenError::Closed, "{revision}");
@@ -216,9 +216,9 @@ async fn check_news(client: Client, mcp: &Mcp) {
     let mut subscription = within(client.subscribe(&["test://one"])).await.unwrap();
     assert!(subscription.granted().tools, "{revision}");
     mcp.resource_updated("test://one");
-    let told = within(subscription.recv()).await.unwrap();
-    let updated = matches!(&told, ClientEvent::ResourceUpdated { uri } if uri == "test://one");
-    assert!(updated, "{revision}: {told:?}");
+    let event = within(subscription.recv()).await.unwrap();
+    let updated = matches!(&event, ClientEvent::ResourceUpdated { uri } if uri == "test://one");
+    assert!(updated, "{revision}: {event:?}");
     assert!(subscription.is_open());
     drop(subscription);
     within(client.ping()).await.unwrap();

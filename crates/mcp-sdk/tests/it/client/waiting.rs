@@ -26,7 +26,7 @@ async fn progress_extends_the_timeout_up_to_a_maximum() {
         for number in 1..=count {
             sleep(Duration::from_secs(50)).await;
             let params = json!({ "progressToken": token, "progress": number });
-            script.tell("notifications/progress", params).await;
+            script.notify("notifications/progress", params).await;
         }
         request
     };
@@ -72,8 +72,8 @@ async fn waiting_for_the_user_does_not_count() {
     let serving = async {
         script.expect("tools/call").await;
         sleep(Duration::from_secs(30)).await;
-        script.say(question).await;
-        let answer = crate::wire::hear(&script.0).await;
+        script.send(question).await;
+        let answer = crate::wire::receive(&script.0).await;
         assert_eq!(answer["result"]["action"], "decline", "{answer}");
     };
     let (called, ()) = tokio::join!(client.call_tool("slow", ()), serving);

@@ -67,7 +67,7 @@ fn everywhere() -> Vec<(MemoryTransport, EchoTool)> {
     ways
 }
 
-async fn say(transport: &impl Transport, text: &str) {
+async fn send_text(transport: &impl Transport, text: &str) {
     let (bytes, role) = (text.to_owned().into(), OutboundRole::Request);
     transport
         .send(Outbound { bytes, role, ticket: None, labels: None, parsed: None })
@@ -76,7 +76,7 @@ async fn say(transport: &impl Transport, text: &str) {
 }
 
 async fn ask(transport: &impl Transport, text: &str) -> String {
-    say(transport, text).await;
+    send_text(transport, text).await;
     let answer = tokio::time::timeout(std::time::Duration::from_secs(60), transport.receive());
     let answer = answer.await.expect("no timeout").unwrap();
     let Some(Inbound::Message { bytes, .. }) = answer else { panic!("no answer to {text}") };
@@ -175,9 +175,9 @@ async fn a_bare_notification_runs_the_tool_without_a_response() {
     for (transport, echo) in everywhere() {
         for params in ["{}", r#"{"fail":"tool"}"#, r#"{"fail":"panic"}"#] {
             let text = format!(r#"{{"jsonrpc":"2.0","method":"echo","params":{params}}}"#);
-            say(&transport, &text).await;
+            send_text(&transport, &text).await;
         }
-        say(&transport, r#"{"jsonrpc":"2.0","method":"no-such"}"#).await;
+        send_text(&transport, r#"{"jsonrpc":"2.0","method":"no-such"}"#).await;
         let answer = ask_value(&transport, &call("7", "echo", "{}")).await;
         assert_eq!(answer["id"], 7, "nothing else is answered: {answer}");
         assert_eq!(echo.runs.load(Ordering::Relaxed), 4);

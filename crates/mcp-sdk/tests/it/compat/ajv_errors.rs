@@ -8,7 +8,7 @@ use mcp_sdk::{
 use serde_json::{Value, json};
 
 use super::base_stack::{call, open};
-use crate::wire::{hear, send};
+use crate::wire::{receive, send};
 
 fn server(schema: &Value, answered: InvalidArguments) -> Server {
     Server::builder("test", "1.0.0")
@@ -26,7 +26,7 @@ async fn answer(server: Server, tool: &str, arguments: &Value, revision: Revisio
     let near = open(server, revision).await;
     let params = json!({ "name": tool, "arguments": arguments });
     send(&near, &call(&json!(1), "tools/call", &params, revision)).await;
-    hear(&near).await
+    receive(&near).await
 }
 
 /// The entries of `error.data`, each as keyword, `instancePath`, `schemaPath` and `params`.
@@ -195,7 +195,7 @@ async fn bare_dispatch_has_the_entries_beside_the_error_type() {
         .unwrap();
     let near = open(server, Revision::LATEST).await;
     send(&near, &json!({"jsonrpc":"2.0","id":1,"method":"t","params":{"count":"three"}})).await;
-    let answer = hear(&near).await;
+    let answer = receive(&near).await;
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
     let data = &answer["error"]["data"];
     assert_eq!(data["error_type"], "invalid_params", "{answer}");

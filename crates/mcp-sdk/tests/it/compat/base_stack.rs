@@ -14,7 +14,7 @@ use mcp_sdk::{
 };
 use serde_json::{Value, json};
 
-use crate::wire::{hear, send, send_text};
+use crate::wire::{receive, send, send_text};
 
 fn base_stack() -> Validation {
     let mut settings = Settings::default();
@@ -44,7 +44,7 @@ pub(super) async fn open(server: Server, revision: Revision) -> MemoryTransport 
             "protocolVersion": revision.as_str(), "capabilities": { "sampling": {} },
             "clientInfo": { "name": "test", "version": "1" } } });
         send(&near, &initialize).await;
-        assert_eq!(hear(&near).await["result"]["protocolVersion"], revision.as_str());
+        assert_eq!(receive(&near).await["result"]["protocolVersion"], revision.as_str());
         send(&near, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
     }
     near
@@ -81,10 +81,10 @@ async fn a_server_answers_an_invalid_request_with_all_its_errors() {
     for revision in Revision::ALL {
         let near = open(server(), revision).await;
         send_text(&near, THREE_FAULTS).await;
-        lists_three_faults(&hear(&near).await, "");
+        lists_three_faults(&receive(&near).await, "");
         // The conversation continues.
         send(&near, &call(&json!(3), "tools/call", &json!({ "name": "greet" }), revision)).await;
-        assert_eq!(hear(&near).await["result"]["content"][0]["text"], "hello", "{revision}");
+        assert_eq!(receive(&near).await["result"]["content"][0]["text"], "hello", "{revision}");
     }
 }
 
@@ -93,7 +93,7 @@ async fn any_method_is_valid_even_if_not_served() {
     for revision in Revision::ALL {
         let near = open(server(), revision).await;
         send(&near, &call(&json!(1), "tools/execute", &json!({}), revision)).await;
-        let answer = hear(&near).await;
+        let answer = receive(&near).await;
         assert_eq!(answer["error"]["code"], -32601, "{revision}: {answer}");
         assert_eq!(answer["id"], 1, "{answer}");
     }
@@ -106,7 +106,7 @@ async fn ids_may_be_null_or_fractional() {
         for id in [json!(null), json!(1.5), json!("a"), json!(7)] {
             let greet = call(&id, "tools/call", &json!({ "name": "greet" }), revision);
             send(&near, &greet).await;
-            let answer = hear(&near).await;
+            let answer = receive(&near).await;
             assert_eq!(answer["result"]["content"][0]["text"], "hello", "{revision}: {answer}");
             assert_eq!(answer.get("id"), Some(&id), "{answer}");
         }
@@ -120,7 +120,7 @@ async fn batches_are_served_in_every_revision() {
         let greet = |id| call(&json!(id), "tools/call", &json!({ "name": "greet" }), revision);
         let bad: Value = serde_json::from_str(THREE_FAULTS).unwrap();
         send(&near, &json!([greet(1), bad, greet(3)])).await;
-        let answers = hear(&near).await;
+        let answers = receive(&near).await;
         let answers = answers.as_array().unwrap_or_else(|| panic!("{revision}: {answers}"));
         let [first, second, third] = &answers[..] else { panic!("{answers:?}") };
         for (answer, id) in [(first, 1), (third, 3)] {
@@ -130,42 +130,42 @@ async fn batches_are_served_in_every_revision() {
         lists_three_faults(second, "/1");
         assert_eq!(second["error"]["data"][0]["index"], 1, "{second}");
         send(&near, &json!([])).await;
-        assert_eq!(hear(&near).await["error"]["code"], -32600, "an empty batch is invalid");
+        assert_eq!(receive(&near).await["error"]["code"], -32600, "an empty batch is invalid");
     }
 }
 
-type Heard = Arc<Mutex<Vec<String>>>;
+type Reported = Arc<Mutex<Vec<String>>>;
 
-fn heard_by(validation: Validation) -> (Validation, Heard) {
-    let heard = Heard::default();
-    let sink = Arc::clone(&heard);
+fn reporting(validation: Validation) -> (Validation, Reported) {
+    let reported = Reported::default();
+    let sink = Arc::clone(&reported);
     let validation =
         validation.on_finding(move |finding| sink.lock().unwrap().push(finding.message.clone()));
-    (validation, heard)
+    (validation, reported)
 }
 
 /// A client with the profile, and its handwritten server, after the handshake.
-async fn client() -> (Client, MemoryTransport, Heard) {
+async fn client() -> (Client, MemoryTransport, Reported) {
     let (near, far) = memory::pair(16);
-    let (validation, heard) = heard_by(base_stack());
+    let (validation, reported) = reporting(base_stack());
     let client = Client::builder("test", "1.0.0")
         .validation(validation)
         .on_sampling(async |_| Ok(CreateMessageResult::new("model", Content::text("Hi"))))
         .revision(Revision::V2025_11_25);
     let connecting = tokio::spawn(client.connect(near));
-    let initialize = hear(&far).await;
+    let initialize = receive(&far).await;
     let result = json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} },
         "serverInfo": { "name": "test", "version": "1" } });
     send(&far, &json!({ "jsonrpc": "2.0", "id": initialize["id"], "result": result })).await;
-    assert_eq!(hear(&far).await["method"], "notifications/initialized");
-    (connecting.await.unwrap().unwrap(), far, heard)
+    assert_eq!(receive(&far).await["method"], "notifications/initialized");
+    (connecting.await.unwrap().unwrap(), far, reported)
 }
 
 #[tokio::test]
 async fn a_client_answers_an_invalid_request_with_all_its_errors() {
     let (_client, far, _) = client().await;
     send_text(&far, THREE_FAULTS).await;
-    lists_three_faults(&hear(&far).await, "");
+    lists_three_faults(&receive(&far).await, "");
 }
 
 /// Invalid responses, with the pointers to their faults.
@@ -199,12 +199,12 @@ fn is_invalid(error: &ClientError, places: &[&str]) {
 #[tokio::test]
 async fn a_client_gets_an_error_instead_of_an_invalid_response() {
     for which in 0..3 {
-        let (client, far, heard) = client().await;
+        let (client, far, reported) = client().await;
         let calling = tokio::spawn(async move { client.call_tool("any", json!({})).await });
-        let (response, places) = bad_responses(&hear(&far).await["id"])[which].clone();
+        let (response, places) = bad_responses(&receive(&far).await["id"])[which].clone();
         send(&far, &response).await;
         is_invalid(&calling.await.unwrap().unwrap_err(), places);
-        assert_eq!(heard.lock().unwrap().len(), places.len(), "{heard:?}");
+        assert_eq!(reported.lock().unwrap().len(), places.len(), "{reported:?}");
     }
 }
 
@@ -213,10 +213,10 @@ async fn a_host_gets_an_error_instead_of_an_invalid_response() {
     let (client, far, _) = client().await;
     let host = Host::builder().server("wrong", client).build().unwrap();
     let calling = tokio::spawn(async move { host.call_tool("any", json!({})).await });
-    let list = hear(&far).await;
+    let list = receive(&far).await;
     let tools = json!([{ "name": "any", "inputSchema": { "type": "object" } }]);
     send(&far, &json!({ "jsonrpc": "2.0", "id": list["id"], "result": { "tools": tools } })).await;
-    let (response, places) = bad_responses(&hear(&far).await["id"])[1].clone();
+    let (response, places) = bad_responses(&receive(&far).await["id"])[1].clone();
     send(&far, &response).await;
     let error = calling.await.unwrap().unwrap_err();
     let HostError::Server { server, cause } = &error else { panic!("{error}") };
@@ -229,18 +229,18 @@ async fn a_tool_gets_an_error_instead_of_an_invalid_response() {
     let near = open(server(), Revision::V2025_11_25).await;
     send(&near, &call(&json!(1), "tools/call", &json!({ "name": "ask" }), Revision::V2025_11_25))
         .await;
-    let question = hear(&near).await;
+    let question = receive(&near).await;
     assert_eq!(question["method"], "sampling/createMessage", "{question}");
     send(&near, &bad_responses(&question["id"])[1].0).await;
-    let answer = hear(&near).await;
+    let answer = receive(&near).await;
     assert_eq!(answer["result"]["isError"], true, "{answer}");
-    let said = answer["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(said.contains("the answer breaks the protocol"), "{answer}");
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("the answer breaks the protocol"), "{answer}");
 }
 
 #[tokio::test]
 async fn a_server_replaces_its_own_invalid_response() {
-    let (validation, heard) = heard_by(base_stack());
+    let (validation, reported) = reporting(base_stack());
     for (uri, is_bad) in [("resource://github", false), ("https://example.com/a", true)] {
         let server = Server::builder("test", "1.0.0")
             .validation(validation.clone())
@@ -252,7 +252,7 @@ async fn a_server_replaces_its_own_invalid_response() {
         for revision in Revision::ALL {
             let near = open(server.clone(), revision).await;
             send(&near, &call(&json!(1), "resources/list", &json!({}), revision)).await;
-            let answer = hear(&near).await;
+            let answer = receive(&near).await;
             assert_eq!(answer["error"]["code"] == -32603, is_bad, "{revision}: {answer}");
             if is_bad {
                 let finding = &answer["error"]["data"][0];
@@ -260,7 +260,7 @@ async fn a_server_replaces_its_own_invalid_response() {
             }
         }
     }
-    assert!(!heard.lock().unwrap().is_empty());
+    assert!(!reported.lock().unwrap().is_empty());
 }
 
 /// Posts `body` and returns the status and the response.
@@ -320,7 +320,7 @@ async fn unreadable_messages_are_answered_with_a_null_id() {
         let near = open(server(), revision).await;
         for text in ["{", "[]", "7"] {
             send_text(&near, text).await;
-            let answer = hear(&near).await;
+            let answer = receive(&near).await;
             assert_eq!(answer.get("id"), Some(&Value::Null), "{revision} {text} {answer}");
         }
     }
@@ -333,5 +333,5 @@ async fn an_unexpected_response_is_not_answered() {
     send_text(&near, both).await;
     send_text(&near, r#"{"jsonrpc":"2.0","result":{}}"#).await;
     send(&near, &call(&json!(7), "ping", &json!({}), Revision::V2025_11_25)).await;
-    assert_eq!(hear(&near).await["id"], 7);
+    assert_eq!(receive(&near).await["id"], 7);
 }

@@ -6,7 +6,7 @@ use mcp_sdk::{
 use serde_json::json;
 
 use super::base_stack::open;
-use crate::wire::{hear, send};
+use crate::wire::{receive, send};
 
 #[tokio::test]
 async fn an_allowed_batch_is_judged_entry_by_entry_and_served() {
@@ -27,7 +27,7 @@ async fn an_allowed_batch_is_judged_entry_by_entry_and_served() {
             ]),
         )
         .await;
-        let answers = hear(&near).await;
+        let answers = receive(&near).await;
         assert_eq!(answers[0]["result"]["content"][0]["text"], "hello", "{answers}");
         assert_eq!(answers[1]["error"]["code"], -32602, "{answers}");
         assert_eq!(answers[1]["error"]["data"][0]["pointer"], "/1/params", "{answers}");

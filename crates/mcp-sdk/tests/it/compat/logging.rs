@@ -16,7 +16,7 @@ use tracing::{
 };
 
 use super::base_stack::open;
-use crate::wire::{hear, send, send_text};
+use crate::wire::{receive, send, send_text};
 
 /// Records the events that are enabled by default, one line each.
 #[derive(Clone, Default)]
@@ -76,10 +76,10 @@ async fn rejected_messages_are_logged_without_their_values() {
         json!({ "jsonrpc": "2.0", "id": { "c4n4ry": 1 }, "method": "ping" }),
     ] {
         send(&near, &message).await;
-        assert!(hear(&near).await["error"]["code"].is_number());
+        assert!(receive(&near).await["error"]["code"].is_number());
     }
     send_text(&near, "c4n4ry").await;
-    assert_eq!(hear(&near).await["error"]["code"], -32700);
+    assert_eq!(receive(&near).await["error"]["code"], -32700);
 
     let lines = log.0.lock().expect("no thread panicked").clone();
     let shown: Vec<&String> = lines.iter().filter(|line| line.contains("c4n4ry")).collect();

@@ -36,7 +36,7 @@ async fn unexpected_responses_are_ignored() {
                 r#"{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":"no"}}"#,
                 r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}"#,
             ] {
-                wire.say(answer).await;
+                wire.send(answer).await;
             }
             within(wire.still_works()).await;
         }
@@ -51,8 +51,8 @@ async fn two_requests_with_one_id_are_both_answered() {
             // Rejected requests do not wait for others.
             let count = if checks == Checks::Off { 2 } else { 1 };
             let call = wire.call(7, "together", json!({ "count": count }));
-            wire.say(&call).await;
-            wire.say(&call).await;
+            wire.send(&call).await;
+            wire.send(&call).await;
             for _ in 0..2 {
                 let answer = within(wire.next()).await;
                 assert_eq!(answer["id"], 7, "{kind:?} {checks:?}: {answer}");
@@ -66,11 +66,11 @@ async fn a_cancelled_call_ends_without_a_response() {
     for kind in [Kind::Memory, Kind::WebSocket, Kind::HttpSession] {
         for checks in Checks::ALL {
             let mut wire = Wire::open(kind, checks).await;
-            wire.say(&wire.call(1, "never", json!({}))).await;
+            wire.send(&wire.call(1, "never", json!({}))).await;
             reaches(&wire.seen.started, 1).await;
-            let taken_back = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+            let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
                 "params": { "requestId": 1 } });
-            wire.say(&taken_back.to_string()).await;
+            wire.send(&cancelled.to_string()).await;
             reaches(&wire.seen.dropped, 1).await;
             within(wire.still_works()).await;
         }
@@ -84,7 +84,7 @@ async fn invalid_cancellations_change_nothing() {
         for id in [json!(99), json!(null), json!({}), json!([1]), json!("x")] {
             let params = json!({ "requestId": id });
             let method = "notifications/cancelled";
-            wire.say(&json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string())
+            wire.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string())
                 .await;
         }
         within(wire.still_works()).await;

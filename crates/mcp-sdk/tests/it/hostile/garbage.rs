@@ -32,7 +32,7 @@ async fn served(checks: Checks, answer: impl Fn(&Value) -> Vec<String> + Send + 
                 Vec::new()
             };
             for answer in answers {
-                say(&far, answer).await;
+                send_text(&far, answer).await;
             }
         }
     });
@@ -45,7 +45,7 @@ async fn served(checks: Checks, answer: impl Fn(&Value) -> Vec<String> + Send + 
         .unwrap()
 }
 
-async fn say(transport: &MemoryTransport, text: String) {
+async fn send_text(transport: &MemoryTransport, text: String) {
     let role = OutboundRole::Notification;
     let outbound = Outbound { bytes: text.into(), role, ticket: None, labels: None, parsed: None };
     transport.send(outbound).await.unwrap();
@@ -156,7 +156,7 @@ async fn servers_that_do_not_know_the_probe_get_a_handshake() {
         r#"echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'"#,
         r#"echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}'"#,
         r#"echo '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}'"#,
-        "echo rubbish",
+        "echo garbage",
     ] {
         let script = format!(
             r#"echo 'listening on standard input' ; read line; {probed}; read line; case "$line" in *initialize*) ;; *) exit 9;; esac
@@ -228,12 +228,12 @@ async fn http_served(reply: &'static [u8]) -> String {
 #[tokio::test]
 async fn garbage_over_http_fails_the_call() {
     for reply in [
-        &b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\nrubbish"[..],
+        &b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\ngarbage"[..],
         b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n[]",
         b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n7",
         b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}",
         b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: rubbish\n\n",
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: garbage\n\n",
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
         b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n<html>",
         b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
@@ -260,9 +260,9 @@ async fn progress_functions_may_panic_or_end_other_calls() {
     let client = served(Checks::Off, |request| {
         let token = &request["params"]["_meta"]["progressToken"];
         let params = json!({ "progressToken": token, "progress": 1 });
-        let told =
+        let progress =
             json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
-        vec![told.to_string(), good(request)]
+        vec![progress.to_string(), good(request)]
     })
     .await;
     let options = CallOptions::new().on_progress(|_| panic!("on purpose"));

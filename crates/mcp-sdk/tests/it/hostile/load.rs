@@ -31,7 +31,7 @@ async fn ten_thousand_requests_are_in_flight_and_all_are_answered() {
                 let count = crowd(kind);
                 let mut wire = Wire::open(kind, checks).await;
                 for id in 0..count {
-                    wire.say(&wire.call(id, "together", json!({ "count": count }))).await;
+                    wire.send(&wire.call(id, "together", json!({ "count": count }))).await;
                 }
                 let mut missing: std::collections::HashSet<_> = (0..count).collect();
                 while !missing.is_empty() {
@@ -66,8 +66,9 @@ async fn our_clients_get_all_their_responses() {
                 .map(|number| {
                     let (client, text) = (client.clone(), number.to_string());
                     tokio::spawn(async move {
-                        let said = client.call_tool("echo", json!({ "text": text })).await.unwrap();
-                        assert_eq!(said.all_text(), text);
+                        let result =
+                            client.call_tool("echo", json!({ "text": text })).await.unwrap();
+                        assert_eq!(result.all_text(), text);
                     })
                 })
                 .collect();
@@ -86,7 +87,7 @@ async fn a_flood_of_garbage_is_answered_completely() {
             within(async {
                 let mut wire = Wire::open(kind, checks).await;
                 for _ in 0..5_000 {
-                    wire.say("rubbish").await;
+                    wire.send("garbage").await;
                 }
                 for _ in 0..5_000 {
                     assert_eq!(wire.next().await["error"]["code"], -32700);
@@ -133,7 +134,7 @@ async fn a_client_in_memory_that_never_reads_blocks_only_itself() {
     let flood = async {
         loop {
             let outbound = Outbound {
-                bytes: "rubbish".into(),
+                bytes: "garbage".into(),
                 role: OutboundRole::Notification,
                 ticket: None,
                 labels: None,

@@ -44,8 +44,8 @@ async fn a_byte_order_mark_before_a_valid_message_is_named() {
     everywhere(async |mut wire, checks| {
         let marked = format!("\u{feff}{}", wire.call(1, "echo", json!({ "text": "x" })));
         let answer = refused(&mut wire, &marked, -32700).await;
-        let said = answer["error"]["message"].as_str().unwrap();
-        assert!(said.contains("byte order mark"), "{:?} {checks:?}: {answer}", wire.kind);
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.contains("byte order mark"), "{:?} {checks:?}: {answer}", wire.kind);
         if checks == Checks::Enforce {
             let finding = answer["error"]["data"][0]["message"].as_str().unwrap();
             assert!(finding.contains("byte order mark"), "{:?}: {answer}", wire.kind);
@@ -180,7 +180,7 @@ async fn ids_that_mcp_does_not_allow_get_a_response_too() {
     everywhere(async |mut wire, checks| {
         for id in ["null", "1.5", r#""\ud800""#] {
             let text = wire.call("ID", "echo", json!({ "text": "x" })).replace(r#""ID""#, id);
-            wire.say(&text).await;
+            wire.send(&text).await;
             let answer = within(wire.next()).await;
             if checks == Checks::Enforce {
                 assert!(answer["error"].is_object(), "{id}: {answer}");
@@ -286,6 +286,6 @@ async fn batch(kind: Kind, checks: Checks, revision: Revision) {
     assert_eq!(by_id(json!(1))["result"]["content"][0]["text"], "one");
     assert_eq!(by_id(json!(2))["result"]["content"][0]["text"], "two");
     assert_eq!(by_id(Value::Null)["error"]["code"], -32600);
-    wire.say(r#"[{"jsonrpc":"2.0","method":"notifications/nobody"}]"#).await;
+    wire.send(r#"[{"jsonrpc":"2.0","method":"notifications/nobody"}]"#).await;
     wire.still_works().await;
 }

@@ -70,12 +70,12 @@ pub(super) struct Wire {
     pub(super) revision: Revision,
     pub(super) seen: Seen,
     way: Way,
-    heard: mpsc::UnboundedReceiver<Value>,
+    received: mpsc::UnboundedReceiver<Value>,
 }
 
 enum Way {
     Whole(Arc<dyn Transport>, Option<SocketAddr>),
-    Http { to: SocketAddr, session: Option<String>, heard: mpsc::UnboundedSender<Value> },
+    Http { to: SocketAddr, session: Option<String>, sender: mpsc::UnboundedSender<Value> },
 }
 
 impl Wire {
@@ -90,9 +90,9 @@ impl Wire {
             Kind::HttpSession | Kind::HttpStateless => Wire::http(kind, checks, seen).await,
             _ => {
                 let (transport, to) = transport(kind, checks, &seen).await;
-                let (sender, heard) = mpsc::unbounded_channel();
+                let (sender, received) = mpsc::unbounded_channel();
                 tokio::spawn(listen(Arc::clone(&transport), sender));
-                Wire { kind, revision, seen, way: Way::Whole(transport, to), heard }
+                Wire { kind, revision, seen, way: Way::Whole(transport, to), received }
             }
         };
         wire.revision = revision;
@@ -104,9 +104,9 @@ impl Wire {
 
     async fn http(kind: Kind, checks: Checks, seen: Seen) -> Wire {
         let to = http_server(checks, &seen).await;
-        let (sender, heard) = mpsc::unbounded_channel();
-        let way = Way::Http { to, session: None, heard: sender };
-        Wire { kind, revision: kind.revision(), seen, way, heard }
+        let (sender, received) = mpsc::unbounded_channel();
+        let way = Way::Http { to, session: None, sender };
+        Wire { kind, revision: kind.revision(), seen, way, received }
     }
 
     async fn handshake(&mut self) {
@@ -116,7 +116,7 @@ impl Wire {
         }});
         match &mut self.way {
             Way::Whole(..) => {
-                self.say(&opening.to_string()).await;
+                self.send(&opening.to_string()).await;
                 assert_eq!(self.next().await["id"], "opening");
             }
             Way::Http { to, session, .. } => {
@@ -129,7 +129,7 @@ impl Wire {
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         let initialized = initialized.to_string();
         match &self.way {
-            Way::Whole(..) => self.say(&initialized).await,
+            Way::Whole(..) => self.send(&initialized).await,
             // HTTP exchanges are unordered, so this one must end first.
             Way::Http { to, .. } => {
                 let reply = post(*to, &self.headers(&initialized), &initialized).await;
@@ -157,7 +157,7 @@ impl Wire {
     }
 
     /// Sends one message of any content; over HTTP in its own exchange.
-    pub(super) async fn say(&self, text: &str) {
+    pub(super) async fn send(&self, text: &str) {
         match &self.way {
             Way::Whole(transport, _) => {
                 let bytes = text.to_owned().into();
@@ -165,13 +165,13 @@ impl Wire {
                 let outbound = Outbound { bytes, role, ticket: None, labels: None, parsed: None };
                 transport.send(outbound).await.unwrap();
             }
-            Way::Http { to, heard, .. } => {
-                let (to, heard, text) = (*to, heard.clone(), text.to_owned());
+            Way::Http { to, sender, .. } => {
+                let (to, sender, text) = (*to, sender.clone(), text.to_owned());
                 let headers = self.headers(&text);
                 let exchange = async move {
                     for message in post(to, &headers, &text).await.messages() {
                         // The test may be over.
-                        let _ = heard.send(message);
+                        let _ = sender.send(message);
                     }
                 };
                 tokio::spawn(exchange);
@@ -188,9 +188,11 @@ impl Wire {
         }
         if self.revision == Revision::LATEST {
             let message: Value = serde_json::from_str(text).unwrap_or_default();
-            let said = |value: &Value| value.as_str().map(str::to_owned);
-            headers.push(("mcp-method", said(&message["method"]).unwrap_or("tools/call".into())));
-            headers.push(("mcp-name", said(&message["params"]["name"]).unwrap_or("echo".into())));
+            let text_of = |value: &Value| value.as_str().map(str::to_owned);
+            headers
+                .push(("mcp-method", text_of(&message["method"]).unwrap_or("tools/call".into())));
+            headers
+                .push(("mcp-name", text_of(&message["params"]["name"]).unwrap_or("echo".into())));
         }
         headers
     }
@@ -205,7 +207,7 @@ impl Wire {
 
     /// The next message from the server; null if there are no more.
     pub(super) async fn next(&mut self) -> Value {
-        let message = self.heard.recv().await.unwrap_or(Value::Null);
+        let message = self.received.recv().await.unwrap_or(Value::Null);
         match message.as_array() {
             Some(batch) => batch.iter().for_each(assert_findings_can_be_read),
             None => assert_findings_can_be_read(&message),
@@ -214,7 +216,7 @@ impl Wire {
     }
 
     pub(super) async fn ask(&mut self, text: &str) -> Value {
-        self.say(text).await;
+        self.send(text).await;
         self.next().await
     }
 
@@ -234,11 +236,11 @@ fn assert_findings_can_be_read(message: &Value) {
     assert!(findings.iter().all(|finding| finding["message"].is_string()), "{message}");
 }
 
-async fn listen(transport: Arc<dyn Transport>, heard: mpsc::UnboundedSender<Value>) {
+async fn listen(transport: Arc<dyn Transport>, sender: mpsc::UnboundedSender<Value>) {
     while let Ok(Some(inbound)) = transport.receive().await {
         let Inbound::Message { bytes, .. } = inbound else { continue };
         let message = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        if heard.send(message).is_err() {
+        if sender.send(message).is_err() {
             return;
         }
     }

@@ -48,11 +48,11 @@ fn server(validation: Validation) -> Server {
         })
         .tool("ask", "Asks the user", async |_: NoArguments, context| {
             let form = ElicitForm::new().required("name", ElicitForm::string());
-            let said = context.elicit("who", &ElicitRequest::form("Who are you?", form)).await?;
+            let answer = context.elicit("who", &ElicitRequest::form("Who are you?", form)).await?;
             let request = CreateMessageRequest::new(vec![SamplingMessage::user("Greet!")], 10);
             let greeting = context.sample("greeting", &request).await?;
             let roots = context.roots("roots").await?;
-            Ok(format!("{:?} {} {}", said.content, greeting.content.all_text(), roots.len()))
+            Ok(format!("{:?} {} {}", answer.content, greeting.content.all_text(), roots.len()))
         })
         .tool("fail", "Fails", async |_: NoArguments, _| {
             Err::<String, _>(std::io::Error::other("no luck").into())
@@ -115,7 +115,7 @@ fn faults(side: Side, least: Severity, record: &Record, excused: &[&str]) -> Vec
     findings.as_slice().iter().filter(by_side).map(shown).collect()
 }
 
-fn told(record: &Record) -> String {
+fn shown(record: &Record) -> String {
     let line = |(side, bytes): &(Side, Vec<u8>)| {
         format!("{}: {}\n", side.as_str(), String::from_utf8_lossy(bytes))
     };
@@ -129,7 +129,7 @@ fn is_faultless(
     excused: &[&str],
 ) -> Result<(), TestCaseError> {
     let faults = faults(side, least, record, excused);
-    prop_assert!(faults.is_empty(), "{}\n{}", faults.join("\n"), told(record));
+    prop_assert!(faults.is_empty(), "{}\n{}", faults.join("\n"), shown(record));
     Ok(())
 }
 

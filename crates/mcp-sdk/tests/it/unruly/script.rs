@@ -164,8 +164,8 @@ impl Step {
     }
 
     /// The messages in reply to one from the server.
-    pub(super) fn answers(&self, said: &Value) -> Vec<Value> {
-        let (Some(method), Some(id)) = (said["method"].as_str(), said.get("id")) else {
+    pub(super) fn answers(&self, received: &Value) -> Vec<Value> {
+        let (Some(method), Some(id)) = (received["method"].as_str(), received.get("id")) else {
             return Vec::new();
         };
         let result = match method {

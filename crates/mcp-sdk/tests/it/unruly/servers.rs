@@ -92,8 +92,8 @@ async fn interfere(
     loop {
         tokio::select! {
             biased;
-            said = server.receive() => {
-                let Ok(Some(Inbound::Message { bytes, .. })) = said else { break };
+            received = server.receive() => {
+                let Ok(Some(Inbound::Message { bytes, .. })) = received else { break };
                 let message = serde_json::from_slice(&bytes).unwrap();
                 let slip = slips.next().filter(is_fair).unwrap_or_default();
                 for message in distorted(slip, message) {
@@ -102,8 +102,8 @@ async fn interfere(
                     forward(&client, bytes).await;
                 }
             }
-            said = client.receive() => {
-                let Ok(Some(Inbound::Message { bytes, .. })) = said else { break };
+            received = client.receive() => {
+                let Ok(Some(Inbound::Message { bytes, .. })) = received else { break };
                 record.lock().await.push((Side::Client, bytes.to_vec()));
                 forward(&server, bytes.to_vec()).await;
             }
