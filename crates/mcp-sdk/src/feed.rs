@@ -252,7 +252,7 @@ mod tests {
     fn the_number_of_events_is_limited_and_the_newest_is_always_kept() {
         let feed = Feed::new();
         feed.tell(Heavy(0));
-        assert_eq!(kept(&feed), (0, 0), "nobody listens");
+        assert_eq!(kept(&feed), (0, 0), "no listeners");
         let mut listener = feed.listen();
         for _ in 0..2 * MAX_EVENTS {
             feed.tell(Heavy(0));

@@ -21,14 +21,14 @@
 //!
 //! #[derive(Deserialize, JsonSchema)]
 //! struct Greeting {
-//!     /// Whom to greet.
+//!     /// Who to greet.
 //!     name: String,
 //! }
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     let server = Server::builder("greeter", "1.0.0")
-//!         .tool("greet", "Greets somebody", async |greeting: Greeting, _| {
+//!         .tool("greet", "Greets someone", async |greeting: Greeting, _| {
 //!             Ok(format!("Hello {}!", greeting.name))
 //!         })
 //!         .build()?;

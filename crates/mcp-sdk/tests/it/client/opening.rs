@@ -32,7 +32,7 @@ async fn a_late_response_to_the_probe_counts() {
             if answers_both {
                 script.answer(&handshake, initialized("2025-11-25", json!({ "tools": {} }))).await;
             } else {
-                script.refuse(&handshake, -32601, "there is no such method").await;
+                script.refuse(&handshake, -32601, "unknown method").await;
             }
         };
         let connecting = builder().validation(validation.clone()).connect(near);
@@ -72,7 +72,7 @@ async fn after_a_rejected_handshake_the_probe_decides() {
     let serving = async {
         let probe = script.expect("server/discover").await;
         let handshake = script.expect("initialize").await;
-        script.refuse(&handshake, -32601, "there is no such method").await;
+        script.refuse(&handshake, -32601, "unknown method").await;
         sleep(Duration::from_secs(5)).await;
         script.answer(&probe, discovered(json!({}))).await;
     };
