@@ -3,9 +3,9 @@ use std::{collections::BTreeSet, fmt, sync::Arc};
 use mcp_core::{Carriage, Contracts, Dispatch, Revision, Side, Unchecked};
 use mcp_json::Limits;
 use mcp_jsonrpc::{Gate, OpenGate, ProcessorSettings};
-#[cfg(feature = "http")]
-use mcp_rules::HttpGate;
 use mcp_rules::{Engine, Finding, FindingSink, Profile, SessionGate, Settings, Strictness};
+#[cfg(feature = "http")]
+use mcp_rules::{HttpEvent, HttpGate, HttpTap};
 use mcp_schema::{LoadedOverride, Schemas};
 
 use crate::{contracts::SchemaContracts, stray::StrayGate};
@@ -26,12 +26,14 @@ pub struct Validation {
     strictness: Strictness,
     engine: Option<Arc<Engine>>,
     sink: Option<FindingSink>,
+    #[cfg(feature = "http")]
+    tap: Option<HttpTap>,
 }
 
 impl Validation {
     /// No validation, not even of tool arguments.
     pub fn off() -> Validation {
-        Validation { strictness: Strictness::Off, engine: None, sink: None }
+        Validation::new(Strictness::Off, None)
     }
 
     /// Checks and reports everything, and lets everything pass. Tool arguments and output must still
@@ -51,7 +53,17 @@ impl Validation {
     pub fn with(strictness: Strictness, settings: Settings) -> Validation {
         warn_about_ineffective_levels(&settings);
         let engine = Engine::new(Schemas::embedded(), settings);
-        Validation { strictness, engine: Some(Arc::new(engine)), sink: None }
+        Validation::new(strictness, Some(Arc::new(engine)))
+    }
+
+    fn new(strictness: Strictness, engine: Option<Arc<Engine>>) -> Validation {
+        Validation {
+            strictness,
+            engine,
+            sink: None,
+            #[cfg(feature = "http")]
+            tap: None,
+        }
     }
 
     /// Validates against these protocol schemas: the embedded ones, or overrides of them. They have
@@ -170,12 +182,37 @@ impl Validation {
         }
     }
 
+    /// Calls `tap` with every HTTP request, response, event and end of a stream, including their
+    /// messages. [`TraceWriter`](crate::TraceWriter) records them for `plumb check`. Nothing is
+    /// reported if validation is off.
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    /// use mcp_sdk::{TraceEntry, TraceWriter, Validation};
+    ///
+    /// let trace = Mutex::new(TraceWriter::new(Vec::new()));
+    /// let validation = Validation::observe().on_http(move |event| {
+    ///     let _ = trace.lock().unwrap().write(&TraceEntry::http(*event));
+    /// });
+    /// # let _ = validation;
+    /// ```
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn on_http(mut self, tap: impl Fn(&HttpEvent<'_>) + Send + Sync + 'static) -> Validation {
+        self.tap = Some(Arc::new(tap));
+        self
+    }
+
     /// The gate for the HTTP side of a conversation in front of `side`, unless validation is off.
     #[cfg(feature = "http")]
     pub(crate) fn http_gate(&self, side: Side) -> Option<HttpGate> {
         let engine = self.engine.as_ref().filter(|_| self.strictness != Strictness::Off)?;
         let gate = HttpGate::new(Arc::clone(engine), self.strictness);
-        Some(gate.guarding(side).with_sink(self.sink()))
+        let gate = gate.guarding(side).with_sink(self.sink());
+        Some(match &self.tap {
+            Some(tap) => gate.with_tap(Arc::clone(tap)),
+            None => gate,
+        })
     }
 
     /// The contracts for tools called with this dispatch.
