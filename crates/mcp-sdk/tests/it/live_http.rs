@@ -186,9 +186,9 @@ async fn a_server_finds_what_its_recording_shows() {
             for (method, headers, body) in requests {
                 let headers = headers.replace(SESSION, &session);
                 let response = send(&address, method, &headers, body).await;
-                let line = response.lines().find(|line| line.starts_with("mcp-session-id"));
-                if let Some(line) = line {
-                    session = format!("{line}\r\n");
+                let opened = response.lines().find(|text| text.starts_with("mcp-session-id"));
+                if let Some(header) = opened {
+                    session = format!("{header}\r\n");
                 }
             }
             let case = format!("{case}, {strictness:?}");

@@ -89,7 +89,7 @@ async fn everywhere(limits: (usize, usize), test: impl AsyncFn(Client, Over, Rev
             for validation in [Validation::off(), Validation::enforce()] {
                 let server = server(theirs, validation);
                 let client = client(ours, revision);
-                let client = at_once(connect(over, server, client, limits)).await;
+                let client = at_once(Box::pin(connect(over, server, client, limits))).await;
                 at_once(test(client, over, revision)).await;
             }
         }
