@@ -7,38 +7,38 @@ use std::{
 
 use tokio::sync::Notify;
 
-/// Events that a slow listener may be behind before it misses some.
+/// How many events a listener may fall behind before it misses some.
 const MOST_EVENTS: usize = 1024;
-/// How much memory they may take together, about. The newest is kept whatever it takes.
+/// The approximate memory they may take together. The newest is always kept.
 const MOST_BYTES: usize = 16 << 20;
-/// What an event takes beside what hangs on it.
+/// The memory of an event itself.
 const OVERHEAD: usize = 128;
 
 /// Something that can be kept for listeners.
 pub(crate) trait Weighed: Clone {
-    /// How much memory hangs on it, about.
+    /// The approximate memory it owns.
     fn weight(&self) -> usize;
 }
 
-/// Hands events to any number of listeners and waits for none of them: whoever falls too far
+/// Sends events to any number of listeners without waiting for them: a listener that falls too far
 /// behind, in events or in bytes, misses the oldest ones and is told so.
 pub(crate) struct Feed<T>(Arc<Shared<T>>);
 
-/// Hears what is told from the moment on in which it was made.
+/// Receives events from the moment it was created.
 pub struct Listener<T> {
     shared: Arc<Shared<T>>,
     key: u64,
 }
 
-/// Why a listener heard nothing.
+/// Why a listener received no event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// The listener was too slow. What comes next is the oldest event that is still there.
+    /// The listener was too slow. Next comes the oldest event that is still available.
     #[error("{0} events were missed")]
     Missed(u64),
-    /// Nobody is there any more who could tell something.
-    #[error("nothing more will come")]
+    /// There will be no more events.
+    #[error("there will be no more events")]
     Closed,
 }
 
@@ -48,12 +48,12 @@ struct Shared<T> {
 }
 
 struct State<T> {
-    /// What some listener has not heard yet, each with its weight.
+    /// Events that some listener has not received yet, each with its weight.
     events: VecDeque<(T, usize)>,
     /// The number of the first of them.
     first: u64,
     bytes: usize,
-    /// The number of the event that each listener hears next.
+    /// The number of the next event of each listener.
     listeners: HashMap<u64, u64>,
     next_key: u64,
     is_over: bool,
@@ -99,7 +99,7 @@ impl<T: Weighed> Feed<T> {
         self.0.arrived.notify_waiters();
     }
 
-    /// Tells a last event, after which nothing more comes.
+    /// Sends a last event, after which there are no more.
     pub(crate) fn end_with(&self, event: T) {
         self.tell(event);
         self.0.end();
@@ -117,11 +117,11 @@ impl<T: Clone> Listener<T> {
     ///
     /// # Errors
     ///
-    /// If events were missed, or none will come any more.
+    /// If events were missed, or there will be no more.
     pub async fn recv(&mut self) -> Result<T, ListenError> {
         loop {
             let mut arrived = pin!(self.shared.arrived.notified());
-            // From here on nothing arrives unnoticed.
+            // From here on, no event goes unnoticed.
             arrived.as_mut().enable();
             if let Some(outcome) = self.shared.state().next(self.key) {
                 return outcome;
@@ -130,7 +130,7 @@ impl<T: Clone> Listener<T> {
         }
     }
 
-    /// The next event if it is there already.
+    /// The next event, if it is already available.
     ///
     /// # Errors
     ///
@@ -187,7 +187,7 @@ impl<T> State<T> {
         self.is_over.then_some(Err(ListenError::Closed))
     }
 
-    /// Lets go of what every listener has heard.
+    /// Drops events that every listener has received.
     fn forget_heard(&mut self) {
         let needed = self.listeners.values().copied().min().unwrap_or_else(|| self.end());
         while self.first < needed && self.forget_first() {}

@@ -1,8 +1,8 @@
-//! MCP servers, clients and hosts whose every message is validated.
+//! MCP servers, clients and hosts that validate every message.
 //!
-//! What you write is served at every published revision of the Model Context Protocol, from
-//! 2024-11-05 to 2026-07-28, over standard streams, HTTP and WebSocket. Arguments are checked
-//! before they reach your code; answers are checked before they leave.
+//! Your tools are served at every published revision of the Model Context Protocol, from 2024-11-05
+//! to 2026-07-28, over stdio, HTTP and WebSocket. Arguments are checked before they reach your
+//! code; answers are checked before they leave.
 //!
 //! # A server in five minutes
 //!
@@ -36,41 +36,42 @@
 //! }
 //! ```
 //!
-//! The schema of the arguments comes from their type, comments included. A function may give a
-//! `String`, [`Structured`] output with a schema of its own, or any [`ToolOutput`]; it fails with `?`.
+//! The schema of the arguments is derived from their type, doc comments included. A function may
+//! return a `String`, [`Structured`] output with its own schema, or any [`ToolOutput`]; use `?` for
+//! errors.
 //!
-//! **Do not block.** All calls of a connection are served by one task. A function that computes for
-//! long, or waits without `await`, is a [blocking tool](ServerBuilder::blocking_tool) and gets a
-//! thread.
+//! **Do not block.** All calls on a connection are served by one task. Make a function that
+//! computes for a long time, or waits without `await`, a [blocking
+//! tool](ServerBuilder::blocking_tool), which gets a thread.
 //!
-//! **Try it.** An application that starts servers is told the path of the binary. By hand, in a
+//! **Try it.** Give the path of the binary to an application that starts servers. By hand, in a
 //! browser:
 //!
 //! ```sh
 //! cargo build && npx @modelcontextprotocol/inspector target/debug/greeter
 //! ```
 //!
-//! Or with the example client, from the root of the repository that has this crate:
+//! Or with the example client, from the root of this crate's repository:
 //!
 //! ```sh
 //! cargo run -p example-client -- --call greet '{"name":"Ada"}' path/to/greeter/target/debug/greeter
 //! ```
 //!
-//! **Judge it.** Record what it writes and let `plumb` tell what is wrong with it, if anything:
+//! **Check it.** Record its output and let `plumb` find out what is wrong with it, if anything:
 //!
 //! ```sh
 //! sh -c 'target/debug/greeter | tee server.ndjson'   # as the command in the client's settings
 //! plumb check --from server server.ndjson
 //! ```
 //!
-//! The same server over HTTP: `server.serve_http(8080, shutdown)` is found at
-//! `http://127.0.0.1:8080/mcp`; [`Server::http_service`] mounts it in a router you have. Only this
-//! machine is let in unless the settings say otherwise.
+//! The same server over HTTP: `server.serve_http(8080, shutdown)` is available at
+//! `http://127.0.0.1:8080/mcp`; [`Server::http_service`] mounts it in your own router. By default
+//! only local clients are accepted.
 //!
 //! # Clients and hosts
 //!
-//! A [`Client`] is connected to one server and finds out by itself which revision it speaks. A
-//! [`Host`] holds several and makes one list of all their tools.
+//! A [`Client`] is connected to one server and negotiates a revision with it. A [`Host`] combines
+//! several servers into one list of tools.
 //!
 //! ```
 //! use mcp_sdk::{Client, NoArguments, Server, transport::memory};
@@ -93,15 +94,16 @@
 //!
 //! # Further reading
 //!
-//! * [`guide::tools`]: functions that block, that have state, that come and go.
-//! * [`guide::validation`]: what is checked where, which error says so, and what passes all the same.
+//! * [`guide::tools`]: functions that block, that have state, that are added and removed at run
+//!   time.
+//! * [`guide::validation`]: what is checked where, the resulting errors, and the exceptions.
 //! * [`guide::revisions`]: one tool for every revision. **Read it before you ask users something in a
 //!   tool**: code before the question runs again.
-//! * [`guide::clients`]: how long a client waits for what, and how it hears news.
-//! * [`guide::errors`]: what becomes of a [`Failure`].
-//! * [`guide::http`]: servers over HTTP, beside other routes, behind authorization, tried with
-//!   `curl`, and how they end.
-//! * The folder `examples`: one small program for each question.
+//! * [`guide::clients`]: connecting, time-outs and notifications.
+//! * [`guide::errors`]: what happens to a [`Failure`].
+//! * [`guide::http`]: servers over HTTP: beside other routes, behind authorization, with `curl`,
+//!   and shutting down.
+//! * The `examples` folder: one small program for each question.
 //!
 //! # Features
 //!
@@ -113,13 +115,13 @@
 //! | `tls` | no | `https` and `wss` |
 //! | `schema-http` | no | overrides of the protocol's schemas from `http:` and `https:` URLs |
 //!
-//! Without any of them there are conversations [in memory](transport::memory) and over any byte
-//! streams ([`transport::LineTransport`]).
+//! Without any of them there are still [in-memory](transport::memory) transports and transports
+//! over any byte streams ([`transport::LineTransport`]).
 //!
 //! # What this crate is made of
 //!
-//! It wires together [`core`] (the domain, without wires), `mcp-jsonrpc` (messages), [`transport`]
-//! (ways to move them) and `mcp-rules` (what judges them). Types of the protocol are in [`core`].
+//! It wires together [`core`] (the domain), `mcp-jsonrpc` (messages), [`transport`] (moving them)
+//! and `mcp-rules` (checking them). Types of the protocol are in [`core`].
 
 mod client;
 mod contracts;

@@ -7,30 +7,30 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use mcp_core::Seal;
 use ring::{digest, hmac, rand};
 
-/// Signs what clients bring back later, and lets it expire.
+/// Signs data that clients send back later, with an expiry time.
 pub struct SignedSeal {
     key: hmac::Key,
     lifetime: Duration,
 }
 
-/// A secret that can be guessed.
+/// A secret that is too short.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a secret of {length} bytes is too short, it takes at least {SECRET}")]
+#[error("a secret of {length} bytes is too short; at least {SECRET} are required")]
 #[non_exhaustive]
 pub struct ShortSecret {
-    /// How long it is.
+    /// Its length in bytes.
     pub length: usize,
 }
 
 /// The shortest secret, in bytes: as long as the signatures made with it.
 const SECRET: usize = 32;
 
-/// How long a client may take for its answers unless told otherwise.
+/// How long a client may take for its answers by default.
 const LIFETIME: Duration = Duration::from_secs(60 * 60);
 
-/// The length of the signature before the content.
+/// The length of the signature, which precedes the content.
 const SIGNATURE: usize = 32;
-/// The length of the time of expiry before the content.
+/// The length of the expiry time, which precedes the content.
 const EXPIRY: usize = 8;
 
 impl SignedSeal {
@@ -39,7 +39,7 @@ impl SignedSeal {
     ///
     /// # Errors
     ///
-    /// If the secret is shorter. Whoever guesses it can make up state that this server trusts.
+    /// If the secret is shorter. Anyone who guesses it can forge state that this server trusts.
     pub fn with_secret(secret: &[u8]) -> Result<SignedSeal, ShortSecret> {
         if secret.len() < SECRET {
             return Err(ShortSecret { length: secret.len() });
@@ -50,13 +50,13 @@ impl SignedSeal {
     /// A seal that only this process can open.
     pub(crate) fn random() -> SignedSeal {
         let mut secret = [0; SECRET];
-        // Without a source of randomness no secret can be kept, and nothing is accepted back.
+        // Without a source of randomness there is no secret, and nothing is accepted back.
         let filled = rand::SecureRandom::fill(&rand::SystemRandom::new(), &mut secret);
         let lifetime = if filled.is_ok() { LIFETIME } else { Duration::ZERO };
         SignedSeal { key: hmac::Key::new(hmac::HMAC_SHA256, &secret), lifetime }
     }
 
-    /// Lets what is sealed expire after `lifetime`. Default one hour.
+    /// Sets how long sealed data stays valid. Default: one hour.
     #[must_use]
     pub fn lifetime(mut self, lifetime: Duration) -> SignedSeal {
         self.lifetime = lifetime;
@@ -88,7 +88,7 @@ impl Seal for SignedSeal {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "how old a seal is, no finding depends on")]
+#[expect(clippy::disallowed_methods, reason = "findings do not depend on the age of a seal")]
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(u64::MAX, |since| since.as_secs())
 }

@@ -1,4 +1,4 @@
-//! Text that a server prints where its messages belong: quoted once, and then counted.
+//! Text that a server prints among its messages: quoted once, then counted.
 
 use std::{
     fmt,
@@ -10,7 +10,7 @@ use mcp_json::{Parsed, SyntaxError};
 use mcp_jsonrpc::{Gate, Verdict};
 use mcp_rules::{Finding, FindingSink};
 
-/// The rules that such text breaks, on pipes and elsewhere.
+/// The rules that such text violates, on pipes and elsewhere.
 const RULES: [&str; 2] = ["stdout-non-json", "message-not-json"];
 /// How much of a line is quoted, in characters.
 const QUOTED: usize = 100;
@@ -19,18 +19,18 @@ const QUOTED: usize = 100;
 #[derive(Debug, Default)]
 struct Stray {
     lines: u64,
-    /// The beginning of the line that is being judged, unless it may be a message.
+    /// The beginning of the current line, unless it may be a message.
     line: Option<String>,
 }
 
-/// A gate in front of a client that shows the lines to [`seldom`].
+/// A client's gate that passes such lines to [`seldom`].
 pub(crate) struct StrayGate {
     gate: Box<dyn Gate>,
     stray: Arc<Mutex<Stray>>,
 }
 
 impl StrayGate {
-    /// `make` gives the gate that hands its findings to the sink it gets.
+    /// `make` creates the gate, which passes its findings to the given sink.
     pub(crate) fn new(
         sink: FindingSink,
         make: impl FnOnce(FindingSink) -> Box<dyn Gate>,
@@ -65,7 +65,7 @@ impl Gate for StrayGate {
     }
 }
 
-/// Passes findings on, but of stray lines only the first, tenth, hundredth and so on.
+/// Passes findings on, but for stray lines only the first, tenth, hundredth and so on.
 fn seldom(sink: FindingSink, stray: Arc<Mutex<Stray>>) -> FindingSink {
     Arc::new(move |finding| {
         if !RULES.contains(&finding.rule.name) {
@@ -98,7 +98,7 @@ fn is_power_of_ten(mut number: u64) -> bool {
 }
 
 fn excerpt(line: &[u8]) -> String {
-    // A character has four bytes at most.
+    // A character has at most four bytes.
     let start = line.get(..4 * QUOTED).unwrap_or(line);
     let text = String::from_utf8_lossy(start);
     let text = text.trim();
