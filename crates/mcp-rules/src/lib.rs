@@ -87,7 +87,9 @@ pub use profile::{Profile, UnknownProfile};
 pub use session::Session;
 pub use settings::{Depth, Limits, Settings};
 pub use severity::{Level, Setting, Severity, UnknownSetting};
-pub use trace::{Content, HttpRecord, Line, Record, RecordFault, SseRecord, message_of};
+pub use trace::{
+    Content, HttpRecord, Line, Record, RecordFault, SseRecord, TraceEntry, TraceWriter, message_of,
+};
 pub use validator::{
     BuildError, Details, FieldType, MessageReport, Outcome, Reason, UnknownFieldType,
     ValidationError, Validator, ValidatorBuilder, format_validation_error,

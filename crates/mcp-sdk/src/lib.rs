@@ -128,6 +128,8 @@ mod contracts;
 mod feed;
 pub mod guide;
 mod host;
+#[cfg(feature = "http")]
+mod http_watch;
 mod labels;
 mod seal;
 mod server;

@@ -3,6 +3,8 @@ use std::{collections::BTreeSet, fmt, sync::Arc};
 use mcp_core::{Carriage, Contracts, Dispatch, Revision, Side, Unchecked};
 use mcp_json::Limits;
 use mcp_jsonrpc::{Gate, OpenGate, ProcessorSettings};
+#[cfg(feature = "http")]
+use mcp_rules::HttpGate;
 use mcp_rules::{Engine, Finding, FindingSink, Profile, SessionGate, Settings, Strictness};
 use mcp_schema::{LoadedOverride, Schemas};
 
@@ -166,6 +168,14 @@ impl Validation {
             Side::Client => Box::new(StrayGate::new(self.sink(), gate)),
             Side::Server => gate(self.sink()),
         }
+    }
+
+    /// What judges the HTTP side of a conversation in front of `side`, if anything does.
+    #[cfg(feature = "http")]
+    pub(crate) fn http_gate(&self, side: Side) -> Option<HttpGate> {
+        let engine = self.engine.as_ref().filter(|_| self.strictness != Strictness::Off)?;
+        let gate = HttpGate::new(Arc::clone(engine), self.strictness);
+        Some(gate.guarding(side).with_sink(self.sink()))
     }
 
     /// What holds tools that are called in this way to their schemas.

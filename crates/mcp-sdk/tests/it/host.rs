@@ -183,6 +183,7 @@ impl Silent {
             role: OutboundRole::Answer(Standing::Served),
             ticket: None,
             labels: None,
+            parsed: None,
         };
         transport.send(outbound).await.unwrap();
         while let Ok(Some(_)) = transport.receive().await {}
