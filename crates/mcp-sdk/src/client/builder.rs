@@ -9,6 +9,8 @@ use mcp_core::{
 use super::{
     Client, ClientError, answers::Answers, connect::connect, reconnect::Endpoint, roots::Roots,
 };
+#[cfg(feature = "http")]
+use crate::http_watch::GateWatch;
 use crate::{Failure, Validation};
 
 /// Configures a client.
@@ -232,6 +234,7 @@ impl ClientBuilder {
         let settings = mcp_transport::http::client::HttpSettings {
             headers: self.headers.to_map()?,
             max_message: self.max_message(),
+            watch: GateWatch::factory(&self.validation, self.max_message()),
             ..mcp_transport::http::client::HttpSettings::default()
         };
         let transport =
