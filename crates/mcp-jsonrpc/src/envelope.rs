@@ -1,6 +1,13 @@
-use mcp_json::{Node, Span};
+use mcp_json::{Fingerprint, Node, Span};
 
 use crate::{EnvelopeFault, FaultKind, JsonRpcId, id::integer_value};
+
+const JSONRPC: Fingerprint = Fingerprint::of("jsonrpc");
+const ID: Fingerprint = Fingerprint::of("id");
+const METHOD: Fingerprint = Fingerprint::of("method");
+const PARAMS: Fingerprint = Fingerprint::of("params");
+const RESULT: Fingerprint = Fingerprint::of("result");
+const ERROR: Fingerprint = Fingerprint::of("error");
 
 /// The members of a message object that JSON-RPC defines, found in one pass.
 ///
@@ -49,16 +56,13 @@ impl<'a> Envelope<'a> {
             error: None,
         };
         for (name, value) in object.members() {
-            let Some(name) = name.str_bytes() else {
-                continue;
-            };
-            let member = match &*name {
-                b"jsonrpc" => &mut envelope.jsonrpc,
-                b"id" => &mut envelope.id,
-                b"method" => &mut envelope.method,
-                b"params" => &mut envelope.params,
-                b"result" => &mut envelope.result,
-                b"error" => &mut envelope.error,
+            let member = match name.fingerprint() {
+                JSONRPC if name.str_eq("jsonrpc") => &mut envelope.jsonrpc,
+                ID if name.str_eq("id") => &mut envelope.id,
+                METHOD if name.str_eq("method") => &mut envelope.method,
+                PARAMS if name.str_eq("params") => &mut envelope.params,
+                RESULT if name.str_eq("result") => &mut envelope.result,
+                ERROR if name.str_eq("error") => &mut envelope.error,
                 _ => continue,
             };
             *member = Some(value);

@@ -2,8 +2,8 @@ use std::{fmt, sync::Arc};
 
 use mcp_core::{Contract, ContractRefused, Contracts, Dispatch, Json, Purpose, Revision, Side};
 use mcp_json::Node;
-use mcp_rules::{Engine, Finding, FindingSink, Meta, SchemaFault, Severity};
-use mcp_schema::{ToolSchema, ToolSchemas, Violation};
+use mcp_rules::{Engine, Finding, FindingSink, Meta, SchemaContract, SchemaFault, Severity};
+use mcp_schema::{ToolSchemas, Violation};
 
 /// Contracts from JSON Schemas, judged on the text itself.
 #[derive(Debug, Default)]
@@ -36,13 +36,19 @@ impl Contracts for SchemaContracts {
     ) -> Result<Arc<dyn Contract>, ContractRefused> {
         let parsed =
             schema.to_parsed().map_err(|error| ContractRefused { reason: error.to_string() })?;
-        let compiled = self
-            .schemas
-            .compile(parsed.document().root())
+        let document = parsed.document();
+        let root = document.root();
+        // What cannot be compiled in the dialect it is written in is refused at once.
+        self.schemas
+            .compile(root)
             .map_err(|error| ContractRefused { reason: error.to_string() })?;
-        let reporter = self.reporter.clone();
-        let dispatch = self.dispatch;
-        Ok(Arc::new(SchemaContract { schema: compiled, purpose, dispatch, reporter }))
+        Ok(Arc::new(ToolContract {
+            // In our own schemas there is no doubt about the dialect, whatever revision is spoken.
+            schema: SchemaContract::read(&self.schemas, root, Revision::LATEST),
+            purpose,
+            dispatch: self.dispatch,
+            reporter: self.reporter.clone(),
+        }))
     }
 }
 
@@ -72,15 +78,16 @@ impl fmt::Debug for Reporter {
     }
 }
 
+/// A contract that reports what breaks it.
 #[derive(Debug)]
-struct SchemaContract {
-    schema: Arc<ToolSchema>,
+struct ToolContract {
+    schema: SchemaContract,
     purpose: Purpose,
     dispatch: Dispatch,
     reporter: Option<Reporter>,
 }
 
-impl Contract for SchemaContract {
+impl Contract for ToolContract {
     fn breaches(&self, value: Node<'_>) -> Vec<Json> {
         self.findings(Some(value)).iter().map(written).collect()
     }
@@ -96,14 +103,10 @@ impl Contract for SchemaContract {
     }
 }
 
-impl SchemaContract {
+impl ToolContract {
     fn findings(&self, value: Option<Node<'_>>) -> Vec<Finding> {
         let Some(value) = value else { return vec![self.missing()] };
-        if self.schema.accepts(value) {
-            return Vec::new();
-        }
-        let violations = self.schema.violations(value);
-        violations.iter().map(|violation| self.violated(violation)).collect()
+        self.schema.violations(value).iter().map(|violation| self.violated(violation)).collect()
     }
 
     fn rule(&self) -> &'static str {
