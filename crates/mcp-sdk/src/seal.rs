@@ -28,7 +28,7 @@ const SECRET: usize = 32;
 /// The default time that a client may take for its answers.
 const LIFETIME: Duration = Duration::from_secs(60 * 60);
 
-/// The length of the signature before the content.
+/// The length of the signature, which precedes the content.
 const SIGNATURE: usize = 32;
 /// The length of the expiry time before the content.
 const EXPIRY: usize = 8;
