@@ -72,7 +72,9 @@ pub use finding::{Finding, Related, SchemaFault};
 pub use findings::Findings;
 pub use format::{token::is_token, web_origin::is_web_origin};
 pub use framer::{Cut, Framed, Framer};
-pub use gate::{FindingSink, HttpGate, Identity, Judgement, SavedGate, SessionGate, Strictness};
+pub use gate::{
+    FindingSink, HttpGate, HttpTap, Identity, Judgement, SavedGate, SessionGate, Strictness,
+};
 pub use http::{HeaderMismatch, Headers, HttpEvent, HttpPart, SseEvent, header_mismatches};
 pub use http_traffic::FollowedHttp;
 pub use layer::{Layer, UnknownLayer};
@@ -87,7 +89,9 @@ pub use profile::{Profile, UnknownProfile};
 pub use session::Session;
 pub use settings::{Depth, Limits, Settings};
 pub use severity::{Level, Setting, Severity, UnknownSetting};
-pub use trace::{Content, HttpRecord, Line, Record, RecordFault, SseRecord, message_of};
+pub use trace::{
+    Content, HttpRecord, Line, Record, RecordFault, SseRecord, TraceEntry, TraceWriter, message_of,
+};
 pub use validator::{
     BuildError, Details, FieldType, MessageReport, Outcome, Reason, UnknownFieldType,
     ValidationError, Validator, ValidatorBuilder, format_validation_error,

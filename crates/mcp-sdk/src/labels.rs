@@ -4,8 +4,11 @@
 //! a server compares them.
 
 use mcp_core::Json;
-use mcp_json::{Limits, Node, Tape};
+use mcp_json::Node;
 use mcp_rules::{HeaderParamFault, HeaderParams};
+
+/// The member that marks a property.
+const MARK: &[u8] = b"x-mcp-header";
 
 /// The marked properties of one tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,10 +26,13 @@ pub(crate) enum BadMark {
 impl Marked {
     /// Reads the marks of a tool's input schema.
     pub(crate) fn of(input_schema: &Json) -> Result<Marked, BadMark> {
-        let mut tape = Tape::new();
-        let document =
-            tape.parse(input_schema.as_bytes(), Limits::default()).map_err(|_| BadMark::Schema)?;
-        HeaderParams::of(document.root()).map(Marked).map_err(BadMark::Param)
+        // Most tools have none, and servers ask for every call.
+        let text = input_schema.as_bytes();
+        if !text.windows(MARK.len()).any(|part| part == MARK) {
+            return Ok(Marked::default());
+        }
+        let schema = input_schema.to_parsed().map_err(|_| BadMark::Schema)?;
+        HeaderParams::of(schema.document().root()).map(Marked).map_err(BadMark::Param)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -50,6 +56,8 @@ impl Marked {
 
 #[cfg(test)]
 mod tests {
+    use mcp_json::{Limits, Tape};
+
     use super::*;
 
     #[test]

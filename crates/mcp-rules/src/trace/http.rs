@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use mcp_core::Side;
 use mcp_json::Node;
 
-use super::RecordFault;
+use super::{RecordFault, reader::read_base64};
 use crate::{
     Headers, HttpEvent, HttpPart, SseEvent,
     http::{HeaderName, is_media_type},
@@ -65,6 +65,9 @@ impl<'a> HttpRecord<'a> {
                 }
                 b"sse" => record.sse = Some(SseRecord::read(value)),
                 b"body" => record.body = value.str_bytes(),
+                b"bodyBase64" => {
+                    record.body = Some(Cow::Owned(read_base64("bodyBase64", value)?));
+                }
                 b"end" => record.ends = value.as_bool() == Some(true),
                 _ => {}
             }

@@ -1,10 +1,12 @@
 //! The recording format: one JSON object per line, in wire order as the observer saw it.
 //!
-//! A line is a [`Record`] (`{"from":"client","msg":{…}}`) or, in a plain NDJSON file, the bare
+//! [`Line::read`] reads a line and [`TraceWriter`] writes one; what one writes, the other gives back
+//! to the byte. A line is a [`Record`] (`{"from":"client","msg":{…}}`) or, in a plain NDJSON file, the bare
 //! JSON-RPC message itself. Unknown members are ignored.
 
 mod http;
 mod reader;
+mod writer;
 
 use std::borrow::Cow;
 
@@ -13,6 +15,7 @@ use mcp_json::Node;
 
 pub use http::{HttpRecord, SseRecord};
 pub use reader::message_of;
+pub use writer::{TraceEntry, TraceWriter};
 
 use crate::{Carrier, conversation::Moment};
 
@@ -74,8 +77,8 @@ pub enum RecordFault {
     FromInvalid,
     #[error("`{0}` must be a string")]
     NotString(&'static str),
-    #[error("`rawBase64` is not base64")]
-    NotBase64,
+    #[error("`{0}` is not base64")]
+    NotBase64(&'static str),
     #[error("`http.exchange` must be a whole number")]
     ExchangeInvalid,
     #[error("`http.headers` must be an object")]

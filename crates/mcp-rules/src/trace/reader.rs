@@ -41,6 +41,12 @@ impl<'a> Line<'a> {
     }
 }
 
+/// The bytes behind a member that has them as Base64.
+pub(super) fn read_base64(name: &'static str, value: Node<'_>) -> Result<Vec<u8>, RecordFault> {
+    let text = value.str_bytes().ok_or(RecordFault::NotString(name))?;
+    BASE64_STANDARD.decode(&*text).map_err(|_| RecordFault::NotBase64(name))
+}
+
 /// The message in the value of a line, if there is one that needs no further reading.
 pub fn message_of(value: Node<'_>) -> Option<Node<'_>> {
     let members = Members::of(value);
@@ -110,9 +116,7 @@ impl<'a> Members<'a> {
             return Ok(Content::Raw(text));
         }
         if let Some(encoded) = self.raw_base64 {
-            let text = encoded.str_bytes().ok_or(RecordFault::NotString("rawBase64"))?;
-            let bytes = BASE64_STANDARD.decode(&*text).map_err(|_| RecordFault::NotBase64)?;
-            return Ok(Content::Raw(Cow::Owned(bytes)));
+            return Ok(Content::Raw(Cow::Owned(read_base64("rawBase64", encoded)?)));
         }
         let Some(http) = http else { return Ok(Content::Nothing) };
         let has_data = http.sse.as_ref().is_some_and(|sse| sse.data.is_some());

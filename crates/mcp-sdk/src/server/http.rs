@@ -5,19 +5,20 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, request::Parts};
-use mcp_core::{BoxFuture, Dispatch, Era, Error, Meta, Response, Revision, Transport};
-use mcp_json::Node;
+use mcp_core::{BoxFuture, Dispatch, Era, Error, Meta, Response, Revision, Side, Transport};
+use mcp_json::{Node, Parsed};
 use mcp_jsonrpc::{
     Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind, ToJsonRpc as _,
 };
-use mcp_rules::{Headers, header_mismatches};
+use mcp_rules::{Headers, HttpGate, header_mismatches};
 use mcp_transport::http::{
     headers,
     server::{Application, Glimpse, HttpFault, HttpService, HttpSettings, Refused},
+    watch::HttpWatch,
 };
 
 use super::{Circumstances, Server};
-use crate::labels::Marked;
+use crate::{http_watch::GateWatch, labels::Marked};
 
 impl Server {
     /// The server as a `tower` service for an HTTP server of yours: mount it beside other routes.
@@ -62,9 +63,26 @@ struct HttpApplication {
 }
 
 impl Application for HttpApplication {
-    fn glimpse(&self, head: &Parts, body: &Bytes) -> Result<Glimpse, Refused> {
+    fn parse(&self, body: &Bytes) -> Option<Parsed> {
+        self.server.tapes.parse(body.clone(), self.server.limits()).ok()
+    }
+
+    fn watch_session(&self) -> Option<Arc<dyn HttpWatch>> {
+        self.watch(HttpGate::from_start)
+    }
+
+    fn watch_exchange(&self) -> Option<Arc<dyn HttpWatch>> {
+        self.watch(|gate| gate)
+    }
+
+    fn glimpse(
+        &self,
+        head: &Parts,
+        _: &Bytes,
+        parsed: Option<&Parsed>,
+    ) -> Result<Glimpse, Refused> {
         let stated = self.stated(&head.headers);
-        let Ok(parsed) = self.server.tapes.parse(body.clone(), self.server.limits()) else {
+        let Some(parsed) = parsed else {
             // It belongs to no session, whatever its headers say: it has no place among the messages of
             // one, and its status shall tell. A conversation of its own will say what is wrong.
             return Ok(Glimpse { wants_answer: true, stateless: true, ..Glimpse::default() });
@@ -89,7 +107,6 @@ impl Application for HttpApplication {
                 Stated::Revision(revision) => Some(revision),
                 Stated::Nothing | Stated::Unknown => requested(&envelope),
             },
-            parsed: Some(parsed.clone()),
         })
     }
 
@@ -142,6 +159,12 @@ impl Stated {
 }
 
 impl HttpApplication {
+    fn watch(&self, joining: impl FnOnce(HttpGate) -> HttpGate) -> Option<Arc<dyn HttpWatch>> {
+        let gate = joining(self.server.validation().http_gate(Side::Server)?);
+        let (tapes, limits) = (self.server.tapes.clone(), self.server.limits());
+        Some(Arc::new(GateWatch::new(gate, tapes, limits)))
+    }
+
     fn stated(&self, headers: &HeaderMap) -> Stated {
         if !self.server.mcp.revisions().contains(Revision::LATEST) {
             return Stated::Nothing; // There is no choice of eras.

@@ -112,7 +112,10 @@ async fn a_port_that_is_taken_is_told() {
 /// The rules that speak about a message which is no JSON, as the answer tells them.
 async fn rules_against(transport: &impl Transport, text: &'static str) -> Vec<String> {
     let (bytes, role) = (text.into(), OutboundRole::Request);
-    transport.send(Outbound { bytes, role, ticket: None, labels: None }).await.unwrap();
+    transport
+        .send(Outbound { bytes, role, ticket: None, labels: None, parsed: None })
+        .await
+        .unwrap();
     let answer = transport.receive().await.unwrap();
     let Some(Inbound::Message { bytes, .. }) = answer else { panic!("no answer: {answer:?}") };
     let answer: Value = serde_json::from_slice(&bytes).unwrap();

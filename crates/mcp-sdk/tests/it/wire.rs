@@ -70,7 +70,7 @@ pub(crate) async fn send(near: &MemoryTransport, message: &Value) {
 /// Sends a message as it is spelled.
 pub(crate) async fn send_text(near: &MemoryTransport, message: &str) {
     let (bytes, role) = (message.to_owned().into(), OutboundRole::Request);
-    near.send(Outbound { bytes, role, ticket: None, labels: None }).await.unwrap();
+    near.send(Outbound { bytes, role, ticket: None, labels: None, parsed: None }).await.unwrap();
 }
 
 pub(crate) async fn hear(near: &MemoryTransport) -> Value {

@@ -14,6 +14,7 @@ pub(crate) fn message(text: impl Into<String>) -> Outbound {
         role: OutboundRole::Notification,
         ticket: None,
         labels: None,
+        parsed: None,
     }
 }
 

@@ -69,7 +69,10 @@ fn everywhere() -> Vec<(MemoryTransport, EchoTool)> {
 
 async fn say(transport: &impl Transport, text: &str) {
     let (bytes, role) = (text.to_owned().into(), OutboundRole::Request);
-    transport.send(Outbound { bytes, role, ticket: None, labels: None }).await.unwrap();
+    transport
+        .send(Outbound { bytes, role, ticket: None, labels: None, parsed: None })
+        .await
+        .unwrap();
 }
 
 async fn ask(transport: &impl Transport, text: &str) -> String {

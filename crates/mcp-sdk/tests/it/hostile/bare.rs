@@ -37,7 +37,10 @@ fn served(validation: Validation) -> MemoryTransport {
 async fn ask(transport: &MemoryTransport, text: &str) -> Value {
     let bytes = text.to_owned().into();
     let role = OutboundRole::Request;
-    transport.send(Outbound { bytes, role, ticket: None, labels: None }).await.unwrap();
+    transport
+        .send(Outbound { bytes, role, ticket: None, labels: None, parsed: None })
+        .await
+        .unwrap();
     let answer = within(transport.receive()).await.unwrap();
     let Some(Inbound::Message { bytes, .. }) = answer else { panic!("no answer") };
     serde_json::from_slice(&bytes).unwrap()

@@ -137,6 +137,7 @@ async fn a_client_in_memory_that_never_reads_holds_only_itself() {
                 role: OutboundRole::Notification,
                 ticket: None,
                 labels: None,
+                parsed: None,
             };
             near.send(outbound).await.unwrap();
         }

@@ -26,7 +26,9 @@ use super::{Record, UNDECIDED, is_faultless, script::Slip, server};
 async fn forward(to: &MemoryTransport, bytes: Vec<u8>) {
     let role = OutboundRole::Request;
     // Whoever has hung up hears no more.
-    let _ = to.send(Outbound { bytes: bytes.into(), role, ticket: None, labels: None }).await;
+    let _ = to
+        .send(Outbound { bytes: bytes.into(), role, ticket: None, labels: None, parsed: None })
+        .await;
 }
 
 /// What a server has no reason to say.

@@ -6,16 +6,40 @@ use mcp_core::{BoxFuture, Revision, Transport};
 use mcp_json::Parsed;
 
 use super::HttpFault;
+use crate::http::watch::HttpWatch;
 
 /// The layer above the service: it parses messages, which the service does not, and runs
 /// conversations.
 pub trait Application: fmt::Debug + Send + Sync + 'static {
-    /// Looks at the message of a POST just long enough to tell how it has to be treated.
+    /// Parses the body of a POST; `None` if that is not JSON. The message travels on in this form, so
+    /// that nothing has to parse it again.
+    fn parse(&self, body: &Bytes) -> Option<Parsed> {
+        let _ = body;
+        None
+    }
+
+    /// Looks at the message of a POST just long enough to tell how it has to be treated. `parsed` is
+    /// what [`Application::parse`] returned for `body`.
     ///
     /// # Errors
     ///
     /// If the message is invalid in any conversation; the client gets the response in the error.
-    fn glimpse(&self, head: &Parts, body: &Bytes) -> Result<Glimpse, Refused>;
+    fn glimpse(
+        &self,
+        head: &Parts,
+        body: &Bytes,
+        parsed: Option<&Parsed>,
+    ) -> Result<Glimpse, Refused>;
+
+    /// Sees the HTTP traffic of a session, from its first request on.
+    fn watch_session(&self) -> Option<Arc<dyn HttpWatch>> {
+        None
+    }
+
+    /// Sees the HTTP traffic of an exchange that belongs to no session.
+    fn watch_exchange(&self) -> Option<Arc<dyn HttpWatch>> {
+        None
+    }
 
     /// The authenticated sender of a request, if a layer before the service has determined it. A
     /// session belongs to the principal that opened it; others cannot use it even if they know its
@@ -40,7 +64,7 @@ pub trait Application: fmt::Debug + Send + Sync + 'static {
 }
 
 /// What the service needs to know about a message but cannot read itself.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "applications build it")]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct Glimpse {
@@ -54,8 +78,6 @@ pub struct Glimpse {
     pub long_lived: bool,
     /// The revision its sender uses or asks for, if stated.
     pub revision: Option<Revision>,
-    /// The message, if the application has parsed it to see all this. It travels on in this form.
-    pub parsed: Option<Parsed>,
 }
 
 /// The response to a message that the application rejects.

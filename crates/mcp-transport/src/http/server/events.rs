@@ -3,10 +3,60 @@
 use std::{fmt, fmt::Write as _, time::Duration};
 
 use bytes::{BufMut, Bytes, BytesMut};
+use mcp_json::Parsed;
 use memchr::memchr2;
 
+use crate::http::watch::{WatchedBody, WatchedEvent};
+
 /// A comment that keeps the stream alive.
-pub(super) const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
+const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
+
+/// An event as it is sent.
+#[derive(Debug, Clone)]
+pub(super) struct Event {
+    pub(super) text: Bytes,
+    /// The message in it, if that is still parsed.
+    pub(super) message: Option<Parsed>,
+}
+
+impl Event {
+    pub(super) const KEEP_ALIVE: Event = Event { text: KEEP_ALIVE, message: None };
+
+    /// Calls `look` with the fields of the event; not for a comment, which is none.
+    pub(super) fn watch(&self, look: impl FnOnce(WatchedEvent<'_>)) {
+        let text = str::from_utf8(&self.text).unwrap_or_default();
+        let field = |name| text.lines().find_map(|line| line.strip_prefix(name));
+        // Only events that were kept for clients that resume have to be taken apart again.
+        let unparsed = self.message.is_none().then(|| data(text)).flatten();
+        if self.message.is_none() && unparsed.is_none() {
+            return;
+        }
+        look(WatchedEvent {
+            id: field("id: "),
+            name: None,
+            retry: field("retry: ").and_then(|retry| retry.parse().ok()),
+            data: match (&self.message, &unparsed) {
+                (Some(message), _) => WatchedBody::Parsed(message),
+                (None, Some(data)) => WatchedBody::Text(data),
+                (None, None) => WatchedBody::Nothing,
+            },
+        });
+    }
+}
+
+/// The data of an event that was written here.
+fn data(text: &str) -> Option<Bytes> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    let first = lines.next()?.trim_start_matches(' ').to_owned();
+    let whole = lines.fold(first, |whole, line| whole + "\n" + line.trim_start_matches(' '));
+    Some(whole.into())
+}
+
+impl From<Bytes> for Event {
+    fn from(text: Bytes) -> Event {
+        Event { text, message: None }
+    }
+}
 
 /// The id of an event: unique in its session, and identifies its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

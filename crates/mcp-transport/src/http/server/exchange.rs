@@ -10,16 +10,17 @@ use mcp_core::{
     BoxFuture, Carriage, Inbound, Outbound, OutboundRole, Standing, Ticket, Transport,
     TransportError,
 };
+use mcp_json::Parsed;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     HttpSettings,
-    events::message_event,
+    events::{Event, message_event},
     media::Accepts,
-    posted::Posted,
     stream::{EventStream, StreamObserver},
 };
+use crate::http::arrived::Arrived;
 
 /// The ticket of the only exchange.
 const TICKET: Ticket = Ticket(0);
@@ -42,14 +43,14 @@ pub(super) struct StatelessExchange {
 #[derive(Debug)]
 pub(super) enum ResponseStart {
     /// The answer, and nothing before it.
-    Answer(Standing, Bytes),
+    Answer(Standing, Bytes, Option<Parsed>),
     /// Messages before the answer.
     Events(EventStream),
 }
 
 #[derive(Debug)]
 struct State {
-    message: Option<Posted>,
+    message: Option<Arrived>,
     phase: Phase,
     /// Whether the client has disconnected before the answer.
     gone: Gone,
@@ -59,8 +60,8 @@ enum Phase {
     /// Nothing was sent; the handler of the POST waits.
     Pending(Option<Waker>),
     /// The handler has not picked up the start of the response yet.
-    Started(ResponseStart, Option<mpsc::Sender<Bytes>>),
-    Streaming(mpsc::Sender<Bytes>),
+    Started(ResponseStart, Option<mpsc::Sender<Event>>),
+    Streaming(mpsc::Sender<Event>),
     Over,
 }
 
@@ -73,7 +74,7 @@ enum Gone {
 
 impl StatelessExchange {
     pub(super) fn new(
-        message: Posted,
+        message: Arrived,
         accepts: Accepts,
         wants_answer: bool,
         ending: Option<CancellationToken>,
@@ -173,7 +174,7 @@ impl StatelessExchange {
         if !matches!(state.phase, Phase::Streaming(_) | Phase::Started(_, Some(_))) {
             return Err(closed(&state));
         }
-        permit.send(message_event(None, &outbound.bytes));
+        permit.send(event(&outbound));
         if matches!(outbound.role, OutboundRole::Answer(_)) {
             end(&mut state.phase);
             self.news.notify_one();
@@ -186,7 +187,7 @@ impl StatelessExchange {
     fn begin_response(
         &self,
         outbound: &Outbound,
-    ) -> Result<Option<mpsc::Sender<Bytes>>, TransportError> {
+    ) -> Result<Option<mpsc::Sender<Event>>, TransportError> {
         let mut state = self.lock();
         let waker = match &mut state.phase {
             Phase::Pending(waker) => waker.take(),
@@ -197,14 +198,21 @@ impl StatelessExchange {
         };
         state.phase = match outbound.role {
             OutboundRole::Answer(standing) if self.accepts.json || standing != Standing::Served => {
-                Phase::Started(ResponseStart::Answer(standing, outbound.bytes.clone()), None)
+                Phase::Started(
+                    ResponseStart::Answer(
+                        standing,
+                        outbound.bytes.clone(),
+                        outbound.parsed.clone(),
+                    ),
+                    None,
+                )
             }
             OutboundRole::Answer(_) => {
-                Phase::Started(ResponseStart::Events(self.stream(&outbound.bytes, None)), None)
+                Phase::Started(ResponseStart::Events(self.stream(outbound, None)), None)
             }
             OutboundRole::Request | OutboundRole::Notification => {
                 let (sender, live) = mpsc::channel(self.settings.stream_queue.max(1));
-                let stream = self.stream(&outbound.bytes, Some(live));
+                let stream = self.stream(outbound, Some(live));
                 Phase::Started(ResponseStart::Events(stream), Some(sender))
             }
         };
@@ -216,8 +224,8 @@ impl StatelessExchange {
         Ok(None)
     }
 
-    fn stream(&self, first: &[u8], live: Option<mpsc::Receiver<Bytes>>) -> EventStream {
-        let backlog = VecDeque::from([message_event(None, first)]);
+    fn stream(&self, first: &Outbound, live: Option<mpsc::Receiver<Event>>) -> EventStream {
+        let backlog = VecDeque::from([event(first)]);
         let observer = Arc::new(ClientReader(self.this.clone()));
         EventStream::new(backlog, live, self.settings.keep_alive, observer)
     }
@@ -263,6 +271,11 @@ impl Transport for StatelessExchange {
         self.finish();
         Box::pin(std::future::ready(()))
     }
+}
+
+/// A message as an event; such streams cannot be resumed.
+fn event(outbound: &Outbound) -> Event {
+    Event { text: message_event(None, &outbound.bytes), message: outbound.parsed.clone() }
 }
 
 /// Notices when the stream is dropped; weak, since the exchange may hold the stream.

@@ -14,13 +14,13 @@ mod fault;
 mod listener;
 mod media;
 mod mounted;
-mod posted;
 mod reply;
 mod service;
 mod session;
 mod settings;
 mod stateless;
 mod stream;
+mod watching;
 
 #[cfg(feature = "tls")]
 pub use self::listener::serve_tls;

@@ -7,8 +7,10 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
+use mcp_json::Parsed;
 
 use super::stream::EventStream;
+use crate::http::watch::{WatchedBody, WatchedExchange};
 
 /// The body of a response.
 #[derive(Debug)]
@@ -16,7 +18,7 @@ pub struct ResponseBody(Content);
 
 #[derive(Debug)]
 enum Content {
-    Whole(Bytes),
+    Whole { text: Bytes, message: Option<Parsed> },
     Events(Box<EventStream>),
 }
 
@@ -25,14 +27,38 @@ const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 pub(super) fn json(status: StatusCode, body: Bytes) -> Response<ResponseBody> {
+    message(status, body, None)
+}
+
+/// A response with a message, which may still be parsed.
+pub(super) fn message(
+    status: StatusCode,
+    text: Bytes,
+    message: Option<Parsed>,
+) -> Response<ResponseBody> {
     let mut response = empty(status);
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
-    *response.body_mut() = ResponseBody(Content::Whole(body));
+    *response.body_mut() = ResponseBody(Content::Whole { text, message });
     response
 }
 
+/// Shows a response, and all events to come if it has them.
+pub(super) fn watch(response: &mut Response<ResponseBody>, watched: WatchedExchange) {
+    let body = match &response.body().0 {
+        Content::Whole { text, message } => WatchedBody::new(text, message.as_ref()),
+        Content::Events(_) => WatchedBody::Nothing,
+    };
+    // It leaves, whatever is wrong about it.
+    let _ = watched.response(response.status(), response.headers(), body);
+    match &mut response.body_mut().0 {
+        Content::Whole { message, .. } => *message = None,
+        Content::Events(stream) => stream.watched(watched),
+    }
+}
+
 pub(super) fn empty(status: StatusCode) -> Response<ResponseBody> {
-    let mut response = Response::new(ResponseBody(Content::Whole(Bytes::new())));
+    let mut response =
+        Response::new(ResponseBody(Content::Whole { text: Bytes::new(), message: None }));
     *response.status_mut() = status;
     response
 }
@@ -55,20 +81,20 @@ impl Body for ResponseBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let next = match &mut self.0 {
-            Content::Whole(bytes) if bytes.is_empty() => None,
-            Content::Whole(bytes) => Some(std::mem::take(bytes)),
-            Content::Events(stream) => std::task::ready!(stream.poll_next(context)),
+            Content::Whole { text, .. } if text.is_empty() => None,
+            Content::Whole { text, .. } => Some(std::mem::take(text)),
+            Content::Events(stream) => std::task::ready!(stream.poll_bytes(context)),
         };
         Poll::Ready(next.map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, Content::Whole(bytes) if bytes.is_empty())
+        matches!(&self.0, Content::Whole { text, .. } if text.is_empty())
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Content::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Content::Whole { text, .. } => SizeHint::with_exact(text.len() as u64),
             Content::Events(_) => SizeHint::default(),
         }
     }

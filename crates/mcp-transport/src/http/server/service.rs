@@ -1,6 +1,9 @@
 use std::{
     convert::Infallible,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     task::{Context, Poll},
 };
 
@@ -16,14 +19,17 @@ use super::{
     body::BodyReader,
     cors,
     media::{self, Accepts},
-    posted::Posted,
     reply,
     session::{ResponseStart, Session, Sessions},
     stateless,
+    watching::Watching,
 };
 use crate::{
     allowed::{Foreign, admit},
-    http::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
+    http::{
+        arrived::Arrived,
+        headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
+    },
 };
 
 /// Answers HTTP requests to one MCP endpoint. Clones share everything.
@@ -41,6 +47,8 @@ struct Inner {
     sessions: Arc<Sessions>,
     bodies: BodyReader,
     draining: CancellationToken,
+    /// Numbers the exchanges, for those who watch them.
+    exchanges: AtomicU64,
 }
 
 const SESSION_METHODS: &str = "GET, POST, DELETE, OPTIONS";
@@ -61,7 +69,9 @@ impl HttpService {
         let sessions = Sessions::new(settings.clone());
         let draining = CancellationToken::new();
         let bodies = BodyReader::new(&settings);
-        HttpService { inner: Arc::new(Inner { application, settings, sessions, bodies, draining }) }
+        let exchanges = AtomicU64::new(1);
+        let inner = Inner { application, settings, sessions, bodies, draining, exchanges };
+        HttpService { inner: Arc::new(inner) }
     }
 
     /// The number of open sessions.
@@ -103,33 +113,46 @@ where
         let inner = self.inner.clone();
         Box::pin(async move {
             let (parts, body) = request.into_parts();
-            let mut response = match inner.answer(&parts, body).await {
+            let number = inner.exchanges.fetch_add(1, Ordering::Relaxed);
+            let mut watching = Watching::new(&*inner.application, number, &parts);
+            let mut response = match inner.answer(&parts, body, &mut watching).await {
                 Ok(response) => response,
                 Err(rejection) => inner.reject(rejection),
             };
             cors::share(&inner.settings, &parts.headers, response.headers_mut());
+            watching.answered(&mut response);
             Ok(response)
         })
     }
 }
 
 impl Inner {
-    async fn answer<B>(&self, parts: &Parts, body: B) -> Result<Response<ResponseBody>, Rejection>
+    async fn answer<B>(
+        &self,
+        parts: &Parts,
+        body: B,
+        watching: &mut Watching<'_>,
+    ) -> Result<Response<ResponseBody>, Rejection>
     where
         B: Body<Data = Bytes> + Send,
     {
         let settings = &*self.settings;
         admit(&settings.hosts, &settings.origins, &parts.uri, &parts.headers)?;
         match parts.method {
-            Method::POST => self.post(parts, body).await,
-            Method::GET if self.has_sessions_for(parts) => Ok(self.get(parts)?),
-            Method::DELETE if self.has_sessions_for(parts) => Ok(self.delete(parts)?),
+            Method::POST => self.post(parts, body, watching).await,
+            Method::GET if self.has_sessions_for(parts) => self.get(parts, watching),
+            Method::DELETE if self.has_sessions_for(parts) => self.delete(parts, watching),
             Method::OPTIONS => Ok(self.options(parts)),
             _ => Err(self.method_not_allowed(parts).into()),
         }
     }
 
-    async fn post<B>(&self, parts: &Parts, body: B) -> Result<Response<ResponseBody>, Rejection>
+    async fn post<B>(
+        &self,
+        parts: &Parts,
+        body: B,
+        watching: &mut Watching<'_>,
+    ) -> Result<Response<ResponseBody>, Rejection>
     where
         B: Body<Data = Bytes> + Send,
     {
@@ -142,11 +165,14 @@ impl Inner {
         if message.trim_ascii().is_empty() {
             return Err(HttpFault::BodyEmpty.into());
         }
-        let mut glimpse = self.application.glimpse(parts, &message).map_err(Rejection::Refused)?;
-        let message = Posted::new(message, glimpse.parsed.take());
+        let application = &*self.application;
+        let parsed = application.parse(&message);
+        watching.has_body(&message, parsed.as_ref());
+        let glimpse = application.glimpse(parts, &message, parsed.as_ref())?;
+        let message = Arrived::new(message, parsed);
         if glimpse.stateless {
+            watching.show(application.watch_exchange())?;
             let said = (message, accepts, glimpse);
-            let application = &*self.application;
             let served =
                 stateless::serve(application, &self.settings, &self.draining, parts, said).await;
             return Ok(served?);
@@ -158,17 +184,20 @@ impl Inner {
         match media::single(&parts.headers, &SESSION_ID)? {
             Some(id) => {
                 let session = self.find(parts, id)?;
+                watching.show(session.watch())?;
                 if !glimpse.wants_answer {
                     session.tell(message).await?;
                     return Ok(reply::empty(StatusCode::ACCEPTED));
                 }
                 Ok(match ask(&session, message, accepts, glimpse).await? {
-                    ResponseStart::Answer(body) => reply::json(StatusCode::OK, body),
+                    ResponseStart::Answer(body, parsed) => {
+                        reply::message(StatusCode::OK, body, parsed)
+                    }
                     ResponseStart::Events(stream) => reply::events(stream),
                 })
             }
             None if glimpse.opens_session => {
-                Ok(self.open_session(parts, message, accepts, glimpse).await?)
+                self.open_session(parts, message, accepts, glimpse, watching).await
             }
             None => Err(HttpFault::SessionMissing.into()),
         }
@@ -177,19 +206,22 @@ impl Inner {
     async fn open_session(
         &self,
         parts: &Parts,
-        message: Posted,
+        message: Arrived,
         accepts: Accepts,
         glimpse: Glimpse,
-    ) -> Result<Response<ResponseBody>, HttpFault> {
+        watching: &mut Watching<'_>,
+    ) -> Result<Response<ResponseBody>, Rejection> {
         if self.draining.is_cancelled() {
-            return Err(HttpFault::ShuttingDown);
+            return Err(HttpFault::ShuttingDown.into());
         }
-        let session = self.sessions.open(self.application.principal(parts))?;
+        let watch = self.application.watch_session();
+        watching.show(watch.clone())?;
+        let session = self.sessions.open(self.application.principal(parts), watch)?;
         let conversation = self.application.converse(session.clone(), parts);
         self.sessions.host(session.clone(), conversation);
         let mut opening = Opening { sessions: &self.sessions, session: &session, known: false };
         let mut response = match ask(&session, message, accepts, glimpse).await? {
-            ResponseStart::Answer(body) => reply::json(StatusCode::OK, body),
+            ResponseStart::Answer(body, parsed) => reply::message(StatusCode::OK, body, parsed),
             ResponseStart::Events(stream) => reply::events(stream),
         };
         if session.is_refused() {
@@ -201,13 +233,18 @@ impl Inner {
         Ok(response)
     }
 
-    fn get(&self, parts: &Parts) -> Result<Response<ResponseBody>, HttpFault> {
+    fn get(
+        &self,
+        parts: &Parts,
+        watching: &mut Watching<'_>,
+    ) -> Result<Response<ResponseBody>, Rejection> {
         if !Accepts::read(&parts.headers).events {
-            return Err(HttpFault::NotAcceptable("text/event-stream"));
+            return Err(HttpFault::NotAcceptable("text/event-stream").into());
         }
         let session = self.session(parts)?;
+        watching.show(session.watch())?;
         if self.draining.is_cancelled() {
-            return Err(HttpFault::ShuttingDown);
+            return Err(HttpFault::ShuttingDown.into());
         }
         let stream = match media::single(&parts.headers, &LAST_EVENT_ID)? {
             Some(id) => session.resume(id, &self.draining)?,
@@ -216,8 +253,13 @@ impl Inner {
         Ok(reply::events(stream))
     }
 
-    fn delete(&self, parts: &Parts) -> Result<Response<ResponseBody>, HttpFault> {
+    fn delete(
+        &self,
+        parts: &Parts,
+        watching: &mut Watching<'_>,
+    ) -> Result<Response<ResponseBody>, Rejection> {
         let session = self.session(parts)?;
+        watching.show(session.watch())?;
         self.sessions.close(session.id());
         Ok(reply::empty(StatusCode::NO_CONTENT))
     }
@@ -302,7 +344,7 @@ fn require_revision(parts: &Parts, spoken: Revisions) -> Result<(), HttpFault> {
 /// Passes a request to its session and waits for the start of the response.
 async fn ask(
     session: &Session,
-    message: Posted,
+    message: Arrived,
     accepts: Accepts,
     glimpse: Glimpse,
 ) -> Result<ResponseStart, HttpFault> {
@@ -335,6 +377,12 @@ impl From<Foreign> for Rejection {
             Foreign::Host(host) => HttpFault::ForeignHost(host),
             Foreign::Origin(origin) => HttpFault::ForeignOrigin(origin),
         })
+    }
+}
+
+impl From<Refused> for Rejection {
+    fn from(refused: Refused) -> Rejection {
+        Rejection::Refused(refused)
     }
 }
 

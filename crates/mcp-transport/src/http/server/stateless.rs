@@ -15,9 +15,9 @@ use super::{
     Application, Glimpse, HttpFault, HttpSettings, ResponseBody,
     exchange::{ResponseStart, StatelessExchange},
     media::Accepts,
-    posted::Posted,
     reply,
 };
+use crate::http::arrived::Arrived;
 
 /// Serves a request. `ending` is cancelled when long-lived requests should end.
 pub(super) async fn serve(
@@ -25,7 +25,7 @@ pub(super) async fn serve(
     settings: &Arc<HttpSettings>,
     ending: &CancellationToken,
     parts: &Parts,
-    (message, accepts, glimpse): (Posted, Accepts, Glimpse),
+    (message, accepts, glimpse): (Arrived, Accepts, Glimpse),
 ) -> Result<Response<ResponseBody>, HttpFault> {
     let ending = glimpse.long_lived.then(|| ending.clone());
     let exchange =
@@ -39,9 +39,9 @@ pub(super) async fn serve(
     }
     let start = poll_fn(|context| conversation.poll_response_start(context)).await;
     Ok(match start.ok_or(HttpFault::Unanswered)? {
-        ResponseStart::Answer(standing, body) => {
+        ResponseStart::Answer(standing, body, parsed) => {
             conversation.poll_once().await;
-            reply::json(status(standing), body)
+            reply::message(status(standing), body, parsed)
         }
         ResponseStart::Events(stream) => reply::events(stream),
     })

@@ -8,13 +8,15 @@ use std::{
 };
 
 use bytes::Bytes;
+use mcp_core::Side;
 use tokio::{
     sync::mpsc,
     time::{Instant, Sleep},
 };
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::events::KEEP_ALIVE;
+use super::events::Event;
+use crate::http::watch::WatchedExchange;
 
 /// Is told when a stream is no longer read: it has ended, or the client has disconnected.
 pub(super) trait StreamObserver: fmt::Debug + Send + Sync {
@@ -23,23 +25,32 @@ pub(super) trait StreamObserver: fmt::Debug + Send + Sync {
 
 /// A stream of events to one client.
 pub(super) struct EventStream {
-    backlog: VecDeque<Bytes>,
-    live: Option<mpsc::Receiver<Bytes>>,
+    backlog: VecDeque<Event>,
+    live: Option<mpsc::Receiver<Event>>,
     keep_alive: Duration,
     silence: Option<Pin<Box<Sleep>>>,
     ending: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     observer: Arc<dyn StreamObserver>,
+    watched: Option<WatchedExchange>,
 }
 
 impl EventStream {
     /// First `backlog`, then what comes from `live` until its last sender is gone.
     pub(super) fn new(
-        backlog: VecDeque<Bytes>,
-        live: Option<mpsc::Receiver<Bytes>>,
+        backlog: VecDeque<Event>,
+        live: Option<mpsc::Receiver<Event>>,
         keep_alive: Duration,
         observer: Arc<dyn StreamObserver>,
     ) -> EventStream {
-        EventStream { backlog, live, keep_alive, silence: None, ending: None, observer }
+        EventStream {
+            backlog,
+            live,
+            keep_alive,
+            silence: None,
+            ending: None,
+            observer,
+            watched: None,
+        }
     }
 
     /// Ends early when `token` is cancelled, once nothing more is ready.
@@ -48,7 +59,29 @@ impl EventStream {
         self
     }
 
-    pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+    /// Shows everything that is sent from here on.
+    pub(super) fn watched(&mut self, watched: WatchedExchange) {
+        self.watched = Some(watched);
+    }
+
+    /// The next bytes of the stream.
+    pub(super) fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let next = ready!(self.poll_next(context));
+        match (&next, &self.watched) {
+            (Some(event), Some(watched)) => event.watch(|event| {
+                // It leaves, whatever is wrong about it.
+                let _ = watched.event(event);
+            }),
+            (None, Some(watched)) => {
+                watched.end(Side::Server);
+                self.watched = None;
+            }
+            (_, None) => {}
+        }
+        Poll::Ready(next.map(|event| event.text))
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
         if let Poll::Ready(next) = self.poll_event(context) {
             self.silence = None;
             return Poll::Ready(next);
@@ -57,10 +90,10 @@ impl EventStream {
             return Poll::Ready(None);
         }
         ready!(self.poll_silence(context));
-        Poll::Ready(Some(KEEP_ALIVE))
+        Poll::Ready(Some(Event::KEEP_ALIVE))
     }
 
-    fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+    fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
         if let Some(event) = self.backlog.pop_front() {
             return Poll::Ready(Some(event));
         }
@@ -83,6 +116,9 @@ impl Drop for EventStream {
     fn drop(&mut self) {
         // The channel must be closed before anyone is told.
         self.live = None;
+        if let Some(watched) = self.watched.take() {
+            watched.end(Side::Client);
+        }
         self.observer.stream_dropped();
     }
 }

@@ -36,6 +36,7 @@ fn request(ticket: u64, text: &str) -> Outbound {
         role: OutboundRole::Request,
         ticket: Some(Ticket(ticket)),
         labels: None,
+        parsed: None,
     }
 }
 

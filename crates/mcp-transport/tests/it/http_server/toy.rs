@@ -6,6 +6,7 @@ use std::{
 use bytes::Bytes;
 use http::{StatusCode, request::Parts};
 use mcp_core::{BoxFuture, Inbound, Outbound, OutboundRole, Revision, Standing, Ticket, Transport};
+use mcp_json::Parsed;
 use mcp_transport::http::server::{Application, Glimpse, HttpFault, Refused};
 use tokio::sync::Semaphore;
 
@@ -35,7 +36,7 @@ impl Toy {
 }
 
 impl Application for Toy {
-    fn glimpse(&self, head: &Parts, body: &Bytes) -> Result<Glimpse, Refused> {
+    fn glimpse(&self, head: &Parts, body: &Bytes, _: Option<&Parsed>) -> Result<Glimpse, Refused> {
         let text = str::from_utf8(body).unwrap_or("garbage");
         let word = text.split(' ').next().unwrap_or_default();
         if word == "garbage" {
@@ -49,7 +50,6 @@ impl Application for Toy {
             stateless: stated == Some("2026-07-28"),
             long_lived: word == "listen",
             revision: stated.and_then(|stated| stated.parse().ok()),
-            parsed: None,
         })
     }
 
@@ -98,7 +98,7 @@ async fn obey(transport: Arc<dyn Transport>, ticket: Ticket, text: String, gate:
     let (word, rest) = text.split_once(' ').unwrap_or((&text, ""));
     let send = async |role, ticket, text: String| {
         let bytes = Bytes::from(text);
-        transport.send(Outbound { bytes, role, ticket, labels: None }).await
+        transport.send(Outbound { bytes, role, ticket, labels: None, parsed: None }).await
     };
     let tell = async |text: String| send(OutboundRole::Notification, Some(ticket), text).await;
     let pass = async || gate.acquire().await.unwrap().forget();

@@ -2,7 +2,6 @@
 
 use std::{collections::VecDeque, sync::atomic::Ordering};
 
-use bytes::Bytes;
 use mcp_core::{Outbound, OutboundRole, Ticket, TransportError};
 use tokio::sync::mpsc;
 
@@ -11,7 +10,7 @@ use super::{
     state::{Phase, State, knows_polling},
 };
 use crate::http::server::{
-    events::{StreamId, StreamKind},
+    events::{Event, StreamId, StreamKind},
     stream::EventStream,
 };
 
@@ -19,7 +18,7 @@ use crate::http::server::{
 enum Step {
     Done,
     /// The buffer of its stream is full.
-    Wait(StreamId, mpsc::Sender<Bytes>),
+    Wait(StreamId, mpsc::Sender<Event>),
     /// It is a request, and the client has no stream open.
     WaitForStream,
 }
@@ -85,7 +84,7 @@ impl Session {
             }
             Some(Phase::Streaming(Some(reader))) => Ok(Step::Wait(stream, reader.clone())),
             Some(Phase::Streaming(None)) => {
-                state.record(stream, &outbound.bytes);
+                state.record(stream, &outbound.bytes, None);
                 if is_answer(outbound) {
                     state.exchanges.remove(&number);
                 }
@@ -104,12 +103,14 @@ impl Session {
         let exchange = state.exchanges.remove(&number)?;
         let Phase::Pending(waiting) = exchange.phase else { return None };
         if is_answer(outbound) && exchange.accepts.json {
-            return waiting.send(ResponseStart::Answer(outbound.bytes.clone())).err();
+            return waiting
+                .send(ResponseStart::Answer(outbound.bytes.clone(), outbound.parsed.clone()))
+                .err();
         }
         let stream = answer_stream(number);
         let mut backlog = VecDeque::with_capacity(2);
         backlog.extend(state.prime(stream, exchange.revision, &self.settings));
-        backlog.push_back(state.record(stream, &outbound.bytes));
+        backlog.push_back(state.record(stream, &outbound.bytes, outbound.parsed.clone()));
         if is_answer(outbound) {
             return waiting.send(ResponseStart::Events(self.stream(backlog, None))).err();
         }
@@ -123,14 +124,14 @@ impl Session {
     fn pass(
         &self,
         stream: StreamId,
-        permit: mpsc::OwnedPermit<Bytes>,
+        permit: mpsc::OwnedPermit<Event>,
         outbound: &Outbound,
     ) -> bool {
         let mut state = self.lock();
         if !state.is_read_through(stream, &permit) {
             return false;
         }
-        permit.send(state.record(stream, &outbound.bytes));
+        permit.send(state.record(stream, &outbound.bytes, outbound.parsed.clone()));
         if is_answer(outbound) {
             state.exchanges.remove(&stream.number);
         }
@@ -176,8 +177,8 @@ impl Session {
     /// A stream for one client, which counts as a reader of this session until it is dropped.
     pub(super) fn stream(
         &self,
-        backlog: VecDeque<Bytes>,
-        live: Option<mpsc::Receiver<Bytes>>,
+        backlog: VecDeque<Event>,
+        live: Option<mpsc::Receiver<Event>>,
     ) -> EventStream {
         self.readers.fetch_add(1, Ordering::Relaxed);
         let session = self.this.upgrade().expect("a session is borrowed here");

@@ -34,13 +34,16 @@ use self::{
     unsent::Unsent,
 };
 pub(super) use self::{sessions::Sessions, state::ResponseStart};
-use super::{HttpFault, HttpSettings, media::Accepts, posted::Posted, stream::StreamObserver};
+use super::{HttpFault, HttpSettings, media::Accepts, stream::StreamObserver};
+use crate::http::{arrived::Arrived, watch::HttpWatch};
 
 /// One session.
 pub(super) struct Session {
     id: Box<str>,
     /// The principal that opened it.
     owner: Option<Arc<str>>,
+    /// Sees its HTTP traffic.
+    watch: Option<Arc<dyn HttpWatch>>,
     settings: Arc<HttpSettings>,
     inbound: mpsc::Sender<Inbound>,
     /// Only one task receives, so this lock is never contended.
@@ -59,12 +62,18 @@ pub(super) struct Session {
 }
 
 impl Session {
-    fn new(id: Box<str>, owner: Option<Arc<str>>, settings: Arc<HttpSettings>) -> Arc<Session> {
+    fn new(
+        id: Box<str>,
+        owner: Option<Arc<str>>,
+        watch: Option<Arc<dyn HttpWatch>>,
+        settings: Arc<HttpSettings>,
+    ) -> Arc<Session> {
         let (inbound, receiver) = mpsc::channel(settings.inbound_queue.max(1));
         let state = Mutex::new(State::new(&settings));
         Arc::new_cyclic(|this| Session {
             id,
             owner,
+            watch,
             settings,
             inbound,
             receiver: tokio::sync::Mutex::new(receiver),
@@ -83,8 +92,12 @@ impl Session {
         &self.id
     }
 
+    pub(super) fn watch(&self) -> Option<Arc<dyn HttpWatch>> {
+        self.watch.clone()
+    }
+
     /// Accepts a message that needs no answer.
-    pub(super) async fn tell(&self, message: Posted) -> Result<(), HttpFault> {
+    pub(super) async fn tell(&self, message: Arrived) -> Result<(), HttpFault> {
         self.room().await?.send(message.inbound(None));
         Ok(())
     }
@@ -93,7 +106,7 @@ impl Session {
     /// if that is closed without one, there will be none.
     pub(super) async fn ask(
         &self,
-        message: Posted,
+        message: Arrived,
         accepts: Accepts,
         revision: Option<Revision>,
     ) -> Result<oneshot::Receiver<ResponseStart>, HttpFault> {

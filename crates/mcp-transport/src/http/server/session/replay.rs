@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use crate::http::server::events::EventId;
+use crate::http::server::events::{Event, EventId};
 
 /// The latest events of a session, for clients that resume a stream.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Replay {
     }
 
     /// The events after this one on its stream.
-    pub(super) fn after(&self, id: EventId) -> VecDeque<Bytes> {
+    pub(super) fn after(&self, id: EventId) -> VecDeque<Event> {
         let from = self.events.partition_point(|(kept, _)| kept.sequence <= id.sequence);
         self.events.range(from..).filter(|(kept, _)| kept.stream == id.stream).map(event).collect()
     }
@@ -44,8 +44,8 @@ impl Replay {
     }
 }
 
-fn event((_, event): &(EventId, Bytes)) -> Bytes {
-    event.clone()
+fn event((_, text): &(EventId, Bytes)) -> Event {
+    text.clone().into()
 }
 
 #[cfg(test)]
@@ -55,6 +55,10 @@ mod tests {
 
     fn id(number: u64, sequence: u64) -> EventId {
         EventId { stream: StreamId { kind: StreamKind::Answer, number }, sequence }
+    }
+
+    fn texts(events: &VecDeque<Event>) -> Vec<Bytes> {
+        events.iter().map(|event| event.text.clone()).collect()
     }
 
     fn filled(max_events: usize, max_bytes: usize) -> Replay {
@@ -67,7 +71,7 @@ mod tests {
 
     #[test]
     fn only_later_events_of_the_same_stream_return() {
-        assert_eq!(filled(100, 100).after(id(1, 5)), ["7", "9"]);
+        assert_eq!(texts(&filled(100, 100).after(id(1, 5))), ["7", "9"]);
         assert!(filled(100, 100).after(id(1, 9)).is_empty());
         assert!(!filled(100, 100).has_gap_after(id(1, 0)));
     }
@@ -75,7 +79,7 @@ mod tests {
     #[test]
     fn the_oldest_go_when_there_are_too_many_events_or_bytes() {
         for replay in [filled(4, 100), filled(100, 4)] {
-            assert_eq!(replay.after(id(0, 0)), ["6", "8"]);
+            assert_eq!(texts(&replay.after(id(0, 0))), ["6", "8"]);
             assert!(replay.has_gap_after(id(0, 4)));
             assert!(!replay.has_gap_after(id(1, 5)));
         }
@@ -85,6 +89,6 @@ mod tests {
     fn the_newest_stays_whatever_its_length() {
         let mut replay = filled(100, 5);
         replay.keep(id(0, 10), Bytes::from_static(b"far too long"));
-        assert_eq!(replay.after(id(0, 0)), ["far too long"]);
+        assert_eq!(texts(&replay.after(id(0, 0))), ["far too long"]);
     }
 }

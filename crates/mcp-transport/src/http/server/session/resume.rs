@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -12,15 +11,15 @@ use super::{
 };
 use crate::http::server::{
     HttpFault,
-    events::{EventId, StreamId, StreamKind},
+    events::{Event, EventId, StreamId, StreamKind},
     stream::EventStream,
 };
 
 /// A stream for a client.
 struct Opened {
-    backlog: VecDeque<Bytes>,
+    backlog: VecDeque<Event>,
     /// `None` if nothing will follow.
-    live: Option<mpsc::Receiver<Bytes>>,
+    live: Option<mpsc::Receiver<Event>>,
 }
 
 impl Session {
@@ -82,7 +81,7 @@ impl Session {
         &self,
         state: &mut State,
         stream: StreamId,
-        mut backlog: VecDeque<Bytes>,
+        mut backlog: VecDeque<Event>,
     ) -> Opened {
         state.catch_up(stream, &mut backlog);
         let (sender, live) = mpsc::channel(self.settings.stream_queue.max(1));

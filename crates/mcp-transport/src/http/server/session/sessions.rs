@@ -8,7 +8,10 @@ use mcp_core::BoxFuture;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use super::Session;
-use crate::http::server::{HttpFault, HttpSettings};
+use crate::http::{
+    server::{HttpFault, HttpSettings},
+    watch::HttpWatch,
+};
 
 /// The sessions of a service by their id.
 pub(crate) struct Sessions {
@@ -24,13 +27,17 @@ impl Sessions {
     }
 
     /// Opens a session. Its conversation has to be run with [`Sessions::host`].
-    pub(crate) fn open(&self, owner: Option<Arc<str>>) -> Result<Arc<Session>, HttpFault> {
+    pub(crate) fn open(
+        &self,
+        owner: Option<Arc<str>>,
+        watch: Option<Arc<dyn HttpWatch>>,
+    ) -> Result<Arc<Session>, HttpFault> {
         let id = self.fresh_id()?;
         let mut open = self.lock();
         if open.len() >= self.settings.max_sessions {
             return Err(HttpFault::TooManySessions);
         }
-        let session = Session::new(id.clone(), owner, self.settings.clone());
+        let session = Session::new(id.clone(), owner, watch, self.settings.clone());
         open.insert(id, session.clone());
         Ok(session)
     }

@@ -2,12 +2,13 @@ use std::collections::{HashMap, VecDeque};
 
 use bytes::Bytes;
 use mcp_core::Revision;
+use mcp_json::Parsed;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Replay, Unsent};
 use crate::http::server::{
     HttpSettings,
-    events::{EventId, StreamId, StreamKind, message_event, priming_event},
+    events::{Event, EventId, StreamId, StreamKind, message_event, priming_event},
     media::Accepts,
     stream::EventStream,
 };
@@ -16,7 +17,7 @@ use crate::http::server::{
 #[derive(Debug)]
 pub(crate) enum ResponseStart {
     /// The answer, and nothing before it.
-    Answer(Bytes),
+    Answer(Bytes, Option<Parsed>),
     /// Events.
     Events(EventStream),
 }
@@ -29,7 +30,7 @@ pub(super) struct State {
     /// Unanswered POSTs.
     pub(super) exchanges: HashMap<u64, PendingPost>,
     /// Streams opened with GET, the newest last.
-    pub(super) standalone: Vec<(StreamId, mpsc::Sender<Bytes>)>,
+    pub(super) standalone: Vec<(StreamId, mpsc::Sender<Event>)>,
     pub(super) unsent: Unsent,
     pub(super) replay: Replay,
     next_number: u64,
@@ -49,7 +50,7 @@ pub(super) enum Phase {
     /// Nothing was sent; the handler of the POST waits.
     Pending(oneshot::Sender<ResponseStart>),
     /// There is a stream, and at most one client reading it.
-    Streaming(Option<mpsc::Sender<Bytes>>),
+    Streaming(Option<mpsc::Sender<Event>>),
 }
 
 impl State {
@@ -84,11 +85,16 @@ impl State {
     }
 
     /// Writes a message as an event of a stream, and keeps it.
-    pub(super) fn record(&mut self, stream: StreamId, message: &[u8]) -> Bytes {
+    pub(super) fn record(
+        &mut self,
+        stream: StreamId,
+        text: &[u8],
+        message: Option<Parsed>,
+    ) -> Event {
         let id = self.event_id(stream);
-        let event = message_event(Some(id), message);
-        self.replay.keep(id, event.clone());
-        event
+        let text = message_event(Some(id), text);
+        self.replay.keep(id, text.clone());
+        Event { text, message }
     }
 
     /// The event that lets a client resume, for revisions that have it. `asked` counts until a
@@ -98,21 +104,21 @@ impl State {
         stream: StreamId,
         asked: Option<Revision>,
         settings: &HttpSettings,
-    ) -> Option<Bytes> {
+    ) -> Option<Event> {
         let primes = self.revision.or(asked).is_some_and(knows_polling);
-        primes.then(|| priming_event(self.event_id(stream), settings.retry))
+        primes.then(|| priming_event(self.event_id(stream), settings.retry).into())
     }
 
     /// The newest GET stream that is being read.
-    pub(super) fn listener(&mut self) -> Option<(StreamId, mpsc::Sender<Bytes>)> {
+    pub(super) fn listener(&mut self) -> Option<(StreamId, mpsc::Sender<Event>)> {
         self.standalone.retain(|(_, sender)| !sender.is_closed());
         self.standalone.last().cloned()
     }
 
     /// Moves the messages that waited for a stream into this one.
-    pub(super) fn catch_up(&mut self, stream: StreamId, backlog: &mut VecDeque<Bytes>) {
+    pub(super) fn catch_up(&mut self, stream: StreamId, backlog: &mut VecDeque<Event>) {
         for message in self.unsent.take() {
-            let event = self.record(stream, &message);
+            let event = self.record(stream, &message, None);
             backlog.push_back(event);
         }
     }
@@ -121,7 +127,7 @@ impl State {
     pub(super) fn is_read_through(
         &self,
         stream: StreamId,
-        permit: &mpsc::OwnedPermit<Bytes>,
+        permit: &mpsc::OwnedPermit<Event>,
     ) -> bool {
         match stream.kind {
             StreamKind::Standalone => self
@@ -136,7 +142,7 @@ impl State {
     }
 
     /// Takes the stream away from a client that does not read it.
-    pub(super) fn detach(&mut self, stream: StreamId, reader: &mpsc::Sender<Bytes>) {
+    pub(super) fn detach(&mut self, stream: StreamId, reader: &mpsc::Sender<Event>) {
         self.standalone.retain(|(id, sender)| *id != stream || !sender.same_channel(reader));
         if stream.kind == StreamKind::Answer
             && let Some(exchange) = self.exchanges.get_mut(&stream.number)

@@ -1,0 +1,124 @@
+//! Judges the HTTP side of conversations, live, by the rules that judge recordings of it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode, request::Parts};
+use mcp_core::{Dispatch, Error, Refusal, Response, Revision, Side};
+use mcp_json::{Limits, Node, Parsed, TapePool};
+use mcp_jsonrpc::{Envelope, JsonRpcId, ToJsonRpc as _, Verdict};
+use mcp_rules::{Headers, HttpEvent, HttpGate, SseEvent};
+use mcp_transport::http::watch::{Blocked, HttpWatch, WatchFactory, WatchedBody, WatchedEvent};
+
+use crate::Validation;
+
+/// A watch that shows everything to a gate.
+#[derive(Debug)]
+pub(crate) struct GateWatch {
+    gate: Mutex<HttpGate>,
+    tapes: TapePool,
+    limits: Limits,
+}
+
+impl GateWatch {
+    /// Texts that are not parsed yet are parsed within `limits`.
+    pub(crate) fn new(gate: HttpGate, tapes: TapePool, limits: Limits) -> GateWatch {
+        GateWatch { gate: Mutex::new(gate), tapes, limits }
+    }
+
+    /// Makes a watch for each conversation of a client, if its HTTP side is judged at all. Messages
+    /// have at most `max_bytes`.
+    pub(crate) fn factory(validation: &Validation, max_bytes: usize) -> Option<WatchFactory> {
+        validation.http_gate(Side::Client)?;
+        let (validation, tapes) = (validation.clone(), TapePool::new());
+        let limits = validation.limits(max_bytes);
+        Some(WatchFactory::new(move || {
+            let gate = validation.http_gate(Side::Client).expect("it is judged, as seen above");
+            Arc::new(GateWatch::new(gate.from_start(), tapes.clone(), limits))
+        }))
+    }
+
+    fn judge(&self, event: HttpEvent<'_>, body: WatchedBody<'_>) -> Result<(), Blocked> {
+        match body {
+            WatchedBody::Nothing => passes(self.gate().judge(&event), None),
+            WatchedBody::Parsed(message) => self.judge_message(event, message),
+            WatchedBody::Text(text) => match self.tapes.parse(text.clone(), self.limits) {
+                Ok(message) => self.judge_message(event, &message),
+                Err(error) => passes(self.gate().judge(&event.with_unreadable(text, error)), None),
+            },
+        }
+    }
+
+    fn judge_message(&self, event: HttpEvent<'_>, message: &Parsed) -> Result<(), Blocked> {
+        let document = message.document();
+        let root = document.root();
+        passes(self.gate().judge(&event.with_message(root)), Some(root))
+    }
+
+    fn gate(&self) -> MutexGuard<'_, HttpGate> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl HttpWatch for GateWatch {
+    fn parse(&self, text: &Bytes) -> Option<Parsed> {
+        self.tapes.parse(text.clone(), self.limits).ok()
+    }
+
+    fn request(&self, exchange: u64, head: &Parts, body: WatchedBody<'_>) -> Result<(), Blocked> {
+        let headers = headers(&head.headers);
+        let url = head.uri.to_string();
+        self.judge(HttpEvent::request(exchange, head.method.as_str(), &url, &headers), body)
+    }
+
+    fn response(
+        &self,
+        exchange: u64,
+        status: StatusCode,
+        sent: &HeaderMap,
+        body: WatchedBody<'_>,
+    ) -> Result<(), Blocked> {
+        self.judge(HttpEvent::response(exchange, status.as_u16(), &headers(sent)), body)
+    }
+
+    fn event(&self, exchange: u64, event: WatchedEvent<'_>) -> Result<(), Blocked> {
+        let WatchedEvent { id, name, retry, data } = event;
+        let text = match data {
+            WatchedBody::Text(text) => Some(&**text),
+            WatchedBody::Nothing | WatchedBody::Parsed(_) => None,
+        };
+        let event = HttpEvent::event(exchange, SseEvent { id, event: name, data: text, retry });
+        self.judge(event, data)
+    }
+
+    fn end(&self, exchange: u64, by: Side) {
+        // There is nothing left to block.
+        self.gate().judge(&HttpEvent::end(exchange, by));
+    }
+}
+
+fn headers(sent: &HeaderMap) -> Headers<'_> {
+    sent.iter()
+        .map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes())))
+        .collect()
+}
+
+fn passes(verdict: Verdict, message: Option<Node<'_>>) -> Result<(), Blocked> {
+    match verdict.refusals.into_iter().next() {
+        None => Ok(()),
+        Some(refusal) => Err(blocked(refusal, message)),
+    }
+}
+
+fn blocked(refusal: Refusal, message: Option<Node<'_>>) -> Blocked {
+    let id = message.and_then(|message| Envelope::of(message).readable_id());
+    let sentence = refusal.message.clone();
+    let response = Response {
+        id: id.as_ref().and_then(JsonRpcId::to_request_id).unwrap_or_else(|| 0.into()),
+        revision: Revision::LATEST,
+        outcome: Err(Error::Refused(refusal)),
+    };
+    let mut response = response.to_json_rpc(JsonRpcId::Null, Dispatch::Mcp);
+    response.id = id;
+    Blocked { message: sentence, body: response.to_bytes() }
+}

@@ -1,0 +1,152 @@
+//! Watching HTTP traffic from outside: what travels around the messages.
+
+use std::{fmt, sync::Arc};
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode, request::Parts};
+use mcp_core::Side;
+use mcp_json::Parsed;
+
+/// Sees the HTTP traffic of one conversation as it travels.
+///
+/// A request and everything that answers it have the number of their exchange in common.
+pub trait HttpWatch: fmt::Debug + Send + Sync {
+    /// Parses a text that has arrived; `None` if it is not JSON. It travels on in this form, so that
+    /// nothing has to parse it again.
+    fn parse(&self, text: &Bytes) -> Option<Parsed>;
+
+    /// A request, with its body.
+    ///
+    /// # Errors
+    ///
+    /// If it may not pass, and why. What a client sends itself has left by then.
+    fn request(&self, exchange: u64, head: &Parts, body: WatchedBody<'_>) -> Result<(), Blocked>;
+
+    /// A response: its head, and its body unless that is an event stream.
+    ///
+    /// # Errors
+    ///
+    /// If it may not pass, and why. What a server sends itself has left by then.
+    fn response(
+        &self,
+        exchange: u64,
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: WatchedBody<'_>,
+    ) -> Result<(), Blocked>;
+
+    /// An event of a stream.
+    ///
+    /// # Errors
+    ///
+    /// As for [`HttpWatch::response`].
+    fn event(&self, exchange: u64, event: WatchedEvent<'_>) -> Result<(), Blocked>;
+
+    /// The end of a stream, closed by this side.
+    fn end(&self, exchange: u64, by: Side);
+}
+
+/// The body of a request or response, or the data of an event.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_enums, reason = "there is nothing else to see")]
+pub enum WatchedBody<'a> {
+    /// There is none, or nobody has read it.
+    Nothing,
+    /// Text that is not parsed.
+    Text(&'a Bytes),
+    /// A message that was parsed already.
+    Parsed(&'a Parsed),
+}
+
+impl<'a> WatchedBody<'a> {
+    pub(crate) fn new(text: &'a Bytes, parsed: Option<&'a Parsed>) -> WatchedBody<'a> {
+        match parsed {
+            Some(parsed) => WatchedBody::Parsed(parsed),
+            None if text.is_empty() => WatchedBody::Nothing,
+            None => WatchedBody::Text(text),
+        }
+    }
+}
+
+/// An event of a stream.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "event streams have these fields")]
+pub struct WatchedEvent<'a> {
+    /// `id`.
+    pub id: Option<&'a str>,
+    /// `event`: its name.
+    pub name: Option<&'a str>,
+    /// `retry`, in milliseconds.
+    pub retry: Option<u64>,
+    /// `data`; empty text if the event has an empty one.
+    pub data: WatchedBody<'a>,
+}
+
+/// Why something may not pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "watches build it")]
+pub struct Blocked {
+    /// One sentence.
+    pub message: String,
+    /// The body of a response that says so, `application/json`.
+    pub body: Bytes,
+}
+
+/// Makes a watch for each conversation.
+#[derive(Clone)]
+pub struct WatchFactory(Arc<dyn Fn() -> Arc<dyn HttpWatch> + Send + Sync>);
+
+impl WatchFactory {
+    /// Calls `make` for each conversation.
+    pub fn new(make: impl Fn() -> Arc<dyn HttpWatch> + Send + Sync + 'static) -> WatchFactory {
+        WatchFactory(Arc::new(make))
+    }
+
+    pub(crate) fn make(&self) -> Arc<dyn HttpWatch> {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for WatchFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WatchFactory")
+    }
+}
+
+/// One exchange of a watched conversation.
+#[derive(Debug, Clone)]
+pub(crate) struct WatchedExchange {
+    watch: Arc<dyn HttpWatch>,
+    number: u64,
+}
+
+impl WatchedExchange {
+    pub(crate) fn new(watch: Arc<dyn HttpWatch>, number: u64) -> WatchedExchange {
+        WatchedExchange { watch, number }
+    }
+
+    pub(crate) fn parse(&self, text: &Bytes) -> Option<Parsed> {
+        self.watch.parse(text)
+    }
+
+    pub(crate) fn request(&self, head: &Parts, body: WatchedBody<'_>) -> Result<(), Blocked> {
+        self.watch.request(self.number, head, body)
+    }
+
+    pub(crate) fn response(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: WatchedBody<'_>,
+    ) -> Result<(), Blocked> {
+        self.watch.response(self.number, status, headers, body)
+    }
+
+    pub(crate) fn event(&self, event: WatchedEvent<'_>) -> Result<(), Blocked> {
+        self.watch.event(self.number, event)
+    }
+
+    pub(crate) fn end(&self, by: Side) {
+        self.watch.end(self.number, by);
+    }
+}
