@@ -1,78 +1,78 @@
 use crate::{Json, Refusal, RefusalReason, Revision};
 
-/// Why a request was not served. Which number that is on a wire is the adapter's business.
+/// Why a request failed. Adapters map it to the error codes of their wire format.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum Error {
-    #[error("there is no method `{method}` here")]
+    #[error("unknown method `{method}`")]
     MethodNotFound { method: String },
-    #[error("there is no tool `{name}` here")]
+    #[error("unknown tool `{name}`")]
     ToolNotFound { name: String },
-    #[error("there is no prompt `{name}` here")]
+    #[error("unknown prompt `{name}`")]
     PromptNotFound { name: String },
-    #[error("there is no resource `{uri}` here")]
+    #[error("resource not found: `{uri}`")]
     ResourceNotFound { uri: String },
-    /// What the caller sent does not fit; `findings` say where, if that is known.
+    /// The params are invalid; `findings` say where, if that is known.
     #[error("{message}")]
     InvalidParams { message: String, findings: Vec<Json> },
-    /// The arguments of a tool do not fit it. How that is answered is for the settings of the server
-    /// to say, as for arguments that break the schema; `InvalidParams` is an error of the protocol
-    /// always.
+    /// A tool rejects its arguments. The server's settings decide whether the client gets a protocol
+    /// error or a tool result, as for arguments that violate the schema; `InvalidParams` is always a
+    /// protocol error.
     #[error("{message}")]
     InvalidArguments { message: String, findings: Vec<Json> },
-    /// A request does not carry what every request of its revision must.
+    /// The request lacks metadata that its revision requires on every request.
     #[error("{message}")]
     InvalidMeta { message: String },
     /// A tool ran and failed.
     #[error("{message}")]
     ToolError { message: String },
-    /// The client would have to offer something it did not declare; `required` is written like the
+    /// The client did not declare a required capability; `required` has the form of the
     /// capabilities it should have declared.
-    #[error("the client has not declared a capability that this needs: {required}")]
+    #[error("the client has not declared a required capability: {required}")]
     MissingCapability { required: Json },
-    #[error("the protocol version `{requested}` is not spoken here")]
+    #[error("unsupported protocol version `{requested}`")]
     UnsupportedRevision { requested: String, supported: Vec<Revision> },
-    /// What stands around the message (HTTP headers) contradicts what is in it.
+    /// The message's HTTP headers contradict its body.
     #[error("{message}")]
     HeaderMismatch { message: String },
     /// The user must visit pages first; `elicitations` is a list of URL elicitations.
-    #[error("the user has to complete something in a browser first")]
+    #[error("the user must complete a step in a browser first")]
     UrlElicitationRequired { elicitations: Json },
-    /// The client has to answer questions first. A tool passes this on; the questions are kept in
-    /// its context.
-    #[error("the client has to answer questions first")]
+    /// The client must provide input first. A tool returns this error unchanged; the questions are
+    /// kept in its context.
+    #[error("input from the client is required")]
     InputRequired,
     /// A legacy conversation did not begin with its handshake.
-    #[error("the conversation has to begin with `initialize`")]
+    #[error("the conversation must begin with `initialize`")]
     NotInitialized,
-    /// A gate did not let the message pass.
+    /// A gate rejected the message.
     #[error("{}", .0.message)]
     Refused(Refusal),
-    #[error("too many requests are waiting for their answer")]
+    #[error("too many requests in flight")]
     Busy,
-    /// Nobody waits for the answer any more.
+    /// The caller no longer waits for the response.
     #[error("the request was cancelled")]
     Cancelled,
     #[error("{message}")]
     Internal { message: String },
-    /// An error with a code of its own: an application's, or one that is passed on.
+    /// An error with its own code: application-defined, or forwarded from elsewhere.
     #[error("{message}")]
     Coded { code: i64, message: String, data: Option<Json> },
 }
 
 impl Error {
-    /// The params do not fit, in one sentence.
+    /// The params are invalid; `message` is one sentence.
     pub fn invalid_params(message: impl Into<String>) -> Error {
         Error::InvalidParams { message: message.into(), findings: Vec::new() }
     }
 
-    /// We failed, in one sentence.
+    /// The server failed; `message` is one sentence.
     pub fn internal(message: impl Into<String>) -> Error {
         Error::Internal { message: message.into() }
     }
 
-    /// The kind of error in one word, as `error_type` shows it.
+    /// The kind of error as an identifier, used for `error_type`.
     pub fn kind(&self) -> &'static str {
         match self {
             Error::MethodNotFound { .. } => "method_not_found",

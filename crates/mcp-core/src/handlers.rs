@@ -1,4 +1,4 @@
-//! What an application implements to be served.
+//! The traits an application implements.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -7,11 +7,12 @@ use crate::{
     ReadResourceResult,
 };
 
-/// Does what a tool promises. The arguments have been checked against the tool's schema.
+/// Runs a tool. The arguments have been checked against the tool's schema.
 pub trait ToolHandler: Send + Sync {
     /// Runs the tool. `arguments` is a JSON object.
     ///
-    /// [`Error::ToolError`] is a failure that the model should see; other errors end the request.
+    /// [`Error::ToolError`] is a failure that the model should see; any other error fails the
+    /// request.
     fn call(
         &self,
         arguments: Json,
@@ -19,7 +20,7 @@ pub trait ToolHandler: Send + Sync {
     ) -> BoxFuture<'_, Result<CallToolResult, Error>>;
 }
 
-/// Writes the messages of a prompt. Required arguments are there.
+/// Produces the messages of a prompt. All required arguments are present.
 pub trait PromptHandler: Send + Sync {
     /// Fills in the prompt.
     fn get(
@@ -43,7 +44,7 @@ pub trait ResourceHandler: Send + Sync {
 
 /// Suggests values for arguments.
 pub trait CompletionHandler: Send + Sync {
-    /// Suggests how to go on.
+    /// Suggests completions.
     fn complete(
         &self,
         request: CompleteRequest,

@@ -8,11 +8,11 @@ use mcp_json::{Limits, Parsed, SyntaxError};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::IgnoredAny};
 use serde_json::{Value, value::RawValue};
 
-/// A piece of JSON as text: shared, cheap to clone, never rewritten.
+/// A JSON value as text: shared, cheap to clone, never rewritten.
 ///
-/// Payloads travel through the domain in this form. Whoever needs a value reads it with
-/// [`Json::read`]; whoever only passes it on never pays for it. What comes from a parsed message
-/// keeps its part of the tape, so that [`Json::to_parsed`] parses nothing again.
+/// Payloads pass through the domain in this form. Code that needs a value reads it with
+/// [`Json::read`]; code that only forwards it does not pay for parsing. A value taken from a parsed
+/// message keeps its part of the tape, and [`Json::to_parsed`] does not parse it again.
 #[derive(Clone)]
 pub struct Json(Form);
 
@@ -23,28 +23,28 @@ enum Form {
 }
 
 impl Json {
-    /// Writes `value` as JSON.
+    /// Serializes `value`.
     ///
     /// # Errors
     ///
-    /// If its `Serialize` fails, or it has map keys that are no strings.
+    /// If its `Serialize` fails, or it has map keys that are not strings.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
         serde_json::to_vec(value).map(|text| Json(Form::Text(text.into())))
     }
 
-    /// Takes `text` if it is one JSON value.
+    /// Checks that `text` is exactly one JSON value.
     ///
     /// # Errors
     ///
-    /// Where it is not JSON.
+    /// If it is not; the error has the position.
     pub fn parse(text: impl Into<Bytes>) -> Result<Json, serde_json::Error> {
         let text = text.into();
         serde_json::from_slice::<IgnoredAny>(&text)?;
         Ok(Json(Form::Text(text)))
     }
 
-    /// Takes `text` on the word of the caller, who has parsed it already. Text that is not JSON
-    /// after all fails later, in [`Json::read`] or when it is written out.
+    /// Takes `text` without checking it: the caller has parsed it already. Text that is not JSON
+    /// fails later, in [`Json::read`] or when it is serialized.
     pub fn already_parsed(text: Bytes) -> Json {
         Json(Form::Text(text))
     }
@@ -63,16 +63,16 @@ impl Json {
         serde_json::from_slice(self.as_bytes())
     }
 
-    /// The text as a [`Value`]. Numbers that no `Value` can hold exactly lose what it cannot hold.
+    /// The text as a [`Value`]. Numbers that a `Value` cannot hold exactly lose precision.
     ///
     /// # Errors
     ///
-    /// If it is nested deeper than `serde_json` reads, or has a number beyond the range of `f64`.
+    /// If it is nested deeper than `serde_json` allows, or has a number outside the range of `f64`.
     pub fn to_value(&self) -> Result<Value, serde_json::Error> {
         self.read()
     }
 
-    /// Whether it is an object, if it is JSON at all.
+    /// Whether it is an object, provided it is valid JSON.
     pub(crate) fn is_object(&self) -> bool {
         self.as_bytes().iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
     }
@@ -97,7 +97,7 @@ impl Json {
     ///
     /// # Errors
     ///
-    /// If it is not JSON after all, or nested too deeply.
+    /// If it is not JSON, or nested too deeply.
     pub fn to_parsed(&self) -> Result<Parsed, SyntaxError> {
         match &self.0 {
             Form::Text(text) => {
@@ -107,13 +107,13 @@ impl Json {
         }
     }
 
-    /// The same text without the tape it was parsed with, for what is kept longer than it is read.
+    /// The same text without its tape, for values that are stored rather than read.
     #[must_use]
     pub fn without_tape(self) -> Json {
         Json(Form::Text(self.into_bytes()))
     }
 
-    /// How many bytes of memory it keeps, with the tape if it has one.
+    /// The bytes of memory it holds, including the tape if it has one.
     pub fn memory(&self) -> usize {
         match &self.0 {
             Form::Text(text) => text.len(),
@@ -134,7 +134,7 @@ impl fmt::Display for Json {
     }
 }
 
-/// Two pieces are equal if they are written alike.
+/// Two values are equal if their texts are.
 impl PartialEq for Json {
     fn eq(&self, other: &Json) -> bool {
         self.as_bytes() == other.as_bytes()
@@ -167,7 +167,7 @@ impl From<&Value> for Json {
     }
 }
 
-/// As [`Json::to_value`].
+/// See [`Json::to_value`].
 impl TryFrom<Json> for Value {
     type Error = serde_json::Error;
 
@@ -176,7 +176,7 @@ impl TryFrom<Json> for Value {
     }
 }
 
-/// As [`Json::to_value`].
+/// See [`Json::to_value`].
 impl TryFrom<&Json> for Value {
     type Error = serde_json::Error;
 
@@ -185,7 +185,7 @@ impl TryFrom<&Json> for Value {
     }
 }
 
-/// Keeps the spelling when `serde_json` writes it.
+/// Preserves the text exactly when `serde_json` writes it.
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let raw: &RawValue =
@@ -194,7 +194,7 @@ impl Serialize for Json {
     }
 }
 
-/// Keeps the spelling when `serde_json` reads it.
+/// Preserves the text exactly when `serde_json` reads it.
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_become_text_and_come_back() {
+    fn values_round_trip_through_text() {
         for value in [json!(null), json!({ "a": [1, -2.5, "ä\n", true] }), json!(u64::MAX)] {
             let json = Json::from(&value);
             assert_eq!(json, Json::from(value.clone()));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_no_value_can_hold_is_an_error() {
+    fn text_that_a_value_cannot_hold_is_an_error() {
         for text in ["1e999".to_owned(), "[".repeat(200) + &"]".repeat(200)] {
             let json = Json::already_parsed(text.into());
             assert!(json.to_value().is_err(), "{json}");
@@ -228,14 +228,14 @@ mod tests {
     }
 
     #[test]
-    fn the_spelling_survives_from_a_value_too() {
+    fn a_value_deserializes_from_a_serde_value() {
         let json: Json = serde_json::from_value(json!({ "b": 1.5, "a": [] })).unwrap();
         assert_eq!(json.to_value().unwrap(), json!({ "b": 1.5, "a": [] }));
         assert_eq!(serde_json::to_value(&json).unwrap(), json!({ "b": 1.5, "a": [] }));
     }
 
     #[test]
-    fn the_spelling_survives() {
+    fn the_text_is_preserved_exactly() {
         let text = r#"{"a": 1.0,"b":[ ]}"#;
         let json: Json = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&json).unwrap(), text);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_parsed_text_is_equal_to_its_own_text() {
+    fn a_part_of_a_parsed_text_equals_its_own_text() {
         let whole = Json::parse(r#"{"a": {"b":1} }"#).unwrap().to_parsed().unwrap();
         let part = Json::from(whole.part(whole.document().root().get("a").unwrap()));
         assert_eq!(part, Json::parse(r#"{"b":1}"#).unwrap());
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused() {
+    fn invalid_json_is_rejected() {
         assert!(Json::parse("{").is_err());
         assert!(Json::parse("1 2").is_err());
         assert!(serde_json::to_string(&Json::already_parsed(Bytes::from_static(b"{"))).is_err());

@@ -1,16 +1,16 @@
 //! The domain of the Model Context Protocol.
 //!
-//! * The vocabulary: which revisions there are, who speaks, how a request is named.
-//! * The things the protocol speaks of: tools, resources, prompts, content, capabilities.
-//! * The engine ([`Mcp`]): takes a [`Request`], runs what serves it, gives a [`Response`]. What is
-//!   offered is written once and served at every revision.
-//! * The ports: what moves messages ([`Transport`]), what tools promise about values ([`Contracts`]),
-//!   what serves a conversation ([`Handler`]), and how to speak to the other side ([`Peer`]).
+//! * The vocabulary: revisions, the two sides of a conversation, request ids.
+//! * The model: tools, resources, prompts, content, capabilities.
+//! * The engine ([`Mcp`]): takes a [`Request`], runs its handler, returns a [`Response`]. Tools,
+//!   prompts and resources are written once and served at every revision.
+//! * The ports: moving messages ([`Transport`]), checking values against tool schemas
+//!   ([`Contracts`]), serving a conversation ([`Handler`]), and sending to the peer ([`Peer`]).
 //!
-//! Tools are handlers in a [`ToolRegistry`], which adapters serve: `mcp-jsonrpc` over any
+//! Tools are handlers in a [`ToolRegistry`], which adapters serve: `mcp-jsonrpc` does so over any
 //! [`Transport`], in two lines.
 //!
-//! This crate knows nothing of JSON-RPC, sockets or a runtime; adapters conform to it, never the
+//! This crate does not depend on JSON-RPC, sockets or a runtime; adapters conform to it, never the
 //! reverse.
 //!
 //! ```

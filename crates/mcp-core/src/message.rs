@@ -2,10 +2,9 @@ use std::borrow::Cow;
 
 use crate::{Error, Json, RequestId, Revision};
 
-/// A call that wants an answer.
+/// A call that expects a response.
 ///
-/// What the method is called and what its params mean is MCP's business; how both are written on
-/// a wire is the adapter's.
+/// MCP defines the method names and params; the adapter defines how they are written on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 #[expect(clippy::exhaustive_structs, reason = "built by adapters")]
@@ -15,7 +14,7 @@ pub struct Request {
     pub params: Option<Json>,
 }
 
-/// A call that wants none.
+/// A call that expects no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 #[expect(clippy::exhaustive_structs, reason = "built by adapters")]
@@ -24,14 +23,14 @@ pub struct Notification {
     pub params: Option<Json>,
 }
 
-/// The answer to a request.
+/// The response to a request.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "built by adapters")]
 pub struct Response {
-    /// The request.
+    /// The id of the request.
     pub id: RequestId,
-    /// The revision in which the answer is written.
+    /// The revision in which the response is written.
     pub revision: Revision,
-    /// What came of it.
+    /// The result or the error.
     pub outcome: Result<Json, Error>,
 }

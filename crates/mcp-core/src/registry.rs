@@ -1,4 +1,4 @@
-//! Entries by name, in the order in which they came, and news when they change.
+//! Entries by name, in insertion order, with change notifications.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 /// Something that has a name.
 pub trait Named {
-    /// The name, which does not change.
+    /// The name. It must not change.
     fn name(&self) -> &str;
 }
 
@@ -22,34 +22,34 @@ pub struct Registry<T> {
 
 struct State<T> {
     next: u64,
-    /// By the number in which order they came.
+    /// By insertion number.
     entries: BTreeMap<u64, Arc<T>>,
     numbers: HashMap<String, u64>,
 }
 
-/// A part of the entries.
+/// One page of the entries.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Page<T> {
-    /// In order.
+    /// The entries, in insertion order.
     pub entries: Vec<Arc<T>>,
-    /// Where the next page begins, if there is one.
+    /// The cursor of the next page, if there is one.
     pub next: Option<String>,
 }
 
-/// A cursor that no page has given out.
+/// A cursor that no page of the registry has returned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a cursor of this list")]
+#[error("`{0}` is not a valid cursor for this list")]
 pub struct BadCursor(String);
 
 impl<T: Named> Registry<T> {
-    /// Without entries.
+    /// An empty registry.
     pub fn new() -> Registry<T> {
         let state = State { next: 0, entries: BTreeMap::new(), numbers: HashMap::new() };
         Registry { state: RwLock::new(state), changes: watch::channel(0).0 }
     }
 
-    /// Adds an entry. One of the same name is replaced, keeps its place and is given back.
+    /// Adds an entry. An existing entry of the same name is replaced in place and returned.
     pub fn insert(&self, entry: T) -> Option<Arc<T>> {
         let old = {
             let mut state = self.write();
@@ -64,7 +64,7 @@ impl<T: Named> Registry<T> {
         old
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub fn remove(&self, name: &str) -> Option<Arc<T>> {
         let old = {
             let mut state = self.write();
@@ -75,33 +75,33 @@ impl<T: Named> Registry<T> {
         old
     }
 
-    /// The entry of that name.
+    /// The entry with this name.
     pub fn get(&self, name: &str) -> Option<Arc<T>> {
         let state = self.read();
         state.entries.get(state.numbers.get(name)?).cloned()
     }
 
-    /// All entries, as they are now.
+    /// A snapshot of all entries, in insertion order.
     pub fn list(&self) -> Vec<Arc<T>> {
         self.read().entries.values().cloned().collect()
     }
 
-    /// How many there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.read().entries.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// At most `size` entries from where `cursor` points to. Entries that come and go in between
-    /// neither repeat nor hide others.
+    /// At most `size` entries, starting at `cursor`. Entries added or removed between two pages
+    /// cause no other entry to be repeated or skipped.
     ///
     /// # Errors
     ///
-    /// If no page has given out the cursor.
+    /// If no page has returned this cursor.
     pub fn page(&self, cursor: Option<&str>, size: usize) -> Result<Page<T>, BadCursor> {
         let state = self.read();
         let first = match cursor {
@@ -116,13 +116,13 @@ impl<T: Named> Registry<T> {
         Ok(Page { entries, next })
     }
 
-    /// Tells when anything is added, replaced or removed.
+    /// A receiver that is notified when an entry is added, replaced or removed.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// Says that something has changed although the entries are the same: what an entry stands
-    /// for, say.
+    /// Notifies receivers of a change although the entries are the same: the thing that an entry
+    /// refers to has changed, for example.
     pub fn announce(&self) {
         self.changes.send_modify(|count| *count = count.wrapping_add(1));
     }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_visit_what_stays_exactly_once() {
+    fn pages_visit_every_remaining_entry_exactly_once() {
         let registry = Registry::new();
         for name in ["a", "b", "c", "d", "e"] {
             registry.insert(Entry(name, 0));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_cursors_are_refused() {
+    fn unknown_cursors_are_rejected() {
         let registry = Registry::new();
         registry.insert(Entry("a", 0));
         for cursor in ["", "x", "at-", "at-1", "at-00", "at-+0", "at-99999999999999999999"] {

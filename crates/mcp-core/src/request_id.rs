@@ -3,24 +3,24 @@ use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-/// The name of a request: an integer or a string, compared by type and value.
+/// The id of a request: an integer or a string, compared by type and value.
 ///
-/// Integers of any size are told apart exactly: `9007199254740993` is not `9007199254740992`.
+/// Integers of any size are compared exactly: `9007199254740993` is not `9007199254740992`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RequestId(Repr);
 
-/// An integer that fits `i64` is always `Integer`, so that equal ids have one representation.
+/// An integer that fits into `i64` is always `Integer`, which gives equal ids one representation.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Repr {
     Integer(i64),
-    /// Decimal digits, perhaps after a minus sign, without leading zeros.
+    /// Decimal digits, optionally after a minus sign, without leading zeros.
     BigInteger(Box<str>),
     String(Box<str>),
 }
 
-/// A number and its text may share a hash; that makes the usual ids cheap to look up.
+/// An integer and a string may share a hash; in return, common ids are cheap to look up.
 impl Hash for Repr {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -32,8 +32,8 @@ impl Hash for Repr {
 }
 
 impl RequestId {
-    /// The id written as the integer literal `digits` (`-?(0|[1-9][0-9]*)`), or `None` if it is
-    /// something else.
+    /// The id for the integer literal `digits` (`-?(0|[1-9][0-9]*)`), or `None` if `digits` has
+    /// another form.
     pub fn from_integer_literal(digits: &str) -> Option<RequestId> {
         let magnitude = digits.strip_prefix('-').unwrap_or(digits);
         let canonical = match magnitude.as_bytes() {
@@ -47,7 +47,7 @@ impl RequestId {
         })
     }
 
-    /// The value, if the id is an integer that fits.
+    /// The value, if the id is an integer that fits into `i64`.
     pub fn as_i64(&self) -> Option<i64> {
         match self.0 {
             Repr::Integer(value) => Some(value),

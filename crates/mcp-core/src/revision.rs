@@ -35,7 +35,7 @@ impl Revision {
     /// The newest revision that opens with `initialize`.
     pub const LATEST_LEGACY: Revision = Revision::V2025_11_25;
 
-    /// The date by which the protocol names the revision.
+    /// The date that names the revision in the protocol.
     pub const fn as_str(self) -> &'static str {
         match self {
             Revision::V2024_11_05 => "2024-11-05",
@@ -77,23 +77,23 @@ impl FromStr for Revision {
     }
 }
 
-/// The name of a revision that nobody has published (yet).
+/// The name of a revision that is not (yet) published.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a published revision; known are 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28"
+    "`{0}` is not a published revision; known revisions: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28"
 )]
 pub struct UnknownRevision(Box<str>);
 
-/// How the two sides agree on a revision.
+/// How client and server agree on a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Era {
-    /// An `initialize` handshake negotiates version and capabilities once.
+    /// An `initialize` handshake negotiates version and capabilities once per conversation.
     Legacy,
     /// Every request carries version and capabilities in its `_meta`.
     Modern,
 }
 
-/// The revisions something holds for.
+/// A set of revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Revisions(u8);
 
@@ -105,10 +105,10 @@ impl Revisions {
     pub const LEGACY: Revisions =
         Revisions::between(Revision::V2024_11_05, Revision::LATEST_LEGACY);
 
-    /// No revision at all, to build upon with [`Revisions::and`].
+    /// The empty set, to be extended with [`Revisions::and`].
     pub const NONE: Revisions = Revisions(0);
 
-    /// From `first` on.
+    /// `first` and later.
     pub const fn from(first: Revision) -> Revisions {
         Revisions::between(first, Revision::LATEST)
     }
@@ -118,25 +118,25 @@ impl Revisions {
         Revisions::between(Revision::V2024_11_05, last)
     }
 
-    /// From `first` to `last`, both included.
+    /// From `first` to `last`, inclusive.
     pub const fn between(first: Revision, last: Revision) -> Revisions {
         let below_last = (1u8 << (last as u8 + 1)) - 1;
         let below_first = (1u8 << first as u8) - 1;
         Revisions(below_last & !below_first)
     }
 
-    /// Exactly one.
+    /// Exactly one revision.
     pub const fn only(revision: Revision) -> Revisions {
         Revisions(1 << revision as u8)
     }
 
-    /// These and one more.
+    /// This set plus `revision`.
     #[must_use]
     pub const fn and(self, revision: Revision) -> Revisions {
         Revisions(self.0 | 1 << revision as u8)
     }
 
-    /// Whether `revision` is one of them.
+    /// Whether `revision` is in the set.
     pub const fn contains(self, revision: Revision) -> bool {
         self.0 & (1 << revision as u8) != 0
     }
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_revision_reads_back_from_its_name() {
+    fn every_revision_round_trips_through_its_name() {
         for revision in Revision::ALL {
             assert_eq!(revision.as_str().parse(), Ok(revision));
             assert_eq!(Revision::ALL[revision.index()], revision);

@@ -1,7 +1,7 @@
-//! What older revisions cannot express, and what is said instead.
+//! Rewrites values that older revisions cannot express.
 //!
-//! Members that a revision does not know are legal everywhere and stay; this is about what its
-//! definitions refuse, and about what would promise something that the revision cannot keep.
+//! Members unknown to a revision are legal everywhere and are kept. Only values that its definitions
+//! reject are rewritten, and declarations of features that it does not have.
 
 use std::borrow::Cow;
 
@@ -10,19 +10,19 @@ use serde_json::json;
 
 use crate::{CallToolResult, ClientCapabilities, Content, GetPromptResult, Json, Revision};
 
-/// The first revision at which a tool lists this output schema: from there on its results have the
-/// structured content that [`tool_result`] leaves in. Clients that know the schema refuse results
-/// without it, whatever revision is spoken.
+/// The first revision at which a tool lists this output schema: the first whose results keep their
+/// structured content in [`tool_result`]. Clients that know the schema reject results without it,
+/// at any revision.
 pub(crate) fn output_listed_since(schema: &Json) -> Revision {
-    if is_about_objects(schema) { STRUCTURED_OBJECTS } else { STRUCTURED_ANYTHING }
+    if describes_objects(schema) { STRUCTURED_OBJECTS } else { STRUCTURED_ANYTHING }
 }
 
-/// Results have structured content since, which is an object;
+/// The first revision whose results can have an object as structured content.
 const STRUCTURED_OBJECTS: Revision = Revision::V2025_06_18;
-/// and since then any value.
+/// The first revision whose results can have any value as structured content.
 const STRUCTURED_ANYTHING: Revision = Revision::V2026_07_28;
 
-fn is_about_objects(schema: &Json) -> bool {
+fn describes_objects(schema: &Json) -> bool {
     #[derive(Deserialize)]
     struct Typed<'a> {
         #[serde(borrow, rename = "type")]
@@ -31,7 +31,7 @@ fn is_about_objects(schema: &Json) -> bool {
     schema.read::<Typed<'_>>().is_ok_and(|schema| schema.kind == "object")
 }
 
-/// A tool's result as `revision` can read it.
+/// A tool's result, adapted to `revision`.
 pub(crate) fn tool_result(revision: Revision, mut result: CallToolResult) -> CallToolResult {
     result.content.iter_mut().for_each(|content| reshape(revision, content));
     let readable = revision >= STRUCTURED_ANYTHING
@@ -43,14 +43,14 @@ pub(crate) fn tool_result(revision: Revision, mut result: CallToolResult) -> Cal
     result
 }
 
-/// A filled-in prompt as `revision` can read it.
+/// A prompt's result, adapted to `revision`.
 pub(crate) fn prompt_result(revision: Revision, mut result: GetPromptResult) -> GetPromptResult {
     result.messages.iter_mut().for_each(|message| reshape(revision, &mut message.content));
     result
 }
 
-/// What a client can do for servers, as far as `revision` has words for it: whatever else it
-/// declares, it cannot be asked for.
+/// The declared client capabilities that exist in `revision`. A server cannot use the others,
+/// even if the client declares them.
 pub(crate) fn client_capabilities(
     revision: Revision,
     mut declared: ClientCapabilities,
@@ -59,7 +59,7 @@ pub(crate) fn client_capabilities(
         declared.elicitation = None;
     }
     if revision < Revision::V2025_11_25 {
-        // Pages, and tools for the model, came with the parts of these; before, there were none.
+        // URL elicitation and sampling with tools came with the members of these capabilities.
         for capability in [&mut declared.elicitation, &mut declared.sampling].into_iter().flatten()
         {
             *capability = json!({});
@@ -88,7 +88,7 @@ mod tests {
     use crate::Resource;
 
     #[test]
-    fn output_is_promised_where_results_have_it() {
+    fn an_output_schema_is_listed_where_results_can_match_it() {
         let since = |schema: &'static str| output_listed_since(&Json::parse(schema).unwrap());
         assert_eq!(since(r#"{"type":"object"}"#), Revision::V2025_06_18);
         for schema in [r#"{"type":"array"}"#, r#"{"type":["object","null"]}"#, "{}", "true"] {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_cannot_be_asked_for_what_its_revision_does_not_have() {
+    fn capabilities_that_the_revision_lacks_are_ignored() {
         let declared = ClientCapabilities::new().with_url_elicitation().with_sampling_tools();
         let lacks = |revision, required: ClientCapabilities| {
             client_capabilities(revision, declared.clone()).missing(&required).is_some()
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_text_before_there_were_links() {
+    fn a_link_becomes_text_in_revisions_without_links() {
         let link = || Content::resource_link(Resource::new("a:b", "b"));
         let result = |revision| tool_result(revision, CallToolResult::new(vec![link()])).content;
         assert_eq!(result(Revision::V2025_03_26), [Content::text("b: a:b")]);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn structured_content_is_left_out_where_it_cannot_be_read() {
+    fn structured_content_is_omitted_in_revisions_without_it() {
         let has = |revision, text: &'static str| {
             let result = CallToolResult::structured(Json::parse(text).unwrap());
             tool_result(revision, result).structured_content.is_some()

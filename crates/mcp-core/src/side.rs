@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Who sent a message.
+/// One side of a conversation; the sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -24,7 +24,7 @@ impl Side {
         }
     }
 
-    /// `client` or `server`, as traces and findings spell it.
+    /// `client` or `server`, as in traces and findings.
     pub const fn as_str(self) -> &'static str {
         match self {
             Side::Client => "client",

@@ -56,15 +56,26 @@ pub(crate) fn fingerprint(input: &[u8], name: Range<usize>, flags: u8) -> u32 {
 #[cold]
 #[inline(never)]
 fn slow_fingerprint(content: &[u8]) -> u32 {
-    let name = unescape(content);
-    let taken = name.iter().rev().chain(b"\"").take(8);
-    mix(taken.fold(0, |word, byte| word << 8 | u64::from(*byte)), name.len())
+    fingerprint_of(&unescape(content))
+}
+
+/// The fingerprint that a name has which reads `text`.
+#[inline]
+pub(crate) const fn fingerprint_of(text: &[u8]) -> u32 {
+    let mut word = 0;
+    let mut taken = 0;
+    while taken < 8 && taken <= text.len() {
+        let byte = if taken < text.len() { text[text.len() - 1 - taken] } else { b'"' };
+        word = word << 8 | byte as u64;
+        taken += 1;
+    }
+    mix(word, text.len())
 }
 
 #[inline(always)]
-fn mix(word: u64, length: usize) -> u32 {
+const fn mix(word: u64, length: usize) -> u32 {
     let mixed = (word ^ length as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    narrow((mixed >> 32) as usize)
+    (mixed >> 32) as u32
 }
 
 /// Adds a fingerprint; returns whether one with the same bit was there.
@@ -117,7 +128,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    pub(crate) fn allocated_bytes(&self) -> usize {
+    pub(crate) fn memory(&self) -> usize {
         self.sorted.capacity() * size_of::<(u32, u32)>()
     }
 

@@ -1,4 +1,8 @@
 //! A value of a document, and the way to its children.
+#![expect(
+    clippy::inline_always,
+    reason = "what is compared is nearly always a literal, which only the caller knows"
+)]
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,6 +10,7 @@ use std::fmt;
 use crate::document::Document;
 use crate::entry::{Entry, LONE_SURROGATE, Tag};
 use crate::escape::unescape;
+use crate::fingerprint::Fingerprint;
 use crate::number;
 use crate::pointer;
 use crate::span::Span;
@@ -150,7 +155,7 @@ impl<'a> Node<'a> {
     }
 
     /// Whether it is a string that reads `text` once unescaped.
-    #[inline]
+    #[inline(always)]
     pub fn str_eq(self, text: &str) -> bool {
         let entry = self.entry();
         if entry.tag != Tag::String {
@@ -161,6 +166,12 @@ impl<'a> Node<'a> {
             return unescape_rarely(content) == text.as_bytes();
         }
         content == text.as_bytes()
+    }
+
+    /// The fingerprint of a member name; of a value, something without meaning.
+    #[inline]
+    pub fn fingerprint(self) -> Fingerprint {
+        Fingerprint(self.entry().fingerprint())
     }
 
     fn number_bytes(self) -> Option<&'a [u8]> {
@@ -231,9 +242,17 @@ impl<'a> Node<'a> {
 
     /// The value of the member with this name. Where the name occurs twice the last one wins, as
     /// in most readers.
-    #[inline]
+    #[inline(always)]
     pub fn get(self, key: &str) -> Option<Node<'a>> {
-        let mut named = self.members().filter(|(name, _)| name.str_eq(key));
+        // Here for the compiler to work it out where the key is a literal.
+        self.find(key, Fingerprint::of(key))
+    }
+
+    #[inline(never)]
+    fn find(self, key: &str, fingerprint: Fingerprint) -> Option<Node<'a>> {
+        let mut named = self
+            .members()
+            .filter(|(name, _)| name.fingerprint() == fingerprint && name.str_eq(key));
         let found = if self.document.has_duplicate_keys() { named.last() } else { named.next() };
         found.map(|(_, value)| value)
     }

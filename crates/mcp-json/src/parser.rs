@@ -34,8 +34,8 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    pub(crate) fn allocated_bytes(&self) -> usize {
-        self.frames.capacity() * size_of::<Frame>() + self.names.allocated_bytes()
+    pub(crate) fn memory(&self) -> usize {
+        self.frames.capacity() * size_of::<Frame>() + self.names.memory()
     }
 }
 
@@ -64,6 +64,7 @@ pub(crate) fn parse(
         open: Frame { filter: 0, index: 0, children: 0, close: NO_CONTAINER },
         names,
         notices: Notices::default(),
+        window: scan::Window::default(),
     };
     parser.document()?;
     Ok(parser.notices)
@@ -94,6 +95,7 @@ struct Parser<'t> {
     open: Frame,
     names: &'t mut duplicates::Names,
     notices: Notices,
+    window: scan::Window,
 }
 
 impl Parser<'_> {
@@ -231,7 +233,7 @@ impl Parser<'_> {
             return Err(no_name(self.input, at));
         }
         let start = at + 1;
-        let end = scan::string(self.input, start)?;
+        let end = scan::string(self.input, start, &mut self.window)?;
         self.note_flags(end.flags);
         let fingerprint = duplicates::fingerprint(self.input, start..end.quote, end.flags);
         self.entries.push(Entry::new(Tag::String, end.flags, start..end.quote, fingerprint));
@@ -250,7 +252,7 @@ impl Parser<'_> {
 
     #[inline(always)]
     fn string(&mut self, at: usize) -> Result<usize, SyntaxError> {
-        let end = scan::string(self.input, at + 1)?;
+        let end = scan::string(self.input, at + 1, &mut self.window)?;
         self.note_flags(end.flags);
         self.push(Tag::String, end.flags, at + 1, end.quote);
         Ok(end.quote + 1)

@@ -46,7 +46,7 @@ impl Tape {
     /// paid for by everything that comes after it. Documents on the tape stay; what they take is
     /// kept even if it is more.
     pub fn shrink_to(&mut self, max_bytes: usize) {
-        if self.allocated_bytes() <= max_bytes {
+        if self.memory() <= max_bytes {
             return;
         }
         self.scratch = Scratch::default();
@@ -54,8 +54,8 @@ impl Tape {
     }
 
     /// Bytes of memory that the tape holds, used or not.
-    pub fn allocated_bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>() + self.scratch.allocated_bytes()
+    pub fn memory(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>() + self.scratch.memory()
     }
 
     /// Parses one text behind those already there, so that many lines share one buffer.
@@ -76,11 +76,6 @@ impl Tape {
                 Err(error)
             }
         }
-    }
-
-    /// How many bytes of memory its entries take.
-    pub fn memory(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>()
     }
 
     /// The document that [`Tape::append`] has put into `slot`, with the input it was given there.

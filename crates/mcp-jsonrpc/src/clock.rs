@@ -3,14 +3,14 @@ use std::time::Duration;
 use mcp_core::{BoxFuture, Clock};
 use tokio::time::Instant;
 
-/// The clock of the tokio runtime, whose timers have to be on.
+/// The clock of the tokio runtime, whose timers must be enabled.
 #[derive(Debug)]
 pub struct TokioClock {
     start: Instant,
 }
 
 impl TokioClock {
-    /// Counts from now on.
+    /// A clock that starts at zero now.
     pub fn new() -> TokioClock {
         TokioClock { start: Instant::now() }
     }

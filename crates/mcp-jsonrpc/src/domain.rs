@@ -1,4 +1,4 @@
-//! Conversion both ways between the wire and the domain.
+//! Conversions between the wire and the domain.
 
 use mcp_core::{Dispatch, Error, Notification, Request, RequestId, Response, Revision};
 
@@ -8,10 +8,10 @@ use crate::{
 };
 
 impl JsonRpcRequest {
-    /// The request as the domain knows it.
+    /// Converts to a domain request.
     ///
-    /// The domain has no null or fractional ids; a request that has one (base JSON-RPC allows it)
-    /// goes by the spelling of its id. The answer is matched by the adapter, not by this name.
+    /// The domain has no null or fractional ids; such an id (JSON-RPC allows it) becomes a string of
+    /// its literal text. The adapter keeps the original id for the response.
     pub fn to_domain_request(&self) -> Request {
         let id = self.id.to_request_id();
         Request {
@@ -33,7 +33,7 @@ impl From<Request> for JsonRpcRequest {
 }
 
 impl JsonRpcNotification {
-    /// The notification as the domain knows it.
+    /// Converts to a domain notification.
     pub fn to_domain_notification(&self) -> Notification {
         Notification { method: self.method.clone().into(), params: self.params.clone() }
     }
@@ -49,8 +49,8 @@ impl From<Notification> for JsonRpcNotification {
 }
 
 impl JsonRpcResponse {
-    /// The answer as the domain knows it, written in `revision`. `None` if it names no request that
-    /// the domain could have made: its id is missing, null or fractional.
+    /// Converts to a domain response at `revision`. `None` if its id is missing, null or fractional,
+    /// and thus cannot be that of a domain request.
     pub fn to_domain_response(&self, revision: Revision) -> Option<Response> {
         let outcome = match &self.outcome {
             Ok(result) => Ok(result.clone()),
@@ -61,17 +61,17 @@ impl JsonRpcResponse {
 }
 
 impl JsonRpcError {
-    /// The error as the domain knows it: with the code it has. Several errors of the domain share
-    /// one code, so which of them the other side meant cannot be told.
+    /// Converts to a domain error with the same code. Several domain errors share one code, so the
+    /// original variant cannot be recovered.
     pub fn to_domain_error(&self) -> Error {
         Error::Coded { code: self.code, message: self.message.clone(), data: self.data.clone() }
     }
 }
 
-/// Writes domain answers as JSON-RPC.
+/// Converts domain responses to JSON-RPC.
 pub trait ToJsonRpc {
-    /// The answer to the request that had `id` on the wire. Some errors have other codes and other
-    /// data in each dispatch.
+    /// The response to the request that had `id` on the wire. The code and data of some errors
+    /// depend on the dispatch.
     fn to_json_rpc(&self, id: JsonRpcId, dispatch: Dispatch) -> JsonRpcResponse;
 }
 
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_go_to_the_domain_and_back() {
+    fn requests_round_trip_through_the_domain() {
         for params in [None, Some(json!({ "a": 1.5 })), Some(json!([]))] {
             for id in ids() {
                 let request = JsonRpcRequest::new(id, "m", params.clone());
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_unknown_to_the_domain_keep_their_spelling() {
+    fn ids_unknown_to_the_domain_become_their_literal_text() {
         for (id, name) in [
             (JsonRpcId::Null, RequestId::from("null")),
             (JsonRpcId::Number("1.5".into()), RequestId::from("1.5")),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn notifications_go_to_the_domain_and_back() {
+    fn notifications_round_trip_through_the_domain() {
         for params in [None, Some(json!({ "a": 1 }))] {
             let notification = JsonRpcNotification::new("m", params);
             let domain = notification.to_domain_notification();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_go_to_the_domain_and_back() {
+    fn responses_round_trip_through_the_domain() {
         let error = JsonRpcError::new(-32000, "no").with_data(json!({ "why": "so" }));
         for outcome in [Ok(Json::from(json!({ "a": 1 }))), Err(error)] {
             for id in ids() {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_that_names_no_request_is_none_of_the_domain() {
+    fn a_response_without_a_usable_id_has_no_domain_form() {
         for id in [None, Some(JsonRpcId::Null), Some(JsonRpcId::Number("1.5".into()))] {
             let response = JsonRpcResponse { id, ..JsonRpcResponse::success(1, json!({})) };
             assert_eq!(response.to_domain_response(Revision::LATEST), None);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_domain_come_back_with_their_code() {
+    fn domain_errors_come_back_with_their_code() {
         let response = Response {
             id: RequestId::from(1),
             revision: Revision::LATEST,
@@ -177,7 +177,7 @@ mod tests {
         let written = response.to_json_rpc(JsonRpcId::from(1), Dispatch::Bare);
         let read = written.to_domain_response(Revision::LATEST).unwrap();
         let Err(Error::Coded { code, message, data }) = read.outcome else { panic!("an error") };
-        assert_eq!((code, message.as_str()), (-32601, "there is no tool `x` here"));
+        assert_eq!((code, message.as_str()), (-32601, "unknown tool `x`"));
         assert_eq!(data.unwrap().to_value().unwrap()["error_type"], "tool_not_found");
     }
 }

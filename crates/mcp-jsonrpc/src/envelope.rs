@@ -1,30 +1,37 @@
-use mcp_json::{Node, Span};
+use mcp_json::{Fingerprint, Node, Span};
 
 use crate::{EnvelopeFault, FaultKind, JsonRpcId, id::integer_value};
 
-/// The members of a message object that JSON-RPC gives a meaning, found in one pass.
+const JSONRPC: Fingerprint = Fingerprint::of("jsonrpc");
+const ID: Fingerprint = Fingerprint::of("id");
+const METHOD: Fingerprint = Fingerprint::of("method");
+const PARAMS: Fingerprint = Fingerprint::of("params");
+const RESULT: Fingerprint = Fingerprint::of("result");
+const ERROR: Fingerprint = Fingerprint::of("error");
+
+/// The members of a message object that JSON-RPC defines, found in one pass.
 ///
-/// Where a name occurs twice the last one counts, as in almost every parser.
+/// If a name occurs twice the last one wins, as in almost every parser.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Envelope<'a> {
     /// The message itself.
     pub object: Node<'a>,
-    /// `jsonrpc`, whatever it holds.
+    /// `jsonrpc`, of any type.
     pub jsonrpc: Option<Node<'a>>,
-    /// `id`, whatever it holds.
+    /// `id`, of any type.
     pub id: Option<Node<'a>>,
-    /// `method`, whatever it holds.
+    /// `method`, of any type.
     pub method: Option<Node<'a>>,
-    /// `params`, whatever it holds.
+    /// `params`, of any type.
     pub params: Option<Node<'a>>,
-    /// `result`, whatever it holds.
+    /// `result`, of any type.
     pub result: Option<Node<'a>>,
-    /// `error`, whatever it holds.
+    /// `error`, of any type.
     pub error: Option<Node<'a>>,
 }
 
-/// What a message is, by the members it has.
+/// The kind of a message, determined by its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC 2.0 is finished")]
 pub enum MessageKind {
@@ -37,7 +44,7 @@ pub enum MessageKind {
 }
 
 impl<'a> Envelope<'a> {
-    /// Looks at the members of `object`; a value that is no object has none.
+    /// Collects the members of `object`; a value that is not an object has none.
     pub fn of(object: Node<'a>) -> Envelope<'a> {
         let mut envelope = Envelope {
             object,
@@ -49,16 +56,13 @@ impl<'a> Envelope<'a> {
             error: None,
         };
         for (name, value) in object.members() {
-            let Some(name) = name.str_bytes() else {
-                continue;
-            };
-            let member = match &*name {
-                b"jsonrpc" => &mut envelope.jsonrpc,
-                b"id" => &mut envelope.id,
-                b"method" => &mut envelope.method,
-                b"params" => &mut envelope.params,
-                b"result" => &mut envelope.result,
-                b"error" => &mut envelope.error,
+            let member = match name.fingerprint() {
+                JSONRPC if name.str_eq("jsonrpc") => &mut envelope.jsonrpc,
+                ID if name.str_eq("id") => &mut envelope.id,
+                METHOD if name.str_eq("method") => &mut envelope.method,
+                PARAMS if name.str_eq("params") => &mut envelope.params,
+                RESULT if name.str_eq("result") => &mut envelope.result,
+                ERROR if name.str_eq("error") => &mut envelope.error,
                 _ => continue,
             };
             *member = Some(value);
@@ -66,7 +70,7 @@ impl<'a> Envelope<'a> {
         envelope
     }
 
-    /// What the message is; `None` if its members contradict each other or say nothing.
+    /// The kind of the message; `None` if its members are contradictory or insufficient.
     pub fn kind(&self) -> Option<MessageKind> {
         match (self.method, self.result.or(self.error)) {
             (Some(_), Some(_)) | (None, None) => None,
@@ -76,8 +80,8 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// The id, if one can be read, also from a message that is broken elsewhere: the answer must
-    /// reach the right caller.
+    /// The id, if it is readable, even if the message is otherwise invalid: the error response needs
+    /// it.
     pub fn readable_id(&self) -> Option<JsonRpcId> {
         JsonRpcId::read(self.id?)
     }
@@ -87,7 +91,7 @@ impl<'a> Envelope<'a> {
         integer_value(self.error?.get("code")?)
     }
 
-    /// Everything JSON-RPC 2.0 forbids about this envelope. Nothing is allocated for a good one.
+    /// All violations of JSON-RPC 2.0 in this envelope. A valid one costs no allocation.
     pub fn faults(&self) -> Vec<EnvelopeFault> {
         let mut faults = Vec::new();
         self.check(|kind, span| faults.push(EnvelopeFault { kind, span }));
@@ -156,7 +160,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// What is wrong with an error object.
+/// Reports the violations in an error object.
 pub(crate) fn check_error(error: Node<'_>, mut report: impl FnMut(FaultKind, Span)) {
     if !error.is_object() {
         return report(FaultKind::ErrorNotObject, error.span());
@@ -196,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn good_messages_have_no_faults() {
+    fn valid_messages_have_no_faults() {
         use MessageKind::{Notification, Request, Response};
         for (json, kind) in [
             (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, Request),
@@ -212,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_is_found_where_it_is() {
+    fn each_fault_has_its_span() {
         use FaultKind as F;
         use MessageKind::{Notification, Request, Response};
         check("[1]", None, &[(F::NotObject, "[1]")]);
@@ -271,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_message_still_gives_its_id() {
+    fn an_invalid_message_still_has_its_id() {
         let mut tape = Tape::new();
         let document = tape.parse(br#"{"id":"a-1","method":7}"#, Limits::default()).unwrap();
         assert_eq!(

@@ -6,16 +6,16 @@ pub enum ErrorCode {
     ParseError,
     /// JSON, but not a JSON-RPC message.
     InvalidRequest,
-    /// Nobody here knows the method.
+    /// The method is unknown.
     MethodNotFound,
-    /// The method is known, its params are wrong.
+    /// The params are invalid.
     InvalidParams,
-    /// The receiver failed.
+    /// An internal error of the receiver.
     InternalError,
 }
 
 impl ErrorCode {
-    /// All of them.
+    /// All codes.
     pub const ALL: [ErrorCode; 5] = [
         ErrorCode::ParseError,
         ErrorCode::InvalidRequest,
@@ -24,7 +24,7 @@ impl ErrorCode {
         ErrorCode::InternalError,
     ];
 
-    /// The number on the wire.
+    /// The numeric code.
     pub const fn code(self) -> i64 {
         match self {
             ErrorCode::ParseError => -32700,
@@ -35,7 +35,7 @@ impl ErrorCode {
         }
     }
 
-    /// Whether JSON-RPC keeps `code` for itself: −32768 to −32100 outside the defined codes.
+    /// Whether JSON-RPC reserves `code`: −32768 to −32100 except for the defined codes.
     pub fn is_reserved(code: i64) -> bool {
         (-32768..=-32100).contains(&code) && !Self::ALL.iter().any(|known| known.code() == code)
     }

@@ -1,4 +1,4 @@
-//! Which number a domain error has on the wire, and what `data` says about it.
+//! The JSON-RPC code and `data` of each domain error.
 
 use mcp_core::{Dispatch, Era, Error, Json, Refusal, RefusalReason, Revision, Standing};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::{ErrorCode, JsonRpcError};
 
-/// A tool that failed, and everything else for which no better number exists.
+/// A tool failure, and every other error without a more specific code.
 const SERVER_ERROR: i64 = -32000;
 const RESOURCE_NOT_FOUND: i64 = -32002;
 const HEADER_MISMATCH: i64 = -32020;
@@ -14,7 +14,7 @@ const MISSING_CAPABILITY: i64 = -32021;
 const UNSUPPORTED_REVISION: i64 = -32022;
 const URL_ELICITATION_REQUIRED: i64 = -32042;
 
-/// The error object for `error` in an answer of `revision`.
+/// The error object for `error` in a response at `revision`.
 pub(crate) fn to_json_rpc_error(
     error: &Error,
     revision: Revision,
@@ -30,7 +30,7 @@ pub(crate) fn to_json_rpc_error(
     }
 }
 
-/// The error object for a message that a gate refused.
+/// The error object for a message that a gate rejected.
 pub(crate) fn refusal_to_json_rpc(refusal: &Refusal) -> JsonRpcError {
     JsonRpcError {
         code: code_of_refusal(refusal.reason),
@@ -39,7 +39,7 @@ pub(crate) fn refusal_to_json_rpc(refusal: &Refusal) -> JsonRpcError {
     }
 }
 
-/// How a transport should show that a request ended with `error`.
+/// The outcome that a transport should expose for a request that failed with `error`.
 pub(crate) fn standing_of(error: &Error) -> Standing {
     match error {
         Error::MethodNotFound { .. } => Standing::UnknownMethod,
@@ -52,7 +52,7 @@ pub(crate) fn standing_of(error: &Error) -> Standing {
     }
 }
 
-/// How a transport should show that a message was refused.
+/// The outcome that a transport should expose for a rejected message.
 pub(crate) fn standing_of_refusal(reason: RefusalReason) -> Standing {
     match reason {
         RefusalReason::UnknownMethod => Standing::UnknownMethod,
@@ -79,14 +79,14 @@ fn code_of(error: &Error, revision: Revision, dispatch: Dispatch) -> i64 {
         | Error::InvalidArguments { .. }
         | Error::InvalidMeta { .. } => ErrorCode::InvalidParams.code(),
         Error::HeaderMismatch { .. } => HEADER_MISMATCH,
-        // Only one revision has it; later ones must not use the number.
+        // Only one revision has it; later ones must not use this code.
         Error::UrlElicitationRequired { .. } if revision == Revision::V2025_11_25 => {
             URL_ELICITATION_REQUIRED
         }
         Error::Refused(refusal) => code_of_refusal(refusal.reason),
         Error::Internal { .. } => ErrorCode::InternalError.code(),
         Error::Coded { code, .. } => *code,
-        // 2026-07-28 leaves the range of that number to older servers.
+        // 2026-07-28 leaves the range of `SERVER_ERROR` to older servers.
         _ if modern && dispatch == Dispatch::Mcp => ErrorCode::InternalError.code(),
         _ => SERVER_ERROR,
     }
@@ -105,19 +105,19 @@ fn code_of_refusal(reason: RefusalReason) -> i64 {
     }
 }
 
-/// What an error of the domain says beside its code and message.
+/// The `data` of a domain error.
 #[derive(Serialize)]
 struct Data<'a> {
     error_type: &'static str,
-    /// The members that MCP gives a name: `uri`, `supported`, …
+    /// The members that MCP defines: `uri`, `supported`, …
     #[serde(flatten)]
     facts: Map<String, Value>,
-    /// Always there, so that whoever goes through the findings of an error need not ask first.
+    /// Always present, to let clients iterate over it unconditionally.
     errors: &'a [Json],
 }
 
-/// The findings alone where there are any and MCP is spoken; else which error it was, what else
-/// helps, and the findings.
+/// Under MCP dispatch, the findings alone if there are any; otherwise the error type, further
+/// facts, and the findings.
 fn data_of(error: &Error, dispatch: Dispatch) -> Option<Json> {
     let errors = match error {
         Error::Refused(Refusal { findings, .. })
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn bare_dispatch_has_four_errors_of_its_own() {
+    fn bare_dispatch_has_its_own_codes() {
         let finding = Json::parse(r#"{"rule":"r"}"#).unwrap();
         let invalid = Error::InvalidParams { message: "no".into(), findings: vec![finding] };
         for (error, code, data) in [
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn output_that_breaks_its_contract_is_an_internal_error() {
+    fn output_that_violates_its_contract_is_an_internal_error() {
         let findings = vec![Json::parse(r#"{"rule":"r"}"#).unwrap()];
         let error = Error::Refused(Refusal {
             index: None,
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_goes_through_the_findings_of_an_error_can() {
+    fn the_data_of_every_error_can_be_iterated() {
         let json = |text: &str| Json::parse(text.to_owned()).unwrap();
         let finding = json(r#"{"rule":"r"}"#);
         let refused = |findings| Refusal {
@@ -247,8 +247,8 @@ mod tests {
             for dispatch in [Dispatch::Mcp, Dispatch::Bare] {
                 let written = to_json_rpc_error(&error, Revision::LATEST, dispatch);
                 let Some(data) = written.data_as_value().unwrap() else { continue };
-                let can = data.is_array() || data["errors"].is_array();
-                assert!(can, "{dispatch:?} {error:?}: {data}");
+                let is_iterable = data.is_array() || data["errors"].is_array();
+                assert!(is_iterable, "{dispatch:?} {error:?}: {data}");
             }
         }
     }
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_with_a_code_of_its_own_is_passed_on_as_it_is() {
+    fn an_error_with_its_own_code_is_forwarded_unchanged() {
         for data in [None, Some(Json::parse("7").unwrap())] {
             let error = Error::Coded { code: 1234, message: "own".into(), data: data.clone() };
             let written = to_json_rpc_error(&error, Revision::LATEST, Dispatch::Bare);
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_tool_is_a_missing_method_only_where_it_is_one() {
+    fn an_unknown_tool_is_an_unknown_method_only_in_bare_dispatch() {
         let error = Error::ToolNotFound { name: "x".into() };
         let data = r#"{"error_type":"tool_not_found","name":"x","errors":[]}"#;
         check(&error, Revision::LATEST, Dispatch::Mcp, -32602, data);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_resource_has_another_number_in_each_era() {
+    fn the_code_of_a_missing_resource_depends_on_the_era() {
         let error = Error::ResourceNotFound { uri: "a:b".into() };
         let data = r#"{"error_type":"resource_not_found","uri":"a:b","errors":[]}"#;
         check(&error, Revision::LATEST_LEGACY, Dispatch::Mcp, -32002, data);
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_to_visit_first_has_its_number_in_one_revision_only() {
+    fn url_elicitation_has_its_code_in_one_revision_only() {
         let error = Error::UrlElicitationRequired { elicitations: Json::parse("[]").unwrap() };
         let data = r#"{"error_type":"url_elicitation_required","elicitations":[],"errors":[]}"#;
         check(&error, Revision::V2025_06_18, Dispatch::Mcp, -32000, data);
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_are_the_data_where_there_are_any() {
+    fn findings_are_the_data_if_there_are_any() {
         let finding = Json::parse(r#"{"rule":"r"}"#).unwrap();
         let error = Error::InvalidParams { message: "no".into(), findings: vec![finding] };
         check(&error, Revision::LATEST, Dispatch::Mcp, -32602, r#"[{"rule":"r"}]"#);
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unsupported_revision_says_what_is_supported() {
+    fn an_unsupported_revision_lists_the_supported_ones() {
         let error = Error::UnsupportedRevision {
             requested: "2099-01-01".into(),
             supported: vec![Revision::LATEST],

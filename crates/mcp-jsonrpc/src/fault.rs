@@ -2,10 +2,10 @@ use std::fmt;
 
 use mcp_json::Span;
 
-/// What is wrong with an envelope, and where.
+/// A violation of JSON-RPC 2.0 in an envelope, and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
-#[expect(clippy::exhaustive_structs, reason = "a kind and a place, nothing else")]
+#[expect(clippy::exhaustive_structs, reason = "a kind and a position, nothing else")]
 pub struct EnvelopeFault {
     pub kind: FaultKind,
     pub span: Span,
@@ -17,8 +17,8 @@ impl fmt::Display for EnvelopeFault {
     }
 }
 
-/// All of them in one line.
-pub(crate) fn sentence(faults: &[EnvelopeFault]) -> String {
+/// All faults in one line.
+pub(crate) fn join_messages(faults: &[EnvelopeFault]) -> String {
     let faults: Vec<&str> = faults.iter().map(|fault| fault.kind.message()).collect();
     faults.join("; ")
 }
@@ -29,13 +29,13 @@ pub(crate) fn sentence(faults: &[EnvelopeFault]) -> String {
 pub enum FaultKind {
     /// The value is not an object (nor, at the top level, an array).
     NotObject,
-    /// There is no `jsonrpc` member.
+    /// `jsonrpc` is missing.
     VersionMissing,
     /// `jsonrpc` is not the string `2.0`.
     VersionInvalid,
-    /// None of `method`, `result`, `error` is there.
+    /// None of `method`, `result` and `error` is present.
     Unclassifiable,
-    /// `method` stands beside `result` or `error`.
+    /// `method` occurs together with `result` or `error`.
     MethodWithOutcome,
     /// `method` is not a string.
     MethodNotString,
@@ -43,7 +43,7 @@ pub enum FaultKind {
     MethodEmpty,
     /// `id` is a boolean, an array or an object.
     IdInvalid,
-    /// A response has no `id` at all.
+    /// A response has no `id`.
     ResponseWithoutId,
     /// `params` is neither an object nor an array.
     ParamsNotStructured,
@@ -64,7 +64,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// Whether the `error` member is at fault.
+    /// Whether the fault is in the `error` member.
     pub const fn concerns_error(self) -> bool {
         matches!(
             self,
@@ -76,15 +76,15 @@ impl FaultKind {
         )
     }
 
-    /// One sentence on what is wrong.
+    /// The fault in one join_messages.
     pub const fn message(self) -> &'static str {
         match self {
             FaultKind::NotObject => "a message must be an object",
             FaultKind::VersionMissing => "`jsonrpc` is missing",
             FaultKind::VersionInvalid => "`jsonrpc` must be the string \"2.0\"",
-            FaultKind::Unclassifiable => "the object has neither `method`, `result` nor `error`",
+            FaultKind::Unclassifiable => "the object has none of `method`, `result` and `error`",
             FaultKind::MethodWithOutcome => {
-                "`method` stands beside `result` or `error`: neither a request nor a response"
+                "`method` occurs together with `result` or `error`: neither a request nor a response"
             }
             FaultKind::MethodNotString => "`method` must be a string",
             FaultKind::MethodEmpty => "`method` must not be empty",
@@ -92,7 +92,7 @@ impl FaultKind {
             FaultKind::ResponseWithoutId => "a response must carry the `id` of its request",
             FaultKind::ParamsNotStructured => "`params` must be an object or an array",
             FaultKind::ResultAndError => {
-                "a response has either `result` or `error`, this one has both"
+                "a response must have either `result` or `error`, not both"
             }
             FaultKind::ErrorNotObject => "`error` must be an object",
             FaultKind::ErrorCodeMissing => "`error.code` is missing",

@@ -3,49 +3,48 @@ use std::fmt;
 use mcp_core::{Refusal, Side};
 use mcp_json::{Parsed, SyntaxError};
 
-/// May this message pass?
+/// Decides which messages may pass.
 ///
-/// One gate stands at one conversation and sees every message of both sides, in order.
+/// A gate belongs to one conversation and sees every message from both sides, in order.
 pub trait Gate: fmt::Debug + Send {
-    /// Whether it lets everything pass without looking, so that messages of ours need not be parsed
-    /// for it.
+    /// Whether it passes everything unread. If so, outgoing messages need not be parsed for it.
     fn is_open(&self) -> bool {
         false
     }
 
-    /// Judges `message`, which `from` sends; a batch is one message.
+    /// Judges `message`, sent by `from`. A batch is one message.
     fn judge(&mut self, from: Side, message: &Parsed) -> Verdict;
 
-    /// Judges text from which no message could be read.
+    /// Judges text that is not JSON.
     fn judge_unreadable(&mut self, from: Side, text: &[u8], error: &SyntaxError) -> Verdict;
 
-    /// Notes text that is too long to be kept, let alone judged.
+    /// Records that a message over the size limit was discarded unread.
     fn skipped(&mut self, from: Side, length: u64) {
         let _ = (from, length);
     }
 }
 
-/// What a gate says about a message.
+/// A gate's decision about a message.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(clippy::exhaustive_structs, reason = "a list")]
 pub struct Verdict {
-    /// Why it may not pass; empty if it may. In a batch each bad entry has its own.
+    /// Why the message is rejected; empty if it passes. Each rejected entry of a batch has its own.
     pub refusals: Vec<Refusal>,
 }
 
 impl Verdict {
-    /// It may pass.
+    /// The message passes.
     pub const PASS: Verdict = Verdict { refusals: Vec::new() };
 
-    /// The refusal of the message as a whole, or of entry `index` of a batch.
+    /// The refusal that applies to entry `index` of a batch, or to the message as a whole.
     pub fn refusal(&self, index: Option<usize>) -> Option<&Refusal> {
         self.refusals.iter().find(|refusal| refusal.index.is_none() || refusal.index == index)
     }
 }
 
-/// Lets everything pass without looking.
+/// Passes every message unread.
 #[derive(Debug, Clone, Copy, Default)]
-#[expect(clippy::exhaustive_structs, reason = "it has nothing")]
+#[expect(clippy::exhaustive_structs, reason = "it has no fields")]
 pub struct OpenGate;
 
 impl Gate for OpenGate {

@@ -8,23 +8,23 @@ use mcp_json::{Kind, Limits, Node, Tape};
 
 /// The id of a message: a string, a number or null, compared by type and value.
 ///
-/// Every number keeps its spelling, so that it is given back as it came and no digit is lost. Two
-/// spellings of one integer (`1`, `1.0`) are the same id all the same.
+/// A number keeps its literal text, which is sent back unchanged. Two literals of the same integer
+/// (`1`, `1.0`) are nevertheless the same id.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the names say it")]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC 2.0 is finished")]
 pub enum JsonRpcId {
     Null,
-    /// An integer in its usual spelling. Other spellings are a `Number`: [`JsonRpcId::as_i64`]
-    /// reads both.
+    /// An integer in its canonical form. Other forms are a `Number`: [`JsonRpcId::as_i64`] reads
+    /// both.
     Integer(i64),
-    /// A number that is fractional, too large for `Integer`, or spelled in another way.
+    /// The literal of a number that is fractional, too large for `Integer`, or not in canonical form.
     Number(Box<str>),
     String(Box<str>),
 }
 
 impl JsonRpcId {
-    /// The id that `node` holds, or `None` if it is of a type no id may have.
+    /// The id in `node`, or `None` if ids cannot have its type.
     pub fn read(node: Node<'_>) -> Option<JsonRpcId> {
         match node.kind() {
             Kind::Null => Some(JsonRpcId::Null),
@@ -43,16 +43,16 @@ impl JsonRpcId {
         }
     }
 
-    /// The value, if the id is an integer that fits, however it is spelled.
+    /// The value, if the id is an integer, in any form, that fits into `i64`.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             JsonRpcId::Integer(value) => Some(*value),
-            JsonRpcId::Number(spelling) => in_number(spelling, integer_value),
+            JsonRpcId::Number(spelling) => with_number(spelling, integer_value),
             JsonRpcId::Null | JsonRpcId::String(_) => None,
         }
     }
 
-    /// The id as MCP knows it: a string or an integer.
+    /// The id as an MCP request id, if it is a string or an integer.
     pub fn to_request_id(&self) -> Option<RequestId> {
         match self {
             JsonRpcId::Null => None,
@@ -65,7 +65,7 @@ impl JsonRpcId {
         }
     }
 
-    /// Whether MCP has such ids: strings, and integers however they are spelled.
+    /// Whether MCP allows this id: a string, or an integer in any form.
     pub(crate) fn is_known_to_mcp(&self) -> bool {
         match self {
             JsonRpcId::Null => false,
@@ -77,10 +77,10 @@ impl JsonRpcId {
     }
 }
 
-/// Beyond this a float no longer tells neighbouring integers apart.
+/// Beyond this, a float cannot represent every integer.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// The integer a number node stands for, if it is one and fits: `7`, `7.0` and `70e-1` alike.
+/// The integer value of a number node, if it is integral and fits: `7`, `7.0` and `70e-1` alike.
 pub(crate) fn integer_value(node: Node<'_>) -> Option<i64> {
     if node.kind() == Kind::Integer {
         return node.as_i64();
@@ -93,8 +93,11 @@ pub(crate) fn integer_value(node: Node<'_>) -> Option<i64> {
     (value.abs() < EXACT).then_some(value as i64)
 }
 
-/// What `look` sees in the number that `spelling` is, if it is one.
-pub(crate) fn in_number<T>(spelling: &str, look: impl FnOnce(Node<'_>) -> Option<T>) -> Option<T> {
+/// Applies `look` to the number with the literal `spelling`, if it is one.
+pub(crate) fn with_number<T>(
+    spelling: &str,
+    look: impl FnOnce(Node<'_>) -> Option<T>,
+) -> Option<T> {
     let mut tape = Tape::new();
     let limits = Limits { max_bytes: usize::MAX, max_depth: 0 };
     let document = tape.parse(spelling.as_bytes(), limits).ok()?;
@@ -194,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn no_digit_is_lost_on_the_way_out() {
+    fn ids_are_written_as_they_were_read() {
         for spelling in
             ["0", "-0", "-5", "1.0", "1e2", "10000000000000000001", "1.50", "\"7\"", "null"]
         {
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_ids_have_one_hash() {
+    fn equal_ids_have_equal_hashes() {
         let hash = |json| {
             let mut hasher = std::hash::DefaultHasher::new();
             read(json).unwrap().hash(&mut hasher);
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_made_from_what_they_hold() {
+    fn ids_convert_from_integers_and_strings() {
         assert_eq!(Some(JsonRpcId::from(7)), read("7"));
         assert_eq!(Some(JsonRpcId::from("7")), read("\"7\""));
         assert_eq!(Some(JsonRpcId::from("7".to_owned())), read("\"7\""));
@@ -227,14 +230,14 @@ mod tests {
     }
 
     #[test]
-    fn other_types_are_no_ids() {
+    fn other_types_are_not_ids() {
         for json in ["true", "[]", "{}"] {
             assert_eq!(read(json), None, "{json}");
         }
     }
 
     #[test]
-    fn mcp_knows_strings_and_integers() {
+    fn mcp_allows_strings_and_integers() {
         let request_id = |json| read(json).unwrap().to_request_id();
         assert_eq!(request_id("3"), Some(RequestId::from(3)));
         assert_eq!(request_id("3.0"), Some(RequestId::from(3)));

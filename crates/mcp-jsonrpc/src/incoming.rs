@@ -4,7 +4,7 @@ use mcp_json::{Limits, Node, Parsed, Span, SyntaxError};
 
 use crate::{
     Envelope, EnvelopeFault, FaultKind, JsonRpcError, JsonRpcId, JsonRpcMessage,
-    JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, MessageKind, fault::sentence,
+    JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, MessageKind, fault::join_messages,
     id::integer_value,
 };
 
@@ -14,39 +14,38 @@ use crate::{
 pub enum Incoming {
     /// An object.
     Single(Result<JsonRpcMessage, InvalidMessage>),
-    /// A non-empty array; bad entries stay in their place and the good ones go on.
+    /// A non-empty array. Invalid entries keep their position and do not affect valid ones.
     Batch(Vec<Result<JsonRpcMessage, InvalidMessage>>),
 }
 
-/// A JSON value that is no JSON-RPC message.
+/// A JSON value that is not a JSON-RPC message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not a JSON-RPC message: {}", sentence(faults))]
-#[expect(clippy::exhaustive_structs, reason = "what can be read, and the faults, nothing else")]
+#[error("not a JSON-RPC message: {}", join_messages(faults))]
+#[expect(clippy::exhaustive_structs, reason = "the readable parts and the faults, nothing else")]
 pub struct InvalidMessage {
-    /// The id, where one could be read.
+    /// The id, if it is readable.
     pub id: Option<JsonRpcId>,
-    /// It names a method and has no outcome: whatever it was meant to be, it is no answer.
+    /// It has a method and no outcome: it cannot be a response.
     pub names_method: bool,
-    /// It names a method and has no id: nobody waits for an answer.
+    /// It has a method and no id: it expects no response.
     pub is_notification: bool,
-    /// It has an outcome and names no method: it was meant as an answer, and wants none itself.
+    /// It has an outcome and no method: it was meant as a response, and expects none.
     pub is_response: bool,
-    /// At least one.
+    /// The faults, at least one.
     pub faults: Vec<EnvelopeFault>,
 }
 
 impl Incoming {
-    /// Reads one message or batch. Payloads are not copied: they share the memory of `bytes`.
+    /// Parses one message or batch. Payloads are not copied: they share the memory of `bytes`.
     ///
     /// # Errors
     ///
-    /// If `bytes` is not JSON. JSON that is no JSON-RPC message is an [`InvalidMessage`] in its
-    /// place instead.
+    /// If `bytes` is not JSON. JSON that is not a JSON-RPC message is an [`InvalidMessage`] instead.
     pub fn parse(bytes: &Bytes) -> Result<Incoming, SyntaxError> {
         Ok(Incoming::read(&Parsed::parse(bytes.clone(), Limits::default())?))
     }
 
-    /// Reads what is parsed already. Payloads share its text and its tape.
+    /// Reads parsed JSON. Payloads share its text and its tape.
     pub fn read(parsed: &Parsed) -> Incoming {
         let document = parsed.document();
         let root = document.root();
@@ -71,7 +70,7 @@ pub(crate) fn read(node: Node<'_>, parsed: &Parsed) -> Result<JsonRpcMessage, In
     let envelope = Envelope::of(node);
     let mut faults = envelope.faults();
     if envelope.error.is_some() {
-        // MCP leaves out the id of a request that could not be read.
+        // MCP omits the id in the response to an unreadable request.
         faults.retain(|fault| fault.kind != FaultKind::ResponseWithoutId);
     }
     let invalid = |faults| InvalidMessage {
@@ -93,7 +92,7 @@ pub(crate) fn read(node: Node<'_>, parsed: &Parsed) -> Result<JsonRpcMessage, In
     }
 }
 
-/// Takes a message without faults apart. What is left to fail is an error code beyond 64 bits.
+/// Converts a message without faults. Only an error code beyond 64 bits can still fail.
 fn read_valid(
     envelope: &Envelope<'_>,
     kind: MessageKind,
@@ -129,7 +128,7 @@ fn read_valid(
     })
 }
 
-/// Takes an error object without faults apart; its code may still be beyond 64 bits.
+/// Converts an error object without faults; its code may still be beyond 64 bits.
 pub(crate) fn read_valid_error(
     error: Node<'_>,
     parsed: &Parsed,
@@ -151,8 +150,8 @@ pub(crate) fn read_valid_error(
     })
 }
 
-/// The id, if it can be given back as it is. One with half of a surrogate pair cannot: whoever
-/// waits for it would not recognise it.
+/// The id, if it can be sent back unchanged. An id with a lone surrogate cannot, and its sender
+/// would not recognise it.
 fn exact_id(envelope: &Envelope<'_>) -> Option<JsonRpcId> {
     let node = envelope.id?;
     if node.has_lone_surrogate() {
@@ -185,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_keeps_good_entries_beside_bad_ones() {
+    fn a_batch_keeps_valid_entries_beside_invalid_ones() {
         let batch = r#"[{"jsonrpc":"2.0","id":1,"method":"a"},7,{"jsonrpc":"1.0","id":2,"method":"b"},{"jsonrpc":"2.0","method":"c"}]"#;
         let Ok(Incoming::Batch(entries)) = parse(batch) else { panic!("a batch") };
         let bad: Vec<_> = entries
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_cannot_be_given_back_is_none() {
+    fn an_id_with_a_lone_surrogate_is_invalid() {
         let json = r#"{"jsonrpc":"2.0","id":"\ud800","method":"a"}"#;
         let Ok(Incoming::Single(Err(invalid))) = parse(json) else { panic!("invalid") };
         assert_eq!(invalid.id, None);
@@ -224,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_code_beyond_64_bits_is_no_panic() {
+    fn an_error_code_beyond_64_bits_does_not_panic() {
         let json = r#"{"jsonrpc":"2.0","id":1,"error":{"code":99999999999999999999,"message":""}}"#;
         let Ok(Incoming::Single(Err(invalid))) = parse(json) else { panic!("invalid") };
         assert_eq!(invalid.faults[0].kind, FaultKind::ErrorCodeNotInteger);

@@ -1,13 +1,13 @@
-//! JSON-RPC 2.0: what a message is, and what is wrong with its envelope.
+//! JSON-RPC 2.0: messages, envelope validation, and the adapter to MCP.
 //!
 //! Two views of the same message:
 //!
 //! * [`Envelope`] borrows from a parsed document and costs one pass over the top-level members.
-//!   It classifies ([`Envelope::kind`]), validates ([`Envelope::faults`]) and still gives the id
-//!   of a message that is broken elsewhere. Validators use it.
-//! * [`JsonRpcMessage`] and its parts own their data and can be written out again. Programs that
-//!   speak JSON-RPC use it, with `serde_json` or as bytes. Reading goes through the envelope: there
-//!   is no untagged union that swallows what does not fit.
+//!   It classifies ([`Envelope::kind`]), validates ([`Envelope::faults`]) and still provides the id
+//!   of a message that is otherwise invalid. Validators use it.
+//! * [`JsonRpcMessage`] and its parts own their data and can be serialized. Programs that
+//!   communicate by JSON-RPC use it, with `serde_json` or as bytes. Reading goes through the
+//!   envelope: no untagged union hides invalid input.
 //!
 //! ```
 //! use mcp_jsonrpc::{JsonRpcRequest, JsonRpcResponse};
@@ -27,14 +27,14 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 //!
-//! And the adapter between the wire and the domain of `mcp-core`:
+//! The adapter between the wire and the domain of `mcp-core`:
 //!
-//! * [`JsonRpcRequest::to_domain_request`] and [`ToJsonRpc::to_json_rpc`] convert both ways and
-//!   know which number a domain error has;
-//! * [`JsonRpcTransport`] puts a gate before a transport, [`JsonRpcProcessor`] holds a whole
-//!   conversation over it.
+//! * [`JsonRpcRequest::to_domain_request`] and [`ToJsonRpc::to_json_rpc`] convert both ways and map
+//!   domain errors to codes;
+//! * [`JsonRpcTransport`] puts a gate in front of a transport, and [`JsonRpcProcessor`] drives a
+//!   whole conversation over it.
 //!
-//! Tools of your own are served with a registry and a transport:
+//! To serve your own tools you need a registry and a transport:
 //!
 //! ```
 //! use mcp_core::{
@@ -55,7 +55,7 @@
 //!     }
 //! }
 //!
-//! /// Answers `{"jsonrpc":"2.0","id":1,"method":"echo","params":{…}}` with its params.
+//! /// Responds to `{"jsonrpc":"2.0","id":1,"method":"echo","params":{…}}` with its params.
 //! async fn serve(transport: impl Transport + 'static) -> Result<(), TransportError> {
 //!     let tools = ToolRegistry::new();
 //!     tools.insert("echo", Box::new(EchoTool));
@@ -63,9 +63,9 @@
 //! }
 //! ```
 //!
-//! Ids may be null, params may be an array, any method goes: what MCP adds is judged elsewhere.
-//! This crate knows no payload and no socket; the one MCP method it knows is
-//! `notifications/cancelled`, which is about requests themselves.
+//! Ids may be null, params may be an array, and any method is allowed: MCP's restrictions are
+//! checked elsewhere. This crate knows nothing about payloads and sockets; of the MCP methods, it
+//! only handles `notifications/cancelled`, which concerns requests as such, and the handshake.
 //!
 //! ```
 //! use bytes::Bytes;
@@ -74,7 +74,7 @@
 //! let text = Bytes::from_static(br#"{"jsonrpc":"2.0","id":7,"metod":"ping"}"#);
 //! let Incoming::Single(Err(invalid)) = Incoming::parse(&text)? else { panic!("no method") };
 //! assert_eq!(invalid.id, Some(JsonRpcId::Integer(7)));
-//! assert_eq!(invalid.faults[0].to_string(), "the object has neither `method`, `result` nor `error`");
+//! assert_eq!(invalid.faults[0].to_string(), "the object has none of `method`, `result` and `error`");
 //! # Ok::<(), mcp_json::SyntaxError>(())
 //! ```
 

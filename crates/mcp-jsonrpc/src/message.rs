@@ -5,9 +5,9 @@ use crate::{ErrorCode, JsonRpcId};
 
 /// A message that owns its data.
 ///
-/// This and its parts are read and written by `serde_json`, as text and as values. Reading wants the
-/// text itself, so they cannot stand in an untagged enum or behind `#[serde(flatten)]`, which give
-/// only pieces of it; there reading fails.
+/// This type and its parts work with `serde_json`, as text and as values. Deserializing needs the
+/// whole text, so it fails inside an untagged enum or behind `#[serde(flatten)]`, which buffer
+/// their input in pieces.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the names say it")]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC 2.0 is finished")]
@@ -17,7 +17,7 @@ pub enum JsonRpcMessage {
     Response(JsonRpcResponse),
 }
 
-/// A call that wants an answer.
+/// A call that expects a response.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the members of the wire object")]
 #[expect(clippy::exhaustive_structs, reason = "JSON-RPC 2.0 is finished")]
@@ -27,7 +27,7 @@ pub struct JsonRpcRequest {
     pub params: Option<Json>,
 }
 
-/// A call that wants none.
+/// A call that expects no response.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the members of the wire object")]
 #[expect(clippy::exhaustive_structs, reason = "JSON-RPC 2.0 is finished")]
@@ -36,14 +36,14 @@ pub struct JsonRpcNotification {
     pub params: Option<Json>,
 }
 
-/// The answer to a request: exactly one of `result` and `error`.
+/// The response to a request: exactly one of `result` and `error`.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "JSON-RPC 2.0 is finished")]
 pub struct JsonRpcResponse {
-    /// The id of the request. JSON-RPC wants null where it could not be read; MCP has no null ids
-    /// and leaves the member out, which is `None`.
+    /// The id of the request. If it is unreadable, JSON-RPC requires null; MCP has no null ids and
+    /// omits the member, which is `None`.
     pub id: Option<JsonRpcId>,
-    /// What came of it.
+    /// The result or the error.
     pub outcome: Result<Json, JsonRpcError>,
 }
 
@@ -58,7 +58,7 @@ pub struct JsonRpcError {
 }
 
 impl JsonRpcRequest {
-    /// Asks `method` with `params`, an object or an array.
+    /// A request of `method` with `params`, an object or an array.
     pub fn new(
         id: impl Into<JsonRpcId>,
         method: impl Into<String>,
@@ -78,7 +78,7 @@ impl JsonRpcRequest {
 }
 
 impl JsonRpcNotification {
-    /// Tells `method` with `params`, an object or an array.
+    /// A notification of `method` with `params`, an object or an array.
     pub fn new(method: impl Into<String>, params: Option<Value>) -> JsonRpcNotification {
         JsonRpcNotification { method: method.into(), params: params.map(Json::from) }
     }
@@ -94,12 +94,12 @@ impl JsonRpcNotification {
 }
 
 impl JsonRpcResponse {
-    /// The request `id` has led to `result`.
+    /// The response with `result` to request `id`.
     pub fn success(id: impl Into<JsonRpcId>, result: Value) -> JsonRpcResponse {
         JsonRpcResponse { id: Some(id.into()), outcome: Ok(result.into()) }
     }
 
-    /// The request `id` has failed.
+    /// The response with `error` to request `id`.
     pub fn failure(id: impl Into<JsonRpcId>, error: JsonRpcError) -> JsonRpcResponse {
         JsonRpcResponse { id: Some(id.into()), outcome: Err(error) }
     }
@@ -125,7 +125,7 @@ impl JsonRpcError {
         JsonRpcError { code, message: message.into(), data: None }
     }
 
-    /// The error with `data`.
+    /// Sets `data`.
     #[must_use]
     pub fn with_data(mut self, data: Value) -> JsonRpcError {
         self.data = Some(data.into());
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn params_go_in_and_come_out_as_values() {
+    fn params_round_trip_as_values() {
         for params in [None, Some(json!({ "a": [1, null] })), Some(json!([1, "b"]))] {
             let request = JsonRpcRequest::new(1, "m", params.clone());
             assert_eq!(request.params_as_value().unwrap(), params);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn results_and_errors_go_in_and_come_out_as_values() {
+    fn results_and_errors_round_trip_as_values() {
         for result in [json!(null), json!({ "a": 1 }), json!("text")] {
             let response = JsonRpcResponse::success("x", result.clone());
             assert_eq!(response.result_as_value().unwrap(), Some(result));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_that_no_value_can_hold_is_an_error() {
+    fn a_payload_that_a_value_cannot_hold_is_an_error() {
         let params = Some(Json::already_parsed(bytes::Bytes::from_static(b"[1e999]")));
         let request = JsonRpcRequest { params, ..JsonRpcRequest::new(1, "m", None) };
         assert!(request.params_as_value().is_err());

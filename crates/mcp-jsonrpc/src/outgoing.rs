@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl JsonRpcMessage {
-    /// The message as JSON text. Payloads are copied, not looked at.
+    /// The message as JSON text. Payloads are copied verbatim.
     pub fn to_bytes(&self) -> Bytes {
         match self {
             JsonRpcMessage::Request(request) => request.to_bytes(),
@@ -51,7 +51,7 @@ impl JsonRpcResponse {
     }
 }
 
-/// A batch of answers as JSON text.
+/// A batch of responses as JSON text.
 pub(crate) fn write_batch(responses: &[JsonRpcResponse]) -> Bytes {
     let mut out = vec![b'['];
     for (position, response) in responses.iter().enumerate() {
@@ -76,11 +76,11 @@ fn write_call(id: Option<&JsonRpcId>, method: &str, params: Option<&Json>) -> By
     text.finish()
 }
 
-/// A message object while it is written.
+/// A message object being written.
 struct Text(Vec<u8>);
 
 impl Text {
-    /// Enough for the envelope with an ordinary id.
+    /// Enough for the envelope with a typical id.
     const ENVELOPE: usize = 96;
 
     fn new(payload: usize) -> Text {
@@ -98,7 +98,7 @@ impl Text {
 
     fn value<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) {
         self.member(name, b"");
-        // Strings and numbers cannot fail to be written, nor can a vector to be extended.
+        // Writing strings and numbers to a vector cannot fail.
         let _ = serde_json::to_writer(&mut self.0, value);
     }
 

@@ -9,7 +9,7 @@ use mcp_json::{Limits, Parsed, SyntaxError, SyntaxErrorKind, TapePool};
 
 use crate::{Gate, Incoming, InvalidMessage, JsonRpcId, JsonRpcMessage, Verdict};
 
-/// JSON-RPC messages over a transport that moves bytes, past a gate that judges them.
+/// Sends and receives JSON-RPC messages over a byte transport, through a gate.
 #[derive(Debug)]
 pub struct JsonRpcTransport<T> {
     transport: T,
@@ -19,21 +19,21 @@ pub struct JsonRpcTransport<T> {
     limits: Limits,
 }
 
-/// A message of ours on its way out.
+/// An outgoing message.
 #[derive(Debug)]
-pub(crate) struct OwnMessage {
+pub(crate) struct OutgoingMessage {
     pub(crate) bytes: Bytes,
-    /// What became of parsing it, once somebody wanted to look into it.
+    /// The outcome of parsing it, once it was needed.
     parsed: Option<Result<Parsed, SyntaxError>>,
 }
 
-impl From<Bytes> for OwnMessage {
-    fn from(bytes: Bytes) -> OwnMessage {
-        OwnMessage { bytes, parsed: None }
+impl From<Bytes> for OutgoingMessage {
+    fn from(bytes: Bytes) -> OutgoingMessage {
+        OutgoingMessage { bytes, parsed: None }
     }
 }
 
-/// Something that came in.
+/// A received message or event.
 #[derive(Debug)]
 pub(crate) enum Arrival {
     Single {
@@ -43,10 +43,10 @@ pub(crate) enum Arrival {
     Batch {
         ticket: Option<Ticket>,
         entries: Vec<Entry>,
-        /// What the gate has against the batch as such.
+        /// The gate's refusal of the batch as a whole.
         refusal: Option<Refusal>,
     },
-    /// Not even JSON.
+    /// Not JSON.
     Unreadable {
         ticket: Option<Ticket>,
         refusal: Refusal,
@@ -55,34 +55,34 @@ pub(crate) enum Arrival {
         ticket: Ticket,
         error: Option<TransportError>,
     },
-    /// News may be lost from here on.
-    Deaf(TransportError),
-    /// Text beyond a limit, of which only the edges are known.
+    /// Notifications may be lost from now on.
+    NotificationsLost(TransportError),
+    /// A message over the size limit, of which only the edges are known.
     TooLong {
         ticket: Option<Ticket>,
         length: u64,
         limit: u64,
         edges: Edges,
     },
-    /// Nothing that matters here.
+    /// Irrelevant here.
     Skipped,
 }
 
-/// A message, or what stands in its place.
+/// A message, or why it was rejected.
 pub(crate) type Entry = Result<JsonRpcMessage, Box<RefusedMessage>>;
 
-/// A message that may not pass.
+/// A rejected message.
 #[derive(Debug)]
 pub(crate) struct RefusedMessage {
-    /// The message, if it is one.
+    /// The message, if it has a valid envelope.
     pub(crate) message: Option<JsonRpcMessage>,
-    /// Its id, if one could be read.
+    /// Its id, if it is readable.
     pub(crate) id: Option<JsonRpcId>,
-    /// Whether it may have been meant as an answer.
-    pub(crate) may_answer: bool,
-    /// Whether somebody may wait for an answer to it.
-    pub(crate) may_ask: bool,
-    /// Whether it has the members of an answer, however broken.
+    /// Whether it may have been meant as a response.
+    pub(crate) may_be_response: bool,
+    /// Whether its sender may expect a response.
+    pub(crate) may_expect_response: bool,
+    /// Whether it has the members of a response, valid or not.
     pub(crate) is_response: bool,
     pub(crate) refusal: Refusal,
 }
@@ -97,7 +97,7 @@ pub(crate) enum SendError {
 }
 
 impl<T: Transport> JsonRpcTransport<T> {
-    /// Puts `gate` before `transport`. `side` is who we are.
+    /// Puts `gate` in front of `transport`. `side` is our own side.
     pub fn new(transport: T, side: Side, gate: Box<dyn Gate>) -> JsonRpcTransport<T> {
         JsonRpcTransport {
             transport,
@@ -108,21 +108,21 @@ impl<T: Transport> JsonRpcTransport<T> {
         }
     }
 
-    /// Takes other limits. Messages of more than [`Limits::max_bytes`] are neither taken in nor sent.
+    /// Sets the limits. Messages of more than [`Limits::max_bytes`] are neither accepted nor sent.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Takes tapes from `tapes`, which conversations may share.
+    /// Uses the pool `tapes`, which several conversations may share.
     #[must_use]
     pub fn with_tapes(mut self, tapes: TapePool) -> Self {
         self.tapes = tapes;
         self
     }
 
-    /// Who we are.
+    /// Our own side.
     pub fn side(&self) -> Side {
         self.side
     }
@@ -142,14 +142,14 @@ impl<T: Transport> JsonRpcTransport<T> {
                 Some(Arrival::TooLong { ticket, length, limit, edges })
             }
             Some(Inbound::Over { ticket, error }) => Some(Arrival::Over { ticket, error }),
-            Some(Inbound::Deaf { error }) => Some(Arrival::Deaf(error)),
+            Some(Inbound::Deaf { error }) => Some(Arrival::NotificationsLost(error)),
             Some(_) => Some(Arrival::Skipped),
         })
     }
 
-    /// An error that names no request is right here, and nowhere else.
+    /// Reads the body of a rejected exchange. Only here may an error response lack an id.
     fn read_refusal(&self, ticket: Ticket, bytes: &Bytes) -> Arrival {
-        // A page for people, say; the end of the exchange tells the status.
+        // An HTML page, for example; the end of the exchange reports the status.
         let Ok(parsed) = self.parse(bytes) else { return Arrival::Skipped };
         match Incoming::read(&parsed) {
             Incoming::Single(Ok(JsonRpcMessage::Response(response))) if response.id.is_none() => {
@@ -161,7 +161,7 @@ impl<T: Transport> JsonRpcTransport<T> {
     }
 
     fn read(&self, ticket: Option<Ticket>, bytes: &Bytes) -> Arrival {
-        // Some transports have no limit of their own.
+        // Some transports have no limit.
         if let Err(TransportError::TooLong { length, limit }) = self.fits(bytes) {
             self.gate().skipped(self.side.other(), length);
             return Arrival::TooLong { ticket, length, limit, edges: Edges::of(bytes) };
@@ -185,13 +185,13 @@ impl<T: Transport> JsonRpcTransport<T> {
             message: format!("not JSON: {error}"),
             findings: Vec::new(),
         });
-        let is_marked = error.kind == SyntaxErrorKind::ByteOrderMark;
-        if is_marked && let Some(id) = self.answered_behind_mark(bytes) {
+        let has_bom = error.kind == SyntaxErrorKind::ByteOrderMark;
+        if has_bom && let Some(id) = self.response_id_after_bom(bytes) {
             let refused = RefusedMessage {
                 message: None,
                 id: Some(id),
-                may_answer: true,
-                may_ask: false,
+                may_be_response: true,
+                may_expect_response: false,
                 is_response: true,
                 refusal,
             };
@@ -204,28 +204,28 @@ impl<T: Transport> JsonRpcTransport<T> {
         let verdict = self.gate().judge(self.side.other(), parsed);
         match Incoming::read(parsed) {
             Incoming::Single(message) => {
-                Arrival::Single { ticket, entry: enter(message, &verdict, None) }
+                Arrival::Single { ticket, entry: apply_verdict(message, &verdict, None) }
             }
             Incoming::Batch(messages) => Arrival::Batch {
                 ticket,
                 entries: messages
                     .into_iter()
                     .enumerate()
-                    .map(|(index, message)| enter(message, &verdict, Some(index)))
+                    .map(|(index, message)| apply_verdict(message, &verdict, Some(index)))
                     .collect(),
                 refusal: verdict.refusals.into_iter().find(|refusal| refusal.index.is_none()),
             },
         }
     }
 
-    /// The request of ours that is answered behind a byte order mark. Whoever waits for it shall hear
-    /// what is wrong rather than nothing.
-    fn answered_behind_mark(&self, bytes: &Bytes) -> Option<JsonRpcId> {
-        const MARK: usize = '\u{feff}'.len_utf8();
-        if bytes.len() < MARK {
+    /// The id of a response preceded by a byte order mark. It lets us fail the pending request with
+    /// the reason instead of a timeout.
+    fn response_id_after_bom(&self, bytes: &Bytes) -> Option<JsonRpcId> {
+        const BOM: usize = '\u{feff}'.len_utf8();
+        if bytes.len() < BOM {
             return None;
         }
-        match Incoming::read(&self.parse(&bytes.slice(MARK..)).ok()?) {
+        match Incoming::read(&self.parse(&bytes.slice(BOM..)).ok()?) {
             Incoming::Single(Ok(JsonRpcMessage::Response(response))) => response.id,
             _ => None,
         }
@@ -235,26 +235,26 @@ impl<T: Transport> JsonRpcTransport<T> {
         self.tapes.parse(bytes.clone(), self.limits)
     }
 
-    /// A message of ours, parsed the first time that somebody looks into it.
+    /// The outgoing message parsed, on first use.
     pub(crate) fn parsed<'m>(
         &self,
-        message: &'m mut OwnMessage,
+        message: &'m mut OutgoingMessage,
     ) -> Result<&'m Parsed, &'m SyntaxError> {
-        let OwnMessage { bytes, parsed } = message;
+        let OutgoingMessage { bytes, parsed } = message;
         parsed.get_or_insert_with(|| self.parse(bytes)).as_ref()
     }
 
-    /// Whether a message is short enough.
+    /// Checks the size limit.
     pub(crate) fn fits(&self, bytes: &Bytes) -> Result<(), TransportError> {
         let (length, limit) = (bytes.len() as u64, self.limits.max_bytes as u64);
         if length > limit { Err(TransportError::TooLong { length, limit }) } else { Ok(()) }
     }
 
-    /// Sends a message if it is short enough and the gate lets it pass. It is judged at once; what
-    /// waits for the transport is only its bytes.
+    /// Sends a message if it is within the size limit and passes the gate. It is judged at once, before
+    /// the returned future is polled.
     pub(crate) fn send(
         &self,
-        message: OwnMessage,
+        message: OutgoingMessage,
         role: OutboundRole,
         ticket: Option<Ticket>,
         labels: Option<Box<Labels>>,
@@ -267,24 +267,24 @@ impl<T: Transport> JsonRpcTransport<T> {
         }
     }
 
-    /// A message of ours if it may be sent, with its tape for a transport that others watch.
-    fn admit(&self, mut message: OwnMessage) -> Result<(Bytes, Option<Parsed>), SendError> {
-        // First, as a gate remembers what it has seen.
+    /// An outgoing message if it may be sent, with its tape if the transport is watched.
+    fn admit(&self, mut message: OutgoingMessage) -> Result<(Bytes, Option<Parsed>), SendError> {
+        // Before the gate, which remembers what it has seen.
         self.fits(&message.bytes).map_err(SendError::Transport)?;
-        match self.judge_own(&mut message).refusals.into_iter().next() {
+        match self.judge_outgoing(&mut message).refusals.into_iter().next() {
             Some(refusal) => Err(SendError::Refused(refusal)),
             None => Ok(self.keep_parsed(message)),
         }
     }
 
-    fn keep_parsed(&self, message: OwnMessage) -> (Bytes, Option<Parsed>) {
+    fn keep_parsed(&self, message: OutgoingMessage) -> (Bytes, Option<Parsed>) {
         let is_watched = self.transport.carriage() == Carriage::Exchanges;
         let parsed = message.parsed.filter(|_| is_watched).and_then(Result::ok);
         (message.bytes, parsed)
     }
 
-    /// What the gate says about a message of ours.
-    pub(crate) fn judge_own(&self, message: &mut OwnMessage) -> Verdict {
+    /// The gate's verdict on an outgoing message.
+    pub(crate) fn judge_outgoing(&self, message: &mut OutgoingMessage) -> Verdict {
         if self.gate().is_open() {
             return Verdict::PASS;
         }
@@ -295,7 +295,7 @@ impl<T: Transport> JsonRpcTransport<T> {
         }
     }
 
-    /// Sends what stands in for a message that did not pass, if it is short enough.
+    /// Sends a substitute for a message that did not pass, if it is within the size limit.
     pub(crate) async fn send_unjudged(
         &self,
         bytes: Bytes,
@@ -313,7 +313,7 @@ impl<T: Transport> JsonRpcTransport<T> {
     }
 }
 
-fn enter(
+fn apply_verdict(
     message: Result<JsonRpcMessage, InvalidMessage>,
     verdict: &Verdict,
     index: Option<usize>,
@@ -327,16 +327,23 @@ fn enter(
                 JsonRpcMessage::Response(response) => response.id.clone(),
                 JsonRpcMessage::Notification(_) => None,
             };
-            let may_answer = matches!(message, JsonRpcMessage::Response(_));
-            let may_ask = matches!(message, JsonRpcMessage::Request(_));
+            let may_be_response = matches!(message, JsonRpcMessage::Response(_));
+            let may_expect_response = matches!(message, JsonRpcMessage::Request(_));
             let message = Some(message);
-            let is_response = may_answer;
-            Err(Box::new(RefusedMessage { message, id, may_answer, may_ask, is_response, refusal }))
+            let is_response = may_be_response;
+            Err(Box::new(RefusedMessage {
+                message,
+                id,
+                may_be_response,
+                may_expect_response,
+                is_response,
+                refusal,
+            }))
         }
         (Err(invalid), refusal) => Err(Box::new(RefusedMessage {
             message: None,
-            may_answer: !invalid.names_method,
-            may_ask: !invalid.is_notification && !invalid.is_response,
+            may_be_response: !invalid.names_method,
+            may_expect_response: !invalid.is_notification && !invalid.is_response,
             is_response: invalid.is_response,
             refusal: refusal.unwrap_or_else(|| Refusal {
                 index,

@@ -1,11 +1,11 @@
-//! The wire types read and written by `serde_json`.
+//! `serde` support for the wire types.
 //!
-//! Reading goes through the envelope, whatever type is asked for. Text that is not a message is
-//! refused with all its faults; a message of the wrong kind is refused by saying which kind it is. An error
-//! response without an id is read, as everywhere in this crate: MCP leaves the id out where a
-//! request could not be read.
+//! Every type is deserialized through the envelope. Text that is not a message is rejected with all
+//! its faults; a message of the wrong kind is rejected with the kind it has. An error response
+//! without an id is accepted, as everywhere in this crate: MCP omits the id in the response to an
+//! unreadable request.
 //!
-//! Writing refuses what reading would refuse, so whatever was written can be read again.
+//! Serializing rejects whatever deserializing would reject, so output can always be read back.
 
 use mcp_core::Json;
 use mcp_json::{Document, Parsed};
@@ -20,14 +20,14 @@ use crate::{
     EnvelopeFault, FaultKind, JsonRpcError, JsonRpcId, JsonRpcMessage, JsonRpcNotification,
     JsonRpcRequest, JsonRpcResponse,
     envelope::check_error,
-    fault::sentence,
-    id::in_number,
+    fault::join_messages,
+    id::with_number,
     incoming::{read, read_valid_error},
 };
 
 impl<'de> Deserialize<'de> for JsonRpcMessage {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        examine(deserializer, |document, text| {
+        deserialize_from_text(deserializer, |document, text| {
             read(document.root(), text).map_err(|invalid| invalid.to_string())
         })
     }
@@ -73,13 +73,13 @@ impl<'de> Deserialize<'de> for JsonRpcResponse {
 
 impl<'de> Deserialize<'de> for JsonRpcError {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        examine(deserializer, |document, text| {
+        deserialize_from_text(deserializer, |document, text| {
             let mut faults = Vec::new();
             check_error(document.root(), |kind, span| faults.push(EnvelopeFault { kind, span }));
             if faults.is_empty() {
                 read_valid_error(document.root(), text).map_err(|fault| fault.to_string())
             } else {
-                Err(sentence(&faults))
+                Err(join_messages(&faults))
             }
         })
     }
@@ -87,7 +87,7 @@ impl<'de> Deserialize<'de> for JsonRpcError {
 
 impl<'de> Deserialize<'de> for JsonRpcId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        examine(deserializer, |document, _| {
+        deserialize_from_text(deserializer, |document, _| {
             let broken = document.root().has_lone_surrogate();
             let id = JsonRpcId::read(document.root()).filter(|_| !broken);
             id.ok_or_else(|| FaultKind::IdInvalid.message().to_owned())
@@ -95,8 +95,8 @@ impl<'de> Deserialize<'de> for JsonRpcId {
     }
 }
 
-/// Looks at the text of whatever the deserializer holds.
-fn examine<'de, D: Deserializer<'de>, T>(
+/// Applies `look` to the text of the deserializer's value.
+fn deserialize_from_text<'de, D: Deserializer<'de>, T>(
     deserializer: D,
     look: impl FnOnce(&Document<'_>, &Parsed) -> Result<T, String>,
 ) -> Result<T, D::Error> {
@@ -155,7 +155,7 @@ fn serialize_call<S: Serializer>(
     object.end()
 }
 
-/// Whether it is an object or an array; that it is JSON shows when it is written.
+/// Whether it is an object or an array; whether it is JSON is checked when it is serialized.
 fn is_structured(json: &Json) -> bool {
     matches!(json.as_bytes().trim_ascii_start(), [b'{' | b'[', ..])
 }
@@ -199,8 +199,9 @@ impl Serialize for JsonRpcId {
             JsonRpcId::Integer(value) => serializer.serialize_i64(*value),
             JsonRpcId::String(text) => serializer.serialize_str(text),
             JsonRpcId::Number(spelling) => {
-                // As raw text, since no type of Rust holds all its digits.
-                let raw = in_number(spelling, |_| RawValue::from_string(spelling.to_string()).ok());
+                // As raw text, since no Rust type holds all its digits.
+                let raw =
+                    with_number(spelling, |_| RawValue::from_string(spelling.to_string()).ok());
                 let raw = raw.ok_or_else(|| S::Error::custom(FaultKind::IdInvalid.message()))?;
                 raw.serialize(serializer)
             }
@@ -215,7 +216,7 @@ mod tests {
 
     use super::*;
 
-    /// Through text and through a value, both ways.
+    /// Round-trips through text and through a value.
     #[track_caller]
     fn check<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(it: &T, text: &str) {
         assert_eq!(serde_json::to_string(it).unwrap(), text);
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn each_type_goes_out_and_comes_back() {
+    fn each_type_round_trips() {
         let request = JsonRpcRequest::new(1, "m", Some(json!({ "a": 1 })));
         let text = r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#;
         check(&request, text);

@@ -159,7 +159,9 @@ impl Engine {
         set_scene(message, &context, findings);
         json::check(message, findings);
         self.judge_one(&envelope, &context, findings);
-        findings.locate(first, message);
+        if findings.len() > first {
+            findings.locate(first, message);
+        }
     }
 
     fn judge_one(&self, envelope: &Envelope<'_>, context: &Context, findings: &mut Findings<'_>) {

@@ -2,6 +2,7 @@
 
 use mcp_core::Revision;
 use mcp_json::Node;
+use mcp_jsonrpc::Envelope;
 
 use crate::{
     Engine, Findings, Followed, Headers, HttpEvent, HttpPart, Session,
@@ -274,7 +275,7 @@ pub(crate) fn is_receipt(event: &HttpEvent<'_>, session: &Session) -> bool {
 
 /// Whether a value, or one of several, says that it is a message.
 pub(crate) fn claims_json_rpc(value: Node<'_>) -> bool {
-    let claims = |value: Node<'_>| value.get("jsonrpc").is_some();
+    let claims = |value: Node<'_>| Envelope::of(value).jsonrpc.is_some();
     claims(value) || value.elements().any(claims)
 }
 

@@ -72,7 +72,7 @@ pub use finding::{Finding, Related, SchemaFault};
 pub use findings::Findings;
 pub use format::{token::is_token, web_origin::is_web_origin};
 pub use framer::{Cut, Framed, Framer};
-pub use gate::{FindingSink, HttpGate, Identity, Judgement, SavedGate, SessionGate, Strictness};
+pub use gate::{FindingSink, HttpGate, HttpTap, Identity, Judgement, SavedGate, SessionGate, Strictness};
 pub use http::{HeaderMismatch, Headers, HttpEvent, HttpPart, SseEvent, header_mismatches};
 pub use http_traffic::FollowedHttp;
 pub use layer::{Layer, UnknownLayer};

@@ -16,6 +16,10 @@ pub struct ExtraMethods {
 }
 
 impl ExtraMethods {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.requests.is_empty() && self.notifications.is_empty()
+    }
+
     pub(crate) fn of(&self, kind: MethodKind) -> &BTreeSet<String> {
         match kind {
             MethodKind::Request => &self.requests,

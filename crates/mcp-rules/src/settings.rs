@@ -105,6 +105,11 @@ impl Settings {
         !self.stops_before(rule.layer)
     }
 
+    /// Whether any method is accepted although the revision has none of its name.
+    pub(crate) fn permits_methods(&self) -> bool {
+        self.profile.naming() != Naming::Open || !self.methods.is_empty()
+    }
+
     /// Whether a method called `name` is accepted as this kind although the revision has none.
     pub(crate) fn permits_method(&self, name: &str, kind: MethodKind) -> bool {
         let naming = self.profile.naming();

@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn nonsense_is_refused_with_advice() {
         let message = |text: &str| parse(text).unwrap_err().to_string();
-        assert!(message("2025-11-24=x.json").contains("known are 2024-11-05"));
+        assert!(message("2025-11-24=x.json").contains("known revisions: 2024-11-05"));
         assert!(message("ftp://example.com/x").contains("use http, https or a file"));
         assert!(message("2025-11-25=").contains("no file or URL"));
     }

@@ -39,7 +39,7 @@ pub enum ListenError {
     Missed(u64),
     /// Nobody is there any more who could tell something.
     #[error("nothing more will come")]
-    Over,
+    Closed,
 }
 
 struct Shared<T> {
@@ -184,7 +184,7 @@ impl<T> State<T> {
             heard(self, next + 1);
             return Some(Ok(event));
         }
-        self.is_over.then_some(Err(ListenError::Over))
+        self.is_over.then_some(Err(ListenError::Closed))
     }
 
     /// Lets go of what every listener has heard.
@@ -273,7 +273,7 @@ mod tests {
         feed.tell(Heavy(1));
         tokio::task::yield_now().await;
         drop(feed);
-        assert_eq!(waiting.await.unwrap(), (Ok(Heavy(1)), Err(ListenError::Over)));
+        assert_eq!(waiting.await.unwrap(), (Ok(Heavy(1)), Err(ListenError::Closed)));
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
         feed.end_with(Heavy(1));
         feed.tell(Heavy(2));
         assert_eq!(listener.try_recv(), Ok(Some(Heavy(1))));
-        assert_eq!(listener.try_recv(), Err(ListenError::Over));
-        assert_eq!(feed.listen().try_recv(), Err(ListenError::Over), "who comes too late");
+        assert_eq!(listener.try_recv(), Err(ListenError::Closed));
+        assert_eq!(feed.listen().try_recv(), Err(ListenError::Closed), "who comes too late");
     }
 }

@@ -1,13 +1,16 @@
 //! Judges the HTTP side of conversations, live, by the rules that judge recordings of it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use http::{HeaderMap, StatusCode, request::Parts};
 use mcp_core::{Dispatch, Error, Refusal, Response, Revision, Side};
 use mcp_json::{Limits, Node, Parsed, TapePool};
 use mcp_jsonrpc::{Envelope, JsonRpcId, ToJsonRpc as _, Verdict};
 use mcp_rules::{Headers, HttpEvent, HttpGate, SseEvent};
-use mcp_transport::http::watch::{Blocked, HttpWatch, WatchedBody, WatchedEvent};
+use mcp_transport::http::watch::{Blocked, HttpWatch, WatchFactory, WatchedBody, WatchedEvent};
+
+use crate::Validation;
 
 /// A watch that shows everything to a gate.
 #[derive(Debug)]
@@ -21,6 +24,18 @@ impl GateWatch {
     /// Texts that are not parsed yet are parsed within `limits`.
     pub(crate) fn new(gate: HttpGate, tapes: TapePool, limits: Limits) -> GateWatch {
         GateWatch { gate: Mutex::new(gate), tapes, limits }
+    }
+
+    /// Makes a watch for each conversation of a client, if its HTTP side is judged at all. Messages
+    /// have at most `max_bytes`.
+    pub(crate) fn factory(validation: &Validation, max_bytes: usize) -> Option<WatchFactory> {
+        validation.http_gate(Side::Client)?;
+        let (validation, tapes) = (validation.clone(), TapePool::new());
+        let limits = validation.limits(max_bytes);
+        Some(WatchFactory::new(move || {
+            let gate = validation.http_gate(Side::Client).expect("it is judged, as seen above");
+            Arc::new(GateWatch::new(gate.from_start(), tapes.clone(), limits))
+        }))
     }
 
     fn judge(&self, event: HttpEvent<'_>, body: WatchedBody<'_>) -> Result<(), Blocked> {
@@ -46,6 +61,10 @@ impl GateWatch {
 }
 
 impl HttpWatch for GateWatch {
+    fn parse(&self, text: &Bytes) -> Option<Parsed> {
+        self.tapes.parse(text.clone(), self.limits).ok()
+    }
+
     fn request(&self, exchange: u64, head: &Parts, body: WatchedBody<'_>) -> Result<(), Blocked> {
         let headers = headers(&head.headers);
         let url = head.uri.to_string();

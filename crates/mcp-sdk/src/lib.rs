@@ -149,7 +149,11 @@ pub use validation::Validation;
 
 pub use mcp_core as core;
 pub use mcp_core::BuildError;
-pub use mcp_rules::{Finding, Profile, Setting, Settings, Severity, Strictness};
+#[cfg(feature = "http")]
+pub use mcp_rules::HttpEvent;
+pub use mcp_rules::{
+    Finding, Profile, Setting, Settings, Severity, Strictness, TraceEntry, TraceWriter,
+};
 pub use mcp_schema as schema;
 pub use mcp_transport as transport;
 pub use schemars;

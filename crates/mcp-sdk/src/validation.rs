@@ -3,9 +3,9 @@ use std::{collections::BTreeSet, fmt, sync::Arc};
 use mcp_core::{Carriage, Contracts, Dispatch, Revision, Side, Unchecked};
 use mcp_json::Limits;
 use mcp_jsonrpc::{Gate, OpenGate, ProcessorSettings};
-#[cfg(feature = "http")]
-use mcp_rules::HttpGate;
 use mcp_rules::{Engine, Finding, FindingSink, Profile, SessionGate, Settings, Strictness};
+#[cfg(feature = "http")]
+use mcp_rules::{HttpEvent, HttpGate, HttpTap};
 use mcp_schema::{LoadedOverride, Schemas};
 
 use crate::{contracts::SchemaContracts, stray::StrayGate};
@@ -26,12 +26,14 @@ pub struct Validation {
     strictness: Strictness,
     engine: Option<Arc<Engine>>,
     sink: Option<FindingSink>,
+    #[cfg(feature = "http")]
+    tap: Option<HttpTap>,
 }
 
 impl Validation {
     /// Nothing is looked at, not even the arguments of tools.
     pub fn off() -> Validation {
-        Validation { strictness: Strictness::Off, engine: None, sink: None }
+        Validation::new(Strictness::Off, None)
     }
 
     /// Everything is judged and reported, and everything passes. Arguments and output of tools
@@ -51,7 +53,17 @@ impl Validation {
     pub fn with(strictness: Strictness, settings: Settings) -> Validation {
         warn_of_idle(&settings);
         let engine = Engine::new(Schemas::embedded(), settings);
-        Validation { strictness, engine: Some(Arc::new(engine)), sink: None }
+        Validation::new(strictness, Some(Arc::new(engine)))
+    }
+
+    fn new(strictness: Strictness, engine: Option<Arc<Engine>>) -> Validation {
+        Validation {
+            strictness,
+            engine,
+            sink: None,
+            #[cfg(feature = "http")]
+            tap: None,
+        }
     }
 
     /// Judges by these schemas of the protocol: embedded ones, or overrides of them. Where nothing is
@@ -170,12 +182,37 @@ impl Validation {
         }
     }
 
+    /// Shows HTTP traffic to `tap` as it travels: requests, responses, events and the ends of streams,
+    /// with their messages. [`TraceWriter`](crate::TraceWriter) makes a recording of it that `plumb
+    /// check` reads. Without validation there is nothing to see.
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    /// use mcp_sdk::{TraceEntry, TraceWriter, Validation};
+    ///
+    /// let trace = Mutex::new(TraceWriter::new(Vec::new()));
+    /// let validation = Validation::observe().on_http(move |event| {
+    ///     let _ = trace.lock().unwrap().write(&TraceEntry::http(*event));
+    /// });
+    /// # let _ = validation;
+    /// ```
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn on_http(mut self, tap: impl Fn(&HttpEvent<'_>) + Send + Sync + 'static) -> Validation {
+        self.tap = Some(Arc::new(tap));
+        self
+    }
+
     /// What judges the HTTP side of a conversation in front of `side`, if anything does.
     #[cfg(feature = "http")]
     pub(crate) fn http_gate(&self, side: Side) -> Option<HttpGate> {
         let engine = self.engine.as_ref().filter(|_| self.strictness != Strictness::Off)?;
         let gate = HttpGate::new(Arc::clone(engine), self.strictness);
-        Some(gate.guarding(side).with_sink(self.sink()))
+        let gate = gate.guarding(side).with_sink(self.sink());
+        Some(match &self.tap {
+            Some(tap) => gate.with_tap(Arc::clone(tap)),
+            None => gate,
+        })
     }
 
     /// What holds tools that are called in this way to their schemas.

@@ -10,23 +10,23 @@ use serde_json::json;
 use super::{Answers, Question};
 use crate::{Ask, Error, Json, Peer, PeerError};
 
-/// How questions reach the client while a request is served.
+/// How questions reach the client while a request is being served.
 #[derive(Debug)]
 pub(crate) enum Inputs {
-    /// As requests of the server's own, answered at once.
+    /// As requests from the server, answered while the call is in flight.
     Requests { kept: Mutex<Option<Json>> },
-    /// As part of the result; the client makes the call again with the answers.
+    /// As part of the result; the client repeats the call with the answers.
     Rounds(Mutex<Rounds>),
 }
 
-/// What is known in this round of a call.
+/// The state of one round of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Rounds {
-    /// Everything answered so far, also in earlier rounds.
+    /// All answers so far, including those of earlier rounds.
     pub(crate) answers: BTreeMap<String, Json>,
-    /// What the handler kept.
+    /// The state that the handler kept.
     pub(crate) kept: Option<Json>,
-    /// What has to be asked.
+    /// The questions to ask in this round.
     pub(crate) asked: BTreeMap<String, Json>,
 }
 
@@ -39,7 +39,7 @@ impl Inputs {
         Inputs::Rounds(Mutex::new(rounds))
     }
 
-    /// The state of the rounds, if questions travel in rounds.
+    /// Takes the state of the round, if questions are asked in rounds.
     pub(crate) fn take_rounds(&self) -> Option<Rounds> {
         match self {
             Inputs::Requests { .. } => None,
@@ -77,49 +77,49 @@ impl Inputs {
 }
 
 impl Rounds {
-    /// An answer of the wrong kind counts as none: it is asked again.
+    /// An answer of the wrong kind is ignored, and the question asked again.
     fn ask(&mut self, questions: Vec<Question>) -> Result<Answers, Error> {
         let mut answers = BTreeMap::new();
-        let mut open = false;
+        let mut unanswered = false;
         for question in questions {
             match self.answers.get(&question.key) {
                 Some(answer) if question.fits(answer) => {
                     answers.insert(question.key, answer.clone());
                 }
                 _ => {
-                    open = true;
+                    unanswered = true;
                     let request = match &question.params {
                         Some(params) => json!({ "method": question.method, "params": params }),
                         None => json!({ "method": question.method }),
                     };
-                    let request = Json::of(&request).map_err(|_| unwritable())?;
+                    let request = Json::of(&request).map_err(|_| not_serializable())?;
                     self.asked.insert(question.key, request);
                 }
             }
         }
-        if open { Err(Error::InputRequired) } else { Ok(Answers(answers)) }
+        if unanswered { Err(Error::InputRequired) } else { Ok(Answers(answers)) }
     }
 }
 
-/// People and models take their time; whoever called may give up earlier.
-const PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// Long, because people and models are slow; the caller may give up earlier.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 async fn request(peer: &dyn Peer, question: Question) -> Result<(String, Json), Error> {
-    let ask = Ask { timeout: Some(PATIENCE), ..Ask::new(question.method, question.params) };
+    let ask = Ask { timeout: Some(ANSWER_TIMEOUT), ..Ask::new(question.method, question.params) };
     let answer = peer.request(ask).await;
     match answer {
         Ok(answer) => Ok((question.key, answer)),
         Err(PeerError::Answered { message, .. }) => Err(Error::ToolError {
-            message: format!("the client did not answer `{}`: {message}", question.method),
+            message: format!("the client rejected `{}`: {message}", question.method),
         }),
-        Err(error) => Err(Error::ToolError {
-            message: format!("`{}` could not be asked: {error}", question.method),
-        }),
+        Err(error) => {
+            Err(Error::ToolError { message: format!("`{}` failed: {error}", question.method) })
+        }
     }
 }
 
-fn unwritable() -> Error {
-    Error::internal("a question cannot be written as JSON")
+fn not_serializable() -> Error {
+    Error::internal("a question cannot be serialized as JSON")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,4 +1,4 @@
-//! What a tool, prompt or resource can see and do while it serves a request.
+//! What a tool, prompt or resource handler can see and do while it serves a request.
 
 mod inputs;
 mod question;
@@ -19,10 +19,10 @@ use crate::{
     ProgressToken, RequestId, Revision, Root,
 };
 
-/// The surroundings of one request, handed to whatever serves it. Cheap to clone.
+/// The context of one request, passed to its handler. Cheap to clone.
 ///
-/// The same calls work in every revision: where a revision has no way to do something (logging
-/// that nobody asked for, progress without a token), nothing happens.
+/// The same calls work in every revision: if something is not possible (logging that the client
+/// did not request, progress without a token), the call does nothing.
 #[derive(Debug, Clone)]
 pub struct Context {
     inner: Arc<Inner>,
@@ -34,22 +34,22 @@ struct Inner {
     params: Option<Json>,
     caller: Caller,
     progress_token: Option<ProgressToken>,
-    /// The progress reported last; it may only grow.
+    /// The progress reported last. It must increase.
     progressed: Mutex<f64>,
     call: Call,
     inputs: Inputs,
     contracts: Arc<dyn Contracts>,
 }
 
-/// Who asks, and how.
+/// The client that sent the request.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) revision: Revision,
     pub(crate) capabilities: Arc<ClientCapabilities>,
     pub(crate) info: Option<Arc<Implementation>>,
-    /// Below this level, log messages are not wanted; `None` if none are.
+    /// The lowest level of log messages to send; `None` to send none.
     pub(crate) log_level: Option<LogLevel>,
-    /// Who it is, if whoever let it in knows.
+    /// The authenticated identity, if known.
     pub(crate) principal: Option<Arc<str>>,
 }
 
@@ -76,29 +76,29 @@ impl Context {
         Context { inner: Arc::new(inner) }
     }
 
-    /// The name of the request; empty if it was a notification, which can run a tool in
+    /// The id of the request; an empty string for a notification, which can run a tool in
     /// [bare dispatch](crate::Dispatch::Bare).
     pub fn request_id(&self) -> &RequestId {
         &self.inner.request_id
     }
 
-    /// The revision that is spoken.
+    /// The revision of the request.
     pub fn revision(&self) -> Revision {
         self.inner.caller.revision
     }
 
-    /// What the client says it can do.
+    /// The capabilities that the client declared.
     pub fn client_capabilities(&self) -> &ClientCapabilities {
         &self.inner.caller.capabilities
     }
 
-    /// What the client calls itself, if it says so.
+    /// The client's name and version, if it sent them.
     pub fn client_info(&self) -> Option<&Implementation> {
         self.inner.caller.info.as_deref()
     }
 
-    /// Who the client is, if the application has said how that is found out. What a client calls
-    /// itself proves nothing.
+    /// The client's authenticated identity, if the application provides one. Unlike
+    /// [`Context::client_info`], it is not the client's own claim.
     pub fn principal(&self) -> Option<&str> {
         self.inner.caller.principal.as_deref()
     }
@@ -113,21 +113,21 @@ impl Context {
         self.inner.params.as_ref()?.read::<WithMeta>().ok()?.meta
     }
 
-    /// Whether nobody waits for the answer any more: it was given, or the client has cancelled.
+    /// Whether the response is no longer needed: it was sent, or the client has cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.inner.call.cancellation.is_cancelled()
     }
 
-    /// Completes when nobody waits for the answer any more.
+    /// Completes when the response is no longer needed.
     pub async fn cancelled(&self) {
         self.inner.call.cancellation.cancelled().await;
     }
 
-    /// Goes on only if the client has declared everything in `required`.
+    /// Checks that the client has declared everything in `required`.
     ///
     /// # Errors
     ///
-    /// [`Error::MissingCapability`] with what is missing.
+    /// [`Error::MissingCapability`] with the missing ones.
     pub fn require(&self, required: &ClientCapabilities) -> Result<(), Error> {
         match self.client_capabilities().missing(required) {
             None => Ok(()),
@@ -137,8 +137,8 @@ impl Context {
         }
     }
 
-    /// Reports how far the work is, if the client wants to know. Progress only grows: a step back
-    /// is not sent, nor anything after the answer.
+    /// Reports progress, if the client asked for it. Progress must increase: a report that does not
+    /// is dropped, as is any report after the response.
     pub async fn progress(&self, progress: Progress) {
         let Some(token) = &self.inner.progress_token else { return };
         if self.is_cancelled() {
@@ -161,8 +161,8 @@ impl Context {
         self.notify("notifications/progress", &params).await;
     }
 
-    /// Sends a log message to the client, if it wants messages of this level. In the handshake era
-    /// these are `info` and above until the client says otherwise; from 2026-07-28 on none unless the
+    /// Sends a log message to the client, if it wants messages of this level: in the handshake era
+    /// `info` and above until the client sets another level; from 2026-07-28 on none unless the
     /// request names a level.
     pub async fn log(&self, level: LogLevel, logger: Option<&str>, data: impl Serialize) {
         if self.inner.caller.log_level.is_none_or(|wanted| level < wanted) {
@@ -178,15 +178,15 @@ impl Context {
         self.notify("notifications/message", &params).await;
     }
 
-    /// Has the client's model continue a conversation.
+    /// Asks the client's model to continue a conversation.
     ///
-    /// `key` names the question; in revisions without server requests, where the whole call is
-    /// made again with the answers, it connects the two.
+    /// `key` identifies the question. In revisions without server requests, where the client repeats
+    /// the whole call with the answers, it matches the answer to the question.
     ///
     /// # Errors
     ///
-    /// [`Error::InputRequired`] must be passed on as it is. Otherwise the client cannot do it, or
-    /// did not want to.
+    /// Return [`Error::InputRequired`] unchanged. Any other error means that the client cannot do
+    /// it, or refused.
     pub async fn sample(
         &self,
         key: &str,
@@ -199,8 +199,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// As for [`Context::sample`], or what was filled in does not fit the form. A user who declines is
-    /// no error.
+    /// As for [`Context::sample`], or the answer does not match the form. It is not an error if the
+    /// user declines.
     pub async fn elicit(&self, key: &str, request: &ElicitRequest) -> Result<ElicitResult, Error> {
         self.ask([Question::elicit(key, request)]).await?.elicited(key)
     }
@@ -214,7 +214,7 @@ impl Context {
         self.ask([Question::roots(key)]).await?.roots(key)
     }
 
-    /// Asks several things at once and waits for all answers.
+    /// Asks several questions at once and waits for all answers.
     ///
     /// # Errors
     ///
@@ -228,31 +228,31 @@ impl Context {
             self.require(&question.required)?;
         }
         let contracts = &*self.inner.contracts;
-        let promises: Vec<_> = questions
+        let forms: Vec<_> = questions
             .iter()
-            .map(|question| question.promise(contracts))
+            .map(|question| question.form_contract(contracts))
             .collect::<Result<_, _>>()?;
         let answers = self.inner.inputs.ask(&*self.inner.call.peer, questions).await?;
-        for promise in promises.iter().flatten() {
-            promise.keep(&answers, self.revision())?;
+        for form in forms.iter().flatten() {
+            form.check(&answers, self.revision())?;
         }
         Ok(answers)
     }
 
-    /// What [`Context::keep`] kept in an earlier round of this call.
+    /// The state that [`Context::keep`] stored in an earlier round of this call.
     pub fn kept(&self) -> Option<Json> {
         self.inner.inputs.kept()
     }
 
-    /// Keeps `state` for the next round: the client brings it back, sealed, together with its
-    /// answers. The client cannot change it, but it can read it. In revisions where the call is not
-    /// made again, it simply stays.
+    /// Stores `state` for the next round: the client returns it, sealed, together with its answers.
+    /// The client can read it but not change it. In revisions in which calls are not repeated, it
+    /// is kept in memory.
     pub fn keep(&self, state: Json) {
         self.inner.inputs.keep(state);
     }
 
-    /// Lets go of the stream on which this request is answered; the client fetches the answer
-    /// later, if transport and revision can do that. Long work need not hold a connection open.
+    /// Ends the stream that would carry the response, if transport and revision let the client
+    /// fetch the response later. Long work need not keep a connection open.
     pub fn release_stream(&self) {
         self.inner.call.peer.release_stream();
     }
@@ -264,7 +264,7 @@ impl Context {
     async fn notify(&self, method: &'static str, params: &Value) {
         let Ok(params) = Json::of(params) else { return };
         let notification = Notification { method: Cow::Borrowed(method), params: Some(params) };
-        // Who is gone does not want to know.
+        // If the client is gone, the notification is moot.
         let _ = self.inner.call.peer.notify(notification).await;
     }
 }

@@ -5,23 +5,23 @@ use serde::de::DeserializeOwned;
 use crate::{
     ClientCapabilities, Contract, Contracts, CreateMessageRequest, CreateMessageResult,
     ElicitAction, ElicitRequest, ElicitResult, Error, Json, ListRootsResult, Purpose, Revision,
-    Root, engine::sentences,
+    Root, engine::describe_all,
 };
 
-/// Something to ask the client, with a key under which the answer is found.
+/// A question to the client, with a key that identifies its answer.
 #[derive(Debug, Clone)]
 pub struct Question {
     pub(super) key: String,
     pub(super) method: &'static str,
     pub(super) params: Option<Json>,
-    /// What the client must offer.
+    /// The capabilities that the client needs.
     pub(super) required: ClientCapabilities,
-    /// The schema that the user's answer has to fit.
+    /// The schema that the user's answer must match.
     form: Option<Json>,
 }
 
 impl Question {
-    /// Has the client's model continue a conversation.
+    /// Asks the client's model to continue a conversation.
     pub fn sample(key: impl Into<String>, request: &CreateMessageRequest) -> Question {
         Question {
             key: key.into(),
@@ -52,16 +52,19 @@ impl Question {
         Question { key: key.into(), method: "roots/list", params: None, required, form: None }
     }
 
-    /// What the answer has to keep to.
-    pub(super) fn promise(&self, contracts: &dyn Contracts) -> Result<Option<Promise>, Error> {
+    /// The contract for the user's answer, if the question is a form.
+    pub(super) fn form_contract(
+        &self,
+        contracts: &dyn Contracts,
+    ) -> Result<Option<FormContract>, Error> {
         let Some(form) = &self.form else { return Ok(None) };
         let contract = contracts.compile(form, Purpose::Form).map_err(|refused| {
-            Error::internal(format!("the form `{}` cannot be filled in: {refused}", self.key))
+            Error::internal(format!("the form `{}` is invalid: {refused}", self.key))
         })?;
-        Ok(Some(Promise { key: self.key.clone(), contract }))
+        Ok(Some(FormContract { key: self.key.clone(), contract }))
     }
 
-    /// Whether `answer` can be one to this question.
+    /// Whether `answer` is of the kind that this question expects.
     pub(super) fn fits(&self, answer: &Json) -> bool {
         match self.method {
             "sampling/createMessage" => answer.read::<CreateMessageResult>().is_ok(),
@@ -71,16 +74,17 @@ impl Question {
     }
 }
 
-/// That what a user fills in fits the form.
+/// Checks that the user's answer matches the form.
 #[derive(Debug)]
-pub(super) struct Promise {
+pub(super) struct FormContract {
     key: String,
     contract: Arc<dyn Contract>,
 }
 
-impl Promise {
-    /// Fails, for the tool to tell, if something else was filled in. Whoever declines owes nothing.
-    pub(super) fn keep(&self, answers: &Answers, revision: Revision) -> Result<(), Error> {
+impl FormContract {
+    /// Fails with a tool error if the answer does not match the form. Only accepted forms are
+    /// checked.
+    pub(super) fn check(&self, answers: &Answers, revision: Revision) -> Result<(), Error> {
         let answer = answers.elicited(&self.key)?;
         if answer.action != ElicitAction::Accept {
             return Ok(());
@@ -92,9 +96,9 @@ impl Promise {
         if breaches.is_empty() {
             return Ok(());
         }
-        let what = sentences(&breaches);
+        let what = describe_all(&breaches);
         Err(Error::ToolError {
-            message: format!("the answer to `{}` does not fit the form: {what}", self.key),
+            message: format!("the answer to `{}` does not match the form: {what}", self.key),
         })
     }
 }
@@ -104,20 +108,20 @@ impl Promise {
 pub struct Answers(pub(super) BTreeMap<String, Json>);
 
 impl Answers {
-    /// What the client's model said.
+    /// The message from the client's model.
     ///
     /// # Errors
     ///
-    /// If there was no such question, or it was of another kind.
+    /// If there was no question with this key, or it was of another kind.
     pub fn sampled(&self, key: &str) -> Result<CreateMessageResult, Error> {
         self.read(key)
     }
 
-    /// What the user said.
+    /// The user's answer.
     ///
     /// # Errors
     ///
-    /// If there was no such question, or it was of another kind.
+    /// If there was no question with this key, or it was of another kind.
     pub fn elicited(&self, key: &str) -> Result<ElicitResult, Error> {
         self.read(key)
     }
@@ -126,16 +130,17 @@ impl Answers {
     ///
     /// # Errors
     ///
-    /// If there was no such question, or it was of another kind.
+    /// If there was no question with this key, or it was of another kind.
     pub fn roots(&self, key: &str) -> Result<Vec<Root>, Error> {
         Ok(self.read::<ListRootsResult>(key)?.roots)
     }
 
     fn read<T: DeserializeOwned>(&self, key: &str) -> Result<T, Error> {
         let answer = self.0.get(key);
-        let answer = answer.ok_or_else(|| Error::internal(format!("`{key}` was never asked")))?;
+        let answer =
+            answer.ok_or_else(|| Error::internal(format!("no question `{key}` was asked")))?;
         answer.read().map_err(|error| Error::ToolError {
-            message: format!("the client's answer to `{key}` cannot be used: {error}"),
+            message: format!("the client's answer to `{key}` is invalid: {error}"),
         })
     }
 }

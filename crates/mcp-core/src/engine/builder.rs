@@ -12,7 +12,7 @@ use crate::{
     Unchecked, UriTemplate, registry::Registry, revision_shape,
 };
 
-/// Puts a server together.
+/// Builds an [`Mcp`].
 #[derive(Debug)]
 pub struct McpBuilder {
     info: Implementation,
@@ -30,7 +30,7 @@ pub struct McpBuilder {
     extensions: BTreeMap<String, Value>,
 }
 
-/// Why a server cannot be built, or an entry not be added.
+/// Why a server cannot be built, or an entry cannot be added.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
@@ -42,23 +42,21 @@ pub enum BuildError {
         #[source]
         source: ContractRefused,
     },
-    #[error("`{template}` is not a URI template that can be matched: {reason}")]
+    #[error("`{template}` is not a supported URI template: {reason}")]
     Template { template: String, reason: String },
-    #[error("a definition cannot be written as JSON")]
+    #[error("a definition cannot be serialized as JSON")]
     Unwritable(#[source] serde_json::Error),
-    #[error("tool `{tool}`: the input schema has to say `\"type\": \"object\"` at its top")]
+    #[error("tool `{tool}`: the input schema must have `\"type\": \"object\"` at the top level")]
     NotAnObject { tool: String },
     #[error("`{uri}` is not an absolute URI")]
     Uri { uri: String },
     #[error("{0} has no name")]
     Nameless(&'static str),
-    #[error(
-        "clients were told that there are no {what} here; call `offers_{what}` when the server is built"
-    )]
+    #[error("the server does not declare {what}; call `offers_{what}` on the builder")]
     NotOffered { what: &'static str },
-    #[error("two {what} are called `{name}`")]
+    #[error("two {what} have the name `{name}`")]
     Twice { what: &'static str, name: String },
-    #[error("a server has to speak at least one revision")]
+    #[error("a server must support at least one revision")]
     NoRevision,
 }
 
@@ -81,40 +79,40 @@ impl McpBuilder {
         }
     }
 
-    /// Tells models how to use the server.
+    /// Sets the instructions that tell models how to use the server.
     #[must_use]
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.instructions = Some(instructions.into());
         self
     }
 
-    /// Speaks only these revisions. Default: all.
+    /// Supports only these revisions. Default: all.
     #[must_use]
     pub fn revisions(mut self, revisions: Revisions) -> Self {
         self.revisions = revisions;
         self
     }
 
-    /// Behaves as `settings` say.
+    /// Replaces the settings.
     #[must_use]
     pub fn settings(mut self, settings: McpSettings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Has calls name what they want as `dispatch` says. The same as [`McpSettings::dispatch`].
+    /// Sets how calls are dispatched. The same as [`McpSettings::dispatch`].
     #[must_use]
     pub fn dispatch(mut self, dispatch: Dispatch) -> Self {
         self.settings.dispatch = dispatch;
         self
     }
 
-    /// How calls name what they want, as it is chosen so far.
+    /// The dispatch chosen so far.
     pub fn chosen_dispatch(&self) -> Dispatch {
         self.settings.dispatch
     }
 
-    /// Answers arguments that do not fit a tool in this way, whatever the [settings] before have said.
+    /// Sets how invalid tool arguments are answered, overriding earlier [settings].
     ///
     /// [settings]: McpBuilder::settings
     #[must_use]
@@ -123,14 +121,14 @@ impl McpBuilder {
         self
     }
 
-    /// Offers a tool.
+    /// Adds a tool.
     #[must_use]
     pub fn tool(mut self, tool: Tool, handler: Arc<dyn ToolHandler>) -> Self {
         self.tools.push((tool, handler));
         self
     }
 
-    /// Offers the tools that are in a registry now, held to the contracts of this server.
+    /// Adds the current tools of a registry, checked by the contracts of this server.
     #[must_use]
     pub fn tools(mut self, tools: &ToolRegistry) -> Self {
         let tools = tools.list();
@@ -139,21 +137,21 @@ impl McpBuilder {
         self
     }
 
-    /// Offers a prompt.
+    /// Adds a prompt.
     #[must_use]
     pub fn prompt(mut self, prompt: Prompt, handler: Arc<dyn PromptHandler>) -> Self {
         self.prompts.push((prompt, handler));
         self
     }
 
-    /// Offers a resource.
+    /// Adds a resource.
     #[must_use]
     pub fn resource(mut self, resource: Resource, handler: Arc<dyn ResourceHandler>) -> Self {
         self.resources.push((resource, handler));
         self
     }
 
-    /// Offers resources by a pattern.
+    /// Adds a resource template.
     #[must_use]
     pub fn template(
         mut self,
@@ -164,22 +162,22 @@ impl McpBuilder {
         self
     }
 
-    /// Suggests values for arguments of prompts and templates.
+    /// Sets the handler that completes arguments of prompts and templates.
     #[must_use]
     pub fn completions(mut self, handler: Arc<dyn CompletionHandler>) -> Self {
         self.completions = Some(handler);
         self
     }
 
-    /// Checks arguments and output of tools. Default: not at all.
+    /// Checks arguments and output of tools. Default: no checks.
     #[must_use]
     pub fn contracts(mut self, contracts: Arc<dyn Contracts>) -> Self {
         self.contracts = contracts;
         self
     }
 
-    /// Protects what clients bring back in later rounds of a call. Without a seal nothing is given
-    /// away, and calls of several rounds fail.
+    /// Protects the state that clients return in later rounds of a call. Without a seal, calls that
+    /// carry state between rounds fail.
     #[must_use]
     pub fn seal(mut self, seal: Arc<dyn Seal>) -> Self {
         self.seal = Some(seal);
@@ -207,18 +205,18 @@ impl McpBuilder {
         self
     }
 
-    /// Declares an extension of the protocol and its settings.
+    /// Declares a protocol extension and its settings.
     #[must_use]
     pub fn extension(mut self, name: impl Into<String>, settings: Value) -> Self {
         self.extensions.insert(name.into(), settings);
         self
     }
 
-    /// Finishes the server.
+    /// Builds the server.
     ///
     /// # Errors
     ///
-    /// If something that was added cannot be served.
+    /// If a definition is invalid, or a name is used twice.
     pub fn build(mut self) -> Result<Mcp, BuildError> {
         if self.revisions == Revisions::NONE {
             return Err(BuildError::NoRevision);
@@ -232,29 +230,29 @@ impl McpBuilder {
         let (tools, prompts) = (take(&mut self.tools), take(&mut self.prompts));
         let (resources, templates) = (take(&mut self.resources), take(&mut self.templates));
         let registry = ToolRegistry::with_contracts(Arc::clone(&self.contracts));
-        let mcp = self.around(registry);
+        let mcp = self.with_tools(registry);
         for (tool, handler) in tools {
-            twice("tools", &tool.name, mcp.tools().get(&tool.name).is_some())?;
+            check_unique("tools", &tool.name, mcp.tools().get(&tool.name).is_some())?;
             mcp.add_tool(tool, handler)?;
         }
         for (prompt, handler) in prompts {
-            twice("prompts", &prompt.name, mcp.prompts().get(&prompt.name).is_some())?;
+            check_unique("prompts", &prompt.name, mcp.prompts().get(&prompt.name).is_some())?;
             mcp.add_prompt(prompt, handler)?;
         }
         for (resource, handler) in resources {
-            twice("resources", &resource.uri, mcp.resources().get(&resource.uri).is_some())?;
+            check_unique("resources", &resource.uri, mcp.resources().get(&resource.uri).is_some())?;
             mcp.add_resource(resource, handler)?;
         }
         for (template, handler) in templates {
             let name = &template.uri_template;
-            twice("templates", name, mcp.templates().get(name).is_some())?;
+            check_unique("templates", name, mcp.templates().get(name).is_some())?;
             mcp.add_template(template, handler)?;
         }
         Ok(mcp)
     }
 
-    /// The server with these tools, and without what else was added.
-    pub(super) fn around(self, tools: ToolRegistry) -> Mcp {
+    /// The server with these tools, without the prompts and resources that were added.
+    pub(super) fn with_tools(self, tools: ToolRegistry) -> Mcp {
         let offer = Offer {
             tools: self.offers[0],
             prompts: self.offers[1],
@@ -286,11 +284,11 @@ impl McpBuilder {
     }
 }
 
-fn twice(what: &'static str, name: &str, is_there: bool) -> Result<(), BuildError> {
-    if is_there { Err(BuildError::Twice { what, name: name.to_owned() }) } else { Ok(()) }
+fn check_unique(what: &'static str, name: &str, exists: bool) -> Result<(), BuildError> {
+    if exists { Err(BuildError::Twice { what, name: name.to_owned() }) } else { Ok(()) }
 }
 
-/// Every revision wants the arguments of a tool to be an object, and its schema to say so.
+/// Every revision requires a tool's arguments to be an object, and its schema to say so.
 fn takes_object(schema: &Json) -> bool {
     #[derive(serde::Deserialize)]
     struct Top {
@@ -299,7 +297,7 @@ fn takes_object(schema: &Json) -> bool {
     schema.read::<Top>().is_ok_and(|top| top.r#type == "object")
 }
 
-/// A scheme, a colon, and no blanks: what every client can at least take apart.
+/// A scheme, a colon and no whitespace: the least that every client can parse.
 pub(super) fn is_absolute(uri: &str) -> bool {
     let Some((scheme, rest)) = uri.split_once(':') else { return false };
     let starts_well = scheme.starts_with(|first: char| first.is_ascii_alphabetic());

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{Era, Revision};
 
-/// What a server offers at all.
+/// The features of a server.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, each with its name")]
 pub(super) struct Offer {
@@ -19,7 +19,7 @@ pub(super) struct Offer {
 }
 
 impl Offer {
-    /// What is declared to clients of `revision`.
+    /// The capabilities declared to clients at `revision`.
     pub(super) fn capabilities(&self, revision: Revision) -> Value {
         let mut declared = Map::new();
         let list = if self.list_changes { json!({ "listChanged": true }) } else { json!({}) };

@@ -20,28 +20,28 @@ use crate::{
     context::{Caller, Inputs, Rounds},
 };
 
-/// What serves one client, and remembers of it what the revision makes it remember.
+/// Serves one client, and holds the per-client state that the revision requires.
 #[derive(Debug)]
 pub struct Conversation {
     pub(super) mcp: Mcp,
-    /// The only era that is spoken, if the transport leaves no choice.
+    /// The only supported era, if the transport allows just one.
     era: Option<Era>,
-    /// Who the client is, if whoever let it in knows.
+    /// The client's authenticated identity, if known.
     pub(super) principal: Option<Arc<str>>,
-    /// The client, as it introduced itself in the handshake.
+    /// The client as described by its handshake.
     caller: Mutex<Option<Caller>>,
-    /// What it wants to hear of, in the era in which that is remembered.
+    /// The client's resource subscriptions, in the handshake era.
     listener: OnceLock<Arc<Listener>>,
     /// Whether the client has finished the handshake.
     pub(super) ready: watch::Sender<bool>,
-    /// Whether a request of a stateless revision was served: then one that says nothing about itself
-    /// is more likely one of these than one before a handshake.
+    /// Whether a request of a stateless revision was served. If so, a request without metadata more
+    /// likely belongs to that revision than to a client that skipped its handshake.
     is_stateless: AtomicBool,
-    /// Cancelled when the client has said its last word.
+    /// Cancelled when the client will send nothing more.
     ending: CancellationToken,
 }
 
-/// A result as it is written, and what it must be held to before it leaves.
+/// A serialized result, and the output check to make before it is sent.
 pub(super) struct Written {
     pub(super) json: Json,
     pub(super) promise: Option<OutputPromise>,
@@ -67,8 +67,8 @@ impl Conversation {
         }
     }
 
-    /// Serves the client as `principal`: whom an authorization made out, say. What it is given to
-    /// bring back in later rounds of a call is of no use to others.
+    /// Sets the client's authenticated identity. State handed to one principal for later rounds of a
+    /// call is rejected from any other.
     #[must_use]
     pub fn with_principal(mut self, principal: Option<Arc<str>>) -> Conversation {
         self.principal = principal;
@@ -107,15 +107,15 @@ impl Conversation {
             Ok(parsed) => parsed,
             Err(error) => {
                 let error = Error::invalid_params(format!("`params` is not JSON: {error}"));
-                return (self.spoken(), Err(error));
+                return (self.error_revision(), Err(error));
             }
         };
         let document = parsed.as_ref().map(Parsed::document);
         let read = match Params::read(parsed.as_ref().zip(document.as_ref())) {
             Ok(read) => read,
-            Err(error) => return (self.spoken(), Err(error)),
+            Err(error) => return (self.error_revision(), Err(error)),
         };
-        // Only the handshake era has it, whatever else the request says about itself.
+        // Only the handshake era has it, whatever the request's metadata says.
         if method == "initialize" && self.era != Some(Era::Modern) {
             let (revision, outcome) = self.initialize(params.as_ref());
             return (revision, outcome.map(Written::from));
@@ -126,8 +126,8 @@ impl Conversation {
         }
         let caller = match (self.caller(), method) {
             (Some(caller), _) => caller,
-            (None, "ping") => return (self.spoken(), Ok(Json::empty_object().into())),
-            (None, _) => return (self.spoken(), Err(Error::NotInitialized)),
+            (None, "ping") => return (self.error_revision(), Ok(Json::empty_object().into())),
+            (None, _) => return (self.error_revision(), Err(Error::NotInitialized)),
         };
         let revision = caller.revision;
         (revision, self.process_legacy(id, method, params.as_ref(), &read, caller, call).await)
@@ -173,7 +173,7 @@ impl Conversation {
         call: Call,
     ) -> Result<Written, Error> {
         let caller = match self.modern_caller(read) {
-            // A client of the other era can only be told by this error what is spoken here.
+            // This error is the only way to tell a client of the other era what is supported.
             Err(Error::InvalidMeta { .. }) if method == "initialize" && self.era.is_none() => {
                 return Err(Error::UnsupportedRevision {
                     requested: requested_version(params).unwrap_or_default(),
@@ -189,13 +189,13 @@ impl Conversation {
                 self.mcp.listen(id, read, call, &self.ending).await.map(Written::from)
             }
             "tools/call" | "prompts/get" | "resources/read" => {
-                let rounds = self.mcp.open_rounds(method, read, self.principal.as_deref());
+                let rounds = self.mcp.resume_rounds(method, read, self.principal.as_deref());
                 let inputs = Inputs::rounds(rounds?);
                 let context = self.context(id, params, read, caller, call, inputs);
                 let outcome = self.process_common(method, params, read, context.clone()).await;
                 match outcome {
                     Err(Error::InputRequired) => {
-                        self.mcp.ask_again(method, read, &context).map(Written::from)
+                        self.mcp.write_input_required(method, read, &context).map(Written::from)
                     }
                     outcome => outcome,
                 }
@@ -208,7 +208,7 @@ impl Conversation {
         }
     }
 
-    /// What is the same in every revision.
+    /// Serves methods that work the same in every revision.
     async fn process_common(
         &self,
         method: &str,
@@ -225,7 +225,7 @@ impl Conversation {
                 let tool = mcp.tool(&read.name()?)?;
                 let arguments = arguments_of(read)?;
                 let result = match mcp.call_tool(&tool, arguments, context).await {
-                    // There is no error for it yet that a client would understand.
+                    // These revisions have no error code for it.
                     Err(error @ Error::MissingCapability { .. })
                         if revision.era() == Era::Legacy =>
                     {
@@ -256,29 +256,29 @@ impl Conversation {
         }
     }
 
-    /// Whether the request is one of a stateless revision.
+    /// Whether the request belongs to a stateless revision.
     fn is_modern(&self, method: &str, read: &Params<'_>) -> bool {
         if !self.mcp.revisions().contains(Revision::LATEST) && self.era != Some(Era::Modern) {
             return false;
         }
         self.era.map_or_else(
             || {
-                let states_itself = read.meta.as_ref().is_some_and(|meta| {
+                let has_metadata = read.meta.as_ref().is_some_and(|meta| {
                     meta.protocol_version.is_some()
                         || meta.client_capabilities.is_some()
                         || meta.client_info.is_some()
                 });
                 let is_new = matches!(method, "server/discover" | "subscriptions/listen");
-                let speaks_legacy = self.mcp.revisions().iter().any(|r| r.era() == Era::Legacy);
-                let goes_on =
+                let supports_legacy = self.mcp.revisions().iter().any(|r| r.era() == Era::Legacy);
+                let is_continued =
                     || self.is_stateless.load(Ordering::Relaxed) && self.caller().is_none();
-                states_itself || is_new || !speaks_legacy || goes_on()
+                has_metadata || is_new || !supports_legacy || is_continued()
             },
             |era| era == Era::Modern,
         )
     }
 
-    /// The client as the request itself introduces it.
+    /// The client as described by the request's metadata.
     fn modern_caller(&self, read: &Params<'_>) -> Result<Caller, Error> {
         let lacks = |key: &str| Error::InvalidMeta { message: format!("`_meta` lacks `{key}`") };
         let meta = read.meta.as_ref().ok_or_else(|| Error::InvalidMeta {
@@ -307,12 +307,12 @@ impl Conversation {
         })
     }
 
-    pub(super) fn introduce(&self, caller: Caller) {
-        *self.introduced() = Some(caller);
+    pub(super) fn set_caller(&self, caller: Caller) {
+        *self.lock_caller() = Some(caller);
     }
 
     pub(super) fn caller(&self) -> Option<Caller> {
-        self.introduced().clone()
+        self.lock_caller().clone()
     }
 
     pub(super) fn listener(&self) -> &Arc<Listener> {
@@ -320,7 +320,7 @@ impl Conversation {
     }
 
     fn set_log_level(&self, level: LogLevel) {
-        if let Some(caller) = &mut *self.introduced() {
+        if let Some(caller) = &mut *self.lock_caller() {
             caller.log_level = Some(level);
         }
     }
@@ -335,25 +335,25 @@ impl Conversation {
         inputs: Inputs,
     ) -> Context {
         let token = read.meta.as_ref().and_then(|meta| meta.progress_token.clone());
-        let asking = (inputs, Arc::clone(&self.mcp.shared.contracts));
+        let inputs_and_contracts = (inputs, Arc::clone(&self.mcp.shared.contracts));
         let params = params.cloned().map(Json::without_tape);
-        Context::new(id.clone(), params, caller, token, call, asking)
+        Context::new(id.clone(), params, caller, token, call, inputs_and_contracts)
     }
 
-    /// The revision in which to say that something went wrong.
-    fn spoken(&self) -> Revision {
+    /// The revision in which to report an error.
+    fn error_revision(&self) -> Revision {
         match self.era {
             Some(Era::Modern) => Revision::LATEST,
             _ => self.revision().unwrap_or(Revision::LATEST_LEGACY),
         }
     }
 
-    fn introduced(&self) -> MutexGuard<'_, Option<Caller>> {
+    fn lock_caller(&self) -> MutexGuard<'_, Option<Caller>> {
         self.caller.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The revision that an `initialize` asks for.
+/// The protocol version requested by `initialize`.
 fn requested_version(params: Option<&Json>) -> Option<String> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -385,7 +385,7 @@ impl Handler for Conversation {
     fn revision(&self) -> Option<Revision> {
         match self.era {
             Some(Era::Modern) => Some(Revision::LATEST),
-            _ => self.introduced().as_ref().map(|caller| caller.revision),
+            _ => self.lock_caller().as_ref().map(|caller| caller.revision),
         }
     }
 
@@ -394,7 +394,7 @@ impl Handler for Conversation {
     }
 
     fn attend(&self, peer: Arc<dyn Peer>) -> BoxFuture<'_, ()> {
-        Box::pin(self.bring_news(peer))
+        Box::pin(self.forward_changes(peer))
     }
 
     fn ending(&self) {

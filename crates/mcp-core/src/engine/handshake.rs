@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Conversation, Mcp, result::Keep};
+use super::{Conversation, Mcp, result::Caching};
 use crate::{
     ClientCapabilities, Era, Error, Implementation, Json, LogLevel, Revision, context::Caller,
     revision_shape,
@@ -38,14 +38,14 @@ struct Discovered<'a> {
 }
 
 impl Conversation {
-    /// The opening of a legacy conversation: the client's revision if we speak it, else the newest
-    /// legacy one we do.
+    /// Opens a legacy conversation at the client's revision if we support it, otherwise at the
+    /// newest legacy one that we do.
     pub(super) fn initialize(&self, params: Option<&Json>) -> (Revision, Result<Json, Error>) {
         let read =
             params.ok_or_else(|| super::params::missing("protocolVersion")).and_then(|params| {
                 params
                     .read::<Initialize>()
-                    .map_err(|error| Error::invalid_params(format!("params do not fit: {error}")))
+                    .map_err(|error| Error::invalid_params(format!("invalid params: {error}")))
             });
         let request = match read {
             Ok(request) => request,
@@ -58,11 +58,11 @@ impl Conversation {
             return (Revision::LATEST, Err(error));
         };
         if self.caller().is_some() {
-            let message = "the conversation is initialized already".to_owned();
+            let message = "the conversation is already initialized".to_owned();
             return (revision, Err(Error::Coded { code: -32600, message, data: None }));
         }
         let capabilities = revision_shape::client_capabilities(revision, request.capabilities);
-        self.introduce(Caller {
+        self.set_caller(Caller {
             revision,
             capabilities: Arc::new(capabilities),
             info: request.client_info.map(Arc::new),
@@ -75,15 +75,15 @@ impl Conversation {
             server_info: self.mcp.info(),
             instructions: self.mcp.shared.instructions.as_deref(),
         };
-        (revision, self.mcp.write(revision, &result, None, Keep::Not))
+        (revision, self.mcp.write(revision, &result, None, Caching::Unspecified))
     }
 }
 
 impl Mcp {
     fn negotiate(&self, requested: &str) -> Option<Revision> {
-        let spoken = || self.revisions().iter().filter(|revision| revision.era() == Era::Legacy);
+        let legacy = || self.revisions().iter().filter(|revision| revision.era() == Era::Legacy);
         let requested = requested.parse().ok();
-        spoken().find(|revision| Some(*revision) == requested).or_else(|| spoken().last())
+        legacy().find(|revision| Some(*revision) == requested).or_else(|| legacy().last())
     }
 
     pub(super) fn discover(&self, revision: Revision) -> Result<Json, Error> {
@@ -92,13 +92,13 @@ impl Mcp {
             capabilities: self.shared.offer.capabilities(revision),
             instructions: self.shared.instructions.as_deref(),
         };
-        self.write(revision, &result, None, Keep::Cacheable)
+        self.write(revision, &result, None, Caching::Allowed)
     }
 }
 
 impl Caller {
-    /// Somebody who says nothing about itself.
-    pub(super) fn nobody(revision: Revision) -> Caller {
+    /// A client that has sent no metadata.
+    pub(super) fn anonymous(revision: Revision) -> Caller {
         let capabilities = Arc::default();
         Caller { revision, capabilities, info: None, log_level: None, principal: None }
     }

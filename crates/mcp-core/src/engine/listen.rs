@@ -7,13 +7,13 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Mcp,
     builder::is_absolute,
-    news::{Changes, News, is_gone},
+    changes::{Change, Changes, is_gone},
     params::{Params, missing},
-    result::Keep,
+    result::Caching,
 };
 use crate::{Call, Error, Json, Meta, Notification, RequestId, Revision};
 
-/// What a client wants to hear about.
+/// The notifications that a client wants.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Filter {
@@ -27,13 +27,13 @@ pub(super) struct Filter {
     pub(super) resource_subscriptions: BTreeSet<String>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde requires")]
 fn is_false(value: &bool) -> bool {
     !*value
 }
 
 impl Mcp {
-    /// Tells the client what it wants to hear until it hangs up, or the conversation is `ending`.
+    /// Sends the client the notifications it wants until it disconnects or `ending` is cancelled.
     pub(super) async fn listen(
         &self,
         id: &RequestId,
@@ -45,19 +45,19 @@ impl Mcp {
             return Err(missing("notifications"));
         };
         let wanted: Filter = wanted.read().map_err(|error| {
-            Error::invalid_params(format!("`params.notifications` does not fit: {error}"))
+            Error::invalid_params(format!("`params.notifications` is invalid: {error}"))
         })?;
         let uris = wanted.resource_subscriptions.iter().map(String::as_str);
         check_subscriptions(wanted.resource_subscriptions.len(), uris)?;
-        let filter = self.honour(wanted);
+        let filter = self.supported_filter(wanted);
         let wanted = &filter.resource_subscriptions;
         let updates = (!wanted.is_empty()).then(|| self.shared.updates.listen(wanted.clone()));
         let mut changes = Changes::of(self, updates);
         let subscription = id_value(id);
         let acknowledged = json!({ "notifications": filter });
-        let mut news = Some(("notifications/subscriptions/acknowledged", acknowledged));
+        let mut pending = Some(("notifications/subscriptions/acknowledged", acknowledged));
         loop {
-            if let Some((method, params)) = news.take() {
+            if let Some((method, params)) = pending.take() {
                 let notification = tagged(method, params, &subscription);
                 if is_gone(&call.peer.notify(notification).await) {
                     return Err(Error::Cancelled);
@@ -69,17 +69,17 @@ impl Mcp {
                 next = changes.next() => next,
             };
             match next {
-                Some(News::Tools) if filter.tools_list_changed => {
-                    news = Some(("notifications/tools/list_changed", json!({})));
+                Some(Change::Tools) if filter.tools_list_changed => {
+                    pending = Some(("notifications/tools/list_changed", json!({})));
                 }
-                Some(News::Prompts) if filter.prompts_list_changed => {
-                    news = Some(("notifications/prompts/list_changed", json!({})));
+                Some(Change::Prompts) if filter.prompts_list_changed => {
+                    pending = Some(("notifications/prompts/list_changed", json!({})));
                 }
-                Some(News::Resources) if filter.resources_list_changed => {
-                    news = Some(("notifications/resources/list_changed", json!({})));
+                Some(Change::Resources) if filter.resources_list_changed => {
+                    pending = Some(("notifications/resources/list_changed", json!({})));
                 }
-                Some(News::Updated(uri)) => {
-                    news = Some(("notifications/resources/updated", json!({ "uri": &*uri })));
+                Some(Change::Updated(uri)) => {
+                    pending = Some(("notifications/resources/updated", json!({ "uri": &*uri })));
                 }
                 Some(_) => {}
                 None => break,
@@ -87,11 +87,11 @@ impl Mcp {
         }
         let mut meta = Meta::default();
         meta.insert(Meta::SUBSCRIPTION_ID, subscription);
-        self.write(Revision::LATEST, &json!({}), Some(meta), Keep::Not)
+        self.write(Revision::LATEST, &json!({}), Some(meta), Caching::Unspecified)
     }
 
-    /// What of `wanted` this server can tell. What is no URI names no resource.
-    fn honour(&self, mut wanted: Filter) -> Filter {
+    /// The part of `wanted` that this server supports. Entries that are not URIs are dropped.
+    fn supported_filter(&self, mut wanted: Filter) -> Filter {
         wanted.resource_subscriptions.retain(|uri| is_absolute(uri));
         let offer = &self.shared.offer;
         let lists = offer.list_changes;
@@ -108,22 +108,22 @@ impl Mcp {
     }
 }
 
-/// Resources one client may subscribe to.
-const MOST: usize = 10_000;
-/// How long the URI of each may be.
-const LONGEST: usize = 8 * 1024;
+/// The number of resources that one client may subscribe to.
+const MAX_SUBSCRIPTIONS: usize = 10_000;
+/// The length in bytes of a URI that a client may subscribe to.
+const MAX_URI_LENGTH: usize = 8 * 1024;
 
-/// What a client subscribes to is kept, and compared with every change.
+/// Subscriptions are stored and compared with every change, and therefore limited.
 pub(super) fn check_subscriptions<'a>(
     count: usize,
     uris: impl IntoIterator<Item = &'a str>,
 ) -> Result<(), Error> {
-    if count > MOST {
-        let message = format!("more than {MOST} resources cannot be subscribed to");
+    if count > MAX_SUBSCRIPTIONS {
+        let message = format!("a client can subscribe to at most {MAX_SUBSCRIPTIONS} resources");
         return Err(Error::invalid_params(message));
     }
-    if uris.into_iter().any(|uri| uri.len() > LONGEST) {
-        let message = format!("a URI of more than {LONGEST} bytes cannot be subscribed to");
+    if uris.into_iter().any(|uri| uri.len() > MAX_URI_LENGTH) {
+        let message = format!("the URI of a subscription can have at most {MAX_URI_LENGTH} bytes");
         return Err(Error::invalid_params(message));
     }
     Ok(())
@@ -134,7 +134,7 @@ fn tagged(method: &'static str, mut params: Value, subscription: &Value) -> Noti
     Notification { method: Cow::Borrowed(method), params: Json::of(&params).ok() }
 }
 
-/// The id as it was written: a number stays a number.
+/// The id as JSON; a number stays a number.
 fn id_value(id: &RequestId) -> Value {
     match (id.as_i64(), id.as_str()) {
         (Some(number), _) => number.into(),
@@ -148,9 +148,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_subscribed_to_is_bounded() {
-        assert!(check_subscriptions(MOST, ["a:b"]).is_ok());
-        assert!(check_subscriptions(MOST + 1, ["a:b"]).is_err());
-        assert!(check_subscriptions(1, ["x".repeat(LONGEST + 1).as_str()]).is_err());
+    fn subscriptions_are_limited() {
+        assert!(check_subscriptions(MAX_SUBSCRIPTIONS, ["a:b"]).is_ok());
+        assert!(check_subscriptions(MAX_SUBSCRIPTIONS + 1, ["a:b"]).is_err());
+        assert!(check_subscriptions(1, ["x".repeat(MAX_URI_LENGTH + 1).as_str()]).is_err());
     }
 }

@@ -1,14 +1,14 @@
-//! Lists, page by page.
+//! The list methods, with pagination.
 
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
-use super::{Mcp, params::Params, result::Keep};
+use super::{Mcp, params::Params, result::Caching};
 use crate::{
     Error, Json, Revision,
     registry::{Named, Registry},
 };
 
-/// A page of a list: the entries under the name that the method gives them.
+/// A page of a list; `name` is the member that holds the entries.
 struct List<'a, E> {
     name: &'static str,
     entries: Vec<&'a E>,
@@ -72,6 +72,6 @@ impl Mcp {
             .page(params.cursor()?.as_deref(), self.settings().page_size)
             .map_err(|error| Error::invalid_params(error.to_string()))?;
         let entries = page.entries.iter().map(|entry| shown(entry)).collect();
-        self.write(revision, &List { name, entries, next: page.next }, None, Keep::Cacheable)
+        self.write(revision, &List { name, entries, next: page.next }, None, Caching::Allowed)
     }
 }

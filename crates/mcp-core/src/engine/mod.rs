@@ -1,13 +1,13 @@
-//! The engine: takes requests of the domain, runs what serves them, gives answers.
+//! The engine: takes domain requests, runs their handlers and returns responses.
 
 mod bare;
 mod builder;
 mod capabilities;
+mod changes;
 mod conversation;
 mod handshake;
 mod listen;
 mod lists;
-mod news;
 mod output;
 mod params;
 mod prompts;
@@ -22,7 +22,7 @@ mod updates;
 
 use std::sync::Arc;
 
-pub(crate) use self::tools::sentences;
+pub(crate) use self::tools::describe_all;
 pub use self::{
     builder::{BuildError, McpBuilder},
     conversation::Conversation,
@@ -42,14 +42,14 @@ use crate::{
 pub type PromptRegistry = Registry<ServedPrompt>;
 /// The resources of a server that have fixed URIs.
 pub type ResourceRegistry = Registry<ServedResource>;
-/// The patterns by which further resources of a server can be read.
+/// The resource templates of a server.
 pub type TemplateRegistry = Registry<ServedTemplate>;
 
-/// A server without its wires: what it offers and how it answers. Cheap to clone; all clones are
-/// the same server.
+/// A server without a transport: what it offers and how it responds. Cheap to clone; all clones
+/// are the same server.
 ///
-/// What is offered is written once and served at every revision. Entries can come and go while
-/// conversations are running; clients that want to know are told.
+/// Tools, prompts and resources are written once and served at every revision. They can be added
+/// and removed while conversations are running; clients that subscribed are notified.
 #[derive(Debug, Clone)]
 pub struct Mcp {
     shared: Arc<Shared>,
@@ -74,39 +74,39 @@ struct Shared {
 }
 
 impl Mcp {
-    /// Begins a server that calls itself `info`.
+    /// Starts building a server with the name and version in `info`.
     pub fn builder(info: Implementation) -> McpBuilder {
         McpBuilder::new(info)
     }
 
-    /// A server of base JSON-RPC that has nothing but these tools: a method is the name of a tool. See
+    /// A plain JSON-RPC server for these tools, in which the method is the name of the tool. See
     /// [`Dispatch::Bare`].
     pub fn bare(tools: ToolRegistry) -> Mcp {
         let info = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-        Mcp::builder(info).dispatch(Dispatch::Bare).offers_tools().around(tools)
+        Mcp::builder(info).dispatch(Dispatch::Bare).offers_tools().with_tools(tools)
     }
 
-    /// What serves one client. A conversation over a stateless transport may be of one era only.
+    /// A conversation with one client, restricted to `era` if the transport allows only one.
     pub fn conversation(&self, era: Option<Era>) -> Conversation {
         Conversation::new(self.clone(), era)
     }
 
-    /// Serves one request that stands for itself: of a stateless revision, or a bare call.
+    /// Serves one self-contained request: of a stateless revision, or a bare call.
     pub async fn process_request(&self, request: Request, call: Call) -> Response {
         self.conversation(None).process_request(request, call).await
     }
 
-    /// What the server calls itself.
+    /// The server's name and version.
     pub fn info(&self) -> &Implementation {
         &self.shared.info
     }
 
-    /// The revisions it speaks.
+    /// The supported revisions.
     pub fn revisions(&self) -> Revisions {
         self.shared.revisions
     }
 
-    /// How it behaves.
+    /// The settings.
     pub fn settings(&self) -> &McpSettings {
         &self.shared.settings
     }
@@ -126,70 +126,69 @@ impl Mcp {
         &self.shared.resources
     }
 
-    /// The patterns by which further resources can be read.
+    /// The resource templates.
     pub fn templates(&self) -> &TemplateRegistry {
         &self.shared.templates
     }
 
-    /// Offers a tool from now on, in place of an older one of that name.
+    /// Adds a tool, replacing one of the same name.
     ///
     /// # Errors
     ///
-    /// If a schema cannot be used, or clients were told that there are no tools.
+    /// If a schema cannot be used, or the server was built without declaring tools.
     pub fn add_tool(&self, tool: Tool, handler: Arc<dyn ToolHandler>) -> Result<(), BuildError> {
-        is_offered("tools", self.shared.offer.tools)?;
+        check_offered("tools", self.shared.offer.tools)?;
         self.shared.tools.add(tool, handler)?;
         Ok(())
     }
 
-    /// Offers a prompt from now on, in place of an older one of that name.
+    /// Adds a prompt, replacing one of the same name.
     ///
     /// # Errors
     ///
-    /// If it has no name, or clients were told that there are no prompts.
+    /// If it has no name, or the server was built without declaring prompts.
     pub fn add_prompt(
         &self,
         prompt: Prompt,
         handler: Arc<dyn PromptHandler>,
     ) -> Result<(), BuildError> {
-        is_offered("prompts", self.shared.offer.prompts)?;
+        check_offered("prompts", self.shared.offer.prompts)?;
         self.shared.prompts.insert(ServedPrompt::new(prompt, handler)?);
         Ok(())
     }
 
-    /// Offers a resource from now on, in place of an older one of that URI.
+    /// Adds a resource, replacing one of the same URI.
     ///
     /// # Errors
     ///
-    /// If its URI is none, or clients were told that there are no resources.
+    /// If its URI is invalid, or the server was built without declaring resources.
     pub fn add_resource(
         &self,
         resource: Resource,
         handler: Arc<dyn ResourceHandler>,
     ) -> Result<(), BuildError> {
-        is_offered("resources", self.shared.offer.resources)?;
+        check_offered("resources", self.shared.offer.resources)?;
         self.shared.resources.insert(ServedResource::new(resource, handler)?);
         Ok(())
     }
 
-    /// Offers resources by a pattern from now on, in place of an older one that is the same.
+    /// Adds a resource template, replacing an equal one.
     ///
     /// # Errors
     ///
-    /// If the pattern is no URI template that can be matched, or clients were told that there are
-    /// no resources.
+    /// If it is not a supported URI template, or the server was built without declaring resources.
     pub fn add_template(
         &self,
         template: ResourceTemplate,
         handler: Arc<dyn ResourceHandler>,
     ) -> Result<(), BuildError> {
-        is_offered("resources", self.shared.offer.resources)?;
+        check_offered("resources", self.shared.offer.resources)?;
         self.shared.templates.insert(ServedTemplate::new(template, handler)?);
         Ok(())
     }
 
-    /// Tells clients that subscribed to it, or to something it lies within, that a resource has
-    /// changed. A client that is slow is told once of several changes.
+    /// Notifies the clients that subscribed to a resource, or to a parent of it, that it has
+    /// changed. Several changes may reach a slow client as one notification.
     pub fn resource_updated(&self, uri: &str) {
         self.shared.updates.announce(uri);
     }
@@ -205,7 +204,7 @@ impl Mcp {
     }
 }
 
-/// Clients do not ask for what was not declared to them.
-fn is_offered(what: &'static str, offered: bool) -> Result<(), BuildError> {
+/// Clients do not use features that were not declared to them.
+fn check_offered(what: &'static str, offered: bool) -> Result<(), BuildError> {
     if offered { Ok(()) } else { Err(BuildError::NotOffered { what }) }
 }

@@ -1,16 +1,16 @@
-//! What tools promise about their output.
+//! The output contracts of tools.
 
 use std::sync::Arc;
 
 use mcp_json::Node;
 
-use super::{ServedTool, tools::sentences};
+use super::{ServedTool, tools::describe_all};
 use crate::{CallToolResult, Error, Json, Refusal, RefusalReason, Revision};
 
-/// That the structured content of a result fits the output schema of its tool.
+/// A tool's promise that the structured content of a result matches its output schema.
 ///
-/// It is checked on the written result rather than on what the tool returned, so that it can be
-/// judged on the tape of the message that leaves.
+/// It is checked on the serialized result rather than on the value that the tool returned, because
+/// the outgoing message is parsed anyway.
 #[derive(Debug, Clone)]
 pub struct OutputPromise {
     tool: Arc<ServedTool>,
@@ -20,17 +20,16 @@ pub struct OutputPromise {
 }
 
 impl OutputPromise {
-    /// Where a result of MCP has its structured content.
+    /// The pointer to the structured content in an MCP result.
     pub(super) const MEMBER: &'static str = "/structuredContent";
-    /// Where base JSON-RPC has it: it is the result.
+    /// The same for a bare call, whose result is the structured content.
     pub(super) const RESULT: &'static str = "";
 
-    /// What `result` must still be held to once it is written with its structured content at
-    /// `pointer`.
+    /// The check to make once `result` is serialized with its structured content at `pointer`.
     ///
     /// # Errors
     ///
-    /// If there is no structured content where some was promised.
+    /// If the tool has an output schema and `result` has no structured content.
     pub(super) fn of(
         tool: &Arc<ServedTool>,
         result: &CallToolResult,
@@ -47,7 +46,7 @@ impl OutputPromise {
         }
     }
 
-    /// Checks structured content that the written result will not have: its revision has none.
+    /// Checks structured content that is not serialized, because the revision has none.
     pub(super) fn check_unwritten(&self, structured: &Json) -> Result<(), Error> {
         let structured = structured
             .to_parsed()
@@ -55,12 +54,12 @@ impl OutputPromise {
         self.check_structured(Some(structured.document().root()))
     }
 
-    /// Holds a written result to the promise.
+    /// Checks a serialized result.
     ///
     /// # Errors
     ///
-    /// What to say instead of the result: a tool that breaks its own promise has failed, and its
-    /// output is held back.
+    /// The error to send instead of the result: a tool that violates its own schema has failed, and
+    /// its output is withheld.
     pub fn check(&self, result: Node<'_>) -> Result<(), Error> {
         self.check_structured(result.pointer(self.pointer))
     }
@@ -70,11 +69,11 @@ impl OutputPromise {
         let findings = contract.enforce(structured, self.revision);
         let name = &self.tool.definition.name;
         let message = match structured {
-            None => format!("`{name}` promises structured output and gave none"),
+            None => format!("`{name}` has an output schema but returned no structured content"),
             Some(_) if findings.is_empty() => return Ok(()),
             Some(_) => {
-                let what = sentences(&findings);
-                format!("the output of `{name}` does not fit its output schema: {what}")
+                let what = describe_all(&findings);
+                format!("the output of `{name}` does not match its output schema: {what}")
             }
         };
         let reason = RefusalReason::Invalid;

@@ -5,10 +5,10 @@ use serde::Deserialize;
 
 use crate::{ClientCapabilities, Error, Implementation, Json, LogLevel, ProgressToken};
 
-/// What the params of the methods a server offers may hold, found in one pass over their members.
+/// The members that params of server methods can have, collected in one pass.
 ///
-/// Which of it a method wants, its own code says; what it does not want may be anything. Values that
-/// are only passed on are not looked into.
+/// Each method checks the members that it uses; the others may have any value. Values that are only
+/// forwarded are not read.
 #[derive(Debug, Default)]
 pub(super) struct Params<'a> {
     parsed: Option<&'a Parsed>,
@@ -23,7 +23,7 @@ pub(super) struct Params<'a> {
     notifications: Option<Node<'a>>,
 }
 
-/// What a request says about itself and its sender.
+/// The `_meta` of a request.
 #[derive(Debug, Default)]
 pub(super) struct RequestMeta<'a> {
     pub(super) progress_token: Option<ProgressToken>,
@@ -34,14 +34,14 @@ pub(super) struct RequestMeta<'a> {
 }
 
 impl<'a> Params<'a> {
-    /// Reads the members of `parsed`, which is given with its document.
+    /// Reads the members of `params`, given with its document.
     pub(super) fn read(
         params: Option<(&'a Parsed, &'a Document<'a>)>,
     ) -> Result<Params<'a>, Error> {
         let Some((parsed, document)) = params else { return Ok(Params::default()) };
         let root = document.root();
         if !root.is_object() {
-            return Err(Error::invalid_params("`params` has to be an object"));
+            return Err(Error::invalid_params("`params` must be an object"));
         }
         let mut read = Params { parsed: Some(parsed), ..Params::default() };
         for (name, value) in root.members() {
@@ -60,7 +60,7 @@ impl<'a> Params<'a> {
                 Some(b"notifications") => &mut read.notifications,
                 _ => continue,
             };
-            // What is null is not there. Of two members with one name the last counts, as for the
+            // `null` counts as absent. Of two members with one name the last one wins, as in the
             // rules.
             *place = Some(value).filter(|value| !value.is_null());
         }
@@ -87,11 +87,11 @@ impl<'a> Params<'a> {
         let name = text("level", self.level)?.ok_or_else(|| missing("level"))?;
         let level = LogLevel::deserialize(serde::de::value::StrDeserializer::new(&name));
         level.map_err(|error: serde_json::Error| {
-            Error::invalid_params(format!("`params.level` does not fit: {error}"))
+            Error::invalid_params(format!("`params.level` is invalid: {error}"))
         })
     }
 
-    /// The tool, prompt or resource that `method` is about.
+    /// The tool, prompt or resource that the request names.
     pub(super) fn subject(&self, method: &str) -> Result<Cow<'a, str>, Error> {
         if method == "resources/read" { self.uri() } else { self.name() }
     }
@@ -117,7 +117,7 @@ impl<'a> Params<'a> {
 impl<'a> RequestMeta<'a> {
     fn read(meta: Node<'a>) -> Result<RequestMeta<'a>, Error> {
         if !meta.is_object() {
-            return Err(Error::invalid_params("`params._meta` has to be an object"));
+            return Err(Error::invalid_params("`params._meta` must be an object"));
         }
         let mut read = RequestMeta::default();
         for (name, value) in meta.members() {
@@ -141,11 +141,11 @@ impl<'a> RequestMeta<'a> {
 
 fn typed<'a, T: Deserialize<'a>>(value: Node<'a>) -> Result<T, Error> {
     serde_json::from_slice(value.raw())
-        .map_err(|error| Error::invalid_params(format!("params do not fit: {error}")))
+        .map_err(|error| Error::invalid_params(format!("invalid params: {error}")))
 }
 
 fn text<'a>(member: &str, value: Option<Node<'a>>) -> Result<Option<Cow<'a, str>>, Error> {
-    let not_text = || Error::invalid_params(format!("`params.{member}` has to be a string"));
+    let not_text = || Error::invalid_params(format!("`params.{member}` must be a string"));
     value.map(|value| value.as_str().ok_or_else(not_text)).transpose()
 }
 
@@ -165,13 +165,13 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_not_taken_for_members_in_their_order() {
+    fn an_array_is_not_read_as_positional_members() {
         with(r#"[null,"tool"]"#, |read| assert!(read.is_err()));
         with(r#" {"name":"tool"}"#, |read| assert_eq!(read.unwrap().name().unwrap(), "tool"));
     }
 
     #[test]
-    fn what_nobody_asks_for_may_be_anything() {
+    fn unused_members_may_have_any_value() {
         for other in ["7", "-7", "1.5", "true", r#"["x",[1]]"#, r#"{"x":{"y":1}}"#] {
             let params = r#"{"name":"tool","uri":X,"cursor":X,"level":X,"requestState":X}"#;
             with(&params.replace('X', other), |read| {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_null_is_not_there() {
+    fn null_counts_as_absent() {
         let params = r#"{"name":null,"cursor":null,"requestState":null,"_meta":null}"#;
         with(params, |read| {
             let read = read.unwrap();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_have_names() {
+    fn unknown_log_levels_are_rejected() {
         for (level, is_one) in [("warning", true), ("loud", false)] {
             with(&format!(r#"{{"level":"{level}"}}"#), |read| {
                 assert_eq!(read.unwrap().level().is_ok(), is_one, "{level}");
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_request_says_of_itself_is_read() {
+    fn request_metadata_is_read() {
         let meta = r#"{"_meta":{"progressToken":7,"other":[],
             "io.modelcontextprotocol/protocolVersion":"2026-07-28",
             "io.modelcontextprotocol/clientCapabilities":{"roots":{}},

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Mcp, params::Params, result::Keep};
+use super::{Mcp, params::Params, result::Caching};
 use crate::{
     CompleteRequest, Completion, Context, Error, GetPromptResult, Json, Revision, revision_shape,
 };
@@ -20,14 +20,16 @@ impl Mcp {
             None => BTreeMap::new(),
             Some(arguments) => arguments.read().map_err(|error| {
                 Error::invalid_params(format!(
-                    "`params.arguments` has to map names to strings: {error}"
+                    "`params.arguments` must be an object of strings: {error}"
                 ))
             })?,
         };
         for argument in &prompt.definition.arguments {
             if argument.required && !arguments.contains_key(&argument.name) {
                 let missing = &argument.name;
-                return Err(Error::invalid_params(format!("prompt `{name}` needs `{missing}`")));
+                return Err(Error::invalid_params(format!(
+                    "prompt `{name}` requires the argument `{missing}`"
+                )));
             }
         }
         prompt.handler.get(arguments, context).await
@@ -40,7 +42,7 @@ impl Mcp {
     ) -> Result<Json, Error> {
         let meta = result.meta.take();
         let result = revision_shape::prompt_result(revision, result);
-        self.write(revision, &result, meta, Keep::Not)
+        self.write(revision, &result, meta, Caching::Unspecified)
     }
 
     pub(super) async fn complete(
@@ -59,8 +61,8 @@ impl Mcp {
         let params = params.ok_or_else(|| super::params::missing("ref"))?;
         let request: CompleteRequest = params
             .read()
-            .map_err(|error| Error::invalid_params(format!("params do not fit: {error}")))?;
+            .map_err(|error| Error::invalid_params(format!("invalid params: {error}")))?;
         let completion = handler.complete(request, context).await?;
-        self.write(revision, &Complete { completion }, None, Keep::Not)
+        self.write(revision, &Complete { completion }, None, Caching::Unspecified)
     }
 }

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-use super::{Mcp, result::Keep};
+use super::{Mcp, result::Caching};
 use crate::{Context, Error, Json, ReadResourceResult, Revision};
 
 impl Mcp {
-    /// Reads a resource: by its own URI, or by the first pattern that it matches.
+    /// Reads a resource: the one with this URI, or else through the first template that matches.
     pub(super) async fn resource(
         &self,
         uri: &str,
@@ -27,6 +27,6 @@ impl Mcp {
         mut result: ReadResourceResult,
     ) -> Result<Json, Error> {
         let meta = result.meta.take();
-        self.write(revision, &result, meta, Keep::Cacheable)
+        self.write(revision, &result, meta, Caching::Allowed)
     }
 }

@@ -1,4 +1,4 @@
-//! How results are written in each era.
+//! How results are serialized in each era.
 
 use serde::Serialize;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Mcp, McpSettings};
 use crate::{Era, Error, Implementation, Json, Meta, Revision};
 
-/// What every result of a stateless revision says, written once.
+/// The members that every result of a stateless revision has, serialized once.
 #[derive(Debug)]
 pub(super) struct Decoration {
     server_info: serde_json::Value,
@@ -14,13 +14,13 @@ pub(super) struct Decoration {
     cache: String,
 }
 
-/// Whether clients may keep a result.
+/// Whether clients may cache a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum Caching {
     /// The result says for how long.
-    Cacheable,
-    /// It does not.
-    Not,
+    Allowed,
+    /// The result says nothing about caching.
+    Unspecified,
 }
 
 impl Decoration {
@@ -35,19 +35,19 @@ impl Decoration {
 }
 
 impl Mcp {
-    /// Writes `result`, whose own `_meta` is `meta` and not part of it.
+    /// Serializes `result`, whose `_meta` is given separately as `meta`.
     pub(super) fn write<T: Serialize + ?Sized>(
         &self,
         revision: Revision,
         result: &T,
         meta: Option<Meta>,
-        keep: Keep,
+        caching: Caching,
     ) -> Result<Json, Error> {
         let kind = "complete";
-        self.write_as(kind, revision, result, None, meta, keep)
+        self.write_as(kind, revision, result, None, meta, caching)
     }
 
-    /// As [`Mcp::write`], for a result of another `kind`, with one more `member`.
+    /// Like [`Mcp::write`], for a result of another `kind` and with an additional `member`.
     pub(super) fn write_as<T: Serialize + ?Sized>(
         &self,
         kind: &str,
@@ -55,12 +55,13 @@ impl Mcp {
         result: &T,
         member: Option<(&str, &Json)>,
         meta: Option<Meta>,
-        keep: Keep,
+        caching: Caching,
     ) -> Result<Json, Error> {
-        let unwritable = |error| Error::internal(format!("a result cannot be written: {error}"));
-        let mut text = serde_json::to_vec(result).map_err(unwritable)?;
+        let not_serializable =
+            |error| Error::internal(format!("a result cannot be serialized: {error}"));
+        let mut text = serde_json::to_vec(result).map_err(not_serializable)?;
         if text.pop() != Some(b'}') {
-            return Err(Error::internal("a result has to be a JSON object"));
+            return Err(Error::internal("a result must be a JSON object"));
         }
         if let Some((name, value)) = member {
             let comma = if text == b"{" { "" } else { "," };
@@ -76,7 +77,7 @@ impl Mcp {
         let decoration = self.decoration();
         if revision.era() == Era::Modern {
             add(&format!(r#","resultType":"{kind}""#));
-            if keep == Keep::Cacheable {
+            if caching == Caching::Allowed {
                 add(&decoration.cache);
             }
             match meta {
@@ -85,12 +86,15 @@ impl Mcp {
                     meta.insert(Meta::SERVER_INFO, decoration.server_info.clone());
                     add(&format!(
                         r#","_meta":{}"#,
-                        serde_json::to_string(&meta).map_err(unwritable)?
+                        serde_json::to_string(&meta).map_err(not_serializable)?
                     ));
                 }
             }
         } else if let Some(meta) = meta {
-            add(&format!(r#","_meta":{}"#, serde_json::to_string(&meta).map_err(unwritable)?));
+            add(&format!(
+                r#","_meta":{}"#,
+                serde_json::to_string(&meta).map_err(not_serializable)?
+            ));
         }
         text.push(b'}');
         Ok(Json::already_parsed(text.into()))

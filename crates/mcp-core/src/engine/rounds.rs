@@ -1,23 +1,23 @@
-//! Calls that take several rounds: questions go out with a result, answers come back with the
-//! next call, and what happened so far travels with them under seal.
+//! Calls that take several rounds: the result carries questions, the client repeats the call with
+//! the answers, and the state so far travels along, sealed.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Mcp, params::Params, result::Keep};
+use super::{Mcp, params::Params, result::Caching};
 use crate::{Context, Error, Json, Revision, Seal, context::Rounds};
 
-/// What travels under seal.
+/// The sealed state.
 #[derive(Serialize, Deserialize)]
-struct Carried {
-    /// The call it belongs to: state of one is of no use to another.
+struct SealedState {
+    /// The call that the state belongs to; it is rejected in any other.
     method: String,
     subject: String,
     /// The digest of its arguments.
     arguments: String,
-    /// The digest of who made it, where that is known: nobody goes on with the call of another.
+    /// The digest of the caller's identity, if known: a call cannot be continued by someone else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     principal: Option<String>,
     answers: BTreeMap<String, Json>,
@@ -35,8 +35,8 @@ struct InputRequired {
 }
 
 impl Mcp {
-    /// What earlier rounds of this call have brought.
-    pub(super) fn open_rounds(
+    /// The state from earlier rounds of this call.
+    pub(super) fn resume_rounds(
         &self,
         method: &str,
         read: &Params<'_>,
@@ -46,51 +46,49 @@ impl Mcp {
         if let Some(state) = read.request_state()? {
             let subject = read.subject(method)?;
             let seal = self.shared.seal.as_deref();
-            let carried = seal.and_then(|seal| {
-                open(seal, &state).filter(|carried| {
-                    carried.method == method
-                        && carried.subject == subject
-                        && carried.arguments == arguments(seal, read)
-                        && carried.principal == principal.map(|name| digest(seal, name))
+            let state = seal.and_then(|seal| {
+                open(seal, &state).filter(|state| {
+                    state.method == method
+                        && state.subject == subject
+                        && state.arguments == arguments_digest(seal, read)
+                        && state.principal == principal.map(|name| digest(seal, name))
                 })
             });
-            let carried = carried.ok_or_else(|| {
-                Error::invalid_params(
-                    "`requestState` is not what this server gave out for this call",
-                )
+            let state = state.ok_or_else(|| {
+                Error::invalid_params("`requestState` was not issued by this server for this call")
             })?;
-            rounds.answers = carried.answers;
-            rounds.kept = carried.kept;
+            rounds.answers = state.answers;
+            rounds.kept = state.kept;
         }
         if let Some(responses) = read.input_responses() {
             let responses: BTreeMap<String, Json> = responses.read().map_err(|error| {
-                Error::invalid_params(format!("`params.inputResponses` does not fit: {error}"))
+                Error::invalid_params(format!("`params.inputResponses` is invalid: {error}"))
             })?;
             rounds.answers.extend(responses);
         }
         Ok(rounds)
     }
 
-    /// The result that asks the client's answers.
-    pub(super) fn ask_again(
+    /// The result that asks the client for answers.
+    pub(super) fn write_input_required(
         &self,
         method: &str,
         read: &Params<'_>,
         context: &Context,
     ) -> Result<Json, Error> {
         let Some(rounds) = context.inputs().take_rounds() else {
-            return Err(Error::internal("this revision asks its questions at once"));
+            return Err(Error::internal("this revision does not ask questions in results"));
         };
         if rounds.asked.is_empty() && rounds.kept.is_none() {
-            return Err(Error::internal("input is required, but nothing was asked"));
+            return Err(Error::internal("input is required, but no question was asked"));
         }
-        let request_state = self.seal_up(method, read, context, rounds.answers, rounds.kept)?;
+        let request_state = self.seal_state(method, read, context, rounds.answers, rounds.kept)?;
         let result = InputRequired { input_requests: rounds.asked, request_state };
-        self.write_as("input_required", Revision::LATEST, &result, None, None, Keep::Not)
+        self.write_as("input_required", Revision::LATEST, &result, None, None, Caching::Unspecified)
     }
 
-    /// Nothing travels if there is nothing to carry.
-    fn seal_up(
+    /// Seals the state; `None` if there is none.
+    fn seal_state(
         &self,
         method: &str,
         read: &Params<'_>,
@@ -102,29 +100,29 @@ impl Mcp {
             return Ok(None);
         }
         let seal = self.shared.seal.as_ref().ok_or_else(|| {
-            Error::internal("this server has no seal, so calls cannot take several rounds")
+            Error::internal("calls that take several rounds need a seal, and this server has none")
         })?;
-        let carried = Carried {
+        let state = SealedState {
             method: method.to_owned(),
             subject: read.subject(method)?.into_owned(),
-            arguments: arguments(&**seal, read),
+            arguments: arguments_digest(&**seal, read),
             principal: context.principal().map(|name| digest(&**seal, name)),
             answers,
             kept,
         };
-        let written = serde_json::to_vec(&carried)
-            .map_err(|error| Error::internal(format!("state cannot be written: {error}")))?;
+        let written = serde_json::to_vec(&state)
+            .map_err(|error| Error::internal(format!("state cannot be serialized: {error}")))?;
         Ok(Some(seal.seal(&written)))
     }
 }
 
-fn open(seal: &dyn Seal, state: &str) -> Option<Carried> {
+fn open(seal: &dyn Seal, state: &str) -> Option<SealedState> {
     serde_json::from_slice(&seal.open(state)?).ok()
 }
 
-/// The digest of the arguments of the call, however they are spaced. What was agreed to for some is
-/// not agreed to for others.
-fn arguments(seal: &dyn Seal, read: &Params<'_>) -> String {
+/// The digest of the call's arguments, independent of whitespace. An answer given for one set of
+/// arguments does not apply to another.
+fn arguments_digest(seal: &dyn Seal, read: &Params<'_>) -> String {
     let arguments = read.arguments().and_then(|arguments| arguments.read().ok());
     let arguments: Value = arguments.unwrap_or_else(|| json!({}));
     digest(seal, &arguments.to_string())

@@ -1,4 +1,4 @@
-//! What is offered, together with what serves it.
+//! Definitions together with their handlers.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::{
     Tool, ToolHandler, UriTemplate, registry::Named,
 };
 
-/// A tool that can be called.
+/// A tool and its handler.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ServedTool {
@@ -15,14 +15,15 @@ pub struct ServedTool {
     pub definition: Tool,
     /// The definition as it is listed.
     pub(super) listed: Json,
-    /// The same before the revision from which on its output schema is listed, if it has one.
+    /// If the tool has an output schema: the first revision that lists it, and the definition for
+    /// older ones.
     pub(super) listed_without_output: Option<(Revision, Json)>,
     pub(super) handler: Arc<dyn ToolHandler>,
     pub(super) input: Arc<dyn Contract>,
     pub(super) output: Option<Arc<dyn Contract>>,
 }
 
-/// A prompt that can be filled in.
+/// A prompt and its handler.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ServedPrompt {
@@ -31,7 +32,7 @@ pub struct ServedPrompt {
     pub(super) handler: Arc<dyn PromptHandler>,
 }
 
-/// A resource that can be read.
+/// A resource and its handler.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ServedResource {
@@ -40,7 +41,7 @@ pub struct ServedResource {
     pub(super) handler: Arc<dyn ResourceHandler>,
 }
 
-/// Resources that can be read by a pattern.
+/// A resource template and its handler.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ServedTemplate {
@@ -51,7 +52,7 @@ pub struct ServedTemplate {
 }
 
 impl ServedTool {
-    /// The definition as clients of `revision` can read it.
+    /// The definition for clients at `revision`.
     pub(super) fn listed(&self, revision: Revision) -> &Json {
         match &self.listed_without_output {
             Some((since, without)) if revision < *since => without,

@@ -11,20 +11,20 @@ use crate::Revision;
 pub struct McpSettings {
     /// Entries on one page of a list. Default 100.
     pub page_size: usize,
-    /// How long clients may keep lists and resources, in revisions that say so. Default zero: ask
-    /// again each time.
+    /// How long clients may cache lists and resources, in revisions that have caching. Default zero:
+    /// no caching.
     pub time_to_live: Duration,
-    /// Whether what is served is the same for everybody and may be kept by shared caches.
+    /// Whether responses are the same for every client and may be kept by shared caches.
     pub shared_cache: bool,
-    /// How arguments that do not fit a tool are answered. Default: as the revision says.
+    /// How invalid tool arguments are answered. Default: as the revision requires.
     pub invalid_arguments: InvalidArguments,
-    /// How calls name what they want.
+    /// How calls are dispatched.
     pub dispatch: Dispatch,
     /// Whether tools may send log messages to clients. Default yes.
     pub logging: bool,
-    /// Whether clients are told when lists change. Default yes.
+    /// Whether clients are notified when lists change. Default yes.
     pub list_changes: bool,
-    /// Whether clients can subscribe to changes of single resources. Default yes, if there are
+    /// Whether clients can subscribe to changes of individual resources. Default yes, if there are
     /// resources.
     pub resource_subscriptions: bool,
 }
@@ -45,55 +45,54 @@ impl Default for McpSettings {
 }
 
 impl McpSettings {
-    /// Whether arguments that do not fit are answered with an error of the protocol at `revision`.
-    /// Bare calls have nothing else.
+    /// Whether invalid arguments are answered with a protocol error at `revision`. Bare calls have
+    /// no alternative.
     pub(super) fn refuses_arguments_at(&self, revision: Revision) -> bool {
         let by_revision = self.invalid_arguments == InvalidArguments::ByRevision;
         self.prefers_protocol_errors() || (by_revision && revision < Revision::V2025_11_25)
     }
 
-    /// Whether errors of the protocol were chosen, whatever the revision prefers.
+    /// Whether protocol errors were chosen regardless of the revision.
     pub(super) fn prefers_protocol_errors(&self) -> bool {
         self.dispatch == Dispatch::Bare || self.invalid_arguments == InvalidArguments::ProtocolError
     }
 }
 
-/// How arguments that do not fit a tool are answered. They never reach it.
+/// How invalid tool arguments are answered. They never reach the tool.
 ///
-/// An error of the protocol is `-32602` with the findings in `data`. A result has `isError` and one
-/// line for every fault, which models read to correct themselves; the findings are in its `_meta`
-/// under [`Meta::FINDINGS`](crate::Meta::FINDINGS). Tools that do not exist, and calls that are no
-/// proper calls, are errors of the protocol always. So is everything in bare calls
-/// ([`Dispatch::Bare`]), which have no results of that kind.
+/// A protocol error is `-32602` with the findings in `data`. A tool result has `isError` and one
+/// line per violation, which models read to correct themselves; the findings are in its `_meta`
+/// under [`Meta::FINDINGS`](crate::Meta::FINDINGS). Unknown tools and malformed calls are always
+/// protocol errors, and so is every error of a bare call ([`Dispatch::Bare`]), which has no results
+/// of that kind.
 ///
-/// Where errors of the protocol are chosen, a tool that panics or fails with
-/// [`Error::Internal`](crate::Error::Internal) is one as well (`-32603`), instead of a result with
+/// If protocol errors are chosen, a tool that panics or fails with
+/// [`Error::Internal`](crate::Error::Internal) also gives one (`-32603`) rather than a result with
 /// `isError`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(clippy::exhaustive_enums, reason = "one or the other, or as the revision says")]
 pub enum InvalidArguments {
-    /// As the revision in use wants it: with an error of the protocol up to 2025-06-18, with a
+    /// As the negotiated revision requires: with a protocol error up to 2025-06-18, with a tool
     /// result from 2025-11-25 on.
     #[default]
     ByRevision,
-    /// With an error of the protocol.
+    /// With a protocol error.
     ProtocolError,
-    /// With a result.
+    /// With a tool result.
     ToolResult,
 }
 
-/// How calls name what they want. It is chosen once, in the settings of the engine; whatever serves
-/// and writes for it follows.
+/// How calls are dispatched. It is chosen once, in the engine's settings; adapters follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::exhaustive_enums, reason = "one or the other")]
 pub enum Dispatch {
     /// The methods of MCP: `tools/call` with the name of the tool in its params.
     #[default]
     Mcp,
-    /// Base JSON-RPC: the method is the name of the tool, the params are its arguments, the result is
-    /// what it gives back. A notification runs the tool too, and nobody hears what came of it. Ids may
-    /// be null or fractional, and there are batches.
+    /// Plain JSON-RPC: the method is the name of the tool, the params are its arguments and the
+    /// result is its output. A notification runs the tool and discards the outcome. Ids may be null
+    /// or fractional, and batches are allowed.
     Bare,
 }
 
@@ -102,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_choice_can_be_written_in_settings() {
+    fn the_choice_deserializes_from_its_name() {
         for (name, choice) in [
             ("by-revision", InvalidArguments::ByRevision),
             ("protocol-error", InvalidArguments::ProtocolError),
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_revision_decides_unless_somebody_else_does() {
+    fn the_revision_decides_unless_overridden() {
         use InvalidArguments::{ByRevision, ProtocolError, ToolResult};
         let refuses = |invalid_arguments, dispatch| {
             let settings = McpSettings { invalid_arguments, dispatch, ..McpSettings::default() };

@@ -3,8 +3,8 @@ use std::{ops::Deref, sync::Arc};
 use super::{BuildError, ServedTool};
 use crate::{Contracts, Json, Tool, ToolHandler, Unchecked, registry::Registry};
 
-/// The tools of a server, by name. Cheap to clone; all clones are the same registry, and tools can
-/// come and go while they are served.
+/// The tools of a server, by name. Cheap to clone; all clones are the same registry. Tools can be
+/// added and removed while the server runs.
 ///
 /// ```
 /// use mcp_core::{BoxFuture, CallToolResult, Context, Error, Json, ToolHandler, ToolRegistry};
@@ -37,13 +37,13 @@ impl ToolRegistry {
         ToolRegistry::with_contracts(Arc::new(Unchecked))
     }
 
-    /// An empty registry that holds calls to the `contracts` made from its tools' schemas.
+    /// An empty registry that checks calls with `contracts` compiled from its tools' schemas.
     pub fn with_contracts(contracts: Arc<dyn Contracts>) -> ToolRegistry {
         ToolRegistry { tools: Arc::new(Registry::new()), contracts }
     }
 
-    /// Adds a tool that takes any object. One of the same name is replaced, keeps its place and is
-    /// returned. A tool without a name is not kept: nobody could call it.
+    /// Adds a tool that takes any object. An existing tool of the same name is replaced in place and
+    /// returned. A tool with an empty name is ignored: it could not be called.
     pub fn insert(
         &self,
         name: impl Into<String>,
@@ -51,12 +51,12 @@ impl ToolRegistry {
     ) -> Option<Arc<ServedTool>> {
         let any_object = Json::already_parsed(bytes::Bytes::from_static(br#"{"type":"object"}"#));
         let tool = Tool::new(name, any_object);
-        // No contract is needed: a tool is never called with anything else.
+        // No contract is needed: tools are only ever called with objects.
         self.tools.insert(ServedTool::new(tool, handler.into(), &Unchecked).ok()?)
     }
 
-    /// Adds a tool with a definition of its own: a schema of its arguments, a description. One of the
-    /// same name is replaced, keeps its place and is returned.
+    /// Adds a tool with a definition: a schema for its arguments, a description. An existing tool of
+    /// the same name is replaced in place and returned.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_filled_from_outside_and_its_clones_are_the_same() {
+    fn clones_share_their_tools() {
         let tools = ToolRegistry::new();
         let clone = tools.clone();
         assert!(tools.insert("a", Box::new(Nothing)).is_none());
@@ -119,14 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_can_call_is_not_kept() {
+    fn a_tool_with_an_empty_name_is_ignored() {
         let tools = ToolRegistry::new();
         tools.insert("", Box::new(Nothing));
         assert!(tools.is_empty());
     }
 
     #[test]
-    fn a_definition_has_to_be_one() {
+    fn an_invalid_definition_is_rejected() {
         let tools = ToolRegistry::new();
         let schema = |text: &'static str| Json::parse(text).unwrap();
         let object = Tool::new("a", schema(r#"{"type":"object","required":["x"]}"#));

@@ -3,7 +3,9 @@ use std::{iter, panic::AssertUnwindSafe, sync::Arc};
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 
-use super::{Mcp, OutputPromise, ServedTool, conversation::Written, params::Params, result::Keep};
+use super::{
+    Mcp, OutputPromise, ServedTool, conversation::Written, params::Params, result::Caching,
+};
 use crate::{CallToolResult, Content, Context, Error, Json, Meta, Revision, revision_shape};
 
 impl Mcp {
@@ -11,7 +13,7 @@ impl Mcp {
         self.tools().get(name).ok_or_else(|| Error::ToolNotFound { name: name.to_owned() })
     }
 
-    /// Runs the tool, if its arguments fit. A failure that the model should see is a result.
+    /// Runs the tool if its arguments are valid. A failure that the model should see is a result.
     pub(super) async fn call_tool(
         &self,
         tool: &ServedTool,
@@ -29,12 +31,12 @@ impl Mcp {
             Vec::new()
         };
         if !findings.is_empty() {
-            let summary = format!("the arguments of `{name}` do not fit its input schema");
+            let summary = format!("the arguments of `{name}` do not match its input schema");
             return self.refuse_arguments(summary, findings, revision);
         }
-        // Only bare calls come here with something else, where no contract has objected to it.
+        // Only bare calls get here with anything else, if no contract rejected it.
         if !arguments.is_object() {
-            return Err(Error::invalid_params("the arguments of a tool have to be an object"));
+            return Err(Error::invalid_params("the arguments of a tool must be an object"));
         }
         let mut result = match run(tool, arguments, context).await {
             Ok(result) => result,
@@ -48,7 +50,7 @@ impl Mcp {
             Err(error) => return Err(error),
         };
         if let (true, Some(structured)) = (result.content.is_empty(), &result.structured_content) {
-            // Clients that do not know structured content read the same as text.
+            // Clients that do not support structured content read the same as text.
             result.content.push(Content::text(structured.to_string()));
         }
         Ok(result)
@@ -61,7 +63,7 @@ impl Mcp {
         revision: Revision,
     ) -> Result<CallToolResult, Error> {
         if self.settings().refuses_arguments_at(revision) {
-            let message = match sentences(&findings) {
+            let message = match describe_all(&findings) {
                 what if what.is_empty() => summary,
                 what => format!("{summary}: {what}"),
             };
@@ -70,7 +72,7 @@ impl Mcp {
         if findings.is_empty() {
             return Ok(CallToolResult::error(summary));
         }
-        let faults = findings.iter().filter_map(sentence);
+        let faults = findings.iter().filter_map(describe);
         let lines: Vec<String> = iter::once(format!("{summary}:")).chain(faults).collect();
         let findings: Vec<Value> = findings.iter().filter_map(|one| one.read().ok()).collect();
         let mut result = CallToolResult::error(lines.join("\n"));
@@ -94,14 +96,15 @@ impl Mcp {
         {
             unwritten.check_unwritten(&structured)?;
         }
-        // Written as it is: `serde` would read it once more to be sure that it is JSON.
+        // Copied verbatim: `serde` would parse it again to validate it.
         let member = written.as_ref().map(|structured| ("structuredContent", structured));
-        let json = self.write_as("complete", revision, &result, member, meta, Keep::Not)?;
+        let json =
+            self.write_as("complete", revision, &result, member, meta, Caching::Unspecified)?;
         Ok(Written { json, promise })
     }
 }
 
-/// What the tool says. One that panics has failed like any other.
+/// Runs the tool. A panic is an error like any other.
 async fn run(
     tool: &ServedTool,
     arguments: Json,
@@ -110,11 +113,11 @@ async fn run(
     let running = async { tool.handler.call(arguments, context).await };
     AssertUnwindSafe(running).catch_unwind().await.unwrap_or_else(|panic| {
         let name = &tool.definition.name;
-        let said = panic
+        let message = panic
             .downcast_ref::<&str>()
             .copied()
             .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        tracing::error!(tool = name, "panicked: {}", said.unwrap_or("nothing that can be shown"));
+        tracing::error!(tool = name, "panicked: {}", message.unwrap_or("(no message)"));
         Err(Error::internal(format!("`{name}` failed unexpectedly")))
     })
 }
@@ -124,49 +127,49 @@ pub(super) fn arguments_of(params: &Params<'_>) -> Result<Json, Error> {
     match params.arguments() {
         None => Ok(Json::empty_object()),
         Some(arguments) if arguments.is_object() => Ok(arguments),
-        Some(_) => Err(Error::invalid_params("`params.arguments` has to be an object")),
+        Some(_) => Err(Error::invalid_params("`params.arguments` must be an object")),
     }
 }
 
-/// What the findings say, for those who see only text: the first few of them.
-pub(crate) fn sentences(findings: &[Json]) -> String {
+/// The first few findings as text.
+pub(crate) fn describe_all(findings: &[Json]) -> String {
     const SHOWN: usize = 3;
-    let mut said: Vec<String> = findings.iter().take(SHOWN).filter_map(sentence).collect();
+    let mut texts: Vec<String> = findings.iter().take(SHOWN).filter_map(describe).collect();
     if findings.len() > SHOWN {
-        said.push(format!("and {} more", findings.len() - SHOWN));
+        texts.push(format!("and {} more", findings.len() - SHOWN));
     }
-    said.join("; ")
+    texts.join("; ")
 }
 
-/// Where something is wrong, and what.
-fn sentence(finding: &Json) -> Option<String> {
+/// A finding as text: the path and the message.
+fn describe(finding: &Json) -> Option<String> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Said {
+    struct Finding {
         instance_path: Option<String>,
         message: Option<String>,
         keyword: Option<String>,
         #[serde(default)]
         params: Map<String, Value>,
     }
-    /// Longer ones are cut: models need a hint, not the schema once more.
-    const LONGEST: usize = 200;
-    let said = finding.read::<Said>().ok()?;
-    let mut sentence = said.message?;
-    if said.keyword.is_some_and(|keyword| UNNAMED.contains(&keyword.as_str()))
-        && let Some(named) = said.params.values().next()
+    /// Longer values are truncated: models need a hint, not the whole schema.
+    const MAX_SHOWN: usize = 200;
+    let finding = finding.read::<Finding>().ok()?;
+    let mut text = finding.message?;
+    if finding.keyword.is_some_and(|keyword| VALUE_IN_PARAMS.contains(&keyword.as_str()))
+        && let Some(value) = finding.params.values().next()
     {
-        sentence.push_str(": ");
-        let named = named.to_string();
-        sentence.extend(named.chars().take(LONGEST));
-        sentence.push_str(if named.chars().nth(LONGEST).is_some() { "…" } else { "" });
+        text.push_str(": ");
+        let value = value.to_string();
+        text.extend(value.chars().take(MAX_SHOWN));
+        text.push_str(if value.chars().nth(MAX_SHOWN).is_some() { "…" } else { "" });
     }
-    match said.instance_path {
-        Some(path) if !path.is_empty() => Some(format!("{path}: {sentence}")),
-        _ => Some(sentence),
+    match finding.instance_path {
+        Some(path) if !path.is_empty() => Some(format!("{path}: {text}")),
+        _ => Some(text),
     }
 }
 
-/// Keywords whose messages do not say what is allowed, or what is not.
-const UNNAMED: [&str; 5] =
+/// Keywords whose messages do not include the allowed or offending value.
+const VALUE_IN_PARAMS: [&str; 5] =
     ["additionalProperties", "const", "enum", "propertyNames", "unevaluatedProperties"];

@@ -1,4 +1,4 @@
-//! Which resources have changed, and who wants to hear of it.
+//! Resource subscriptions and pending update notifications.
 
 use std::{
     collections::{BTreeSet, HashSet, VecDeque},
@@ -10,15 +10,15 @@ use tokio::sync::Notify;
 use super::listen::check_subscriptions;
 use crate::Error;
 
-/// Everybody who listens.
+/// All listeners.
 #[derive(Debug, Default)]
 pub(super) struct Updates(Mutex<Vec<Weak<Listener>>>);
 
 impl Updates {
-    /// Somebody who wants to hear of `subscribed` from now on.
+    /// Adds a listener that is subscribed to the URIs in `subscribed`.
     pub(super) fn listen(&self, subscribed: BTreeSet<String>) -> Arc<Listener> {
         let state = State { subscribed, ..State::default() };
-        let listener = Arc::new(Listener { state: Mutex::new(state), news: Notify::new() });
+        let listener = Arc::new(Listener { state: Mutex::new(state), changed: Notify::new() });
         let mut listeners = lock(&self.0);
         if listeners.len() == listeners.capacity() {
             listeners.retain(|listener| listener.strong_count() > 0);
@@ -31,32 +31,32 @@ impl Updates {
         let uri: Arc<str> = uri.into();
         lock(&self.0).retain(|listener| {
             let listener = listener.upgrade();
-            listener.inspect(|listener| listener.hear(&uri)).is_some()
+            listener.inspect(|listener| listener.notify(&uri)).is_some()
         });
     }
 }
 
-/// One who wants to hear of some resources, with what it was not told yet.
+/// A client's subscriptions, and the updates that are pending for it.
 ///
-/// However slow it is, it misses nothing: a resource that changes twice before it is told of is told
-/// of once.
+/// A slow client misses nothing: a resource that changes several times while an update is pending
+/// is reported once.
 #[derive(Debug)]
 pub(super) struct Listener {
     state: Mutex<State>,
-    news: Notify,
+    changed: Notify,
 }
 
 #[derive(Debug, Default)]
 struct State {
     subscribed: BTreeSet<String>,
-    /// In the order in which they changed, each once.
-    untold: VecDeque<Arc<str>>,
-    is_untold: HashSet<Arc<str>>,
+    /// In the order of their first change, each once.
+    pending: VecDeque<Arc<str>>,
+    is_pending: HashSet<Arc<str>>,
 }
 
-/// Resources that may wait to be told of one by one. A subscription covers what lies within, which
-/// may be any number; beyond this, what contains them is told of instead.
-const UNTOLD: usize = 10_000;
+/// The maximum number of pending updates. A subscription covers everything below its URI, which is
+/// unbounded; beyond this limit, the subscribed URI itself is reported instead.
+const MAX_PENDING: usize = 10_000;
 
 impl Listener {
     pub(super) fn subscribe(&self, uri: &str) -> Result<(), Error> {
@@ -69,52 +69,53 @@ impl Listener {
         Ok(())
     }
 
-    /// What changed before is not told any more.
+    /// Removes a subscription and its pending updates.
     pub(super) fn unsubscribe(&self, uri: &str) {
         let mut state = lock(&self.state);
         state.subscribed.remove(uri);
-        let State { subscribed, untold, is_untold } = &mut *state;
-        untold.retain(|changed| covering(subscribed, changed).is_some());
-        is_untold.retain(|changed| covering(subscribed, changed).is_some());
+        let State { subscribed, pending, is_pending } = &mut *state;
+        pending.retain(|changed| covering(subscribed, changed).is_some());
+        is_pending.retain(|changed| covering(subscribed, changed).is_some());
     }
 
-    /// Waits for the next resource that has changed.
+    /// Waits for the next update.
     pub(super) async fn next(&self) -> Arc<str> {
         loop {
             if let Some(uri) = lock(&self.state).take() {
                 return uri;
             }
-            self.news.notified().await;
+            self.changed.notified().await;
         }
     }
 
-    fn hear(&self, uri: &Arc<str>) {
+    fn notify(&self, uri: &Arc<str>) {
         if lock(&self.state).put(uri) {
-            self.news.notify_one();
+            self.changed.notify_one();
         }
     }
 }
 
 impl State {
-    /// Notes a change, if anybody wants to know; whether there is something new to tell.
+    /// Records a change if it is covered by a subscription; returns whether it is newly pending.
     fn put(&mut self, uri: &Arc<str>) -> bool {
         let Some(subscribed) = covering(&self.subscribed, uri) else { return false };
-        let uri = if self.untold.len() < UNTOLD { Arc::clone(uri) } else { subscribed.into() };
-        let is_new = self.is_untold.insert(Arc::clone(&uri));
+        let uri =
+            if self.pending.len() < MAX_PENDING { Arc::clone(uri) } else { subscribed.into() };
+        let is_new = self.is_pending.insert(Arc::clone(&uri));
         if is_new {
-            self.untold.push_back(uri);
+            self.pending.push_back(uri);
         }
         is_new
     }
 
     fn take(&mut self) -> Option<Arc<str>> {
-        let uri = self.untold.pop_front()?;
-        self.is_untold.remove(&uri);
+        let uri = self.pending.pop_front()?;
+        self.is_pending.remove(&uri);
         Some(uri)
     }
 }
 
-/// The subscription that covers `uri`: its own, or that of something it lies within.
+/// The subscription that covers `uri`: that of the URI itself, or of a parent.
 fn covering<'s>(subscribed: &'s BTreeSet<String>, uri: &str) -> Option<&'s str> {
     let slashes = uri.char_indices().rev().filter(|(_, c)| *c == '/');
     let parents = slashes.flat_map(|(place, _)| [uri.get(..=place), uri.get(..place)]).flatten();
@@ -136,13 +137,13 @@ mod tests {
         uris.iter().map(|uri| (*uri).to_owned()).collect()
     }
 
-    fn told(listener: &Listener) -> Vec<String> {
+    fn drain(listener: &Listener) -> Vec<String> {
         let next = || listener.next().now_or_never().map(|uri| uri.to_string());
         std::iter::from_fn(next).collect()
     }
 
     #[test]
-    fn a_subscription_covers_what_lies_within() {
+    fn a_subscription_covers_everything_below_its_uri() {
         let subscribed = set(&["a:b", "c:d/"]);
         for (uri, covered) in
             [("a:b", true), ("a:b/c", true), ("a:bc", false), ("c:d/e", true), ("c:d", false)]
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_slow_hears_of_every_resource_once_in_order() {
+    fn a_slow_listener_gets_every_resource_once_in_order() {
         let updates = Updates::default();
         let listener = updates.listen(set(&["a:"]));
         for round in 0..3 {
@@ -160,39 +161,39 @@ mod tests {
                 updates.announce(&format!("a:/{number}"));
                 updates.announce(&format!("b:/{number}"));
             }
-            assert_eq!(told(&listener).len(), 5000, "{round}");
+            assert_eq!(drain(&listener).len(), 5000, "{round}");
         }
         updates.announce("a:/2");
         updates.announce("a:/1");
         updates.announce("a:/2");
-        assert_eq!(told(&listener), ["a:/2", "a:/1"]);
+        assert_eq!(drain(&listener), ["a:/2", "a:/1"]);
     }
 
     #[test]
-    fn what_is_too_much_is_told_of_as_a_whole() {
+    fn beyond_the_limit_the_subscribed_uri_is_reported() {
         let updates = Updates::default();
         let listener = updates.listen(set(&["a:b", "c:d"]));
-        for number in 0..2 * UNTOLD {
+        for number in 0..2 * MAX_PENDING {
             updates.announce(&format!("a:b/{number}"));
         }
         updates.announce("c:d");
-        let told = told(&listener);
-        assert_eq!(told.len(), UNTOLD + 2);
-        assert_eq!(told[UNTOLD..], ["a:b", "c:d"]);
+        let drained = drain(&listener);
+        assert_eq!(drained.len(), MAX_PENDING + 2);
+        assert_eq!(drained[MAX_PENDING..], ["a:b", "c:d"]);
     }
 
     #[test]
-    fn what_is_not_wanted_any_more_is_not_told() {
+    fn unsubscribing_drops_pending_updates() {
         let updates = Updates::default();
         let listener = updates.listen(set(&["a:b", "c:d"]));
         updates.announce("a:b");
         updates.announce("c:d");
         listener.unsubscribe("a:b");
-        assert_eq!(told(&listener), ["c:d"]);
+        assert_eq!(drain(&listener), ["c:d"]);
     }
 
     #[test]
-    fn who_has_gone_is_forgotten() {
+    fn dropped_listeners_are_removed() {
         let updates = Updates::default();
         for _ in 0..100 {
             drop(updates.listen(set(&["a:b"])));

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What a client can do for servers. A member that is there, even if empty, says yes.
+/// The capabilities of a client. A member that is present, even if empty, declares the capability.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -24,54 +24,54 @@ pub struct ClientCapabilities {
 }
 
 impl ClientCapabilities {
-    /// Nothing.
+    /// No capabilities.
     pub fn new() -> ClientCapabilities {
         ClientCapabilities::default()
     }
 
-    /// Can name its roots.
+    /// Adds `roots`.
     #[must_use]
     pub fn with_roots(mut self) -> Self {
         self.roots.get_or_insert_with(|| json!({}));
         self
     }
 
-    /// Has a model.
+    /// Adds `sampling`.
     #[must_use]
     pub fn with_sampling(mut self) -> Self {
         self.sampling.get_or_insert_with(|| json!({}));
         self
     }
 
-    /// Has a model that can use tools.
+    /// Adds `sampling` with tools.
     #[must_use]
     pub fn with_sampling_tools(mut self) -> Self {
         declare(self.sampling.get_or_insert_with(|| json!({})), "tools");
         self
     }
 
-    /// Can ask the user to fill in a form.
+    /// Adds `elicitation` with forms.
     #[must_use]
     pub fn with_elicitation(mut self) -> Self {
         self.elicitation.get_or_insert_with(|| json!({}));
         self
     }
 
-    /// Can send the user to a page.
+    /// Adds `elicitation` with URLs.
     #[must_use]
     pub fn with_url_elicitation(mut self) -> Self {
         declare(self.elicitation.get_or_insert_with(|| json!({ "form": {} })), "url");
         self
     }
 
-    /// Declares an extension and its settings.
+    /// Adds an extension and its settings.
     #[must_use]
     pub fn with_extension(mut self, name: impl Into<String>, settings: Value) -> Self {
         self.extensions.insert(name.into(), settings);
         self
     }
 
-    /// What of `required` is not here; `None` if all of it is.
+    /// The part of `required` that is missing; `None` if nothing is.
     pub fn missing(&self, required: &ClientCapabilities) -> Option<ClientCapabilities> {
         let missing = ClientCapabilities {
             roots: lacks(self.roots.as_ref(), required.roots.as_ref()),
@@ -88,7 +88,7 @@ impl ClientCapabilities {
     }
 }
 
-/// `elicitation: {}` has always meant forms. So does what says nothing about pages either.
+/// `elicitation` without `url` means forms, whether or not it has `form`.
 fn spelled_out(elicitation: &Value) -> Value {
     let mut elicitation = elicitation.clone();
     if let Some(members) = elicitation.as_object_mut()
@@ -99,7 +99,8 @@ fn spelled_out(elicitation: &Value) -> Value {
     elicitation
 }
 
-/// Adds a part to a capability; one that is no object, which anybody may have put there, becomes one.
+/// Adds a member to a capability. The fields are public, so the capability may be any value; it is
+/// replaced if it is not an object.
 fn declare(capability: &mut Value, part: &str) {
     if !capability.is_object() {
         *capability = json!({});
@@ -107,7 +108,7 @@ fn declare(capability: &mut Value, part: &str) {
     capability[part] = json!({});
 }
 
-/// The required value if it, or a member of it, is not there.
+/// The required value if it, or a member of it, is missing.
 fn lacks(here: Option<&Value>, required: Option<&Value>) -> Option<Value> {
     let required = required?;
     let all_there = here.is_some_and(|here| {
@@ -129,7 +130,7 @@ fn lacks_entries(
         .collect()
 }
 
-/// What a server offers. A member that is there, even if empty, says yes.
+/// The capabilities of a server. A member that is present, even if empty, declares the capability.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -159,7 +160,7 @@ mod tests {
     use crate::{ElicitForm, ElicitRequest};
 
     #[test]
-    fn what_is_missing_is_written_like_a_declaration() {
+    fn missing_capabilities_have_the_form_of_a_declaration() {
         let needs = ClientCapabilities::new().with_sampling();
         let missing = ClientCapabilities::new().missing(&needs).unwrap();
         assert_eq!(serde_json::to_string(&missing).unwrap(), r#"{"sampling":{}}"#);
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn who_only_visits_pages_fills_in_no_forms() {
+    fn url_elicitation_alone_does_not_include_forms() {
         let question = ElicitRequest::form("Who?", ElicitForm::new()).required_capabilities();
         let mut pages = ClientCapabilities::new();
         pages.elicitation = Some(json!({ "url": {} }));
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capability_that_is_no_object_becomes_one() {
+    fn a_capability_that_is_not_an_object_is_replaced() {
         let mut odd = ClientCapabilities::new();
         (odd.sampling, odd.elicitation) = (Some(json!(true)), Some(json!(1)));
         let odd = odd.with_sampling_tools().with_url_elicitation();

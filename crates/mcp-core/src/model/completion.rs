@@ -21,7 +21,7 @@ pub enum CompletionReference {
     },
 }
 
-/// A question how an argument may go on.
+/// The params of `completion/complete`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 #[non_exhaustive]
@@ -34,7 +34,7 @@ pub struct CompleteRequest {
 }
 
 impl CompleteRequest {
-    /// How does `value`, the beginning of argument `name`, go on?
+    /// Asks for completions of `value`, the beginning of the argument `name`.
     pub fn new(
         reference: CompletionReference,
         name: impl Into<String>,
@@ -45,7 +45,7 @@ impl CompleteRequest {
     }
 }
 
-/// The argument and what is typed so far.
+/// The argument and its value so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 #[expect(clippy::exhaustive_structs, reason = "a name and a value")]
@@ -54,7 +54,7 @@ pub struct CompletionArgument {
     pub value: String,
 }
 
-/// What is known of the other arguments.
+/// The values of the other arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 #[expect(clippy::exhaustive_structs, reason = "a map")]
@@ -63,26 +63,26 @@ pub struct CompletionContext {
     pub arguments: BTreeMap<String, String>,
 }
 
-/// How it may go on.
+/// Suggested values.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Completion {
-    /// At most a hundred.
+    /// At most 100.
     pub values: Vec<String>,
-    /// How many there are altogether.
+    /// The total number of suggestions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    /// Whether there are more than these.
+    /// Whether there are more suggestions than `values` has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub has_more: Option<bool>,
 }
 
-/// The protocol allows no more values in one answer.
+/// The protocol's limit on the values in one response.
 const MOST: usize = 100;
 
 impl Completion {
-    /// These; what is beyond the limit is left out and counted.
+    /// Suggests `values`. Those beyond the protocol's limit are dropped but counted in `total`.
     pub fn new(mut values: Vec<String>) -> Completion {
         let total = u64::try_from(values.len()).ok();
         let has_more = values.len() > MOST;

@@ -4,29 +4,29 @@ use serde_json::{Map, Value};
 use super::{Annotations, Meta, Resource, ResourceContents};
 use crate::Json;
 
-/// A piece of what a tool gives back, a prompt says or a model reads.
+/// A content block of a tool result, a prompt or a conversation with a model.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Content {
-    /// Words.
+    /// Text.
     Text(TextContent),
-    /// A picture.
+    /// An image.
     Image(MediaContent),
-    /// A sound.
+    /// Audio.
     Audio(MediaContent),
-    /// A resource that can be read.
+    /// A link to a resource.
     ResourceLink(Box<Resource>),
-    /// A resource itself.
+    /// An embedded resource.
     Resource(EmbeddedResource),
-    /// A model's wish to use a tool.
+    /// A model's request to use a tool.
     ToolUse(Json),
-    /// What came of it.
+    /// The result of such a request.
     ToolResult(Json),
-    /// Something this crate does not know; it is kept as it came.
+    /// A block of an unknown type, preserved as received.
     Other(Json),
 }
 
-/// Words.
+/// Text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 #[non_exhaustive]
@@ -38,7 +38,7 @@ pub struct TextContent {
     pub meta: Option<Meta>,
 }
 
-/// A picture or a sound.
+/// An image or audio.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -53,7 +53,7 @@ pub struct MediaContent {
     pub meta: Option<Meta>,
 }
 
-/// A resource inside of something else.
+/// A resource embedded in a content block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 #[non_exhaustive]
@@ -66,32 +66,32 @@ pub struct EmbeddedResource {
 }
 
 impl Content {
-    /// Words.
+    /// A text block.
     pub fn text(text: impl Into<String>) -> Content {
         Content::Text(TextContent { text: text.into(), annotations: None, meta: None })
     }
 
-    /// A picture; `data` is Base64.
+    /// An image; `data` is Base64.
     pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Content {
         Content::Image(MediaContent::new(data, mime_type))
     }
 
-    /// A sound; `data` is Base64.
+    /// Audio; `data` is Base64.
     pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Content {
         Content::Audio(MediaContent::new(data, mime_type))
     }
 
-    /// A resource that can be read.
+    /// A link to a resource.
     pub fn resource_link(resource: Resource) -> Content {
         Content::ResourceLink(Box::new(resource))
     }
 
-    /// A resource itself.
+    /// An embedded resource.
     pub fn resource(resource: ResourceContents) -> Content {
         Content::Resource(EmbeddedResource { resource, annotations: None, meta: None })
     }
 
-    /// The words, if it is words.
+    /// The text, if it is a text block.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Content::Text(text) => Some(&text.text),
@@ -107,7 +107,7 @@ impl MediaContent {
     }
 }
 
-/// A block with its type before it.
+/// Serializes a block with its type first.
 #[derive(Serialize)]
 struct Tagged<'a, T> {
     r#type: &'static str,
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_written_as_they_were_read() {
+    fn blocks_round_trip() {
         for text in [
             r#"{"type":"text","text":"hi"}"#,
             r#"{"type":"image","data":"AA==","mimeType":"image/png"}"#,
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_without_a_type_is_none() {
+    fn a_block_without_a_type_is_rejected() {
         assert!(serde_json::from_str::<Content>(r#"{"text":"hi"}"#).is_err());
         assert!(serde_json::from_str::<Content>(r#"{"type":"text"}"#).is_err());
     }

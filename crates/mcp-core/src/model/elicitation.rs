@@ -14,13 +14,13 @@ pub enum ElicitRequest {
         /// The fields: a flat JSON Schema of an object.
         requested_schema: Value,
     },
-    /// A page to visit; what happens there does not pass through the client.
+    /// A URL to visit; the interaction there does not pass through the client.
     Url {
-        /// Why the user is sent there.
+        /// Why the user should visit it.
         message: String,
-        /// The page.
+        /// The URL.
         url: String,
-        /// Names the visit.
+        /// The id of the elicitation.
         elicitation_id: String,
     },
 }
@@ -31,7 +31,7 @@ impl ElicitRequest {
         ElicitRequest::Form { message: message.into(), requested_schema: form.into_schema() }
     }
 
-    /// What a client must have declared to be asked this.
+    /// The capabilities that a client needs for this request.
     pub fn required_capabilities(&self) -> ClientCapabilities {
         let mut required = ClientCapabilities::new();
         required.elicitation = Some(match self {
@@ -41,7 +41,7 @@ impl ElicitRequest {
         required
     }
 
-    /// The values that the form's fields have if nobody changes them.
+    /// The default values of the form's fields.
     pub fn defaults(&self) -> Map<String, Value> {
         let ElicitRequest::Form { requested_schema, .. } = self else { return Map::new() };
         let fields = requested_schema.get("properties").and_then(Value::as_object);
@@ -53,8 +53,8 @@ impl ElicitRequest {
     }
 }
 
-/// A form is written without a mode: it is the default where there are modes, and the only one
-/// where there are none.
+/// A form is serialized without a mode: it is the default in revisions with modes, and the only
+/// kind in those without.
 impl Serialize for ElicitRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -129,7 +129,7 @@ impl ElicitForm {
         ElicitForm::default()
     }
 
-    /// A field that must be filled in.
+    /// Adds a required field.
     #[must_use]
     pub fn required(mut self, name: impl Into<String>, field: ElicitField) -> Self {
         let name = name.into();
@@ -137,14 +137,14 @@ impl ElicitForm {
         self.optional(name, field)
     }
 
-    /// A field that may be left empty.
+    /// Adds an optional field.
     #[must_use]
     pub fn optional(mut self, name: impl Into<String>, field: ElicitField) -> Self {
         self.fields.insert(name.into(), field.0);
         self
     }
 
-    /// A text.
+    /// A string.
     pub fn string() -> ElicitField {
         ElicitField(json!({ "type": "string" }))
     }
@@ -154,12 +154,12 @@ impl ElicitForm {
         ElicitField(json!({ "type": "number" }))
     }
 
-    /// A whole number.
+    /// An integer.
     pub fn integer() -> ElicitField {
         ElicitField(json!({ "type": "integer" }))
     }
 
-    /// Yes or no.
+    /// A boolean.
     pub fn boolean() -> ElicitField {
         ElicitField(json!({ "type": "boolean" }))
     }
@@ -169,12 +169,12 @@ impl ElicitForm {
         ElicitField(json!({ "type": "string", "enum": values }))
     }
 
-    /// One of several values, shown under other names.
+    /// One of several values, each with a title.
     pub fn one_of_titled(values: &[(&str, &str)]) -> ElicitField {
         ElicitField(json!({ "type": "string", "oneOf": titled(values) }))
     }
 
-    /// One of several values, shown under other names as revision 2025-06-18 writes it.
+    /// One of several values with display names, in the format of revision 2025-06-18.
     pub fn one_of_named(values: &[&str], names: &[&str]) -> ElicitField {
         ElicitField(json!({ "type": "string", "enum": values, "enumNames": names }))
     }
@@ -184,7 +184,7 @@ impl ElicitForm {
         ElicitField(json!({ "type": "array", "items": { "type": "string", "enum": values } }))
     }
 
-    /// Any of several values, shown under other names.
+    /// Any of several values, each with a title.
     pub fn any_of_titled(values: &[(&str, &str)]) -> ElicitField {
         ElicitField(json!({ "type": "array", "items": { "anyOf": titled(values) } }))
     }
@@ -199,7 +199,7 @@ impl ElicitForm {
 }
 
 impl ElicitField {
-    /// Says more about the field: `title`, `description`, `default`, `minLength`, `format` ….
+    /// Adds a keyword to the field's schema: `title`, `description`, `default`, `minLength`, `format` ….
     #[must_use]
     pub fn with(mut self, keyword: &str, value: impl Into<Value>) -> Self {
         self.0[keyword] = value.into();
@@ -211,22 +211,22 @@ fn titled(values: &[(&str, &str)]) -> Vec<Value> {
     values.iter().map(|(value, title)| json!({ "const": value, "title": title })).collect()
 }
 
-/// What the user said.
+/// The user's response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ElicitResult {
-    /// What the user did with the question.
+    /// What the user did with the request.
     pub action: ElicitAction,
-    /// What was filled in, by field.
+    /// The values entered, by field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Map<String, Value>>,
 }
 
-/// What a user can do with a question.
+/// What a user can do with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]
-#[expect(clippy::exhaustive_enums, reason = "the protocol knows three")]
+#[expect(clippy::exhaustive_enums, reason = "the protocol has three")]
 pub enum ElicitAction {
     Accept,
     Decline,
@@ -234,17 +234,17 @@ pub enum ElicitAction {
 }
 
 impl ElicitResult {
-    /// The user has filled in this.
+    /// The user entered `content`.
     pub fn accept(content: Map<String, Value>) -> ElicitResult {
         ElicitResult { action: ElicitAction::Accept, content: Some(content) }
     }
 
-    /// The user does not want to.
+    /// The user declined.
     pub fn decline() -> ElicitResult {
         ElicitResult { action: ElicitAction::Decline, content: None }
     }
 
-    /// The user has gone away from the question.
+    /// The user dismissed the request.
     pub fn cancel() -> ElicitResult {
         ElicitResult { action: ElicitAction::Cancel, content: None }
     }

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// What a client or server calls itself.
+/// The name and version of a client or server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -31,14 +31,14 @@ impl Implementation {
         }
     }
 
-    /// A name for people.
+    /// Sets the human-readable name.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// What it is.
+    /// Sets the description.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
@@ -46,7 +46,7 @@ impl Implementation {
     }
 }
 
-/// A picture that stands for something.
+/// An icon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -65,34 +65,34 @@ pub struct Icon {
 }
 
 impl Icon {
-    /// The picture at `src`.
+    /// The icon at `src`.
     pub fn new(src: impl Into<String>) -> Icon {
         Icon { src: src.into(), mime_type: None, sizes: Vec::new(), theme: None }
     }
 }
 
-/// Who speaks in a conversation with a model.
+/// The role of a speaker in a conversation with a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]
-#[expect(clippy::exhaustive_enums, reason = "the protocol knows two")]
+#[expect(clippy::exhaustive_enums, reason = "the protocol has two")]
 pub enum Role {
     User,
     Assistant,
 }
 
-/// For whom something is, and how much it matters.
+/// The audience and priority of something.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Annotations {
-    /// For whom it is.
+    /// The intended audience.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub audience: Vec<Role>,
-    /// From 0, hardly, to 1, very much.
+    /// From 0 (least important) to 1 (most important).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<f64>,
-    /// When it was changed last, as ISO 8601.
+    /// The time of the last change, in ISO 8601.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
 }

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How much a log message matters, from least to most.
+/// The severity of a log message, from lowest to highest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -17,7 +17,7 @@ pub enum LogLevel {
     Emergency,
 }
 
-/// A message for the log.
+/// A log message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 #[non_exhaustive]
@@ -28,35 +28,35 @@ pub struct LogMessage {
     pub data: Value,
 }
 
-/// How far work is.
+/// A progress report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Grows with every report.
+    /// Increases with every report.
     #[serde(serialize_with = "plain")]
     pub progress: f64,
-    /// What it grows to, if that is known.
+    /// The final value, if known.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "plain_option")]
     pub total: Option<f64>,
-    /// What is being done.
+    /// What is being done now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
 impl Progress {
-    /// So far.
+    /// The progress so far.
     pub fn new(progress: f64) -> Progress {
         Progress { progress, total: None, message: None }
     }
 
-    /// Of so much.
+    /// Sets the total.
     #[must_use]
     pub fn total(mut self, total: f64) -> Self {
         self.total = Some(total);
         self
     }
 
-    /// What is being done.
+    /// Sets the message.
     #[must_use]
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into());
@@ -64,10 +64,10 @@ impl Progress {
     }
 }
 
-/// Whole numbers are written without a fraction.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+/// Serializes whole numbers without a fraction.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde requires")]
 fn plain<S: serde::Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    #[expect(clippy::cast_possible_truncation, reason = "compared with what it came from")]
+    #[expect(clippy::cast_possible_truncation, reason = "compared with the original")]
     let integer = *value as i64;
     #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "exactly the integers")]
     if integer as f64 == *value {
@@ -76,7 +76,7 @@ fn plain<S: serde::Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::E
     serializer.serialize_f64(*value)
 }
 
-#[expect(clippy::ref_option, reason = "serde wants it so")]
+#[expect(clippy::ref_option, reason = "the signature serde requires")]
 fn plain_option<S: serde::Serializer>(
     value: &Option<f64>,
     serializer: S,

@@ -3,31 +3,31 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
-/// What stands in `_meta`: members that the protocol defines, and anybody's own.
+/// The members of `_meta`: those that the protocol defines, and any others.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Meta(Map<String, Value>);
 
 impl Meta {
-    /// Connects progress with its request.
+    /// The token that links progress notifications to their request.
     pub const PROGRESS_TOKEN: &str = "progressToken";
-    /// The revision a request is written in.
+    /// The revision of a request.
     pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-    /// What the sender of a request can do.
+    /// The capabilities of the client that sent the request.
     pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-    /// What the sender of a request calls itself.
+    /// The name and version of the client that sent the request.
     pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-    /// From which level on log messages are wanted.
+    /// The lowest level of log messages that the client wants.
     pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-    /// What the sender of a result calls itself.
+    /// The name and version of the server that sent the result.
     pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-    /// Connects news with the request that subscribed to them.
+    /// The id that links a notification to the request that subscribed to it.
     pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
-    /// What is wrong with the arguments of a tool, in its result: one finding each, as in the `data`
-    /// of an error. This name is ours, not the protocol's.
+    /// The violations in a tool's arguments, in its result, in the format of an error's `data`. This
+    /// name is ours, not the protocol's.
     pub const FINDINGS: &str = "dev.plumb/findings";
 
-    /// Nothing.
+    /// An empty `_meta`.
     pub fn new() -> Meta {
         Meta::default()
     }
@@ -44,7 +44,7 @@ impl Meta {
         self
     }
 
-    /// A member.
+    /// The value of a member.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.get(key)
     }
@@ -54,13 +54,13 @@ impl Meta {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// Whether there are none.
+    /// Whether there are no members.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// Connects progress with the request it is about: an integer or a string.
+/// Links progress notifications to their request: an integer or a string.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProgressToken(Token);
 
@@ -130,7 +130,7 @@ impl de::Visitor<'_> for TokenVisitor {
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<ProgressToken, E> {
-        #[expect(clippy::cast_possible_truncation, reason = "compared with what it came from")]
+        #[expect(clippy::cast_possible_truncation, reason = "compared with the original")]
         let integer = value as i64;
         #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "exactly the integers")]
         if integer as f64 == value {

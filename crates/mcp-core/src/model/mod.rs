@@ -1,5 +1,5 @@
-//! The things the protocol speaks of. What they look like in each revision is settled where they
-//! are written; here they hold what the newest revisions know.
+//! The protocol's data types, with the members of the newest revisions. Differences between
+//! revisions are handled where the types are serialized.
 
 mod capabilities;
 mod completion;

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Content, Icon, Meta, Role};
 
-/// A prompt that can be filled in.
+/// The definition of a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -34,14 +34,14 @@ impl Prompt {
         }
     }
 
-    /// What it is for.
+    /// Sets the description.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// Takes an argument.
+    /// Adds an argument.
     #[must_use]
     pub fn argument(mut self, argument: PromptArgument) -> Self {
         self.arguments.push(argument);
@@ -49,7 +49,7 @@ impl Prompt {
     }
 }
 
-/// Something to fill into a prompt.
+/// An argument of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 #[non_exhaustive]
@@ -64,17 +64,17 @@ pub struct PromptArgument {
 }
 
 impl PromptArgument {
-    /// An argument that may be left out.
+    /// An optional argument.
     pub fn optional(name: impl Into<String>) -> PromptArgument {
         PromptArgument { name: name.into(), title: None, description: None, required: false }
     }
 
-    /// An argument that must be there.
+    /// A required argument.
     pub fn required(name: impl Into<String>) -> PromptArgument {
         PromptArgument { required: true, ..PromptArgument::optional(name) }
     }
 
-    /// What it is for.
+    /// Sets the description.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
@@ -92,18 +92,18 @@ pub struct PromptMessage {
 }
 
 impl PromptMessage {
-    /// Something the user says.
+    /// A message from the user.
     pub fn user(content: Content) -> PromptMessage {
         PromptMessage { role: Role::User, content }
     }
 
-    /// Something the model says.
+    /// A message from the model.
     pub fn assistant(content: Content) -> PromptMessage {
         PromptMessage { role: Role::Assistant, content }
     }
 }
 
-/// A prompt, filled in.
+/// The messages of a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 #[non_exhaustive]

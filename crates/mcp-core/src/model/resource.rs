@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Annotations, Icon, Meta};
 
-/// Something that can be read.
+/// The definition of a resource.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -43,21 +43,21 @@ impl Resource {
         }
     }
 
-    /// A name for people.
+    /// Sets the human-readable name.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// What it is.
+    /// Sets the description.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// Its media type.
+    /// Sets the media type.
     #[must_use]
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
@@ -65,7 +65,7 @@ impl Resource {
     }
 }
 
-/// A pattern by which resources can be read.
+/// A URI template for resources.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -88,7 +88,7 @@ pub struct ResourceTemplate {
 }
 
 impl ResourceTemplate {
-    /// The resources whose URIs fit `uri_template`.
+    /// The resources whose URIs match `uri_template`.
     pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> ResourceTemplate {
         ResourceTemplate {
             uri_template: uri_template.into(),
@@ -102,14 +102,14 @@ impl ResourceTemplate {
         }
     }
 
-    /// What they are.
+    /// Sets the description.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// Their media type.
+    /// Sets the media type of the resources.
     #[must_use]
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
@@ -117,7 +117,7 @@ impl ResourceTemplate {
     }
 }
 
-/// What is in a resource: text, or bytes in Base64.
+/// The contents of a resource: text, or bytes in Base64.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -147,7 +147,7 @@ impl ResourceContents {
         ResourceContents { uri: uri.into(), mime_type: None, text: None, blob, meta: None }
     }
 
-    /// Its media type.
+    /// Sets the media type.
     #[must_use]
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
@@ -155,7 +155,7 @@ impl ResourceContents {
     }
 }
 
-/// What reading a resource brings.
+/// The result of reading a resource.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 #[non_exhaustive]
@@ -166,7 +166,7 @@ pub struct ReadResourceResult {
 }
 
 impl ReadResourceResult {
-    /// What was read.
+    /// The contents.
     pub fn new(contents: Vec<ResourceContents>) -> ReadResourceResult {
         ReadResourceResult { contents, meta: None }
     }

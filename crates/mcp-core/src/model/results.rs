@@ -1,11 +1,11 @@
-//! What servers answer to questions about themselves and their lists.
+//! Results of `initialize`, `server/discover` and the list methods.
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
 use super::{Implementation, Meta, Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool};
 use crate::Json;
 
-/// The answer to `initialize`.
+/// The result of `initialize`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -20,7 +20,7 @@ pub struct InitializeResult {
     pub meta: Option<Meta>,
 }
 
-/// The answer to `server/discover`.
+/// The result of `server/discover`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -36,7 +36,7 @@ pub struct DiscoverResult {
     pub meta: Option<Meta>,
 }
 
-/// Entries of a list: one that cannot be read does not hide the others.
+/// Deserializes the entries of a list; an invalid entry does not hide the others.
 #[derive(Debug, Clone, PartialEq)]
 struct Entries<T> {
     readable: Vec<T>,
@@ -64,11 +64,11 @@ macro_rules! list_result {
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
         pub struct $name {
-            /// The entries that can be read.
+            /// The valid entries.
             pub $entries: Vec<$entry>,
-            /// Entries that cannot.
+            /// The invalid entries.
             pub unreadable: Vec<Json>,
-            /// Where the next page begins, if there is one.
+            /// The cursor of the next page, if there is one.
             pub next_cursor: Option<String>,
         }
 
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_bad_tool_does_not_hide_the_list() {
+    fn an_invalid_tool_does_not_hide_the_others() {
         let text = r#"{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":7},
             {"name":"b","inputSchema":{ "x" : 1 }}],"nextCursor":"n"}"#;
         let page: ListToolsResult = serde_json::from_str(text).unwrap();

@@ -1,23 +1,23 @@
 use serde::{Deserialize, Serialize};
 
-/// A place where a server may work.
+/// A directory or file that a server may work in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Root {
     /// A `file:` URI.
     pub uri: String,
-    /// A name for people.
+    /// The human-readable name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl Root {
-    /// The place at `uri`.
+    /// The root at `uri`.
     pub fn new(uri: impl Into<String>) -> Root {
         Root { uri: uri.into(), name: None }
     }
 
-    /// A name for people.
+    /// Sets the human-readable name.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -25,7 +25,7 @@ impl Root {
     }
 }
 
-/// The places where a server may work.
+/// The result of `roots/list`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 #[non_exhaustive]
@@ -34,7 +34,7 @@ pub struct ListRootsResult {
 }
 
 impl ListRootsResult {
-    /// These.
+    /// A result with these roots.
     pub fn new(roots: Vec<Root>) -> ListRootsResult {
         ListRootsResult { roots }
     }

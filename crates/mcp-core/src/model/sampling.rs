@@ -30,7 +30,7 @@ pub struct CreateMessageRequest {
 }
 
 impl CreateMessageRequest {
-    /// The conversation so far, and how much the model may say.
+    /// The conversation so far, and the limit on the response.
     pub fn new(messages: Vec<SamplingMessage>, max_tokens: u64) -> CreateMessageRequest {
         CreateMessageRequest {
             messages,
@@ -46,14 +46,14 @@ impl CreateMessageRequest {
         }
     }
 
-    /// What the model should know about itself.
+    /// Sets the system prompt.
     #[must_use]
     pub fn system_prompt(mut self, prompt: impl Into<String>) -> Self {
         self.system_prompt = Some(prompt.into());
         self
     }
 
-    /// What a client must have declared to be asked this.
+    /// The capabilities that a client needs for this request.
     pub fn required_capabilities(&self) -> ClientCapabilities {
         let required = ClientCapabilities::new().with_sampling();
         if self.tools.is_empty() && self.tool_choice.is_none() {
@@ -64,7 +64,7 @@ impl CreateMessageRequest {
     }
 }
 
-/// Which model would be best.
+/// Which model to prefer.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -80,7 +80,7 @@ pub struct ModelPreferences {
     pub intelligence_priority: Option<f64>,
 }
 
-/// A part of a model's name.
+/// A hint at a model: a part of its name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 #[expect(clippy::exhaustive_structs, reason = "a name")]
@@ -99,12 +99,12 @@ pub struct SamplingMessage {
 }
 
 impl SamplingMessage {
-    /// Something the user says.
+    /// A message from the user.
     pub fn user(text: impl Into<String>) -> SamplingMessage {
         SamplingMessage { role: Role::User, content: Content::text(text).into() }
     }
 
-    /// Something the model says.
+    /// A message from the model.
     pub fn assistant(text: impl Into<String>) -> SamplingMessage {
         SamplingMessage { role: Role::Assistant, content: Content::text(text).into() }
     }
@@ -120,7 +120,7 @@ impl SamplingContent {
         &self.0
     }
 
-    /// All words in it.
+    /// All text in it.
     pub fn all_text(&self) -> String {
         let texts: Vec<&str> = self.0.iter().filter_map(Content::as_text).collect();
         texts.join("\n")
@@ -159,7 +159,7 @@ impl<'de> Deserialize<'de> for SamplingContent {
     }
 }
 
-/// What the model said.
+/// The model's response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -173,7 +173,7 @@ pub struct CreateMessageResult {
 }
 
 impl CreateMessageResult {
-    /// What `model` said.
+    /// A response from `model`.
     pub fn new(model: impl Into<String>, content: Content) -> CreateMessageResult {
         CreateMessageResult {
             role: Role::Assistant,

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::{Content, Icon, Meta};
 use crate::Json;
 
-/// What a tool is called, what it takes and what it promises.
+/// The definition of a tool: its name, its input and its output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -28,7 +28,7 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// A tool that takes what `input_schema` says.
+    /// A tool whose arguments match `input_schema`.
     pub fn new(name: impl Into<String>, input_schema: Json) -> Tool {
         Tool {
             name: name.into(),
@@ -42,42 +42,42 @@ impl Tool {
         }
     }
 
-    /// A name for people.
+    /// Sets the human-readable name.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// What it does.
+    /// Sets the description.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// What its structured output looks like.
+    /// Sets the JSON Schema of its structured output.
     #[must_use]
     pub fn output_schema(mut self, output_schema: Json) -> Self {
         self.output_schema = Some(output_schema);
         self
     }
 
-    /// What kind of tool it is.
+    /// Sets the annotations.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.annotations = Some(annotations);
         self
     }
 
-    /// A picture that stands for it; there may be several.
+    /// Adds an icon.
     #[must_use]
     pub fn icon(mut self, icon: Icon) -> Self {
         self.icons.push(icon);
         self
     }
 
-    /// Anything else.
+    /// Sets `_meta`.
     #[must_use]
     pub fn meta(mut self, meta: Meta) -> Self {
         self.meta = Some(meta);
@@ -85,59 +85,59 @@ impl Tool {
     }
 }
 
-/// Hints on what kind of tool it is. Nobody has to believe them.
+/// Hints about a tool's behaviour. Clients need not trust them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::exhaustive_structs, reason = "users build it with `..Default::default()`")]
 pub struct ToolAnnotations {
-    /// A name for people.
+    /// The human-readable name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// It changes nothing.
+    /// It does not change anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only_hint: Option<bool>,
-    /// It may destroy something.
+    /// It may make destructive changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
-    /// Calling it twice does no more than calling it once.
+    /// Calling it again with the same arguments has no further effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotent_hint: Option<bool>,
-    /// It deals with the world outside.
+    /// It interacts with external systems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_world_hint: Option<bool>,
 }
 
-/// What a call of a tool brings.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CallToolResult {
-    /// What a model reads.
+    /// The content for models to read.
     #[serde(default)]
     pub content: Vec<Content>,
-    /// What a program reads.
+    /// The content for programs to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Json>,
-    /// Whether the tool has failed.
+    /// Whether the tool failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
-    /// Anything else.
+    /// The `_meta` member.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl CallToolResult {
-    /// What a model reads.
+    /// A result for models to read.
     pub fn new(content: Vec<Content>) -> CallToolResult {
         CallToolResult { content, ..CallToolResult::default() }
     }
 
-    /// Words.
+    /// A result of one text block.
     pub fn text(text: impl Into<String>) -> CallToolResult {
         CallToolResult::new(vec![Content::text(text)])
     }
 
-    /// What a program reads.
+    /// A result for programs to read.
     pub fn structured(structured: Json) -> CallToolResult {
         CallToolResult { structured_content: Some(structured), ..CallToolResult::default() }
     }
@@ -147,7 +147,7 @@ impl CallToolResult {
         CallToolResult { is_error: true, ..CallToolResult::text(message) }
     }
 
-    /// All words in it, one block a line.
+    /// All text in it, one block per line.
     pub fn all_text(&self) -> String {
         let texts: Vec<&str> = self.content.iter().filter_map(Content::as_text).collect();
         texts.join("\n")

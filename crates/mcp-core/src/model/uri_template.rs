@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-/// A URI template that can be matched: text with variables, `{name}` for a part without `/` and
-/// `{+name}` for anything.
+/// A URI template that URIs can be matched against: literal text and variables, `{name}` for a part
+/// without `/` and `{+name}` for any text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriTemplate {
     parts: Vec<Part>,
@@ -13,30 +13,30 @@ enum Part {
     Variable { name: String, takes_slashes: bool },
 }
 
-/// Why a template cannot be matched.
+/// Why a template is not supported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum UriTemplateError {
-    #[error("a brace is not closed, or closed without being open")]
+    #[error("unbalanced braces")]
     Braces,
-    #[error("`{{{0}}}` is not a plain variable such as `{{name}}` or `{{+name}}`")]
+    #[error("`{{{0}}}` is not a simple variable such as `{{name}}` or `{{+name}}`")]
     Variable(String),
-    #[error("two variables stand side by side, so nobody knows where one ends")]
+    #[error("two adjacent variables are ambiguous")]
     Adjacent,
-    #[error("there are more than {0} variables")]
+    #[error("more than {0} variables")]
     TooMany(usize),
 }
 
-/// What matching costs grows with every variable.
+/// The cost of matching grows with every variable.
 const MAX_VARIABLES: usize = 16;
 
 impl UriTemplate {
-    /// Reads a template.
+    /// Parses a template.
     ///
     /// # Errors
     ///
-    /// If it has anything but text and plain variables.
+    /// If it has anything but text and simple variables.
     pub fn parse(template: &str) -> Result<UriTemplate, UriTemplateError> {
         let mut parts: Vec<Part> = Vec::new();
         let mut rest = template;
@@ -66,8 +66,8 @@ impl UriTemplate {
         Ok(UriTemplate { parts })
     }
 
-    /// The values of the variables with which the template gives `uri`, decoded; `None` if there
-    /// are none.
+    /// The decoded values of the variables for which the template expands to `uri`; `None` if it does
+    /// not match.
     pub fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
         let mut values = BTreeMap::new();
         let mut rest = uri;
@@ -107,7 +107,7 @@ fn variable(expression: &str) -> Result<Part, UriTemplateError> {
     Ok(Part::Variable { name: name.to_owned(), takes_slashes })
 }
 
-/// Resolves percent-encoding; `None` if what it stands for is no text.
+/// Decodes percent-encoding; `None` if the result is not UTF-8.
 fn decode(text: &str) -> Option<String> {
     if !text.contains('%') {
         return Some(text.to_owned());
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_take_what_stands_in_their_place() {
+    fn variables_capture_their_part_of_the_uri() {
         check("test://template/{id}/data", "test://template/123/data", Some(&[("id", "123")]));
         check("test://template/{id}/data", "test://template/1/2/data", None);
         check("test://template/{id}/data", "test://template//data", None);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_matched_is_refused() {
+    fn unsupported_templates_are_rejected() {
         for template in ["a:{x", "a:x}", "a:{}", "a:{x,y}", "a:{?x}", "a:{x}{y}"] {
             assert!(UriTemplate::parse(template).is_err(), "{template}");
         }

@@ -2,9 +2,9 @@ use std::{fmt, time::Duration};
 
 use super::BoxFuture;
 
-/// Where time comes from.
+/// The source of time.
 pub trait Clock: fmt::Debug + Send + Sync {
-    /// Time since some fixed moment; never goes back.
+    /// Time since some fixed moment; monotonic.
     fn elapsed(&self) -> Duration;
 
     /// Completes after `duration`.

@@ -4,13 +4,13 @@ use mcp_json::Node;
 
 use crate::{Json, Revision};
 
-/// Makes contracts out of the JSON Schemas that tools state, and of the forms they have filled in.
+/// Compiles the JSON Schemas of tools and forms into contracts.
 pub trait Contracts: fmt::Debug + Send + Sync {
-    /// Reads a schema that is meant for `purpose`.
+    /// Compiles a schema for `purpose`.
     ///
     /// # Errors
     ///
-    /// If it is no usable JSON Schema.
+    /// If it is not a usable JSON Schema.
     fn compile(
         &self,
         schema: &Json,
@@ -18,36 +18,35 @@ pub trait Contracts: fmt::Debug + Send + Sync {
     ) -> Result<Arc<dyn Contract>, ContractRefused>;
 }
 
-/// What a contract is about.
+/// The values that a contract checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "there are no other schemas to keep to")]
+#[expect(clippy::exhaustive_enums, reason = "MCP has no other schemas of this kind")]
 pub enum Purpose {
-    /// What a tool is called with.
+    /// The arguments of a tool call.
     Arguments,
-    /// What it gives back.
+    /// The structured content of a tool result.
     Output,
-    /// What a user fills in.
+    /// The user's answers to a form.
     Form,
 }
 
-/// What was promised about arguments, output or an answer.
+/// A schema for arguments, output or a form, ready to check values.
 pub trait Contract: fmt::Debug + Send + Sync {
-    /// Whether it looks at values at all. For one that does not, nothing has to be parsed.
+    /// Whether it checks anything. If not, values need not be parsed for it.
     fn is_checked(&self) -> bool {
         true
     }
 
-    /// What is wrong with `value`: one finding each, written like the `findings` of an error. Empty
-    /// if it keeps the contract.
+    /// The violations in `value`, one finding each, in the format of an error's `findings`. Empty
+    /// if there are none.
     fn breaches(&self, value: Node<'_>) -> Vec<Json>;
 
-    /// Holds a call that is served at `revision` to the contract: gives what
-    /// [`Contract::breaches`] gives, and tells whoever wants to hear of it, once for each call.
-    /// Without a `value` nothing was given back although it was promised.
+    /// Like [`Contract::breaches`], for a call served at `revision`, and also reports the
+    /// violations to observers, once per call. `None` means that a required value is missing.
     fn enforce(&self, value: Option<Node<'_>>, revision: Revision) -> Vec<Json>;
 }
 
-/// A schema from which no contract can be made.
+/// A schema that cannot be compiled into a contract.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the schema cannot be used: {reason}")]
 #[expect(clippy::exhaustive_structs, reason = "adapters build it")]
@@ -56,9 +55,9 @@ pub struct ContractRefused {
     pub reason: String,
 }
 
-/// Takes every schema and finds nothing wrong with any value.
+/// Accepts every schema and every value.
 #[derive(Debug, Clone, Copy, Default)]
-#[expect(clippy::exhaustive_structs, reason = "it has nothing")]
+#[expect(clippy::exhaustive_structs, reason = "it has no fields")]
 pub struct Unchecked;
 
 impl Contracts for Unchecked {

@@ -1,4 +1,5 @@
-/// How a text that was too long to be kept begins and how it ends: enough to tell whom it concerns.
+/// The beginning and the end of a message that exceeded the size limit: usually enough to find its
+/// id and method.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edges {
     start: Vec<u8>,
@@ -6,23 +7,23 @@ pub struct Edges {
 }
 
 impl Edges {
-    /// The most bytes that are kept at either edge.
+    /// The maximum number of bytes kept at either end.
     pub const MOST: usize = 1024;
 
-    /// The edges of a text that is here as a whole.
+    /// The edges of a text that is complete in memory.
     pub fn of(text: &[u8]) -> Edges {
         let mut edges = Edges::default();
         edges.push(text);
         edges
     }
 
-    /// Takes the next part of the text. Costs no more than the part is long.
+    /// Adds the next part of the text. The cost is linear in the length of the part.
     pub fn push(&mut self, part: &[u8]) {
         let room = Edges::MOST.saturating_sub(self.start.len()).min(part.len());
         self.start.extend_from_slice(part.get(..room).unwrap_or_default());
         let last = part.len().saturating_sub(Edges::MOST);
         self.end.extend_from_slice(part.get(last..).unwrap_or_default());
-        // Not with every part: moving bytes for each of many short ones would add up.
+        // Not for every part: moving bytes for each of many short parts would add up.
         if self.end.len() > 2 * Edges::MOST {
             self.end.drain(..self.end.len() - Edges::MOST);
         }
@@ -33,7 +34,7 @@ impl Edges {
         &self.start
     }
 
-    /// The last bytes. In a short text some of the first are among them.
+    /// The last bytes. In a short text they overlap the first.
     pub fn end(&self) -> &[u8] {
         let excess = self.end.len().saturating_sub(Edges::MOST);
         self.end.get(excess..).unwrap_or_default()
@@ -45,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_edges_are_the_same_however_the_text_is_cut() {
+    fn the_edges_do_not_depend_on_how_the_text_is_split() {
         let text: Vec<u8> = (0..5000_u32).map(|n| (n % 251) as u8).collect();
         let whole = Edges::of(&text);
         assert_eq!(whole.start(), &text[..Edges::MOST]);
@@ -58,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_text_is_both_of_its_edges() {
+    fn a_short_text_is_kept_whole_at_both_edges() {
         let edges = Edges::of(b"short");
         assert_eq!((edges.start(), edges.end()), (&b"short"[..], &b"short"[..]));
     }

@@ -5,57 +5,58 @@ use tokio_util::sync::CancellationToken;
 use super::{BoxFuture, Peer};
 use crate::{Dispatch, Error, Notification, OutputPromise, Request, Response, Revision};
 
-/// What serves the calls of a peer: one for each conversation.
+/// Serves the peer's requests and notifications, one handler per conversation.
 ///
-/// Requests are handled side by side; their answers leave in the order in which they are ready.
+/// Requests are handled concurrently; responses are sent in the order in which they are ready.
 pub trait Handler: fmt::Debug + Send + Sync {
     /// Serves a request. Dropping the future abandons it.
     fn handle_request(&self, request: Request, call: Call) -> BoxFuture<'_, Answer>;
 
-    /// Takes a notification, in the order of arrival. `peer` is where it came from.
+    /// Handles a notification, in order of arrival. `peer` is its sender.
     fn handle_notification(
         &self,
         notification: Notification,
         peer: Arc<dyn Peer>,
     ) -> BoxFuture<'_, ()>;
 
-    /// The revision the two sides agreed on, once they have.
+    /// The negotiated revision, once there is one.
     fn revision(&self) -> Option<Revision> {
         None
     }
 
-    /// How calls name what they want; adapters follow it in what differs between the two.
+    /// How calls are dispatched. Adapters adjust error codes, ids and batches to it.
     fn dispatch(&self) -> Dispatch {
         Dispatch::Mcp
     }
 
-    /// Runs beside the conversation until it ends, for what nobody asked for: news, for example.
+    /// Runs alongside the conversation until it ends, to send messages that are not responses:
+    /// list changes, for example.
     fn attend(&self, peer: Arc<dyn Peer>) -> BoxFuture<'_, ()> {
         let _ = peer;
         Box::pin(std::future::ready(()))
     }
 
-    /// Hears that news of the other side may be lost from here on, though the conversation goes on.
+    /// Called when notifications from the peer may be lost from now on; the conversation continues.
     fn deaf(&self) {}
 
-    /// Hears that nothing more comes in. Requests in work are finished; those that only wait for
-    /// news have nothing to wait for any more.
+    /// Called when the peer will send nothing more. Requests in flight are finished, except
+    /// long-lived subscriptions, which should end.
     fn ending(&self) {}
 }
 
-/// A response, and what it still has to be held to.
+/// A response, and the output check that is still to be made.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "handlers build it")]
 pub struct Answer {
     /// The response.
     pub response: Response,
-    /// What the tool has promised about its output. Whoever writes the response checks it on the
-    /// text that leaves, which is parsed anyway, or calls [`Answer::checked`].
+    /// The tool's output contract. The adapter checks it on the outgoing message, which is parsed
+    /// anyway, or calls [`Answer::checked`].
     pub promise: Option<OutputPromise>,
 }
 
 impl Answer {
-    /// The response if it keeps the promise, an error otherwise.
+    /// The response if it satisfies the contract, otherwise an error.
     pub fn checked(self) -> Response {
         let Answer { response, promise } = self;
         let kept = match (&response.outcome, promise) {
@@ -78,13 +79,13 @@ impl From<Response> for Answer {
     }
 }
 
-/// What surrounds one request.
+/// The context that an adapter gives a request.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "adapters build it")]
 pub struct Call {
-    /// The way back to the caller, bound to this request: what is sent through it travels on the
-    /// request's own stream where the transport has one.
+    /// The caller, bound to this request: messages to it use the request's own stream if the
+    /// transport has one.
     pub peer: Arc<dyn Peer>,
-    /// Cancelled when nobody waits for the answer any more.
+    /// Cancelled when the response is no longer needed.
     pub cancellation: CancellationToken,
 }

@@ -1,6 +1,6 @@
-//! What the domain needs from outside, and what drives it from outside.
+//! The interfaces between the domain and its adapters.
 //!
-//! Every port is object-safe; futures are boxed. None needs a particular runtime.
+//! Every port is object-safe; futures are boxed. None requires a particular runtime.
 
 mod clock;
 mod contract;

@@ -3,78 +3,78 @@ use std::{borrow::Cow, fmt, time::Duration};
 use super::{BoxFuture, Labels, TransportError};
 use crate::{Error, Json, Notification};
 
-/// The other side of a conversation, as something that can be spoken to.
+/// The other side of a conversation, to send notifications and requests to.
 pub trait Peer: fmt::Debug + Send + Sync {
-    /// Tells it something. Completes when the transport has taken the message.
+    /// Sends a notification. Completes when the transport has accepted it.
     fn notify(&self, notification: Notification) -> BoxFuture<'_, Result<(), PeerError>>;
 
-    /// Asks it something and waits for the answer. Dropping the future cancels the request.
+    /// Sends a request and waits for the response. Dropping the future cancels the request.
     fn request(&self, ask: Ask) -> BoxFuture<'_, Result<Json, PeerError>>;
 
-    /// Ends the stream on which this request would be answered, if the transport can deliver the
-    /// answer another way later. Long work need not hold a connection open.
+    /// Ends the stream that would carry the response to the current request, if the transport can
+    /// deliver the response later. Long work need not keep a connection open.
     fn release_stream(&self) {}
 }
 
-/// A question to the other side.
+/// A request to the peer.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "callers build it")]
 pub struct Ask {
-    /// What is asked.
+    /// The method.
     pub method: Cow<'static, str>,
-    /// With which params.
+    /// The params.
     pub params: Option<Json>,
-    /// How long to wait for the answer; `None` is as long as the conversation's settings say, and
-    /// [`Duration::MAX`] as long as the conversation lasts.
+    /// How long to wait for the response: `None` uses the conversation's default, and
+    /// [`Duration::MAX`] waits as long as the conversation lasts.
     pub timeout: Option<Duration>,
-    /// What the transport may show on the outside.
+    /// What the transport may repeat in headers.
     pub labels: Option<Box<Labels>>,
 }
 
 impl Ask {
-    /// Asks `method` with `params`, and nothing special about it.
+    /// A request of `method` with `params` and the defaults for everything else.
     pub fn new(method: impl Into<Cow<'static, str>>, params: Option<Json>) -> Ask {
         Ask { method: method.into(), params, timeout: None, labels: None }
     }
 }
 
-/// Why the other side did not do what it was asked to.
+/// Why a request or notification to the peer failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum PeerError {
-    /// It answered with an error.
+    /// The peer responded with an error.
     #[error("{message} ({code})")]
     Answered { code: i64, message: String, data: Option<Json> },
-    /// It answered with something that is no proper answer.
+    /// The peer's response is invalid.
     #[error("the answer breaks the protocol: {message}")]
     InvalidAnswer { message: String, findings: Vec<Json> },
-    /// Our own message was not fit to be sent: it breaks the protocol, as the findings tell, or is too
-    /// long, or too many wait already.
+    /// Our own message was not sent: it violates the protocol (see `findings`), is too long, or too
+    /// many requests are in flight.
     #[error("not sent: {message}")]
     NotSent { message: String, findings: Vec<Json> },
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
-    /// As `TimedOut`; this went wrong last while the answer was waited for.
+    /// Like `TimedOut`, with the last transport error that occurred while waiting.
     #[error("no answer within {after:?}; last: {last}")]
     CutOff { after: Duration, last: TransportError },
-    /// This message did not get through, or what became of it cannot be heard. The conversation may
-    /// go on.
+    /// This message could not be delivered, or its response could not be received. The conversation
+    /// may continue.
     #[error("{0}")]
     Transport(TransportError),
-    /// The other side let the request go without answering it. The conversation goes on.
-    #[error("the request was ended without an answer")]
+    /// The peer ended the request without a response. The conversation continues.
+    #[error("the request ended without a response")]
     Unanswered,
-    /// Nothing can be asked or told any more.
+    /// The conversation is over; nothing can be sent any more.
     #[error("the conversation is over: {0}")]
     Gone(String),
-    /// The two sides did not agree that it may be asked at all.
-    #[error("the other side does not offer {0}")]
+    /// The peer has not declared the capability that the request needs.
+    #[error("the peer does not offer {0}")]
     NotOffered(String),
 }
 
 impl PeerError {
-    /// As the outcome of the request in the course of which the other side was asked.
+    /// The error for the request whose handler called the peer.
     pub fn into_error(self) -> Error {
         match self {
             PeerError::Answered { code, message, data } => Error::Coded { code, message, data },

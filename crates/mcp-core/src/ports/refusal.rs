@@ -1,20 +1,20 @@
 use crate::Json;
 
-/// Why a message may not pass.
+/// Why a gate rejects a message.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "gates build it")]
 pub struct Refusal {
-    /// The entry of a batch; `None` is the whole message.
+    /// The index of the batch entry; `None` for the whole message.
     pub index: Option<usize>,
-    /// What kind of mistake it is.
+    /// The kind of violation.
     pub reason: RefusalReason,
     /// One sentence.
     pub message: String,
-    /// What exactly is wrong, one object each.
+    /// The details, one object per violation.
     pub findings: Vec<Json>,
 }
 
-/// The kinds of mistakes that callers are told apart.
+/// The kinds of violations that callers can distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 #[non_exhaustive]
@@ -26,6 +26,6 @@ pub enum RefusalReason {
     HeaderMismatch,
     MissingCapability,
     UnsupportedRevision,
-    /// A result, or anything else that no caller can be told to mend.
+    /// A result, or anything else that the caller cannot fix.
     Invalid,
 }

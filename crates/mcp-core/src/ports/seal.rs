@@ -1,15 +1,15 @@
 use std::fmt;
 
-/// Protects what is handed to a client to be brought back later.
+/// Protects state that a client holds and returns later.
 ///
-/// A stateless server gives its state away; nobody may change it on the way.
+/// A stateless server gives its state to the client, which must not be able to change it.
 pub trait Seal: fmt::Debug + Send + Sync {
-    /// Wraps `content` into text that can be sent.
+    /// Seals `content` into text that can be sent.
     fn seal(&self, content: &[u8]) -> String;
 
-    /// Takes the content out again; `None` if this is not something we sealed.
+    /// The content of `sealed`; `None` if it was not sealed with this key.
     fn open(&self, sealed: &str) -> Option<Vec<u8>>;
 
-    /// A short name for `content`, for which nobody can find other content.
+    /// A collision-resistant digest of `content`.
     fn digest(&self, content: &[u8]) -> String;
 }

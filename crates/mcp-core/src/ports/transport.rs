@@ -6,52 +6,53 @@ use mcp_json::Parsed;
 use super::{BoxFuture, Edges};
 use crate::Revision;
 
-/// Moves messages of one conversation, whole, without looking into them.
+/// Moves the messages of one conversation without reading them.
 ///
 /// One task receives; any number may send at the same time.
 pub trait Transport: fmt::Debug + Send + Sync {
-    /// The next thing that comes in; `None` when the other side has ended the conversation in
-    /// good order. An error is final.
+    /// Receives the next message or event; `None` when the peer has closed the conversation
+    /// cleanly. An error is final.
     fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>>;
 
-    /// Sends a message. Completes when it is handed over, not when it has arrived; waits while the
-    /// other side does not read.
+    /// Sends a message. Completes when the message is accepted for sending, not when it has arrived;
+    /// waits while the peer does not read.
     fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>>;
 
-    /// How it carries messages, which decides what can go wrong with them.
+    /// How the transport carries messages, which decides what can go wrong with them.
     fn carriage(&self) -> Carriage {
         Carriage::default()
     }
 
-    /// Says that the exchange `ticket` has its answer, so nothing more needs to be waited for.
+    /// Marks the exchange `ticket` as settled: it has its response, and the transport need not wait
+    /// for more.
     fn settle(&self, ticket: Ticket) {
         let _ = ticket;
     }
 
-    /// Whether settling an exchange without its answer tells the other side that nobody waits for
-    /// it, so that no message has to.
+    /// Whether settling an exchange before its response tells the peer that the request is
+    /// cancelled, without a message.
     fn settling_cancels(&self) -> bool {
         false
     }
 
-    /// What went wrong last in an exchange that is still tried: its stream broke off, say, and could
-    /// not be resumed yet.
+    /// The last error in an exchange that the transport is still retrying: its stream broke and
+    /// could not be resumed yet, for example.
     fn trouble(&self, ticket: Ticket) -> Option<TransportError> {
         let _ = ticket;
         None
     }
 
-    /// Says that the opening handshake is done and `revision` is spoken from here on.
+    /// Called when the handshake is done and `revision` applies from now on.
     fn established(&self, revision: Revision) {
         let _ = revision;
     }
 
-    /// Ends the stream of `ticket` before its answer, if the answer can be fetched later.
+    /// Ends the stream of `ticket` before its response, if the response can be fetched later.
     fn release(&self, ticket: Ticket) {
         let _ = ticket;
     }
 
-    /// Ends the conversation: what was handed over is still delivered where possible.
+    /// Closes the conversation. Messages already accepted are still delivered where possible.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 
@@ -97,70 +98,70 @@ impl<T: Transport + ?Sized> Transport for Arc<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Carriage {
-    /// One after the other, each whole: WebSocket, a channel in memory.
+    /// In order, with message boundaries: WebSocket, a channel in memory.
     #[default]
     Messages,
-    /// One after the other on a line each, among which other text may get: standard streams.
+    /// In order, one per line, possibly mixed with other text: standard streams.
     Lines,
-    /// In HTTP exchanges side by side: one may overtake another, and headers stand around each.
+    /// In concurrent HTTP exchanges: unordered, each with headers.
     Exchanges,
 }
 
-/// Names an exchange: a message that opens something (a request in its own HTTP exchange, say) and
-/// all that belongs to it. A server's transport gives tickets to what comes in; a client chooses
-/// them for what it sends.
+/// Identifies an exchange: a request, for example in its own HTTP exchange, and every message that
+/// belongs to it. A server's transport assigns tickets to incoming messages; a client chooses them
+/// for its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "a number")]
 pub struct Ticket(pub u64);
 
-/// Something that comes in.
+/// A message or event received from a transport.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Inbound {
-    /// The bytes of one message, which may be anything.
+    /// The bytes of one message, not checked in any way.
     Message {
-        /// What it belongs to, where the transport can tell.
+        /// The exchange, if the transport knows it.
         ticket: Option<Ticket>,
-        /// One message without the marks that framed it.
+        /// One message without its framing.
         bytes: Bytes,
     },
-    /// One message that was parsed on the way: an HTTP service had to look into it.
+    /// One message that was already parsed: an HTTP service had to read it.
     Parsed {
-        /// What it belongs to, where the transport can tell.
+        /// The exchange, if the transport knows it.
         ticket: Option<Ticket>,
         /// The message.
         message: Parsed,
     },
-    /// What stands in a response that refuses the exchange as a whole: HTTP with an error status.
-    /// It may be an error of the protocol, also one that names no request.
+    /// The body of an HTTP response whose status rejects the exchange as a whole. It may be a
+    /// protocol error, even one without a request id.
     Refusal {
         /// The exchange.
         ticket: Ticket,
         /// The body.
         bytes: Bytes,
     },
-    /// Text that was too long to be kept, skipped up to its end.
+    /// A message over the size limit, which was discarded.
     Skipped {
-        /// What it belongs to, where the transport can tell.
+        /// The exchange, if the transport knows it.
         ticket: Option<Ticket>,
-        /// How many bytes there were.
+        /// Its length in bytes.
         length: u64,
-        /// How many are kept at most.
+        /// The limit in bytes.
         limit: u64,
-        /// How it begins and ends.
+        /// Its beginning and end.
         edges: Edges,
     },
-    /// Nothing more comes of this exchange: a client has hung up, or a server's last word is said.
+    /// The exchange is over: the client has disconnected, or the server has ended it.
     Over {
         /// The exchange.
         ticket: Ticket,
-        /// What went wrong, if something did.
+        /// The error, if it did not end cleanly.
         error: Option<TransportError>,
     },
-    /// What the other side says without being asked may be lost from here on; the conversation goes
-    /// on. The way may open again with the next message that is sent.
+    /// Unsolicited messages from the peer may be lost from now on; the conversation continues.
+    /// Sending the next message may restore the connection for them.
     Deaf {
-        /// What went wrong.
+        /// The error.
         error: TransportError,
     },
 }
@@ -171,51 +172,51 @@ pub enum Inbound {
 pub struct Outbound {
     /// The message.
     pub bytes: Bytes,
-    /// What kind of message it is.
+    /// The kind of message.
     pub role: OutboundRole,
     /// The exchange it belongs to.
     pub ticket: Option<Ticket>,
-    /// What a transport may want to say about it on the outside.
+    /// What the transport may repeat in headers.
     pub labels: Option<Box<Labels>>,
     /// The message, if it was parsed to be judged, for a transport that others watch.
     pub parsed: Option<Parsed>,
 }
 
-/// What a transport must know about a message it does not read.
+/// The kind of an outgoing message, which the transport does not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is no fourth kind of message")]
 pub enum OutboundRole {
-    /// It wants an answer.
+    /// A request.
     Request,
-    /// It wants none.
+    /// A notification.
     Notification,
-    /// It is the answer; the exchange is over with it.
+    /// The response, which ends the exchange.
     Answer(Standing),
 }
 
-/// What became of a request, as far as a transport has a way to show it.
+/// The outcome of a request, for transports that expose it (as the HTTP status).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a transport has to show each of them")]
+#[expect(clippy::exhaustive_enums, reason = "a transport must handle each of them")]
 pub enum Standing {
-    /// It was served, well or badly.
+    /// The request was served, with a result or an error.
     Served,
-    /// It was not understood, or does not say what it must.
+    /// The request was malformed, or lacks something required.
     BadRequest,
-    /// There is no such method.
+    /// The method is unknown.
     UnknownMethod,
 }
 
-/// What may stand outside a message so that intermediaries need not read it.
+/// Facts about a message that transports can put into headers for intermediaries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "adapters build it")]
 pub struct Labels {
-    /// The revision the message is written in.
+    /// The revision of the message.
     pub revision: Option<Revision>,
-    /// Its method.
+    /// The method.
     pub method: Option<String>,
-    /// The tool, prompt or resource it is about.
+    /// The tool, prompt or resource that the message names.
     pub name: Option<String>,
-    /// Arguments that a tool wants to have visible: label and value.
+    /// Arguments that the tool's schema marks for headers: header name and value.
     pub arguments: Vec<(String, String)>,
 }
 
@@ -224,24 +225,24 @@ pub struct Labels {
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum TransportError {
-    /// The other side broke off, or the way to it did.
+    /// The connection broke.
     #[error("the connection is lost: {0}")]
     Lost(String),
-    /// The end was announced; nothing can be sent any more.
+    /// The conversation was closed; nothing can be sent any more.
     #[error("the conversation has ended")]
     Closed,
-    /// The bytes are not framed as they should be and the end of the mess cannot be found.
+    /// The framing is invalid, and reading cannot resynchronize.
     #[error("the framing is broken: {0}")]
     Framing(String),
     #[error("a message of {length} bytes exceeds the limit of {limit}")]
     TooLong { length: u64, limit: u64 },
-    /// The other side does not read what it is sent.
-    #[error("the other side has not read anything for {seconds} seconds")]
+    /// The peer does not read.
+    #[error("the peer has not read anything for {seconds} seconds")]
     Stuck { seconds: u64 },
-    /// It refused the exchange before the protocol proper.
+    /// The peer rejected the exchange with an HTTP status.
     #[error("refused with HTTP status {status}{}", if body.is_empty() { String::new() } else { format!(": {body}") })]
     Status { status: u16, body: String },
-    /// The conversation the other side knew is gone; a new one has to be opened.
+    /// The session has expired; a new one must be opened.
     #[error("the server no longer knows this session")]
     SessionExpired,
     #[error("could not connect: {0}")]

@@ -17,11 +17,16 @@ const CALM: u32 = 4;
 /// A string that goes on after this many bytes without an escape is taken for a long one.
 const LONG: usize = 8 * BLOCK;
 
-/// Reads the string whose first byte behind the opening quote is at `start`.
+/// Goes on at `at` with the string whose first byte behind the opening quote is at `start`.
+/// Nothing in between ends it or escapes anything; `non_ascii` says what else there was.
 #[inline(never)]
-pub(super) fn string<B: Backend>(input: &[u8], start: usize) -> Result<StringEnd, SyntaxError> {
-    let mut at = start;
-    let mut non_ascii = false;
+pub(super) fn string<B: Backend>(
+    input: &[u8],
+    start: usize,
+    mut at: usize,
+    mut non_ascii: bool,
+) -> Result<StringEnd, SyntaxError> {
+    let long = at + LONG;
     while let Some(bytes) = input[at..].first_chunk() {
         match B::plain(bytes) {
             Ok(found) => non_ascii |= found,
@@ -38,7 +43,7 @@ pub(super) fn string<B: Backend>(input: &[u8], start: usize) -> Result<StringEnd
             }
         }
         at += BLOCK;
-        if at == start + LONG {
+        if at == long {
             let (stopped, found) = long::skip_plain(input, at);
             non_ascii |= found;
             at = stopped;

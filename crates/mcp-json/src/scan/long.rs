@@ -5,7 +5,7 @@
 //! that are not ASCII. Both do less per byte than one pass that tells all of them apart.
 
 /// Small enough for the second pass to find the bytes in the first-level cache.
-const WINDOW: usize = 4096;
+const WINDOW: usize = 16 * 1024;
 
 /// Skips what neither ends a string nor escapes anything, perhaps not all of it. Returns where it
 /// stopped, and whether a byte that is not ASCII was skipped.

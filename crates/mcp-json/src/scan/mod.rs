@@ -1,8 +1,8 @@
 //! Finding the end of a string.
 //!
-//! Most strings are names and short words, so the first look takes sixteen bytes at once and is
-//! inlined into the parser. Everything longer, or with a backslash, goes to [`blocks`], which
-//! takes sixty-four bytes at a time. Both ask a [`Backend`] which bytes are of interest: `sse2`
+//! Most strings are names and short words. A look at sixty-four bytes finds the ends of all that
+//! end there, and is kept in a [`Window`] until the parser has gone past them; this part is inlined
+//! into the parser. A string that is longer, or has a backslash, goes to [`blocks`]. Both ask a [`Backend`] which bytes are of interest: `sse2`
 //! where the target has it, `swar` everywhere else. The rest of a really [`long`] string is left to
 //! `memchr`, which looks for wider instructions when it runs.
 #![expect(clippy::inline_always, reason = "part of the loop of the parser")]
@@ -23,19 +23,18 @@ type Native = sse2::Sse2;
 #[cfg(not(target_arch = "x86_64"))]
 type Native = swar::Swar;
 
-const SHORT: usize = 16;
 const BLOCK: usize = 64;
 
 /// Where interesting bytes are: bit n stands for byte n.
 trait Backend {
-    fn short(bytes: &[u8; SHORT]) -> Stops;
+    fn stops(bytes: &[u8; BLOCK]) -> Stops;
     /// `Err` if there is a quote, a backslash or a control character; else whether there is a
-    /// byte that is not ASCII.
+    /// byte that is not ASCII. Less work than [`stops`](Backend::stops) where there is none.
     fn plain(bytes: &[u8; BLOCK]) -> Result<bool, Stops>;
     fn block(bytes: &[u8; BLOCK]) -> Block;
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Stops {
     /// Quotes, backslashes, control characters.
     stops: u64,
@@ -70,47 +69,85 @@ pub(crate) struct StringEnd {
     pub(crate) flags: u8,
 }
 
-/// Reads the string whose first byte behind the opening quote is at `start`.
-#[inline(always)]
-pub(crate) fn string(input: &[u8], start: usize) -> Result<StringEnd, SyntaxError> {
-    string_with::<Native>(input, start)
+/// What was found in one block of the input. Texts are full of short strings, and one look at a
+/// block finds the ends of all of them.
+#[derive(Debug, Default)]
+pub(crate) struct Window {
+    /// Where the block starts.
+    start: usize,
+    found: Stops,
 }
 
+/// Reads the string whose first byte behind the opening quote is at `start`, which only grows from
+/// call to call.
 #[inline(always)]
-fn string_with<B: Backend>(input: &[u8], start: usize) -> Result<StringEnd, SyntaxError> {
-    match input[start..].first_chunk() {
-        Some(bytes) => from_short::<B>(input, start, &B::short(bytes)),
-        None => near_end::<B>(input, start),
-    }
-}
-
-/// Fewer than sixteen bytes are left: looks at the last sixteen and forgets those before `start`.
-#[inline(never)]
-fn near_end<B: Backend>(input: &[u8], start: usize) -> Result<StringEnd, SyntaxError> {
-    let Some(bytes) = input.last_chunk() else {
-        return blocks::string::<B>(input, start);
-    };
-    let Stops { stops, non_ascii } = B::short(bytes);
-    let before = start + SHORT - input.len();
-    let stops = Stops { stops: stops >> before, non_ascii: non_ascii >> before };
-    from_short::<B>(input, start, &stops)
-}
-
-#[inline(always)]
-fn from_short<B: Backend>(
+pub(crate) fn string(
     input: &[u8],
     start: usize,
-    short: &Stops,
+    window: &mut Window,
 ) -> Result<StringEnd, SyntaxError> {
-    let (length, non_ascii) = short.before_first();
-    let quote = start + length;
-    if short.stops == 0 || input[quote] != b'"' {
-        return blocks::string::<B>(input, start);
+    string_with::<Native>(input, start, window)
+}
+
+#[inline(always)]
+fn string_with<B: Backend>(
+    input: &[u8],
+    start: usize,
+    window: &mut Window,
+) -> Result<StringEnd, SyntaxError> {
+    let offset = start - window.start;
+    if offset >= BLOCK || window.found.stops >> offset == 0 {
+        *window = Window { start, found: stops_at::<B>(input, start) };
+        if window.found.stops == 0 {
+            return blocks::string::<B>(input, start, start + BLOCK, window.found.non_ascii != 0);
+        }
+    }
+    let Window { start: from, found: Stops { stops, non_ascii } } = *window;
+    let rest = Stops { stops: stops >> (start - from), non_ascii: non_ascii >> (start - from) };
+    let (length, non_ascii) = rest.before_first();
+    ended::<B>(input, start, start + length, non_ascii)
+}
+
+/// The first stop behind `start` is at `stop`: its end, unless it escapes something.
+#[inline(always)]
+fn ended<B: Backend>(
+    input: &[u8],
+    start: usize,
+    stop: usize,
+    non_ascii: bool,
+) -> Result<StringEnd, SyntaxError> {
+    if input.get(stop) != Some(&b'"') {
+        return blocks::string::<B>(input, start, start, false);
     }
     if non_ascii {
-        check_utf8(input, start, quote)?;
+        check_utf8(input, start, stop)?;
     }
-    Ok(StringEnd { quote, flags: 0 })
+    Ok(StringEnd { quote: stop, flags: 0 })
+}
+
+/// The stops in the block at `at`; the end of the input is one.
+#[inline(always)]
+fn stops_at<B: Backend>(input: &[u8], at: usize) -> Stops {
+    match input.get(at..).unwrap_or_default().first_chunk() {
+        Some(bytes) => B::stops(bytes),
+        None => last_stops::<B>(input, at),
+    }
+}
+
+#[inline(never)]
+fn last_stops<B: Backend>(input: &[u8], at: usize) -> Stops {
+    let rest = input.get(at..).unwrap_or_default();
+    if let Some(bytes) = input.last_chunk()
+        && !rest.is_empty()
+    {
+        let Stops { stops, non_ascii } = B::stops(bytes);
+        let before = BLOCK - rest.len();
+        let behind = u64::MAX << rest.len();
+        return Stops { stops: stops >> before | behind, non_ascii: non_ascii >> before };
+    }
+    let mut bytes = [0; BLOCK];
+    bytes[..rest.len()].copy_from_slice(rest);
+    B::stops(&bytes)
 }
 
 /// Only strings with a byte that is not ASCII come here.

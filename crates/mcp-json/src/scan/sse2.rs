@@ -8,15 +8,15 @@ use safe_arch::{
     move_mask_i8_m128i, set_splat_i8_m128i,
 };
 
-use super::{BLOCK, Backend, Block, SHORT, Stops};
+use super::{BLOCK, Backend, Block, Stops};
 
 pub(super) struct Sse2;
 
 impl Backend for Sse2 {
     #[inline(always)]
-    fn short(bytes: &[u8; SHORT]) -> Stops {
-        let bytes = load_unaligned_m128i(bytes);
-        Stops { stops: mask(stops(bytes)), non_ascii: mask(bytes) }
+    fn stops(bytes: &[u8; BLOCK]) -> Stops {
+        let quarters = quarters(bytes);
+        Stops { stops: join(quarters.map(stops)), non_ascii: join(quarters) }
     }
 
     #[inline(always)]
@@ -40,7 +40,7 @@ impl Backend for Sse2 {
         let smallest = fold(quarters.map(quotes_sink), min_u8_m128i);
         let backslashes = fold(quarters.map(|quarter| equal(quarter, b'\\')), bitor_m128i);
         if mask(or(at_most_0x20(smallest), backslashes)) != 0 {
-            return Err(Stops { stops: join(quarters.map(stops)), non_ascii: join(quarters) });
+            return Err(Self::stops(bytes));
         }
         Ok(mask(fold(quarters, bitor_m128i)) != 0)
     }
@@ -48,7 +48,7 @@ impl Backend for Sse2 {
 
 #[inline(always)]
 fn quarters(bytes: &[u8; BLOCK]) -> [m128i; 4] {
-    let (chunks, _) = bytes.as_chunks::<SHORT>();
+    let (chunks, _) = bytes.as_chunks::<16>();
     std::array::from_fn(|index| load_unaligned_m128i(&chunks[index]))
 }
 

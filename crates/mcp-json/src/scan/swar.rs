@@ -1,14 +1,13 @@
 //! Eight bytes per word with plain integer arithmetic, for targets without SSE2.
 
-use super::{BLOCK, Backend, Block, SHORT, Stops};
+use super::{BLOCK, Backend, Block, Stops};
 
 pub(super) struct Swar;
 
 impl Backend for Swar {
     #[inline(always)]
-    fn short(bytes: &[u8; SHORT]) -> Stops {
-        let words = words::<SHORT, 2>(bytes);
-        both(&words)
+    fn stops(bytes: &[u8; BLOCK]) -> Stops {
+        both(&words::<BLOCK, 8>(bytes))
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
 use super::swar::Swar;
-use super::{BLOCK, Backend, Native, SHORT, StringEnd, string_with};
+use super::{BLOCK, Backend, Native, StringEnd, Window, string_with};
 use crate::entry::{ESCAPED, LONE_SURROGATE};
 use crate::escape::lone_surrogates;
 
@@ -17,8 +17,7 @@ fn both_back_ends_see_the_same_bytes() {
                 bytes[place] = byte;
                 assert_eq!(Native::block(&bytes), Swar::block(&bytes));
                 assert_eq!(Native::plain(&bytes), Swar::plain(&bytes));
-                let short: &[u8; SHORT] = bytes.first_chunk().unwrap();
-                assert_eq!(Native::short(short), Swar::short(short));
+                assert_eq!(Native::stops(&bytes), Swar::stops(&bytes));
             }
         }
     }
@@ -53,9 +52,15 @@ fn naive(input: &[u8], start: usize) -> Option<StringEnd> {
 #[track_caller]
 fn check(input: &[u8], start: usize) {
     let expected = naive(input, start);
-    let native = string_with::<Native>(input, start);
-    assert_eq!(native, string_with::<Swar>(input, start));
-    assert_eq!(native.ok(), expected, "{}", String::from_utf8_lossy(input));
+    let native = string_with::<Native>(input, start, &mut Window::default());
+    assert_eq!(native, string_with::<Swar>(input, start, &mut Window::default()));
+    assert_eq!(native.as_ref().ok(), expected.as_ref(), "{}", String::from_utf8_lossy(input));
+    // The same with what an earlier string has left in the window.
+    let mut window = Window::default();
+    for earlier in start.saturating_sub(3)..start {
+        let _ = string_with::<Native>(input, earlier, &mut window);
+    }
+    assert_eq!(string_with::<Native>(input, start, &mut window), native);
 }
 
 #[test]

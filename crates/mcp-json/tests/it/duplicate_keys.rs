@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use mcp_json::{Limits, Node, Tape};
+use mcp_json::{Fingerprint, Limits, Node, Tape};
 use proptest::prelude::{Strategy, any, proptest};
 
 /// The repetitions as `name@offset`, in order.
@@ -127,5 +127,24 @@ proptest! {
         let document = tape.parse(text.as_bytes(), Limits::default()).unwrap();
         assert_eq!(document.has_duplicate_keys(), repeated > 0);
         assert_eq!(document.duplicate_keys().count(), repeated);
+    }
+}
+
+#[test]
+fn a_name_has_the_fingerprint_of_its_text_however_it_is_spelled() {
+    for name in
+        ["", "a", "id", "seven77", "eight888", "nine99999", "jsonrpc", "ä€😀", "a much longer name"]
+    {
+        let escaped: String = name.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+        for text in [
+            format!("{{\"{name}\":1}}"),
+            format!("{{\"{escaped}\":1}}"),
+            format!("          {{\"x\":1,\"{name}\":1}}"),
+        ] {
+            let mut tape = Tape::new();
+            let document = tape.parse(text.as_bytes(), Limits::default()).unwrap();
+            let (key, _) = document.root().members().last().unwrap();
+            assert_eq!(key.fingerprint(), Fingerprint::of(name), "{text}");
+        }
     }
 }

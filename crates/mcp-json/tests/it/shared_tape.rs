@@ -55,10 +55,10 @@ fn a_tape_gives_back_what_a_large_text_took() {
     let object: Vec<_> = (0..10_000).map(|name| format!("\"{name}\":1")).collect();
     for large in [digits(100_000), format!("{{{}}}", object.join(","))] {
         tape.parse(large.as_bytes(), Limits::default()).unwrap();
-        assert!(tape.allocated_bytes() > 100_000);
+        assert!(tape.memory() > 100_000);
         tape.clear();
         tape.shrink_to(4096);
-        assert!(tape.allocated_bytes() <= 4096, "{}", tape.allocated_bytes());
+        assert!(tape.memory() <= 4096, "{}", tape.memory());
     }
     let usual = tape.parse(b"[1,2]", Limits::default()).unwrap();
     assert_eq!(usual.root().len(), 2);
@@ -68,9 +68,9 @@ fn a_tape_gives_back_what_a_large_text_took() {
 fn a_tape_within_the_bound_keeps_its_memory() {
     let mut tape = Tape::new();
     tape.parse(digits(100).as_bytes(), Limits::default()).unwrap();
-    let before = tape.allocated_bytes();
+    let before = tape.memory();
     tape.shrink_to(before);
-    assert_eq!(tape.allocated_bytes(), before);
+    assert_eq!(tape.memory(), before);
 }
 
 #[test]

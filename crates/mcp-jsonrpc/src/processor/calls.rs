@@ -6,7 +6,7 @@ use std::{
 use mcp_core::{Json, PeerError};
 use tokio::sync::oneshot;
 
-/// Our own requests that wait for their answer.
+/// Our own requests that are waiting for their response.
 #[derive(Debug)]
 pub(super) struct Calls {
     limit: usize,
@@ -15,10 +15,10 @@ pub(super) struct Calls {
 
 #[derive(Debug)]
 struct State {
-    /// The id of the next request; integers that count up from 1.
+    /// The id of the next request, counting up from 1.
     next: i64,
-    waiting: HashMap<i64, oneshot::Sender<Outcome>>,
-    /// Why nothing can be asked any more.
+    pending: HashMap<i64, oneshot::Sender<Outcome>>,
+    /// Why no more requests can be sent.
     closed: Option<String>,
 }
 
@@ -26,58 +26,58 @@ pub(super) type Outcome = Result<Json, PeerError>;
 
 impl Calls {
     pub(super) fn new(limit: usize) -> Calls {
-        let state = State { next: 1, waiting: HashMap::new(), closed: None };
+        let state = State { next: 1, pending: HashMap::new(), closed: None };
         Calls { limit, state: Mutex::new(state) }
     }
 
-    /// Reserves an id and a place for its answer.
+    /// Reserves an id and a channel for its response.
     pub(super) fn open(&self) -> Result<(i64, oneshot::Receiver<Outcome>), PeerError> {
         let mut state = self.state();
         if let Some(reason) = &state.closed {
             return Err(PeerError::Gone(reason.clone()));
         }
-        if state.waiting.len() >= self.limit {
+        if state.pending.len() >= self.limit {
             return Err(PeerError::NotSent {
-                message: format!("{} requests already wait for an answer", self.limit),
+                message: format!("{} requests are already in flight", self.limit),
                 findings: Vec::new(),
             });
         }
         let id = state.next;
         state.next += 1;
         let (sender, receiver) = oneshot::channel();
-        state.waiting.insert(id, sender);
+        state.pending.insert(id, sender);
         Ok((id, receiver))
     }
 
-    /// Hands the answer to who waits for it; `false` if nobody does.
+    /// Delivers the outcome of a request; `false` if the request is not pending.
     pub(super) fn settle(&self, id: i64, outcome: Outcome) -> bool {
-        let waiting = self.state().waiting.remove(&id);
-        // Whoever has stopped waiting in this moment loses nothing.
-        waiting.is_some_and(|sender| sender.send(outcome).is_ok())
+        let pending = self.state().pending.remove(&id);
+        // A caller that stops waiting at this moment loses nothing.
+        pending.is_some_and(|sender| sender.send(outcome).is_ok())
     }
 
-    /// The request that waits, if it is the only one.
-    pub(super) fn only(&self) -> Option<i64> {
+    /// The pending request, if there is exactly one.
+    pub(super) fn only_pending(&self) -> Option<i64> {
         let state = self.state();
-        let mut waiting = state.waiting.keys();
-        waiting.next().copied().filter(|_| waiting.next().is_none())
+        let mut pending = state.pending.keys();
+        pending.next().copied().filter(|_| pending.next().is_none())
     }
 
-    /// Stops waiting; `false` if the answer was here already.
-    pub(super) fn forget(&self, id: i64) -> bool {
-        self.state().waiting.remove(&id).is_some()
+    /// Removes a pending request; `false` if the response has already arrived.
+    pub(super) fn remove(&self, id: i64) -> bool {
+        self.state().pending.remove(&id).is_some()
     }
 
-    /// Fails everything that waits and everything that is asked from now on.
+    /// Fails all pending and future requests.
     pub(super) fn close(&self, reason: &str) {
-        let waiting = {
+        let pending = {
             let mut state = self.state();
             state.closed.get_or_insert_with(|| reason.to_owned());
-            std::mem::take(&mut state.waiting)
+            std::mem::take(&mut state.pending)
         };
-        #[expect(clippy::iter_over_hash_type, reason = "each waits for itself")]
-        for (_, sender) in waiting {
-            // Whoever has stopped waiting loses nothing.
+        #[expect(clippy::iter_over_hash_type, reason = "the order does not matter")]
+        for (_, sender) in pending {
+            // A caller that has stopped waiting loses nothing.
             let _ = sender.send(Err(PeerError::Gone(reason.to_owned())));
         }
     }

@@ -1,4 +1,4 @@
-//! The one notification that concerns requests rather than what they are about.
+//! Cancellation, the one MCP notification that concerns requests as such.
 
 use mcp_core::{Json, Notification};
 use serde_json::json;
@@ -7,11 +7,11 @@ use crate::{JsonRpcId, JsonRpcNotification};
 
 pub(super) const METHOD: &str = "notifications/cancelled";
 
-/// Requests that open a conversation: the one may not be cancelled, and whoever has not answered
-/// the other probably does not know it and expects the one next.
+/// Requests that open a conversation and are never cancelled: MCP forbids it for `initialize`, and a
+/// server that does not respond to `server/discover` probably expects `initialize` next.
 pub(super) const OPENINGS: [&str; 2] = [INITIALIZE, "server/discover"];
 
-/// The request with whose answer a revision is agreed on.
+/// The request that negotiates a revision.
 pub(super) const INITIALIZE: &str = "initialize";
 
 /// The id of the request that `notification` cancels.
@@ -23,8 +23,9 @@ pub(super) fn cancelled_id(notification: &JsonRpcNotification) -> Option<JsonRpc
     JsonRpcId::read(params.document().root().get("requestId")?)
 }
 
-/// Tells the other side that nobody waits for request `id` any more.
+/// The notification that cancels our request `id`.
 pub(super) fn cancel(id: i64) -> Notification {
-    let params = json!({ "requestId": id, "reason": "no longer waited for" });
+    let params =
+        json!({ "requestId": id, "reason": "the caller no longer waits for the response" });
     Notification { method: METHOD.into(), params: Json::of(&params).ok() }
 }

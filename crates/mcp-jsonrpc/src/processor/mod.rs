@@ -1,15 +1,15 @@
-//! Drives a conversation: receives, validates, converts, lets it be handled, converts back, sends.
+//! Drives a conversation: receives, validates, converts, calls the handler, converts back, sends.
 //!
-//! Client and server are the same here: either side may ask, answer and tell. Requests of the other
-//! side are handled side by side in one task; an answer leaves when it is ready.
+//! Client and server are the same here: either side may send requests, responses and notifications.
+//! The peer's requests are handled concurrently in one task; a response is sent when it is ready.
 
-mod answer;
 mod calls;
 mod cancelled;
-mod in_work;
+mod in_flight;
+mod output_check;
 mod overlong;
 mod peer;
-mod promise;
+mod respond;
 mod settings;
 mod settle;
 #[cfg(test)]
@@ -30,7 +30,7 @@ use mcp_core::{
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use self::{calls::Calls, in_work::InWork, overlong::Overlong};
+use self::{calls::Calls, in_flight::InFlight, overlong::Overlong};
 pub use self::{peer::JsonRpcPeer, settings::ProcessorSettings};
 use crate::{
     JsonRpcId, JsonRpcMessage, JsonRpcNotification, JsonRpcTransport, OpenGate,
@@ -44,46 +44,46 @@ pub struct JsonRpcProcessor<T> {
     abandoned: mpsc::Receiver<i64>,
 }
 
-/// What the driver and the peers it hands out have in common.
+/// State shared by the processor and its peers.
 struct Link<T> {
     transport: JsonRpcTransport<T>,
     calls: Calls,
-    in_work: InWork,
+    in_flight: InFlight,
     settings: ProcessorSettings,
-    /// Own requests that nobody waits for any more and that the other side should hear about.
+    /// Our own requests that are no longer waited for and should be cancelled.
     abandoned: mpsc::Sender<i64>,
     closing: CancellationToken,
 }
 
 impl<T: Transport> Link<T> {
-    /// The exchange that request `id` of ours opens. A server's requests open none.
+    /// The exchange opened by our request `id`. A server's requests open none.
     fn own_ticket(&self, id: i64) -> Option<Ticket> {
         let is_client = self.transport.side() == Side::Client;
         u64::try_from(id).ok().filter(|_| is_client).map(Ticket)
     }
 }
 
-/// Messages that are taken in one after the other before everything else has its turn.
-const IN_A_ROW: u32 = 64;
+/// The number of messages received in a row before other work gets a turn.
+const MAX_CONSECUTIVE: u32 = 64;
 
-/// Everything that goes on beside receiving.
+/// The work in progress besides receiving.
 type Work<'p> = FuturesUnordered<BoxFuture<'p, ()>>;
 
 impl<T: Transport + 'static> JsonRpcProcessor<T> {
-    /// Prepares a conversation in which the other side calls `tools` by base JSON-RPC: the method is
-    /// the name of a tool, the params are its arguments, the result is what it gives back. A
-    /// notification runs the tool too. Messages are judged by their envelope alone.
+    /// Creates a conversation in which the peer calls `tools` by plain JSON-RPC: the method is the
+    /// name of a tool, the params are its arguments, and the result is its output. A notification
+    /// also runs the tool. Only the envelope of messages is validated.
     ///
     /// | error | code | `data.error_type` |
     /// |---|---|---|
-    /// | there is no such tool | −32601 | `tool_not_found` |
-    /// | the params do not fit | −32602 | `invalid_params` |
+    /// | unknown tool | −32601 | `tool_not_found` |
+    /// | invalid params | −32602 | `invalid_params` |
     /// | the tool failed | −32000 | `tool_error` |
-    /// | the tool panicked, or gave [`Error::Internal`](mcp_core::Error::Internal) | −32603 | `internal_error` |
+    /// | the tool panicked, or returned [`Error::Internal`](mcp_core::Error::Internal) | −32603 | `internal_error` |
     ///
-    /// `data.errors` is a list of what exactly is wrong, often empty.
+    /// `data.errors` is a list of the individual violations, often empty.
     ///
-    /// It runs on tokio with timers. For other settings, a gate or the methods of MCP, see
+    /// It needs a tokio runtime with timers. For other settings, a gate or the methods of MCP, see
     /// [`JsonRpcProcessor::with_handler`].
     pub fn new(transport: T, tools: ToolRegistry) -> JsonRpcProcessor<T> {
         let transport = JsonRpcTransport::new(transport, Side::Server, Box::new(OpenGate));
@@ -91,20 +91,20 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         JsonRpcProcessor::with_handler(transport, handler, ProcessorSettings::default())
     }
 
-    /// Prepares a conversation in which `handler` serves the other side, in the way it
-    /// [dispatches](Handler::dispatch) calls.
+    /// Creates a conversation in which `handler` serves the peer, with the handler's
+    /// [dispatch](Handler::dispatch).
     pub fn with_handler(
         transport: JsonRpcTransport<T>,
         handler: Arc<dyn Handler>,
         settings: ProcessorSettings,
     ) -> JsonRpcProcessor<T> {
-        // Room for everything that can be abandoned at once.
+        // Room for every request, in case all are abandoned at once.
         let room = settings.max_waiting.clamp(1, Semaphore::MAX_PERMITS);
         let (sender, abandoned) = mpsc::channel(room);
         let link = Link {
             transport,
             calls: Calls::new(settings.max_waiting),
-            in_work: InWork::default(),
+            in_flight: InFlight::default(),
             settings,
             abandoned: sender,
             closing: CancellationToken::new(),
@@ -112,13 +112,13 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         JsonRpcProcessor { link: Arc::new(link), handler, abandoned }
     }
 
-    /// The other side, to be spoken to while [`JsonRpcProcessor::run`] runs.
+    /// A handle for sending to the peer while [`JsonRpcProcessor::run`] runs.
     pub fn peer(&self) -> JsonRpcPeer<T> {
         JsonRpcPeer { link: Arc::clone(&self.link), ticket: None }
     }
 
-    /// Holds the conversation to its end. Requests in work are still answered when the other side
-    /// has said its last word; requests of ours that wait then fail.
+    /// Runs the conversation to its end. When the peer closes it, requests in flight are still
+    /// answered, and our own pending requests fail.
     ///
     /// # Errors
     ///
@@ -126,33 +126,33 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     pub async fn run(mut self) -> Result<(), TransportError> {
         let mut abandoned = std::mem::replace(&mut self.abandoned, mpsc::channel(1).1);
         let driver = &self;
-        let _waiting = Waiting(&driver.link.calls);
+        let _fail_pending = FailPendingOnDrop(&driver.link.calls);
         let mut work: Work<'_> = FuturesUnordered::new();
         let mut attending = driver.handler.attend(Arc::new(driver.peer()));
-        let mut attends = true;
+        let mut is_attending = true;
         let mut receiving = Box::pin(driver.link.transport.receive());
-        let mut in_a_row = 0;
+        let mut consecutive = 0;
         let outcome = loop {
-            // A peer that sends without ever reading is not listened to any further.
+            // Backpressure for a peer that sends but never reads.
             let has_room = work.len() < 2 * driver.link.settings.max_in_work;
-            // One that sends without a pause must not keep us from what comes below.
-            let listens = has_room && in_a_row < IN_A_ROW;
+            // A peer that sends without pause must not starve the branches below.
+            let may_receive = has_room && consecutive < MAX_CONSECUTIVE;
             tokio::select! {
                 biased;
                 Some(()) = work.next(), if !work.is_empty() => {}
-                Some(id) = abandoned.recv() => start(&mut work, driver.tell_cancelled(id)),
-                arrival = &mut receiving, if listens => match arrival {
+                Some(id) = abandoned.recv() => start(&mut work, driver.send_cancelled(id)),
+                arrival = &mut receiving, if may_receive => match arrival {
                     Ok(Some(arrival)) => {
-                        in_a_row += 1;
-                        driver.take(arrival, &mut work);
+                        consecutive += 1;
+                        driver.handle(arrival, &mut work);
                         receiving = Box::pin(driver.link.transport.receive());
                     }
                     Ok(None) => break Ok(()),
                     Err(error) => break Err(error),
                 },
                 () = driver.link.closing.cancelled() => break Ok(()),
-                () = &mut attending, if attends => attends = false,
-                () = std::future::ready(()), if in_a_row >= IN_A_ROW => in_a_row = 0,
+                () = &mut attending, if is_attending => is_attending = false,
+                () = std::future::ready(()), if consecutive >= MAX_CONSECUTIVE => consecutive = 0,
             }
         };
         driver.handler.ending();
@@ -172,25 +172,25 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         outcome
     }
 
-    fn take<'p>(&'p self, arrival: Arrival, work: &mut Work<'p>) {
+    fn handle<'p>(&'p self, arrival: Arrival, work: &mut Work<'p>) {
         match arrival {
             Arrival::Single { ticket, entry: Ok(message) } => {
-                self.take_message(message, ticket, work);
+                self.handle_message(message, ticket, work);
             }
             Arrival::Single { ticket, entry: Err(refused) } => {
-                self.take_refused(*refused, ticket, work);
+                self.handle_refused(*refused, ticket, work);
             }
-            Arrival::Batch { ticket, entries, .. } if self.takes_batches() => {
-                self.take_batch(entries, ticket, work);
+            Arrival::Batch { ticket, entries, .. } if self.accepts_batches() => {
+                self.handle_batch(entries, ticket, work);
             }
             Arrival::Batch { ticket, entries, refusal } => {
-                let refusal = refusal.unwrap_or_else(answer::no_batches);
+                let refusal = refusal.unwrap_or_else(respond::batches_unsupported);
                 self.refuse_batch(&entries, refusal, ticket, work);
             }
             Arrival::Unreadable { ticket, refusal } => {
-                tracing::trace!(reason = ?refusal.reason, "something that is not JSON came in");
-                // A server may print anything by mistake; it does not wait for an answer to it. But
-                // where it came in the exchange of a request, it was meant as the answer.
+                tracing::trace!(reason = ?refusal.reason, "received text that is not JSON");
+                // A server may print anything by mistake and expects no response to it. In the
+                // exchange of a request, however, it was meant as the response.
                 if self.link.transport.side() == Side::Server {
                     start(work, self.refuse(None, refusal, ticket));
                 } else {
@@ -198,137 +198,158 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 }
             }
             Arrival::TooLong { ticket, length, limit, edges } => {
-                tracing::debug!(length, "a message that is too long was skipped");
+                tracing::debug!(length, "skipped a message over the size limit");
                 let error = TransportError::TooLong { length, limit };
                 let message = Overlong::of(&edges);
-                // Whoever sent it may wait for an answer.
+                // The client may be waiting for a response.
                 let is_server = self.link.transport.side() == Side::Server;
                 if !self.settle_overlong(&message, error, ticket) && is_server {
-                    let refusal = answer::too_long(length, limit);
+                    let refusal = respond::too_long(length, limit);
                     start(work, self.refuse_unseen(message.id, refusal, ticket));
                 }
             }
             Arrival::Over { ticket, error } => self.exchange_over(ticket, error),
-            Arrival::Deaf(error) => {
-                tracing::debug!(%error, "news do not come any more");
+            Arrival::NotificationsLost(error) => {
+                tracing::debug!(%error, "notifications may be lost from now on");
                 self.handler.deaf();
             }
             Arrival::Skipped => {}
         }
     }
 
-    fn take_message<'p>(
+    fn handle_message<'p>(
         &'p self,
         message: JsonRpcMessage,
         ticket: Option<Ticket>,
         work: &mut Work<'p>,
     ) {
         match message {
-            JsonRpcMessage::Request(request) if self.may_not_answer() => {
-                tracing::warn!(method = request.method, "a stateless server has no requests");
+            JsonRpcMessage::Request(request) if self.is_stateless_client() => {
+                tracing::warn!(
+                    method = request.method,
+                    "dropped: a stateless server must not send requests"
+                );
             }
             JsonRpcMessage::Request(request) => start(work, self.serve(request, ticket)),
             JsonRpcMessage::Notification(notification) => {
-                self.take_notification(&notification, ticket, work);
+                self.handle_notification(&notification, ticket, work);
             }
-            JsonRpcMessage::Response(response) => self.take_response(response, ticket),
+            JsonRpcMessage::Response(response) => self.handle_response(response, ticket),
         }
     }
 
-    fn take_notification<'p>(
+    fn handle_notification<'p>(
         &'p self,
         notification: &JsonRpcNotification,
         ticket: Option<Ticket>,
         work: &mut Work<'p>,
     ) {
         if let Some(id) = cancelled::cancelled_id(notification)
-            && (self.link.in_work.cancel(&id) || self.is_ended(&id, ticket))
+            && (self.link.in_flight.cancel(&id) || self.end_own_request(&id, ticket))
         {
             return;
         }
-        // Here a notification can run a tool, which takes as long as one that is asked for.
-        let place = if self.is_bare() {
-            let place = self.enter(None, notification.params.as_ref(), None);
-            if place.is_none() {
+        // In bare dispatch a notification can run a tool and then counts against the limits.
+        let guard = if self.is_bare() {
+            let guard = self.begin(None, notification.params.as_ref(), None);
+            if guard.is_none() {
                 let method = &notification.method;
-                tracing::warn!(method, "a notification was dropped: too much is in work");
+                tracing::warn!(method, "dropped a notification: too many requests in flight");
                 return;
             }
-            place
+            guard
         } else {
             None
         };
         let peer: Arc<dyn Peer> = Arc::new(JsonRpcPeer { link: Arc::clone(&self.link), ticket });
         let notification = notification.to_domain_notification();
         start(work, async {
-            let _place = place;
+            let _guard = guard;
             let handled = async { self.handler.handle_notification(notification, peer).await };
             if let Err(panic) = AssertUnwindSafe(handled).catch_unwind().await {
-                tracing::error!("a notification made its handler panic: {}", answer::said(&*panic));
+                tracing::error!(
+                    "a notification handler panicked: {}",
+                    respond::panic_message(&*panic)
+                );
             }
         });
     }
 
-    /// Whether we are a client without a session: whatever a server asks of it, it has nothing to say.
-    fn may_not_answer(&self) -> bool {
+    /// Whether we are a client at a stateless revision, which must not respond to anything.
+    fn is_stateless_client(&self) -> bool {
         self.link.transport.side() == Side::Client
-            && self.handler.revision().is_some_and(|spoken| spoken.era() == Era::Modern)
+            && self.handler.revision().is_some_and(|revision| revision.era() == Era::Modern)
     }
 
-    fn take_refused<'p>(
+    fn handle_refused<'p>(
         &'p self,
         refused: RefusedMessage,
         ticket: Option<Ticket>,
         work: &mut Work<'p>,
     ) {
-        let RefusedMessage { message, id, may_answer, may_ask, is_response, refusal } = refused;
+        let RefusedMessage {
+            message,
+            id,
+            may_be_response,
+            may_expect_response,
+            is_response,
+            refusal,
+        } = refused;
         let is_server = self.link.transport.side() == Side::Server;
         match message {
-            Some(JsonRpcMessage::Request(request)) if self.may_not_answer() => {
+            Some(JsonRpcMessage::Request(request)) if self.is_stateless_client() => {
                 tracing::warn!(method = request.method, reason = ?refusal.reason, "dropped");
             }
             Some(JsonRpcMessage::Request(_)) => start(work, self.refuse(id, refusal, ticket)),
             Some(JsonRpcMessage::Notification(notification)) => {
                 tracing::warn!(method = notification.method, reason = ?refusal.reason, "dropped");
             }
-            // What has the id of a request of ours was meant as its answer.
+            // A message with the id of our own request was meant as its response.
             Some(JsonRpcMessage::Response(_)) | None => {
                 let own = match id.as_ref().and_then(JsonRpcId::as_i64) {
-                    _ if !may_answer => None,
+                    _ if !may_be_response => None,
                     Some(id) => Some(id),
-                    // What names no request was meant for the only one that waits.
+                    // Without an id it was meant for the only pending request.
                     None => self.own_request(ticket).or_else(|| {
-                        let is_nameless = is_response && id.is_none();
-                        self.link.calls.only().filter(|_| is_nameless)
+                        let lacks_id = is_response && id.is_none();
+                        self.link.calls.only_pending().filter(|_| lacks_id)
                     }),
                 };
-                let meant = self.settle_invalid(own, &refusal, ticket);
-                // An exchange of its own waits for something, whatever its message was meant as. A
-                // server may print anything, but what has a method and an id waits for an answer.
-                let is_waited_for = if is_server {
-                    ticket.is_some() || may_ask && !meant
+                let was_settled = self.settle_invalid(own, &refusal, ticket);
+                // An exchange expects a response, whatever its message was meant to be. A server may
+                // print anything, but a message with a method and an id expects a response.
+                let expects_response = if is_server {
+                    ticket.is_some() || may_expect_response && !was_settled
                 } else {
-                    may_ask && !may_answer && id.is_some() && !self.may_not_answer()
+                    may_expect_response
+                        && !may_be_response
+                        && id.is_some()
+                        && !self.is_stateless_client()
                 };
-                if message.is_none() && is_waited_for {
+                if message.is_none() && expects_response {
                     start(work, self.refuse(id, refusal, ticket));
                 }
             }
         }
     }
 
-    fn take_batch<'p>(&'p self, entries: Vec<Entry>, ticket: Option<Ticket>, work: &mut Work<'p>) {
+    fn handle_batch<'p>(
+        &'p self,
+        entries: Vec<Entry>,
+        ticket: Option<Ticket>,
+        work: &mut Work<'p>,
+    ) {
         let is_server = self.link.transport.side() == Side::Server;
         let mut requests = Vec::new();
         for entry in entries {
             match entry {
                 Ok(JsonRpcMessage::Request(request)) => requests.push(Ok(request)),
-                Ok(message) => self.take_message(message, ticket, work),
+                Ok(message) => self.handle_message(message, ticket, work),
                 Err(refused) => match refused.message {
                     Some(JsonRpcMessage::Request(_)) => requests.push(Err(refused)),
-                    Some(_) => self.take_refused(*refused, ticket, work),
-                    None if self.was_our_answer(&refused, ticket) => {}
-                    None if is_server && refused.may_ask => requests.push(Err(refused)),
+                    Some(_) => self.handle_refused(*refused, ticket, work),
+                    None if self.settle_batch_entry(&refused, ticket) => {}
+                    None if is_server && refused.may_expect_response => requests.push(Err(refused)),
                     None => tracing::warn!(reason = ?refused.refusal.reason, "dropped"),
                 },
             }
@@ -340,7 +361,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
     }
 
-    /// Nothing in the batch counts. Requests of ours that it answers must not wait any longer.
+    /// Rejects a whole batch. Our own requests that it answers fail rather than time out.
     fn refuse_batch<'p>(
         &'p self,
         entries: &[Entry],
@@ -351,7 +372,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         for entry in entries {
             let id = match entry {
                 Ok(JsonRpcMessage::Response(response)) => response.id.as_ref(),
-                Err(refused) if refused.may_answer => refused.id.as_ref(),
+                Err(refused) if refused.may_be_response => refused.id.as_ref(),
                 _ => None,
             };
             if let Some(id) = id.and_then(JsonRpcId::as_i64) {
@@ -363,7 +384,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
     }
 
-    async fn tell_cancelled(&self, id: i64) {
+    async fn send_cancelled(&self, id: i64) {
         let peer = JsonRpcPeer { link: Arc::clone(&self.link), ticket: self.link.own_ticket(id) };
         if let Err(error) = peer.notify(cancelled::cancel(id)).await {
             tracing::debug!(%error, "could not cancel a request");
@@ -371,30 +392,30 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     }
 }
 
-/// Fails what waits for an answer when nobody drives the conversation any more, whatever the
-/// reason: its future was dropped, or something in it panicked.
-struct Waiting<'l>(&'l Calls);
+/// Fails our pending requests when the conversation is no longer driven, because its future was
+/// dropped or panicked.
+struct FailPendingOnDrop<'l>(&'l Calls);
 
-impl Drop for Waiting<'_> {
+impl Drop for FailPendingOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.close("nobody drives the conversation any more");
+        self.0.close("the conversation is no longer running");
     }
 }
 
-/// Polls `future` once; most are done with that, and only the others are kept.
+/// Polls `future` once, which completes most futures; the others are added to `work`.
 fn start<'p>(work: &mut Work<'p>, future: impl Future<Output = ()> + Send + 'p) {
     let mut future: BoxFuture<'p, ()> = Box::pin(future);
     let mut context = Context::from_waker(Waker::noop());
-    // A future that is not ready is polled again, with a real waker, from the list.
+    // A pending future is polled again from `work`, with a real waker.
     if future.as_mut().poll(&mut context).is_pending() {
         work.push(future);
     }
 }
 
-/// However the conversation ends, nobody waits for an answer that cannot come.
+/// Fails pending requests even if the conversation was never run.
 impl<T> Drop for JsonRpcProcessor<T> {
     fn drop(&mut self) {
-        self.link.calls.close("the conversation was broken off");
+        self.link.calls.close("the conversation was dropped");
     }
 }
 

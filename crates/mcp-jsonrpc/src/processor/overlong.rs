@@ -1,13 +1,13 @@
-//! What can be told of a message that was too long to be kept, from how it begins and how it ends.
+//! Guesses the kind and id of a message over the size limit from its beginning and end.
 //!
-//! Whoever waits for it should not have to wait for its time-out. `id` usually stands before or after
-//! everything that is long, and the first members show what kind of message it is.
+//! This spares the request it belongs to a timeout. `id` usually comes before or after everything
+//! that is long, and the first members show the kind of message.
 
 use mcp_core::Edges;
 
 use crate::JsonRpcId;
 
-/// What a message that nobody has read seems to be.
+/// What a discarded message appears to be.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Overlong {
     pub(super) id: Option<JsonRpcId>,
@@ -17,10 +17,10 @@ pub(super) struct Overlong {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Kind {
     /// It has `result` or `error`.
-    Answer,
+    Response,
     /// It has `method`: a request or a notification.
     Call,
-    /// A batch, a message whose first members are all long, or no message at all.
+    /// A batch, a message whose first members are all long, or not a message.
     #[default]
     Unknown,
 }
@@ -32,10 +32,10 @@ impl Overlong {
         if text.take(b'{').is_none() {
             return seen;
         }
-        // As far as whole members go, and the name of the one that is cut off.
+        // All complete members, and the name of the one that is cut off.
         while let Some(name) = text.name() {
             match name {
-                b"result" | b"error" => seen.kind = Kind::Answer,
+                b"result" | b"error" => seen.kind = Kind::Response,
                 b"method" => seen.kind = Kind::Call,
                 _ => {}
             }
@@ -52,19 +52,19 @@ impl Overlong {
     }
 }
 
-/// The id of an object of which only the end is here: one of its last members, with nothing but
-/// plain values behind it.
+/// The id of an object of which only the end is known: one of its last members, followed only by
+/// scalar values.
 fn last_id(end: &[u8]) -> Option<JsonRpcId> {
     const NAME: &[u8] = b"\"id\"";
-    /// More members than this do not stand behind it.
-    const TRIED: usize = 8;
+    /// The number of occurrences of `"id"` to try.
+    const MAX_TRIED: usize = 8;
     let places = (0..end.len()).rev().filter(|at| {
         let is_name = end.get(*at..).is_some_and(|rest| rest.starts_with(NAME));
         let before = end.get(..*at).unwrap_or_default().trim_ascii_end();
-        // Behind anything else it is a value, or part of a text.
+        // After anything else it is a value, or part of a string.
         is_name && matches!(before.last(), Some(b',' | b'{'))
     });
-    places.take(TRIED).find_map(|at| {
+    places.take(MAX_TRIED).find_map(|at| {
         let mut text = Text::new(end.get(at..)?);
         text.name()?;
         let id = id_of(text.value()?)?;
@@ -75,7 +75,7 @@ fn last_id(end: &[u8]) -> Option<JsonRpcId> {
                 return None;
             }
         }
-        // Only the message itself ends with the text.
+        // Only the message itself ends where the text ends.
         text.take(b'}')?;
         text.is_at_end().then_some(id)
     })
@@ -92,7 +92,7 @@ fn id_of(value: &[u8]) -> Option<JsonRpcId> {
     Some(JsonRpcId::String(text.into()))
 }
 
-/// A piece of JSON that may end anywhere. What is cut off is not there.
+/// JSON text that may end anywhere. Anything cut off is treated as absent.
 struct Text<'t> {
     rest: &'t [u8],
 }
@@ -106,20 +106,20 @@ impl<'t> Text<'t> {
         self.rest.is_empty()
     }
 
-    /// The next byte that is not blank, if it is this one.
+    /// Takes the next byte that is not whitespace, if it is this one.
     fn take(&mut self, byte: u8) -> Option<()> {
         self.rest = self.rest.strip_prefix(&[byte])?.trim_ascii_start();
         Some(())
     }
 
-    /// The name of a member, up to its value. Names with escapes are of no interest here.
+    /// Takes the name of a member and the colon. Escapes in names are not decoded.
     fn name(&mut self) -> Option<&'t [u8]> {
         let quoted = self.value().filter(|name| name.starts_with(b"\""))?;
         self.take(b':')?;
         quoted.get(1..quoted.len().checked_sub(1)?)
     }
 
-    /// A value of any kind, if all of it is here.
+    /// Takes a value of any kind, if it is complete.
     fn value(&mut self) -> Option<&'t [u8]> {
         let mut depth = 0_usize;
         let mut at = 0;
@@ -157,7 +157,7 @@ fn string_length(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// How long a number or a word is. One at the end of the text may go on.
+/// The length of a number or keyword. `None` at the end of the text, where it may be cut off.
 fn plain_length(text: &[u8]) -> Option<usize> {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
     text.iter().position(|byte| !is_plain(byte)).filter(|length| *length > 0)
@@ -167,8 +167,8 @@ fn plain_length(text: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// What is told of `text` with a long run of `x` in the place of `…`.
-    fn told(text: &str) -> (Option<JsonRpcId>, Kind) {
+    /// The guess for `text`, with `…` replaced by a long run of `x`.
+    fn guess(text: &str) -> (Option<JsonRpcId>, Kind) {
         let text = text.replace('…', &"x".repeat(5000));
         let Overlong { id, kind } = Overlong::of(&Edges::of(text.as_bytes()));
         (id, kind)
@@ -185,14 +185,14 @@ mod tests {
             r#"{"_meta":{"id":1},"id":7,"result":["…"]}"#,
             r#"{"result":"…,\"id\":3}","id":7}"#,
         ] {
-            assert_eq!(told(text), (Some(JsonRpcId::Integer(7)), Kind::Answer), "{text}");
+            assert_eq!(guess(text), (Some(JsonRpcId::Integer(7)), Kind::Response), "{text}");
         }
         let call = r#"{"method":"tools/call","params":{"a":"…"},"jsonrpc":"2.0","id":"a\"b"}"#;
-        assert_eq!(told(call), (Some(JsonRpcId::String("a\"b".into())), Kind::Call));
+        assert_eq!(guess(call), (Some(JsonRpcId::String("a\"b".into())), Kind::Call));
     }
 
     #[test]
-    fn what_belongs_to_something_else_is_not_taken_for_it() {
+    fn an_id_of_something_else_is_ignored() {
         for text in [
             r#"{"result":{"text":"…","id":7}}"#,
             r#"{"result":{"text":"…"},"x":{"id":7}}"#,
@@ -203,18 +203,18 @@ mod tests {
             r#"{"id":1.5,"result":"…"}"#,
             r#"{"result":"…","a":1}"#,
         ] {
-            assert_eq!(told(text), (None, Kind::Answer), "{text}");
+            assert_eq!(guess(text), (None, Kind::Response), "{text}");
         }
     }
 
     #[test]
-    fn what_is_no_message_tells_nothing() {
+    fn text_that_is_not_a_message_is_unknown() {
         for text in ["…", "[INFO] …", r#"[{"id":7,"result":"…"}]"#, "", "{", r#"{"…":1}"#, "{\"a"]
         {
-            assert_eq!(told(text), (None, Kind::Unknown), "{text}");
+            assert_eq!(guess(text), (None, Kind::Unknown), "{text}");
         }
-        assert_eq!(told(r#"{"a":"…","id":7,"b":"…"}"#), (None, Kind::Unknown));
+        assert_eq!(guess(r#"{"a":"…","id":7,"b":"…"}"#), (None, Kind::Unknown));
         let note = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"…"}}"#;
-        assert_eq!(told(note), (None, Kind::Call));
+        assert_eq!(guess(note), (None, Kind::Call));
     }
 }

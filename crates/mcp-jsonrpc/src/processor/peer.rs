@@ -8,31 +8,31 @@ use mcp_core::{
 use super::{Link, cancelled};
 use crate::{JsonRpcId, JsonRpcNotification, JsonRpcRequest, transport::SendError};
 
-/// The other side of a conversation.
+/// The peer of a conversation, to send to.
 pub struct JsonRpcPeer<T> {
     pub(super) link: Arc<Link<T>>,
-    /// The exchange to which everything said belongs.
+    /// The exchange that everything sent belongs to.
     pub(super) ticket: Option<Ticket>,
 }
 
 impl<T: Transport> JsonRpcPeer<T> {
-    /// Ends the conversation: requests in work are finished, then the transport is closed.
+    /// Ends the conversation: requests in flight are finished, then the transport is closed.
     pub fn close(&self) {
         self.link.closing.cancel();
     }
 
-    /// Says that the opening handshake is done and `revision` is spoken from here on.
+    /// Tells the transport that the handshake is done and `revision` applies from now on.
     pub fn established(&self, revision: mcp_core::Revision) {
         self.link.transport.inner().established(revision);
     }
 
-    /// What went wrong last with request `id`, which still waits for its answer.
+    /// The last transport error of the pending request `id`.
     pub fn trouble(&self, id: i64) -> Option<TransportError> {
         self.link.transport.inner().trouble(self.link.own_ticket(id)?)
     }
 
-    /// As [`Peer::request`]; `note` is told the id of the request before it is sent, for what will
-    /// come that names it.
+    /// Like [`Peer::request`]; `note` is called with the id of the request before it is sent, to
+    /// recognise messages that refer to it.
     ///
     /// # Errors
     ///
@@ -45,12 +45,12 @@ impl<T: Transport> JsonRpcPeer<T> {
         let link = &self.link;
         let (id, answer) = link.calls.open()?;
         note(id);
-        // A client's request opens an exchange of its own; a server's belongs to what it serves.
+        // A client's request opens its own exchange; a server's belongs to the request it serves.
         let ticket = link.own_ticket(id).or(self.ticket);
         let may_cancel = !cancelled::OPENINGS.contains(&&*ask.method);
-        let _waiting = Waiting { link, id, ticket, may_cancel };
+        let _pending = PendingRequest { link, id, ticket, may_cancel };
         let timeout = ask.timeout.unwrap_or(link.settings.timeout);
-        let too_late = async {
+        let timed_out = async {
             match timeout {
                 Duration::MAX => std::future::pending().await,
                 timeout => link.settings.clock.sleep(timeout).await,
@@ -61,7 +61,7 @@ impl<T: Transport> JsonRpcPeer<T> {
             method: ask.method.into_owned(),
             params: ask.params,
         };
-        let asked = async {
+        let response = async {
             let sending = link.transport.send(
                 request.to_bytes().into(),
                 OutboundRole::Request,
@@ -69,16 +69,16 @@ impl<T: Transport> JsonRpcPeer<T> {
                 ask.labels,
             );
             if let Err(error) = sending.await {
-                // The other side has not heard of it, so there is nothing to cancel.
-                link.calls.forget(id);
+                // The peer has not seen it, so there is nothing to cancel.
+                link.calls.remove(id);
                 return Err(not_sent(error));
             }
-            answer.await.unwrap_or_else(|_| Err(PeerError::Gone("nobody reads it".into())))
+            answer.await.unwrap_or_else(|_| Err(PeerError::Gone("it is not being read".into())))
         };
         tokio::select! {
             biased;
-            outcome = asked => outcome,
-            () = too_late => Err(PeerError::TimedOut(timeout)),
+            outcome = response => outcome,
+            () = timed_out => Err(PeerError::TimedOut(timeout)),
         }
     }
 }
@@ -94,8 +94,8 @@ impl<T: Transport> Peer for JsonRpcPeer<T> {
             });
             let sent = transport.send(bytes.into(), role, self.ticket, labels).await;
             if let Err(SendError::Transport(error @ TransportError::TooLong { .. })) = &sent {
-                // Most callers do not care whether anybody hears of it.
-                tracing::warn!(%error, "a notification is not sent");
+                // Most callers ignore the error.
+                tracing::warn!(%error, "a notification was not sent");
             }
             sent.map_err(not_sent)
         })
@@ -115,7 +115,7 @@ impl<T: Transport> Peer for JsonRpcPeer<T> {
 fn not_sent(error: SendError) -> PeerError {
     match error {
         SendError::Refused(Refusal { message, findings, .. }) => {
-            PeerError::NotSent { message: format!("it breaks the protocol: {message}"), findings }
+            PeerError::NotSent { message: format!("it violates the protocol: {message}"), findings }
         }
         SendError::Transport(error @ TransportError::TooLong { .. }) => {
             PeerError::NotSent { message: error.to_string(), findings: Vec::new() }
@@ -124,21 +124,21 @@ fn not_sent(error: SendError) -> PeerError {
     }
 }
 
-/// A request of ours as long as somebody waits for its answer.
-struct Waiting<'l, T: Transport> {
+/// A pending request of ours; dropping it cancels the request.
+struct PendingRequest<'l, T: Transport> {
     link: &'l Link<T>,
     id: i64,
     ticket: Option<Ticket>,
     may_cancel: bool,
 }
 
-impl<T: Transport> Drop for Waiting<'_, T> {
+impl<T: Transport> Drop for PendingRequest<'_, T> {
     fn drop(&mut self) {
-        if !self.link.calls.forget(self.id) {
+        if !self.link.calls.remove(self.id) {
             return;
         }
-        let tells = self.may_cancel && !self.link.transport.inner().settling_cancels();
-        if tells && self.link.abandoned.try_send(self.id).is_err() {
+        let must_notify = self.may_cancel && !self.link.transport.inner().settling_cancels();
+        if must_notify && self.link.abandoned.try_send(self.id).is_err() {
             tracing::debug!(id = self.id, "an abandoned request could not be cancelled");
         }
         if let (Side::Client, Some(ticket)) = (self.link.transport.side(), self.ticket) {

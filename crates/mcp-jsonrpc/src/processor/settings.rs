@@ -4,35 +4,34 @@ use mcp_core::Clock;
 
 use crate::TokioClock;
 
-/// How a conversation is driven.
+/// Settings of a conversation.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ProcessorSettings {
-    /// Serves requests whose ids MCP does not have, null and fractions, as base JSON-RPC 2.0 does. Bare
-    /// calls may have them always.
+    /// Accepts ids that MCP does not allow, null and fractions, as plain JSON-RPC 2.0 does. Bare
+    /// dispatch always does.
     pub any_id: bool,
-    /// Serves batches in every revision. Bare calls may come in batches always.
+    /// Accepts batches in every revision. Bare dispatch always does.
     pub batches: bool,
-    /// Requests of the other side that may be in work at once; beyond it they are answered with an
-    /// error. Default 10,000.
+    /// The maximum number of the peer's requests in flight; further ones get an error. Default
+    /// 10,000.
     pub max_in_work: usize,
-    /// Bytes of params of requests that may be in work at once, since they are kept as long; beyond it
-    /// requests are answered with an error. One alone may be as long as messages may be. Default
-    /// 256 MiB.
+    /// The maximum number of bytes that the params of requests in flight may hold; further requests
+    /// get an error. A single request may always be as long as messages may be. Default 256 MiB.
     pub max_in_work_bytes: usize,
-    /// Requests of our own that may wait for their answer at once. Default 10,000.
+    /// The maximum number of our own requests in flight. Default 10,000.
     pub max_waiting: usize,
-    /// How long an answer is waited for where the caller does not say. Default one minute.
+    /// The timeout of our own requests, unless the caller sets one. Default one minute.
     pub timeout: Duration,
-    /// How long requests in work may still take after the other side has said its last word.
-    /// Default five seconds.
+    /// How long requests in flight may take to finish after the conversation is closed. Default five
+    /// seconds.
     pub grace: Duration,
-    /// Where time comes from.
+    /// The source of time.
     pub clock: Arc<dyn Clock>,
 }
 
 impl ProcessorSettings {
-    /// The defaults, with a clock of your own.
+    /// The defaults, with the given clock.
     pub fn new(clock: Arc<dyn Clock>) -> ProcessorSettings {
         ProcessorSettings {
             any_id: false,

@@ -1,66 +1,67 @@
-//! Requests of our own: whatever ends one, whoever waits for it hears of it.
+//! Completes our own requests: with their response, or with the reason why there is none.
 
 use mcp_core::{PeerError, Refusal, Side, Ticket, Transport, TransportError};
 
 use super::{
-    JsonRpcProcessor, answer,
+    JsonRpcProcessor,
     overlong::{Kind, Overlong},
+    respond,
 };
 use crate::{JsonRpcId, JsonRpcResponse, transport::RefusedMessage};
 
 impl<T: Transport + 'static> JsonRpcProcessor<T> {
-    /// Whether the other side will not answer a request of ours any more: so a stateless server, which
-    /// has no requests of its own to cancel, ends a subscription.
-    pub(super) fn is_ended(&self, id: &JsonRpcId, ticket: Option<Ticket>) -> bool {
+    /// Ends our request `id`, which the server has cancelled; `false` if it is not ours. A stateless
+    /// server, which has no requests of its own to cancel, ends a subscription this way.
+    pub(super) fn end_own_request(&self, id: &JsonRpcId, ticket: Option<Ticket>) -> bool {
         let Some(id) = id.as_i64() else { return false };
         let is_ours =
-            self.may_not_answer() && self.link.calls.settle(id, Err(PeerError::Unanswered));
+            self.is_stateless_client() && self.link.calls.settle(id, Err(PeerError::Unanswered));
         if is_ours {
-            self.answered(ticket);
+            self.settle_own(ticket);
         }
         is_ours
     }
 
-    pub(super) fn take_response(&self, response: JsonRpcResponse, ticket: Option<Ticket>) {
-        let outcome = answer::outcome_of(response.outcome);
+    pub(super) fn handle_response(&self, response: JsonRpcResponse, ticket: Option<Ticket>) {
+        let outcome = respond::outcome_of(response.outcome);
         let id = match response.id {
-            // The other side could not read our id; its exchange still tells which one it was.
+            // The peer could not read our id; the exchange still identifies the request.
             None | Some(JsonRpcId::Null) => self.own_request(ticket),
             Some(id) => id.as_i64(),
         };
         match id {
-            Some(id) if self.link.calls.settle(id, outcome) => self.answered(ticket),
-            _ => tracing::debug!("an answer came that nobody waits for"),
+            Some(id) if self.link.calls.settle(id, outcome) => self.settle_own(ticket),
+            _ => tracing::debug!("received a response to no pending request"),
         }
     }
 
-    /// The request of ours that opened the exchange.
+    /// Our request that opened the exchange.
     pub(super) fn own_request(&self, ticket: Option<Ticket>) -> Option<i64> {
         let Ticket(number) = ticket.filter(|_| self.link.transport.side() == Side::Client)?;
         i64::try_from(number).ok()
     }
 
-    /// Fails our request `own` because its answer cannot be used; `false` if nobody waits for it.
+    /// Fails our request `own` because its response is invalid; `false` if it is not pending.
     pub(super) fn settle_invalid(
         &self,
         own: Option<i64>,
         refusal: &Refusal,
         ticket: Option<Ticket>,
     ) -> bool {
-        let invalid = answer::invalid_answer(refusal);
-        let waited = own.is_some_and(|own| self.link.calls.settle(own, invalid));
-        if waited {
-            self.answered(ticket);
+        let invalid = respond::invalid_answer(refusal);
+        let was_pending = own.is_some_and(|own| self.link.calls.settle(own, invalid));
+        if was_pending {
+            self.settle_own(ticket);
         }
-        waited
+        was_pending
     }
 
-    /// Fails the request of ours that a message was meant to answer, which was too long to be read.
-    /// `false` if it was not meant as an answer, or that cannot be told.
+    /// Fails our request that a message over the size limit was meant to answer. `false` if it was
+    /// not meant as a response, or its kind is unknown.
     ///
-    /// Where it is an answer and does not tell to which request, it must be to the only one that
-    /// waits. If several wait, they go on waiting: failing those that will still be answered is worse
-    /// than a time-out of one.
+    /// A response without a readable id must belong to the only pending request. If several are
+    /// pending, none is failed: failing requests that will still be answered is worse than one
+    /// timeout.
     pub(super) fn settle_overlong(
         &self,
         message: &Overlong,
@@ -68,38 +69,44 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         ticket: Option<Ticket>,
     ) -> bool {
         let own = match (&message.id, message.kind) {
-            (Some(JsonRpcId::Integer(id)), Kind::Answer | Kind::Unknown) => Some(*id),
-            (None, Kind::Answer) => self.own_request(ticket).or_else(|| self.link.calls.only()),
+            (Some(JsonRpcId::Integer(id)), Kind::Response | Kind::Unknown) => Some(*id),
+            (None, Kind::Response) => {
+                self.own_request(ticket).or_else(|| self.link.calls.only_pending())
+            }
             (_, Kind::Call) | (Some(_), _) | (None, Kind::Unknown) => None,
         };
         let failed = Err(PeerError::Transport(error));
         if own.is_some_and(|own| self.link.calls.settle(own, failed)) {
-            self.answered(ticket);
+            self.settle_own(ticket);
             return true;
         }
-        message.kind == Kind::Answer
+        message.kind == Kind::Response
     }
 
-    /// Whether an entry of a batch that is no message has the id of a request of ours, and so was
-    /// meant as its answer. Nobody waits for it any longer then.
-    pub(super) fn was_our_answer(&self, refused: &RefusedMessage, ticket: Option<Ticket>) -> bool {
+    /// Whether an invalid batch entry has the id of our own request, and so was meant as its
+    /// response. If so, the request fails.
+    pub(super) fn settle_batch_entry(
+        &self,
+        refused: &RefusedMessage,
+        ticket: Option<Ticket>,
+    ) -> bool {
         match refused.id.as_ref().and_then(JsonRpcId::as_i64) {
-            Some(id) if refused.may_answer => {
+            Some(id) if refused.may_be_response => {
                 self.settle_invalid(Some(id), &refused.refusal, ticket)
             }
             _ => false,
         }
     }
 
-    /// Says that a request of ours has its answer. A server's requests open no exchange: what came
-    /// with the answer may wait for one itself.
-    pub(super) fn answered(&self, ticket: Option<Ticket>) {
+    /// Settles the exchange of our own request. A server's requests open none: the exchange that
+    /// carried the response is the client's, which may expect a response itself.
+    pub(super) fn settle_own(&self, ticket: Option<Ticket>) {
         if self.link.transport.side() == Side::Client {
             self.settle(ticket);
         }
     }
 
-    /// Says that nothing more needs to be waited for in this exchange.
+    /// Tells the transport that the exchange is complete.
     pub(super) fn settle(&self, ticket: Option<Ticket>) {
         if let Some(ticket) = ticket {
             self.link.transport.inner().settle(ticket);
@@ -112,7 +119,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 let failed = error.map_or(PeerError::Unanswered, PeerError::Transport);
                 self.link.calls.settle(id, Err(failed));
             }
-            None => self.link.in_work.cancel_ticket(ticket),
+            None => self.link.in_flight.cancel_ticket(ticket),
         }
     }
 }

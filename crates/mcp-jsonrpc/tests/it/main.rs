@@ -1,4 +1,4 @@
-//! Conversations as they are driven, with a hand-made other side.
+//! Conversations with a scripted peer.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -10,10 +10,10 @@ fn request(id: u32, method: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_beyond_the_limit_are_told_so_and_the_others_go_on() {
+async fn requests_beyond_the_limit_get_an_error_and_the_others_continue() {
     let mut rig = Rig::new(Revision::LATEST, |settings| settings.max_in_work = 2);
-    rig.say(&request(1, "second"));
-    rig.say(&request(2, "second"));
+    rig.send(&request(1, "second"));
+    rig.send(&request(2, "second"));
     let refused = rig.ask(&request(3, "second")).await;
     assert_eq!(refused["id"], 3);
     assert_eq!(refused["error"]["code"], -32603);
@@ -24,7 +24,7 @@ async fn requests_beyond_the_limit_are_told_so_and_the_others_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_batch_is_answered_as_one_when_all_is_done() {
+async fn a_batch_gets_one_response_when_all_requests_are_done() {
     let mut rig = Rig::new(Revision::V2025_03_26, |_| {});
     let batch = format!(
         r#"[{},{{"jsonrpc":"2.0","method":"told"}},{},7,{{"jsonrpc":"2.0","id":99,"result":{{}}}}]"#,
@@ -40,24 +40,24 @@ async fn a_batch_is_answered_as_one_when_all_is_done() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_batch_of_notifications_has_no_answer() {
+async fn a_batch_of_notifications_gets_no_response() {
     let mut rig = Rig::new(Revision::V2025_03_26, |_| {});
-    rig.say(r#"[{"jsonrpc":"2.0","method":"told"},{"jsonrpc":"2.0","method":"panic"}]"#);
+    rig.send(r#"[{"jsonrpc":"2.0","method":"told"},{"jsonrpc":"2.0","method":"panic"}]"#);
     assert_eq!(rig.ask(&request(1, "now")).await["id"], 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn cancelled_requests_in_a_batch_are_left_out_of_its_answer() {
+async fn cancelled_requests_are_omitted_from_the_response_to_a_batch() {
     let mut rig = Rig::new(Revision::V2025_03_26, |_| {});
-    rig.say(&format!("[{},{}]", request(1, "never"), request(2, "second")));
-    rig.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+    rig.send(&format!("[{},{}]", request(1, "never"), request(2, "second")));
+    rig.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
     let answer = rig.next().await;
     assert_eq!(answer.as_array().unwrap().len(), 1);
     assert_eq!(answer[0]["id"], 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn batches_do_not_exist_elsewhere() {
+async fn batches_are_rejected_in_other_revisions() {
     for revision in Revision::ALL {
         if revision == Revision::V2025_03_26 {
             continue;
@@ -73,12 +73,12 @@ async fn batches_do_not_exist_elsewhere() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_in_work_at_the_end_gets_its_time() {
+async fn requests_in_flight_at_the_end_get_time_to_finish() {
     let mut rig = Rig::new(Revision::LATEST, |settings| {
         settings.grace = Duration::from_secs(5);
     });
-    rig.say(&request(1, "second"));
-    rig.say(&request(2, "never"));
+    rig.send(&request(1, "second"));
+    rig.send(&request(2, "never"));
     rig.wire.to.take();
     assert_eq!(rig.next().await["id"], 1);
     rig.running.await.unwrap().unwrap();
@@ -86,9 +86,9 @@ async fn what_is_in_work_at_the_end_gets_its_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_asks_the_other_side_at_the_end_fails_and_is_answered() {
+async fn a_handler_waiting_for_the_peer_at_the_end_fails_and_responds() {
     let mut rig = Rig::new(Revision::LATEST_LEGACY, |_| {});
-    rig.say(&request(1, "ask"));
+    rig.send(&request(1, "ask"));
     assert_eq!(rig.next().await["method"], "question");
     rig.wire.to.take();
     let answer = rig.next().await;
@@ -96,9 +96,9 @@ async fn what_asks_the_other_side_at_the_end_fails_and_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_broken_request_is_not_taken_for_the_answer_to_ours() {
+async fn an_invalid_request_is_not_mistaken_for_our_response() {
     let mut rig = Rig::new(Revision::LATEST_LEGACY, |_| {});
-    rig.say(&request(7, "ask"));
+    rig.send(&request(7, "ask"));
     let question = rig.next().await;
     let id = &question["id"];
     let broken = rig.ask(&format!(r#"{{"jsonrpc":"1.0","id":{id},"method":"now"}}"#)).await;
@@ -108,55 +108,55 @@ async fn a_broken_request_is_not_taken_for_the_answer_to_ours() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_broken_answer_fails_what_waits_for_it() {
+async fn an_invalid_response_fails_its_request() {
     for broken in [r#"{"id":1,"result":{}}"#, r#"{"jsonrpc":"2.0","id":1,"error":7}"#] {
         let mut rig = Rig::on(Side::Client, Revision::LATEST_LEGACY, |_| {});
         let peer = rig.peer.clone();
         let asking = tokio::spawn(async move { peer.request(Ask::new("now", None)).await });
         assert_eq!(rig.next().await["id"], 1);
-        rig.say(broken);
+        rig.send(broken);
         let error = asking.await.unwrap().unwrap_err();
         assert!(matches!(error, PeerError::InvalidAnswer { .. }), "{broken}: {error}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_without_an_id_fails_the_only_request_that_waits() {
+async fn a_response_without_an_id_fails_the_only_pending_request() {
     let nameless = r#"{"jsonrpc":"2.0","result":{}}"#;
     let mut rig = Rig::on(Side::Client, Revision::LATEST_LEGACY, |_| {});
     let peer = rig.peer.clone();
     let asking = tokio::spawn(async move { peer.request(Ask::new("now", None)).await });
     rig.next().await;
-    rig.say(nameless);
+    rig.send(nameless);
     let error = asking.await.unwrap().unwrap_err();
     assert!(matches!(error, PeerError::InvalidAnswer { .. }), "{error}");
 
-    // If several wait, nobody can tell which of them it answers.
+    // If several are pending, it is unknown which of them it answers.
     let (one, other) = (rig.peer.clone(), rig.peer.clone());
     let first = tokio::spawn(async move { one.request(Ask::new("now", None)).await });
     let second = tokio::spawn(async move { other.request(Ask::new("now", None)).await });
     let ids = [rig.next().await["id"].clone(), rig.next().await["id"].clone()];
-    rig.say(nameless);
+    rig.send(nameless);
     for id in ids {
-        rig.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+        rig.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
     }
     assert!(first.await.unwrap().is_ok() && second.await.unwrap().is_ok());
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_answers_to_one_request_are_one_too_many() {
+async fn a_second_response_to_a_request_is_ignored() {
     let mut rig = Rig::on(Side::Client, Revision::LATEST_LEGACY, |_| {});
     let peer = rig.peer.clone();
     let asking = tokio::spawn(async move { peer.request(Ask::new("now", None)).await });
     rig.next().await;
-    rig.say(r#"{"jsonrpc":"2.0","id":1,"result":{"n":1}}"#);
-    rig.say(r#"{"jsonrpc":"2.0","id":1,"result":{"n":2}}"#);
+    rig.send(r#"{"jsonrpc":"2.0","id":1,"result":{"n":1}}"#);
+    rig.send(r#"{"jsonrpc":"2.0","id":1,"result":{"n":2}}"#);
     assert_eq!(asking.await.unwrap().unwrap().to_string(), r#"{"n":1}"#);
     assert_eq!(rig.ask(&request(5, "now")).await["id"], 5);
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_learns_that_nobody_drives_the_conversation() {
+async fn pending_requests_fail_when_the_conversation_stops_running() {
     let mut rig = Rig::on(Side::Client, Revision::LATEST_LEGACY, |_| {});
     let peer = rig.peer.clone();
     let asking = tokio::spawn(async move { peer.request(Ask::new("now", None)).await });
@@ -168,7 +168,7 @@ async fn whoever_waits_learns_that_nobody_drives_the_conversation() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn more_of_our_own_requests_than_may_wait_are_not_sent() {
+async fn our_requests_beyond_the_limit_are_not_sent() {
     let mut rig = Rig::on(Side::Client, Revision::LATEST, |settings| settings.max_waiting = 1);
     let peer = rig.peer.clone();
     let asking = tokio::spawn(async move { peer.request(Ask::new("now", None)).await });

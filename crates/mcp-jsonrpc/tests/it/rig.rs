@@ -1,4 +1,4 @@
-//! A conversation with a handler that waits, fails and asks as it is told.
+//! A conversation whose handler waits, fails or makes requests as the method says.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// The other side of the conversation.
+/// The peer of the conversation.
 pub(crate) struct Rig {
     pub(crate) wire: Wire,
     pub(crate) peer: JsonRpcPeer<Pipe>,
@@ -41,8 +41,8 @@ impl Rig {
         Rig { wire, peer, running: tokio::spawn(processor.run()) }
     }
 
-    pub(crate) fn say(&self, text: &str) {
-        self.wire.say(text);
+    pub(crate) fn send(&self, text: &str) {
+        self.wire.send(text);
     }
 
     pub(crate) async fn next(&mut self) -> Value {
@@ -54,37 +54,37 @@ impl Rig {
     }
 }
 
-/// What the other side holds of a pipe.
+/// The peer's end of a pipe.
 pub(crate) struct Wire {
     pub(crate) to: Option<mpsc::UnboundedSender<Bytes>>,
     pub(crate) from: mpsc::UnboundedReceiver<Bytes>,
 }
 
 impl Wire {
-    pub(crate) fn say(&self, text: &str) {
+    pub(crate) fn send(&self, text: &str) {
         self.to.as_ref().unwrap().send(Bytes::from(text.to_owned())).unwrap();
     }
 
-    /// The next message; null when there is none any more.
+    /// The next message; null when there are no more.
     pub(crate) async fn next(&mut self) -> Value {
         self.next_bytes().await.map_or(Value::Null, |bytes| serde_json::from_slice(&bytes).unwrap())
     }
 
     pub(crate) async fn ask(&mut self, text: &str) -> Value {
-        self.say(text);
+        self.send(text);
         self.next().await
     }
 
-    /// As [`Wire::ask`], letter by letter.
+    /// Like [`Wire::ask`], as text.
     pub(crate) async fn ask_text(&mut self, text: &str) -> String {
-        self.say(text);
+        self.send(text);
         let answer = self.next_bytes().await.unwrap();
         String::from_utf8(answer.to_vec()).unwrap()
     }
 
     async fn next_bytes(&mut self) -> Option<Bytes> {
         let next = tokio::time::timeout(Duration::from_secs(60), self.from.recv());
-        next.await.expect("nothing may hang")
+        next.await.expect("no timeout")
     }
 }
 

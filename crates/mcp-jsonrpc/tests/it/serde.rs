@@ -1,4 +1,4 @@
-//! The wire types through `serde_json`: from text, from values, and back.
+//! The wire types with `serde_json`: from text, from values, and back.
 
 use mcp_json::{Limits, Tape};
 use mcp_jsonrpc::{
@@ -9,7 +9,7 @@ use proptest::{collection::btree_map, prelude::*, sample::select};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-/// Reads `text` in every way that `serde_json` has; all must agree.
+/// Reads `text` in every way that `serde_json` offers; all must agree.
 #[track_caller]
 fn read<T: DeserializeOwned + Clone + PartialEq + std::fmt::Debug>(
     text: &str,
@@ -47,7 +47,7 @@ fn a_request_is_read_and_written() {
 }
 
 #[test]
-fn no_digit_of_an_id_is_lost() {
+fn ids_keep_every_digit() {
     for id in ["null", "0", "-0", "1.0", "1.50", "1e2", "18446744073709551617", "\"\"", "\"\\n\""] {
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#);
         let request: JsonRpcRequest = serde_json::from_str(&text).unwrap();
@@ -58,7 +58,7 @@ fn no_digit_of_an_id_is_lost() {
 }
 
 #[test]
-fn a_type_refuses_the_other_kinds_by_name() {
+fn a_type_rejects_the_other_kinds_by_name() {
     let request = r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#;
     let notification = r#"{"jsonrpc":"2.0","method":"m"}"#;
     let response = r#"{"jsonrpc":"2.0","id":1,"result":null}"#;
@@ -71,7 +71,7 @@ fn a_type_refuses_the_other_kinds_by_name() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_name_the_fault() {
     for (text, why) in [
         (r#"[{"jsonrpc":"2.0","method":"m"}]"#, "must be an object"),
         ("7", "must be an object"),
@@ -84,10 +84,10 @@ fn what_is_wrong_is_said() {
         (r#"{"jsonrpc":"2.0","id":1,"method":""}"#, "`method` must not be empty"),
         (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":null}"#, "`params` must be"),
         (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":"x"}"#, "`params` must be"),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"m","result":1}"#, "stands beside"),
-        (r#"{"jsonrpc":"2.0","id":1}"#, "neither `method`, `result` nor `error`"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"m","result":1}"#, "occurs together with"),
+        (r#"{"jsonrpc":"2.0","id":1}"#, "none of `method`, `result` and `error`"),
         (r#"{"jsonrpc":"2.0","result":1}"#, "must carry the `id`"),
-        (r#"{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":""}}"#, "has both"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":""}}"#, "not both"),
         (r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#, "`error` must be an object"),
         (r#"{"jsonrpc":"2.0","id":1,"error":{"message":""}}"#, "`error.code` is missing"),
         (r#"{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":""}}"#, "must be an integer"),
@@ -105,7 +105,7 @@ fn what_is_wrong_is_said() {
 }
 
 #[test]
-fn error_objects_and_ids_stand_alone_too() {
+fn error_objects_and_ids_work_on_their_own() {
     let text = r#"{"code":-32000,"message":"no","data":{"a":[1.50]}}"#;
     let error: JsonRpcError = read(text).unwrap();
     assert_eq!(error, JsonRpcError { data: error.data.clone(), ..JsonRpcError::new(-32000, "no") });
@@ -122,7 +122,7 @@ fn error_objects_and_ids_stand_alone_too() {
 }
 
 #[test]
-fn an_error_may_leave_out_the_id_that_could_not_be_read() {
+fn an_error_response_may_omit_the_id() {
     let text = r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"not JSON"}}"#;
     let response: JsonRpcResponse = read(text).unwrap();
     assert_eq!(response.id, None);
@@ -130,7 +130,7 @@ fn an_error_may_leave_out_the_id_that_could_not_be_read() {
 }
 
 #[test]
-fn they_are_members_of_types_of_others() {
+fn they_work_as_members_of_other_types() {
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Line {
         from: String,
@@ -146,7 +146,7 @@ fn they_are_members_of_types_of_others() {
 }
 
 #[test]
-fn what_gives_only_pieces_of_the_text_is_an_error() {
+fn untagged_and_flattened_input_is_an_error() {
     #[derive(Debug, Deserialize)]
     #[serde(untagged)]
     enum Either {
@@ -158,7 +158,7 @@ fn what_gives_only_pieces_of_the_text_is_an_error() {
 }
 
 #[test]
-fn what_could_not_be_read_again_is_not_written() {
+fn invalid_messages_are_not_serialized() {
     let not_json = mcp_core::Json::already_parsed("{".into());
     for request in [
         JsonRpcRequest::new(1, "", None),
@@ -241,7 +241,7 @@ fn id_of(message: &JsonRpcMessage) -> Option<&JsonRpcId> {
     }
 }
 
-/// An object whose members are each left out, right or wrong in some way.
+/// An object in which each member is missing, valid or invalid.
 fn near_message() -> impl Strategy<Value = String> {
     let member = |name: &'static str, values: &'static [&'static str]| {
         prop::option::weighted(0.7, select(values))
@@ -276,11 +276,11 @@ fn near_message() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn written_and_read_again_is_the_same(message in message()) {
+    fn messages_round_trip(message in message()) {
         let text = serde_json::to_string(&message).unwrap();
         prop_assert_eq!(text.as_bytes(), &message.to_bytes()[..]);
         prop_assert_eq!(&serde_json::from_str::<JsonRpcMessage>(&text).unwrap(), &message);
-        // No `Value` holds the digits of every number.
+        // A `Value` cannot hold every digit of every number.
         if !matches!(id_of(&message), Some(JsonRpcId::Number(_))) {
             let value = serde_json::to_value(&message).unwrap();
             prop_assert_eq!(&serde_json::from_value::<JsonRpcMessage>(value).unwrap(), &message);
@@ -288,7 +288,7 @@ proptest! {
     }
 
     #[test]
-    fn exactly_what_the_envelope_refuses_is_refused(text in near_message()) {
+    fn exactly_what_the_envelope_rejects_is_rejected(text in near_message()) {
         let mut tape = Tape::new();
         let document = tape.parse(text.as_bytes(), Limits::default()).unwrap();
         let envelope = Envelope::of(document.root());
@@ -309,7 +309,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_reading_panic(text in "\\PC{0,40}") {
+    fn reading_never_panics(text in "\\PC{0,40}") {
         let _ = serde_json::from_str::<JsonRpcMessage>(&text);
         let _ = serde_json::from_str::<JsonRpcId>(&text);
         let _ = serde_json::from_str::<JsonRpcError>(&text);

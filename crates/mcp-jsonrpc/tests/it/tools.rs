@@ -1,4 +1,4 @@
-//! A registry of tools, filled from outside and served by base JSON-RPC.
+//! A registry of tools, served by plain JSON-RPC.
 
 use std::sync::{
     Arc,
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::rig::{Pipe, Wire};
 
-/// Does what `params` say, and counts how often it is called.
+/// Does what the params say, and counts its calls.
 struct Willing(Arc<AtomicUsize>);
 
 impl ToolHandler for Willing {
@@ -68,7 +68,7 @@ async fn a_transport_and_a_registry_are_enough() {
 }
 
 #[tokio::test]
-async fn tools_come_and_go_while_they_are_served() {
+async fn tools_can_be_added_and_removed_while_served() {
     let mut served = served();
     served.tools.insert("late", Box::new(Willing(Arc::default())));
     assert_eq!(served.wire.ask(&call("1", "late", "{}")).await["result"], json!({}));
@@ -97,7 +97,7 @@ async fn each_error_has_its_code_and_its_type() {
 }
 
 #[tokio::test]
-async fn ids_are_echoed_as_they_came() {
+async fn ids_are_echoed_unchanged() {
     let mut served = served();
     for id in ["1", "-7", "1.5", "1.0", "1e2", "-0", "18446744073709551617", "null", r#""x\n""#] {
         let answer = served.wire.ask_text(&call(id, "echo", "{}")).await;
@@ -111,7 +111,7 @@ async fn ids_are_echoed_as_they_came() {
 }
 
 #[tokio::test]
-async fn an_id_that_cannot_be_read_is_null() {
+async fn an_unreadable_id_is_null() {
     let mut served = served();
     for (text, code) in [
         ("{", -32700),
@@ -127,21 +127,21 @@ async fn an_id_that_cannot_be_read_is_null() {
 }
 
 #[tokio::test]
-async fn a_notification_runs_the_tool_without_an_answer() {
+async fn a_notification_runs_the_tool_without_a_response() {
     let mut served = served();
     for params in ["{}", r#"{"end":"fail"}"#, r#"{"end":"panic"}"#, "[]"] {
-        served.wire.say(&format!(r#"{{"jsonrpc":"2.0","method":"echo","params":{params}}}"#));
+        served.wire.send(&format!(r#"{{"jsonrpc":"2.0","method":"echo","params":{params}}}"#));
     }
-    served.wire.say(r#"{"jsonrpc":"2.0","method":"no-such"}"#);
-    served.wire.say(r#"[{"jsonrpc":"2.0","method":"echo"},{"jsonrpc":"2.0","method":"echo"}]"#);
+    served.wire.send(r#"{"jsonrpc":"2.0","method":"no-such"}"#);
+    served.wire.send(r#"[{"jsonrpc":"2.0","method":"echo"},{"jsonrpc":"2.0","method":"echo"}]"#);
     let answer = served.wire.ask(&call("1", "echo", "{}")).await;
     assert_eq!(answer["id"], 1, "nothing else is answered: {answer}");
-    // Three single ones, two in the batch, one request; a list is not for a tool.
+    // Three single notifications, two in the batch, one request; arrays are not valid arguments.
     assert_eq!(served.calls.load(Ordering::Relaxed), 6);
 }
 
 #[tokio::test]
-async fn notifications_take_the_room_of_requests() {
+async fn notifications_count_against_the_limit_of_requests() {
     let (tools, calls) = registry();
     let (pipe, mut wire) = Pipe::new();
     let mut settings = ProcessorSettings::default();
@@ -150,7 +150,7 @@ async fn notifications_take_the_room_of_requests() {
     let handler = Arc::new(Mcp::bare(tools).conversation(None));
     tokio::spawn(JsonRpcProcessor::with_handler(transport, handler, settings).run());
     for _ in 0..3 {
-        wire.say(r#"{"jsonrpc":"2.0","method":"echo","params":{"end":"never"}}"#);
+        wire.send(r#"{"jsonrpc":"2.0","method":"echo","params":{"end":"never"}}"#);
     }
     let answer = wire.ask(&call("1", "echo", "{}")).await;
     assert_eq!(answer["error"]["data"]["error_type"], "busy", "{answer}");

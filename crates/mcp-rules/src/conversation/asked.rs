@@ -3,10 +3,30 @@
 //! Only the data: the features make it and read it. It is here, and not with them, because a
 //! request belongs to the conversation that all of them look at.
 
+use std::ops::Deref;
+
 use mcp_core::RequestId;
 use serde::{Deserialize, Serialize};
 
 use super::{LogLevel, MethodRef, Moment, StatedSchema, TaskStatus, digest::Fingerprint};
+
+/// What is remembered of a request; takes no room while that is nothing, which is usual.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Remembered(Option<Box<Asked>>);
+
+impl From<Asked> for Remembered {
+    fn from(asked: Asked) -> Remembered {
+        Remembered((!asked.is_empty()).then(|| Box::new(asked)))
+    }
+}
+
+impl Deref for Remembered {
+    type Target = Asked;
+
+    fn deref(&self) -> &Asked {
+        self.0.as_deref().unwrap_or(&Asked::NOTHING)
+    }
+}
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Asked {
@@ -26,6 +46,52 @@ pub(crate) struct Asked {
     pub(crate) modern: Option<Box<AskedUnusually>>,
     /// What it is for, if it may be answered with questions.
     pub(crate) input: Option<Box<Target>>,
+}
+
+impl Asked {
+    const NOTHING: Asked = Asked {
+        requested_version: None,
+        tool_call: None,
+        prompt: None,
+        page: None,
+        sampling: None,
+        elicitation: None,
+        resource: None,
+        progress: None,
+        log_level: None,
+        task: None,
+        modern: None,
+        input: None,
+    };
+
+    fn is_empty(&self) -> bool {
+        let Asked {
+            requested_version,
+            tool_call,
+            prompt,
+            page,
+            sampling,
+            elicitation,
+            resource,
+            progress,
+            log_level,
+            task,
+            modern,
+            input,
+        } = self;
+        requested_version.is_none()
+            && tool_call.is_none()
+            && prompt.is_none()
+            && page.is_none()
+            && sampling.is_none()
+            && elicitation.is_none()
+            && resource.is_none()
+            && progress.is_none()
+            && log_level.is_none()
+            && task.is_none()
+            && modern.is_none()
+            && input.is_none()
+    }
 }
 
 /// A call of a listed tool, until its result comes, be it through a task.

@@ -94,10 +94,17 @@ impl Flag {
 /// What one side declared at one time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Capabilities {
+    /// The flags that are set.
     flags: u32,
+    details: Box<Details>,
+}
+
+/// What is looked at only if something is wrong, or unusual.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Details {
+    /// The extensions, by name.
     extensions: Vec<Box<str>>,
-    /// Where it was declared.
-    pub(crate) at: Moment,
+    at: Moment,
 }
 
 impl Capabilities {
@@ -122,7 +129,12 @@ impl Capabilities {
             .take(MAX_EXTENSIONS)
             .map(|name| name.into_owned().into_boxed_str())
             .collect();
-        Capabilities { flags, extensions, at }
+        Capabilities { flags, details: Box::new(Details { extensions, at }) }
+    }
+
+    /// Where they were declared.
+    pub(crate) fn at(&self) -> Moment {
+        self.details.at
     }
 
     pub(crate) fn has(&self, flag: Flag) -> bool {
@@ -130,14 +142,14 @@ impl Capabilities {
     }
 
     pub(crate) fn has_extension(&self, name: &str) -> bool {
-        self.extensions.iter().any(|extension| **extension == *name)
+        self.details.extensions.iter().any(|extension| **extension == *name)
     }
 
     /// Whether all that `other` names is declared here too. What both cannot express (settings,
     /// unknown names) is not compared.
     pub(crate) fn covers(&self, other: &Capabilities) -> bool {
         other.flags & !self.flags == 0
-            && other.extensions.iter().all(|name| self.has_extension(name))
+            && other.details.extensions.iter().all(|name| self.has_extension(name))
     }
 
     /// Whether unknown names may belong to something declared here.
@@ -163,12 +175,12 @@ fn declares(node: Node<'_>, path: &[&str], sign: Sign) -> bool {
 /// the last `server/discover` result.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Declared {
-    client: Option<Box<Capabilities>>,
-    server: Option<Box<Capabilities>>,
-    discovered: Option<Box<Capabilities>>,
+    client: Option<Capabilities>,
+    server: Option<Capabilities>,
+    discovered: Option<Capabilities>,
     /// What the client declared before a second handshake, which is not decided yet.
     #[serde(default)]
-    before: Option<Box<Capabilities>>,
+    before: Option<Capabilities>,
 }
 
 impl Declared {
@@ -176,26 +188,26 @@ impl Declared {
     /// them the server goes.
     pub(crate) fn in_handshake(&self, side: Side) -> Option<&Capabilities> {
         match side {
-            Side::Client => self.client.as_deref().filter(|_| self.before.is_none()),
-            Side::Server => self.server.as_deref(),
+            Side::Client => self.client.as_ref().filter(|_| self.before.is_none()),
+            Side::Server => self.server.as_ref(),
         }
     }
 
     /// What the server last declared without a handshake.
     pub(crate) fn discovered(&self) -> Option<&Capabilities> {
-        self.discovered.as_deref()
+        self.discovered.as_ref()
     }
 
     /// The client begins a handshake.
     pub(crate) fn request(&mut self, declared: Option<Capabilities>) {
         self.before = self.before.take().or(self.client.take());
-        self.client = declared.map(Box::new);
+        self.client = declared;
     }
 
     /// The server accepts it.
     pub(crate) fn settle(&mut self, declared: Option<Capabilities>) {
         self.before = None;
-        self.server = declared.map(Box::new);
+        self.server = declared;
     }
 
     /// The server refuses it: what was declared before still holds.
@@ -206,7 +218,7 @@ impl Declared {
     }
 
     pub(crate) fn note_discovered(&mut self, declared: Capabilities) {
-        self.discovered = Some(Box::new(declared));
+        self.discovered = Some(declared);
     }
 }
 

@@ -141,7 +141,7 @@ pub(crate) struct Known<'s> {
     pub(crate) requests: &'s Requests,
     pub(crate) listings: &'s Listings,
     /// Since when the server is known to speak a revision without a handshake.
-    pub(crate) modern_server: Option<Moment>,
+    pub(crate) modern_server: Option<&'s Moment>,
     pub(crate) http: Option<&'s dyn Exchanges>,
     /// Whether that side has sent something unreadable, by `Side as usize`.
     pub(crate) unreadable: [bool; 2],
@@ -166,7 +166,7 @@ impl<'s> Known<'s> {
         match (event.revision.era(), side) {
             (Era::Legacy, side) => self.declared.in_handshake(side),
             (Era::Modern, Side::Server) => self.declared.discovered(),
-            (Era::Modern, Side::Client) => event.answered()?.declared.as_deref(),
+            (Era::Modern, Side::Client) => event.answered()?.declared.as_ref(),
         }
     }
 }

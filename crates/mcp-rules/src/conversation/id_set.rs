@@ -5,97 +5,103 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::{digest, digest_of};
 
-/// Request ids that have been used. Counters, which almost everybody uses, take the room of one
-/// range however long the session; other ids take eight bytes each, up to a limit.
+/// Integers are kept as ranges, the highest of them right here: whoever counts up needs no more,
+/// and finding that an id is new touches nothing else. Other ids are kept as hashes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct IdSet {
-    /// First to last, both included, never touching each other.
+    /// First and last of the highest range.
+    highest: Option<(i64, i64)>,
+    others: Option<Box<Others>>,
+}
+
+/// What those need who do not simply count up.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Others {
+    /// First and last of each lower range.
     ranges: BTreeMap<i64, i64>,
     hashes: HashSet<u64>,
+    /// The hashes, oldest first.
     arrival: VecDeque<u64>,
     forgot: bool,
 }
 
 impl IdSet {
-    /// Adds `id` and says whether it is new.
+    /// Puts an id in and says whether it is new. Of each kind `capacity` are kept.
     pub(crate) fn insert(&mut self, id: &RequestId, capacity: usize) -> bool {
         match id.as_i64() {
             Some(number) => self.insert_number(number, capacity),
-            None => self.insert_hash(hash(id), capacity),
+            None => self.others.get_or_insert_default().insert_hash(hash(id), capacity),
         }
     }
 
     pub(crate) fn remove(&mut self, id: &RequestId) {
-        let Some(number) = id.as_i64() else {
-            let hash = hash(id);
-            self.hashes.remove(&hash);
-            self.arrival.retain(|kept| *kept != hash);
-            return;
-        };
-        let below = self.ranges.range(..=number).next_back().map(|(first, last)| (*first, *last));
-        if let Some((first, last)) = below.filter(|(_, last)| number <= *last) {
-            self.ranges.remove(&first);
-            if first < number {
-                self.ranges.insert(first, number - 1);
+        match (id.as_i64(), &mut self.others) {
+            (Some(number), _) => {
+                if self.contains_number(number) {
+                    self.rearrange(|ranges| remove_number(ranges, number));
+                }
             }
-            if number < last {
-                self.ranges.insert(number + 1, last);
-            }
+            (None, Some(others)) => others.remove_hash(hash(id)),
+            (None, None) => {}
         }
     }
 
     pub(crate) fn contains(&self, id: &RequestId) -> bool {
-        match id.as_i64() {
-            Some(number) => self.contains_number(number),
-            None => self.hashes.contains(&hash(id)),
+        match (id.as_i64(), &self.others) {
+            (Some(number), _) => self.contains_number(number),
+            (None, Some(others)) => others.hashes.contains(&hash(id)),
+            (None, None) => false,
         }
     }
 
-    /// Whether ids had to go, so that one that is not there may have been.
+    /// Whether ids had to be forgotten.
     pub(crate) fn forgot(&self) -> bool {
-        self.forgot
+        self.others.as_ref().is_some_and(|others| others.forgot)
     }
 
     fn contains_number(&self, number: i64) -> bool {
-        if self.ranges.last_key_value().is_none_or(|(_, last)| *last < number) {
-            return false; // A counter that goes on.
+        match (self.highest, &self.others) {
+            (Some((first, last)), _) if first <= number => number <= last,
+            (Some(_), Some(others)) => {
+                let below = others.ranges.range(..=number).next_back();
+                below.is_some_and(|(_, last)| number <= *last)
+            }
+            _ => false,
         }
-        self.ranges.range(..=number).next_back().is_some_and(|(_, last)| number <= *last)
     }
 
     fn insert_number(&mut self, number: i64, capacity: usize) -> bool {
-        if let Some(mut newest) = self.ranges.last_entry()
-            && newest.get().checked_add(1) == Some(number)
-        {
-            newest.insert(number); // A counter that goes on.
+        let Some((_, last)) = &mut self.highest else {
+            self.highest = Some((number, number));
+            return true;
+        };
+        if last.checked_add(1) == Some(number) {
+            *last = number; // A counter that goes on.
             return true;
         }
-        let below = self.ranges.range(..=number).next_back().map(|(first, last)| (*first, *last));
-        if let Some((first, last)) = below {
-            if number <= last {
-                return false;
-            }
-            if last.checked_add(1) == Some(number) {
-                let end = self.take_range_after(number);
-                self.ranges.insert(first, end);
-                return true;
-            }
+        if self.contains_number(number) {
+            return false;
         }
-        let end = self.take_range_after(number);
-        self.ranges.insert(number, end);
-        if self.ranges.len() > capacity.max(1) {
-            self.ranges.pop_first();
-            self.forgot = true;
+        self.rearrange(|ranges| add_number(ranges, number));
+        if let Some(others) = &mut self.others
+            && others.ranges.len() >= capacity.max(1)
+        {
+            others.ranges.pop_first();
+            others.forgot = true;
         }
         true
     }
 
-    /// The last number of the range that begins right after `number`, which is taken out; else
-    /// `number` itself.
-    fn take_range_after(&mut self, number: i64) -> i64 {
-        number.checked_add(1).and_then(|next| self.ranges.remove(&next)).unwrap_or(number)
+    /// Changes the ranges as a whole.
+    fn rearrange(&mut self, change: impl FnOnce(&mut BTreeMap<i64, i64>)) {
+        let ranges = &mut self.others.get_or_insert_default().ranges;
+        ranges.extend(self.highest.take());
+        change(ranges);
+        self.highest = ranges.pop_last();
     }
+}
 
+impl Others {
     fn insert_hash(&mut self, hash: u64, capacity: usize) -> bool {
         if !self.hashes.insert(hash) {
             return false;
@@ -109,9 +115,38 @@ impl IdSet {
         }
         true
     }
+
+    fn remove_hash(&mut self, hash: u64) {
+        if self.hashes.remove(&hash) {
+            self.arrival.retain(|kept| *kept != hash);
+        }
+    }
 }
 
-/// Stands for a text, or for an integer beyond 64 bits; the two never share one on purpose.
+/// Adds a number that is not in there.
+fn add_number(ranges: &mut BTreeMap<i64, i64>, number: i64) {
+    let after = number.checked_add(1).and_then(|next| ranges.remove(&next));
+    let end = after.unwrap_or(number);
+    match ranges.range_mut(..number).next_back() {
+        Some((_, last)) if last.checked_add(1) == Some(number) => *last = end,
+        _ => {
+            ranges.insert(number, end);
+        }
+    }
+}
+
+/// Takes out a number that is in there.
+fn remove_number(ranges: &mut BTreeMap<i64, i64>, number: i64) {
+    let Some((&first, &last)) = ranges.range(..=number).next_back() else { return };
+    ranges.remove(&first);
+    if first < number {
+        ranges.insert(first, number - 1);
+    }
+    if number < last {
+        ranges.insert(number + 1, last);
+    }
+}
+
 fn hash(id: &RequestId) -> u64 {
     match id.as_str() {
         Some(text) => digest(text.as_bytes()),
@@ -123,15 +158,20 @@ fn hash(id: &RequestId) -> u64 {
 mod tests {
     use super::*;
 
+    fn ranges(ids: &IdSet) -> Vec<(i64, i64)> {
+        let lower = ids.others.iter().flat_map(|others| &others.ranges);
+        lower.map(|(first, last)| (*first, *last)).chain(ids.highest).collect()
+    }
+
     #[test]
     fn a_counter_takes_one_range() {
         let mut ids = IdSet::default();
         for number in (0..1000).chain(-5..0).chain(1001..2000) {
             assert!(ids.insert(&RequestId::from(number), 8));
         }
-        assert_eq!(ids.ranges.len(), 2);
+        assert_eq!(ranges(&ids).len(), 2);
         assert!(ids.insert(&RequestId::from(1000), 8));
-        assert_eq!(ids.ranges, BTreeMap::from([(-5, 1999)]));
+        assert_eq!(ranges(&ids), [(-5, 1999)]);
         assert!(!ids.insert(&RequestId::from(7), 8));
         assert!(!ids.contains(&RequestId::from(2000)));
         assert!(ids.insert(&RequestId::from(i64::MAX), 8));
@@ -140,7 +180,7 @@ mod tests {
         ids.remove(&RequestId::from(-5));
         ids.remove(&RequestId::from(5000));
         assert!(!ids.contains(&RequestId::from(7)) && ids.contains(&RequestId::from(8)));
-        assert_eq!(ids.ranges, BTreeMap::from([(-4, 6), (8, 1999), (i64::MAX, i64::MAX)]));
+        assert_eq!(ranges(&ids), [(-4, 6), (8, 1999), (i64::MAX, i64::MAX)]);
     }
 
     #[test]
@@ -161,7 +201,7 @@ mod tests {
             ids.insert(&RequestId::from(number * 2), 4);
         }
         assert!(ids.forgot());
-        assert_eq!(ids.ranges.len(), 4);
+        assert_eq!(ranges(&ids).len(), 4);
         let mut ids = IdSet::default();
         for name in ["a", "b", "c"] {
             ids.insert(&RequestId::from(name), 2);

@@ -20,15 +20,15 @@ pub(crate) struct Lifecycle {
     /// What came before any `initialize`; only if one comes is it known to have been too early.
     pub(crate) early: Vec<Early>,
     /// The last `initialize`.
-    pub(crate) initialize: Option<(RequestId, Moment)>,
+    pub(crate) initialize: Option<Box<(RequestId, Moment)>>,
     /// When `notifications/initialized` was sent, be it too early.
-    pub(crate) initialized: Option<Moment>,
+    pub(crate) initialized: Option<Box<Moment>>,
     /// Whether it was too early, or said for a handshake before the last: saying it again is right.
     pub(crate) may_repeat: bool,
     /// Where a second handshake goes back to if it fails.
     pub(crate) before: Phase,
     /// The first request of the client since the `initialize` result, `initialized` still lacking.
-    pub(crate) unannounced: Option<Moment>,
+    pub(crate) unannounced: Option<Box<Moment>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -79,6 +79,11 @@ impl Lifecycle {
         *self = Lifecycle { start: Start::Missed, one_sided, ..Lifecycle::default() };
     }
 
+    /// The line of the last `initialize`.
+    pub(crate) fn initialize_line(&self) -> Option<u64> {
+        self.initialize.as_ref().and_then(|initialize| initialize.1.line)
+    }
+
     pub(crate) fn phase(&self) -> Phase {
         self.phase
     }
@@ -95,7 +100,7 @@ impl Lifecycle {
 
     /// Whether `id` is that of the last `initialize`.
     pub(crate) fn is_initialize(&self, id: &RequestId) -> bool {
-        self.initialize.as_ref().is_some_and(|(initialize, _)| initialize == id)
+        self.initialize.as_ref().is_some_and(|initialize| initialize.0 == *id)
     }
 
     /// Takes the message in, after it was judged. `in_session` says that what carried it belongs
@@ -111,7 +116,7 @@ impl Lifecycle {
                     self.before = self.phase;
                 }
                 self.phase = Phase::Initializing;
-                self.initialize = Some((id.clone(), event.at));
+                self.initialize = Some(Box::new((id.clone(), event.at)));
                 self.may_repeat = self.before == Phase::Ready;
                 if !self.may_repeat {
                     self.initialized = None;
@@ -122,11 +127,11 @@ impl Lifecycle {
             (What::Request(_), Side::Client)
                 if self.phase == Phase::Answered && event.name != "ping" =>
             {
-                self.unannounced.get_or_insert(event.at);
+                self.unannounced.get_or_insert_with(|| Box::new(event.at));
             }
             (What::Notification, Side::Client) if event.name == "notifications/initialized" => {
                 self.may_repeat = matches!(self.phase, Phase::Initializing | Phase::Failed);
-                self.initialized.get_or_insert(event.at);
+                self.initialized.get_or_insert_with(|| Box::new(event.at));
                 if self.phase == Phase::Answered {
                     self.phase = Phase::Ready;
                 }
@@ -134,7 +139,7 @@ impl Lifecycle {
             (What::Answer(_), Side::Server)
                 if self.phase == Phase::Initializing && event.name == "initialize" =>
             {
-                self.phase = match (event.result(), self.before, self.initialized) {
+                self.phase = match (event.result(), self.before, &self.initialized) {
                     (None, Phase::Unknown, _) => Phase::Failed,
                     (None, before, _) => before,
                     (Some(_), _, None) => Phase::Answered,

@@ -21,6 +21,7 @@ mod meta_names;
 mod moment;
 mod negotiation;
 mod notes;
+mod past;
 mod request;
 mod requests;
 pub(crate) mod stated_schema;
@@ -29,7 +30,7 @@ mod topic;
 
 pub(crate) use self::{
     asked::Asked,
-    bounded::Bounded,
+    bounded::{Bounded, BoundedMap},
     capabilities::{Capabilities, Declared, Flag},
     event::{Answer, Event, Known, What},
     exchanges::Exchanges,
@@ -42,7 +43,8 @@ pub(crate) use self::{
     moment::Moment,
     negotiation::Negotiation,
     notes::{Change, Fate, Notes},
-    request::{MethodRef, Name, Past, Request, request_id},
+    past::Past,
+    request::{MethodRef, Name, Request, request_id},
     requests::Requests,
     stated_schema::StatedSchema,
     task_status::TaskStatus,

@@ -4,7 +4,7 @@ use mcp_jsonrpc::JsonRpcId;
 use mcp_schema::Method;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use super::{Asked, Capabilities, Moment};
+use super::{Capabilities, Moment, asked::Remembered};
 
 /// A request that waits for its answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub(crate) struct Request {
     pub(crate) task: bool,
     /// Whether it declared extensions, whose result types no revision lists.
     pub(crate) extensions: bool,
-    pub(crate) cancelled: Option<Moment>,
+    pub(crate) cancelled: Option<Box<Moment>>,
     /// Whether it was reported that the answer did not come where it should have.
     pub(crate) lost: bool,
     /// Whether it was delivered more than once, and may be answered as often.
@@ -32,8 +32,8 @@ pub(crate) struct Request {
     /// Stands for the name of the client, where requests of several may mix (2026-07-28).
     pub(crate) sender: Option<u64>,
     /// What the client declared in the request itself (2026-07-28).
-    pub(crate) declared: Option<Box<Capabilities>>,
-    pub(crate) asked: Asked,
+    pub(crate) declared: Option<Capabilities>,
+    pub(crate) asked: Remembered,
 }
 
 impl Request {
@@ -47,16 +47,6 @@ impl Request {
     pub(crate) fn name(&self) -> &str {
         self.name.as_str()
     }
-}
-
-/// What is left of a request, for a while, once it was answered.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Past {
-    pub(crate) at: Moment,
-    pub(crate) name: Name,
-    pub(crate) answered: Moment,
-    /// Whether it was delivered more than once, and may be answered as often.
-    pub(crate) repeated: bool,
 }
 
 /// The method of a request.

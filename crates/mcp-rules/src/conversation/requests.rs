@@ -3,7 +3,7 @@
 use mcp_core::{Era, RequestId, Side};
 use serde::{Deserialize, Serialize};
 
-use super::{Bounded, Moment, Past, Request, id_set::IdSet};
+use super::{BoundedMap, Moment, Past, Request, id_set::IdSet, past::PastRequests};
 use crate::Limits;
 
 /// The requests of both sides, each with its own ids.
@@ -15,21 +15,27 @@ pub(crate) struct Requests {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Asker {
-    open: Bounded<RequestId, Box<Request>>,
-    /// The last ones that were answered.
-    past: Bounded<RequestId, Past>,
+    open: BoundedMap<RequestId, Request>,
     /// Ids of the session, where they must not be used again.
     used: IdSet,
-    /// Requests that were still open when they had to be forgotten.
-    evicted: IdSet,
-    /// Ids of messages that count for nothing; an answer to one is nobody's fault.
-    void: IdSet,
     /// How many requests there were.
     count: u64,
     /// The newest request that has been answered, by its number.
     newest_answered: Option<u64>,
     /// How many there were when the other side last sent something unreadable.
     count_at_unreadable: u64,
+    /// The last ones that were answered.
+    past: Option<Box<PastRequests>>,
+    odd: Option<Box<OddIds>>,
+}
+
+/// Ids that are no longer, or never were, those of requests that wait for an answer.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct OddIds {
+    /// Of requests that were still open when they had to be forgotten.
+    evicted: IdSet,
+    /// Of messages that count for nothing; an answer to one is nobody's fault.
+    void: IdSet,
 }
 
 impl Requests {
@@ -49,12 +55,12 @@ impl Requests {
 
     /// The request of this id that waits for its answer.
     pub(crate) fn open(&self, asker: Side, id: &RequestId) -> Option<&Request> {
-        self.of(asker).open.get(id).map(|request| &**request)
+        self.of(asker).open.get(id)
     }
 
     /// All that wait for their answer, oldest first.
     pub(crate) fn iter_open(&self, asker: Side) -> impl Iterator<Item = (&RequestId, &Request)> {
-        self.of(asker).open.iter().map(|(id, request)| (id, &**request))
+        self.of(asker).open.iter()
     }
 
     /// How many wait for their answer.
@@ -64,7 +70,7 @@ impl Requests {
 
     /// A request that was answered not long ago.
     pub(crate) fn past(&self, asker: Side, id: &RequestId) -> Option<&Past> {
-        self.of(asker).past.get(id)
+        self.of(asker).past.as_ref()?.get(id)
     }
 
     /// Whether a legacy request of this session had this id.
@@ -77,10 +83,10 @@ impl Requests {
         let asker = self.of(asker);
         let known_ids_end = match era {
             Era::Legacy => asker.used.forgot(),
-            Era::Modern => asker.past.forgot(),
+            Era::Modern => asker.past.as_ref().is_some_and(|past| past.forgot()),
         };
-        known_ids_end
-            || [&asker.evicted, &asker.void].into_iter().any(|ids| ids.contains(id) || ids.forgot())
+        let odd = || asker.odd.iter().flat_map(|odd| [&odd.evicted, &odd.void]);
+        known_ids_end || odd().any(|ids| ids.contains(id) || ids.forgot())
     }
 
     /// Whether the other side has answered a request that came after this one.
@@ -119,44 +125,41 @@ impl Requests {
         &mut self,
         side: Side,
         id: RequestId,
-        mut request: Box<Request>,
+        mut request: Request,
         limits: &Limits,
     ) {
         let asker = self.of_mut(side);
         if request.revision.era() == Era::Legacy {
             asker.used.insert(&id, limits.remembered);
         }
-        asker.past.remove(&id);
+        if let Some(past) = &mut asker.past {
+            past.remove(&id);
+        }
         // Two messages of one id may well get two answers.
-        request.ambiguous |= asker.open.contains(&id) || asker.void.contains(&id);
+        let is_void = asker.odd.as_ref().is_some_and(|odd| odd.void.contains(&id));
+        request.ambiguous |= is_void || asker.open.contains(&id);
         request.repeated |= request.ambiguous;
         if let Some((id, _)) = asker.open.insert(id, request, limits.pending) {
-            asker.evicted.insert(&id, limits.remembered);
+            asker.odd.get_or_insert_default().evicted.insert(&id, limits.remembered);
         }
     }
 
-    pub(crate) fn take(&mut self, asker: Side, id: &RequestId) -> Option<Box<Request>> {
+    pub(crate) fn take(&mut self, asker: Side, id: &RequestId) -> Option<Request> {
         self.of_mut(asker).open.remove(id)
     }
 
     /// Keeps in mind for a while that a request was answered.
-    pub(crate) fn keep(
-        &mut self,
-        side: Side,
-        id: RequestId,
-        request: Box<Request>,
-        answered: Moment,
-    ) {
-        const PAST: usize = 128;
+    pub(crate) fn keep(&mut self, side: Side, id: RequestId, request: Request, answered: Moment) {
         let asker = self.of_mut(side);
-        let Request { at, number, name, repeated, .. } = *request;
+        let Request { at, number, name, repeated, .. } = request;
         asker.newest_answered = asker.newest_answered.max(Some(number));
-        asker.past.insert(id, Past { at, name, answered, repeated }, PAST);
+        let past = asker.past.get_or_insert_default();
+        past.push(id, Past { line: at.line, name, answered, repeated });
     }
 
     pub(crate) fn cancel(&mut self, asker: Side, id: &RequestId, at: Moment) {
         if let Some(request) = self.of_mut(asker).open.get_mut(id) {
-            request.cancelled.get_or_insert(at);
+            request.cancelled.get_or_insert_with(|| Box::new(at));
         }
     }
 
@@ -172,7 +175,7 @@ impl Requests {
         if let Some(request) = asker.open.get_mut(id) {
             request.repeated = true;
         }
-        if let Some(request) = asker.past.get_mut(id) {
+        if let Some(request) = asker.past.as_mut().and_then(|past| past.get_mut(id)) {
             request.repeated = true;
         }
     }
@@ -182,7 +185,7 @@ impl Requests {
     pub(crate) fn close(&mut self, side: Side, id: &RequestId, limits: &Limits) {
         let asker = self.of_mut(side);
         asker.open.remove(id);
-        asker.void.insert(id, limits.remembered);
+        asker.odd.get_or_insert_default().void.insert(id, limits.remembered);
     }
 
     /// Undoes a request.
@@ -195,7 +198,9 @@ impl Requests {
     /// An answer has come for which no request was open: the message that counted for nothing has
     /// its answer.
     pub(crate) fn answer_void(&mut self, asker: Side, id: &RequestId) {
-        self.of_mut(asker).void.remove(id);
+        if let Some(odd) = &mut self.of_mut(asker).odd {
+            odd.void.remove(id);
+        }
     }
 
     /// Notes a message that counts for nothing, but may be answered as if it were a request.
@@ -205,6 +210,6 @@ impl Requests {
         if let Some(request) = asker.open.get_mut(id) {
             request.ambiguous = true;
         }
-        asker.void.insert(id, limits.remembered);
+        asker.odd.get_or_insert_default().void.insert(id, limits.remembered);
     }
 }

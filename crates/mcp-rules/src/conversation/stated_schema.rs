@@ -14,6 +14,8 @@ use crate::{contract::Contract, criteria::Criteria};
 pub(crate) struct StatedSchema {
     /// Absent if there was no room for it: it was stated, but nobody can be held to it.
     text: Option<Box<str>>,
+    /// Stands for the text.
+    digest: u64,
     revision: Revision,
     #[serde(skip)]
     contract: OnceLock<Contract>,
@@ -23,14 +25,15 @@ impl StatedSchema {
     /// Keeps the schema at `node`, if `room` has as many bytes left as it takes.
     pub(crate) fn of(node: Node<'_>, revision: Revision, room: &mut usize) -> StatedSchema {
         let raw = node.raw();
-        let text = match room.checked_sub(raw.len()) {
+        let text: Option<Box<str>> = match room.checked_sub(raw.len()) {
             Some(left) => std::str::from_utf8(raw).ok().map(|text| {
                 *room = left;
                 text.into()
             }),
             None => None,
         };
-        StatedSchema { text, revision, contract: OnceLock::new() }
+        let digest = text.as_ref().map_or(0, |text| digest(text.as_bytes()));
+        StatedSchema { text, digest, revision, contract: OnceLock::new() }
     }
 
     /// The same, where `before` is likely to be the same schema: then it stays, compiled as it is.
@@ -56,7 +59,7 @@ impl StatedSchema {
 
     /// Stands for its text, if that was kept.
     pub(crate) fn digest(&self) -> Option<u64> {
-        self.text.as_ref().map(|text| digest(text.as_bytes()))
+        self.text.is_some().then_some(self.digest)
     }
 
     /// Whether both are known to be the same.

@@ -167,8 +167,8 @@ impl Cancellation {
         }
         let past = known.requests.past(Side::Client, id);
         let request = open
-            .map(|request| (request.name(), request.at))
-            .or_else(|| past.map(|request| (request.name.as_str(), request.at)));
+            .map(|request| (request.name(), request.at.line))
+            .or_else(|| past.map(|request| (request.name.as_str(), request.line)));
         let message = match request {
             Some(("subscriptions/listen", _)) => return,
             Some((name, _)) => format!("request {id} is a `{name}`, not a subscription"),
@@ -180,7 +180,7 @@ impl Cancellation {
         notes.note(
             Fault::new(&NOT_SUBSCRIPTION, message)
                 .at(node.span())
-                .related(request.and_then(|(_, at)| at.line), "the request was here")
+                .related(request.and_then(|(_, line)| line), "the request was here")
                 .help("answer a request with an error to give it up; only subscriptions are ended this way"),
         );
     }
@@ -258,7 +258,7 @@ fn check_answer(request: &Request, event: &Event<'_>, notes: &mut Notes) {
 
 /// The fault of a message about a request that was cancelled before, if it was.
 pub(super) fn late(request: &Request) -> Option<Fault> {
-    let cancelled = request.cancelled?;
+    let cancelled = **request.cancelled.as_ref()?;
     let message = format!("the `{}` this belongs to was cancelled", request.name());
     Some(
         Fault::new(&AFTER_CANCEL, message)

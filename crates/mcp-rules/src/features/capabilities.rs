@@ -191,7 +191,7 @@ fn judge_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
             notes.note(
                 Fault::new(&SERVED, message)
                     .at(result_span(event))
-                    .related(declared.at.line, "its capabilities were declared here")
+                    .related(declared.at().line, "its capabilities were declared here")
                     .help(format!("declare `{}`, or refuse the request", flag.path())),
             );
         }
@@ -220,7 +220,7 @@ fn judge_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
 /// Requests to the client inside a result (2026-07-28): what they need beyond their kind.
 fn check_input_requests(event: &Event<'_>, notes: &mut Notes) {
     let Some(request) = event.answered() else { return };
-    let (Some(result), Some(declared)) = (event.result(), request.declared.as_deref()) else {
+    let (Some(result), Some(declared)) = (event.result(), request.declared.as_ref()) else {
         return;
     };
     let entries = result.get("inputRequests").into_iter().flat_map(Node::members);
@@ -252,7 +252,7 @@ fn check_embedded(event: &Event<'_>, result: Node<'_>, declared: &Capabilities, 
 }
 
 fn undeclared(rule: &'static Meta, message: impl Into<String>, declared: &Capabilities) -> Fault {
-    Fault::new(rule, message).related(declared.at.line, "the capabilities were declared here")
+    Fault::new(rule, message).related(declared.at().line, "the capabilities were declared here")
 }
 
 fn result_span(event: &Event<'_>) -> Span {

@@ -44,8 +44,8 @@ fn judge_request(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &m
         return;
     }
     let first = match open {
-        Some(request) => Some(request.at),
-        None => requests.past(event.from, id).map(|request| request.at),
+        Some(request) => request.at.line,
+        None => requests.past(event.from, id).and_then(|request| request.line),
     };
     let message = match (open, event.is_modern()) {
         (Some(_), _) => "another request with this id is still unanswered",
@@ -54,7 +54,7 @@ fn judge_request(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &m
     notes.note(
         Fault::new(&ID_REUSED, message)
             .at(id_node(event).span())
-            .related(first.and_then(|at| at.line), "the id was used here")
+            .related(first, "the id was used here")
             .help("count up, or use a new random string for each request"),
     );
 }

@@ -15,7 +15,8 @@ pub(crate) enum Base64Fault {
 
 /// Whether `text` is base64. Line breaks are let pass, as old encoders write them.
 pub(crate) fn check(text: &[u8]) -> Result<(), Base64Fault> {
-    if is_plain(text) {
+    // This one uses the widest instructions the processor has. It is stricter about the last digit.
+    if base64_simd::STANDARD.check(text).is_ok() || is_plain(text) {
         return Ok(());
     }
     explain(text)

@@ -11,6 +11,9 @@ use super::{
 };
 use crate::{Engine, Finding, Findings, HttpEvent, HttpPart, Layer, Session};
 
+/// Sees HTTP traffic as it travels.
+pub type HttpTap = Arc<dyn Fn(&HttpEvent<'_>) + Send + Sync>;
+
 /// Follows the HTTP traffic of one conversation and judges everything about it but the messages:
 /// methods, status codes, headers, event streams, sessions, authorization.
 ///
@@ -38,6 +41,7 @@ pub struct HttpGate {
     strictness: Strictness,
     guarded: Option<Side>,
     sink: Option<FindingSink>,
+    tap: Option<HttpTap>,
     /// Observations made. Findings count them as they would count the lines of a recording.
     seen: u64,
 }
@@ -46,7 +50,7 @@ impl HttpGate {
     /// Joins a conversation of which nothing is known yet.
     pub fn new(engine: Arc<Engine>, strictness: Strictness) -> HttpGate {
         let session = engine.session(None);
-        HttpGate { engine, session, strictness, guarded: None, sink: None, seen: 0 }
+        HttpGate { engine, session, strictness, guarded: None, sink: None, tap: None, seen: 0 }
     }
 
     /// Says that the first observation is the beginning of the conversation.
@@ -70,8 +74,18 @@ impl HttpGate {
         self
     }
 
+    /// Shows every observation to `tap` before it is judged, to record it for example.
+    #[must_use]
+    pub fn with_tap(mut self, tap: HttpTap) -> HttpGate {
+        self.tap = Some(tap);
+        self
+    }
+
     /// Judges one observation and takes it in.
     pub fn judge(&mut self, event: &HttpEvent<'_>) -> Verdict {
+        if let Some(tap) = &self.tap {
+            tap(event);
+        }
         if self.strictness == Strictness::Off {
             return Verdict::PASS;
         }

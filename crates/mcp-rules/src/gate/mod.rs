@@ -14,7 +14,7 @@ use mcp_jsonrpc::{Gate, Verdict};
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    http::HttpGate,
+    http::{HttpGate, HttpTap},
     judgement::{Identity, Judgement},
 };
 use self::{judgement::identities, refusal::Kinds};

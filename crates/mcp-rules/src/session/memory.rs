@@ -28,7 +28,7 @@ pub(crate) struct Memory {
     /// Whether the traffic is known to be seen from its beginning, not only the session.
     pub(super) is_all_seen: bool,
     /// The first answer that only a server of a revision without a handshake gives.
-    pub(super) modern_server: Option<Moment>,
+    pub(super) modern_server: Option<Box<Moment>>,
     /// Whether that side has sent something unreadable, by `Side as usize`.
     unreadable: [bool; 2],
     /// Batches that came during the handshake.
@@ -54,7 +54,7 @@ impl Memory {
             declared: &self.declared,
             requests: &self.requests,
             listings: &self.listings,
-            modern_server: self.modern_server,
+            modern_server: self.modern_server.as_deref(),
             http,
             unreadable: self.unreadable,
         }
@@ -117,7 +117,7 @@ impl Memory {
         &mut self,
         from: Option<Side>,
         id: &RequestId,
-    ) -> Option<(Side, Box<Request>)> {
+    ) -> Option<(Side, Request)> {
         let askers = match from {
             Some(side) => [Some(side.other()), None],
             None => [Some(Side::Client), Some(Side::Server)],
@@ -157,7 +157,7 @@ impl Memory {
                 Some(method) => Name::Known(MethodRef::new(event.revision, method)),
                 None => Name::Other(event.name.into()),
             };
-            let request = Box::new(Request {
+            let request = Request {
                 at: event.at,
                 number: self.requests.next_number(event.from),
                 name,
@@ -170,9 +170,9 @@ impl Memory {
                 repeated: false,
                 ambiguous: false,
                 sender: event.sender(),
-                declared: declared.map(Box::new),
-                asked,
-            });
+                declared,
+                asked: asked.into(),
+            };
             self.requests.insert(event.from, id.clone(), request, limits);
         }
         self.listings.take_in(event, limits);
@@ -197,7 +197,7 @@ impl Memory {
         &mut self,
         asker: Side,
         id: RequestId,
-        request: Box<Request>,
+        request: Request,
         at: Moment,
     ) {
         if asker == Side::Client && self.lifecycle.is_initialize(&id) {
@@ -209,7 +209,7 @@ impl Memory {
     /// Takes in an answer, after it was judged.
     pub(super) fn take_in_answer(&mut self, event: &Event<'_>, limits: &Limits) {
         if event.is_from_modern_server() {
-            self.modern_server.get_or_insert(event.at);
+            self.modern_server.get_or_insert_with(|| Box::new(event.at));
         }
         match (event.name, event.result()) {
             ("initialize", Some(result)) => {

@@ -288,7 +288,7 @@ impl Session {
             context.forbidden = context.settled;
             return context;
         }
-        let name = request.as_deref().map_or("", Request::name);
+        let name = request.as_ref().map_or("", Request::name);
         let event = Event {
             at,
             from: asker.other(),
@@ -296,9 +296,9 @@ impl Session {
             settled: context.settled,
             name,
             topic: Topic::of(name),
-            method: request.as_deref().and_then(Request::method),
+            method: request.as_ref().and_then(Request::method),
             envelope,
-            what: What::Answer(Answer { id: id.as_ref(), request: request.as_deref() }),
+            what: What::Answer(Answer { id: id.as_ref(), request: request.as_ref() }),
         };
         if event.name == "initialize" {
             context.negotiated = Negotiation::of(&event);

@@ -2,7 +2,7 @@
 
 use mcp_core::Side;
 use mcp_json::{Node, Tape};
-use mcp_jsonrpc::JsonRpcId;
+use mcp_jsonrpc::{Envelope, JsonRpcId};
 use mcp_schema::MethodKind;
 
 use super::{
@@ -88,8 +88,9 @@ impl Validator {
         if let Some(kind) = self.kind_of(name) {
             let document = self.parse(&mut tape, value)?;
             let root = document.root();
-            let says_so = root.get("method").is_some_and(|method| method.str_eq(name));
-            if says_so || root.get("jsonrpc").is_some() || official.is_some() {
+            let envelope = Envelope::of(root);
+            let says_so = envelope.method.is_some_and(|method| method.str_eq(name));
+            if says_so || envelope.jsonrpc.is_some() || official.is_some() {
                 return self.whole(name, root);
             }
             return self.validate_call(name, kind, Some(value));

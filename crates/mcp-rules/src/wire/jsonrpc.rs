@@ -190,9 +190,12 @@ fn is_request(envelope: &Envelope<'_>, context: &Context, findings: &Findings<'_
 
 /// Whether the settings know the method as this kind, and not as the other.
 fn is_known_as(kind: MethodKind, envelope: &Envelope<'_>, findings: &Findings<'_>) -> bool {
+    let settings = findings.settings();
+    if !settings.permits_methods() {
+        return false;
+    }
     let other = if kind == Request { Notification } else { Request };
     let name = envelope.method.and_then(Node::as_str).unwrap_or_default();
-    let settings = findings.settings();
     settings.permits_method(&name, kind) && !settings.permits_method(&name, other)
 }
 
@@ -243,7 +246,9 @@ fn check_call(
             return Standing::Void;
         }
     }
-    if method_name_starts_with(envelope, b"rpc.")
+    // No revision defines such a name.
+    if context.method.is_none()
+        && method_name_starts_with(envelope, b"rpc.")
         && let Some(method) = envelope.method
     {
         findings.report(

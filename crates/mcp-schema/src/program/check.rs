@@ -3,7 +3,6 @@
 use mcp_json::{Kind, Node};
 
 use super::allowance::Allowance;
-use super::name::Print;
 use super::{
     Additional, ArrayRules, Index, Literal, Logic, Number, NumberRules, ObjectRules, Program,
     Property, ROOT, StringRules, Types, Verdict,
@@ -135,11 +134,11 @@ impl ObjectRules {
     pub(super) fn find(&self, key: Node<'_>) -> Option<(usize, &Property)> {
         // Comparing a handful in turn beats searching.
         const FEW: usize = 16;
-        let name = key.str_bytes()?;
         let position = if self.properties.len() <= FEW {
-            let print = Print::of(&name);
-            self.properties.iter().position(|property| property.name.is(&name, print))?
+            let fingerprint = key.fingerprint();
+            self.properties.iter().position(|property| property.name.is(key, fingerprint))?
         } else {
+            let name = key.str_bytes()?;
             self.properties
                 .binary_search_by(|property| property.name.as_str().as_bytes().cmp(&name))
                 .ok()?

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_json::Node;
 
-use super::{Dialect, ToolSchema, ToolSchemaError, ToolSchemaLimits};
+use super::{Dialect, ToolSchema, ToolSchemaError, ToolSchemaLimits, is_plainly_valid};
 
 /// How much a [`ToolSchemas`] keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +70,23 @@ impl ToolSchemas {
     /// An empty cache with these limits.
     pub fn new(limits: ToolSchemaLimits, cache_limits: CacheLimits) -> ToolSchemas {
         ToolSchemas { limits, cache_limits, cache: Mutex::default() }
+    }
+
+    /// What is wrong with the schema at `node`, 2020-12 unless it says otherwise: it does not fit
+    /// the meta-schema, its dialect is unknown, or it refers to another document.
+    ///
+    /// Almost every schema that is in order is recognised without being compiled. It may still
+    /// turn out to be unusable when it is: because a reference leads nowhere or in a circle, or
+    /// because an expression is too large or not one that the engines here can run.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`compile`](ToolSchemas::compile).
+    pub fn check(&self, node: Node<'_>) -> Result<(), ToolSchemaError> {
+        if is_plainly_valid(node, Dialect::default(), self.limits) {
+            return Ok(());
+        }
+        self.compile(node).map(drop)
     }
 
     /// The compiled schema at `node`; 2020-12 unless it says otherwise.

@@ -1,4 +1,4 @@
-//! Tool `inputSchema` and `outputSchema`: compiled when first seen, kept by content.
+//! Tool `inputSchema` and `outputSchema`: checked when seen, compiled when first used, kept by content.
 //!
 //! A tool schema comes from a peer and is judged like one: nothing is fetched for it, and its
 //! size, its nesting, its regular expressions and the work of checking a value against it are
@@ -13,6 +13,7 @@
 mod cache;
 mod dialect;
 mod error;
+mod meta_check;
 
 pub use cache::{CacheLimits, ToolSchemas};
 pub use dialect::Dialect;
@@ -79,11 +80,7 @@ impl ToolSchema {
         if is_deeper(node, limits.max_depth) {
             return Err(ToolSchemaError::TooDeep { limit: limits.max_depth });
         }
-        let dialect = match node.get("$schema").and_then(Node::as_str) {
-            None => default,
-            Some(uri) => Dialect::from_uri(&uri)
-                .ok_or_else(|| ToolSchemaError::UnknownDialect { dialect: uri.into_owned() })?,
-        };
+        let dialect = dialect_of(node, default)?;
         let document = node.to_value();
         let violations = meta_violations(dialect, &document, node);
         if !violations.is_empty() {
@@ -170,6 +167,24 @@ impl ToolSchema {
     #[cfg(test)]
     fn is_program(&self) -> bool {
         matches!(self.runtime, RuntimeSchema::Program(_))
+    }
+}
+
+/// Whether the schema at `node` certainly is one; a "no" means that [`ToolSchema::compile`] has to
+/// find out.
+fn is_plainly_valid(node: Node<'_>, default: Dialect, limits: ToolSchemaLimits) -> bool {
+    let span = node.span();
+    node.is_object()
+        && span.end - span.start <= limits.max_bytes
+        && dialect_of(node, default)
+            .is_ok_and(|dialect| meta_check::is_valid(node, dialect, limits.max_depth))
+}
+
+fn dialect_of(node: Node<'_>, default: Dialect) -> Result<Dialect, ToolSchemaError> {
+    match node.get("$schema").and_then(Node::as_str) {
+        None => Ok(default),
+        Some(uri) => Dialect::from_uri(&uri)
+            .ok_or_else(|| ToolSchemaError::UnknownDialect { dialect: uri.into_owned() }),
     }
 }
 

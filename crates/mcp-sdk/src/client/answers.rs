@@ -1,4 +1,4 @@
-//! What the client does for the server: sampling, asking the user, naming its roots.
+//! What the client does for the server: sampling, elicitation, roots.
 
 use std::{fmt, panic::AssertUnwindSafe, sync::Arc};
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    ClientError, events::Events, granted::tells_changes, patience::UnderWay, roots::Roots,
+    ClientError, call_clock::PendingCalls, events::Events, granted::announces_changes, roots::Roots,
 };
 use crate::Failure;
 
@@ -28,14 +28,15 @@ pub(super) struct Answers {
     pub(super) sampler: Option<Arc<Sampler>>,
     pub(super) asker: Option<Arc<Asker>>,
     pub(super) roots: Option<Arc<Roots>>,
-    /// Whether servers are promised to hear when the roots change.
+    /// Whether servers are notified when the roots change.
     pub(super) roots_may_change: bool,
-    /// What is declared besides.
+    /// Further declared capabilities.
     pub(super) declared: ClientCapabilities,
 }
 
 impl Answers {
-    /// What is declared. The stateless era has no news of a client, so nothing is promised there.
+    /// The declared capabilities. In the stateless era clients send no notifications, so none are
+    /// declared.
     pub(super) fn capabilities(&self, era: Era) -> ClientCapabilities {
         let mut capabilities = self.declared.clone();
         if self.sampler.is_some() {
@@ -56,19 +57,19 @@ impl Answers {
         capabilities
     }
 
-    /// The roots, if servers were promised to hear when they change.
+    /// The roots, if servers are notified when they change.
     pub(super) fn changing_roots(&self) -> Option<&Roots> {
-        let declared = self.declared.roots.as_ref().is_some_and(tells_changes);
+        let declared = self.declared.roots.as_ref().is_some_and(announces_changes);
         self.roots.as_deref().filter(|_| self.roots_may_change || declared)
     }
 
-    /// The same with roots of its own.
+    /// A copy with separate roots.
     pub(super) fn detached(&self) -> Answers {
         let roots = self.roots.as_ref().map(|roots| Arc::new(Roots::new(roots.get().to_vec())));
         Answers { roots, ..self.clone() }
     }
 
-    /// Answers one question of a server, whichever way it came.
+    /// Answers a request of the server, however it was sent.
     pub(super) async fn answer(&self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
         match (method, &self.sampler, &self.asker, &self.roots) {
             ("sampling/createMessage", Some(sampler), ..) => {
@@ -115,26 +116,26 @@ impl Answers {
 
 fn read<T: serde::de::DeserializeOwned>(params: Option<&Json>) -> Result<T, Error> {
     let params = params.ok_or_else(|| Error::invalid_params("`params` is missing"))?;
-    params.read().map_err(|error| Error::invalid_params(format!("params do not fit: {error}")))
+    params.read().map_err(|error| Error::invalid_params(format!("invalid params: {error}")))
 }
 
 fn write<T: Serialize>(result: &T) -> Result<Json, Error> {
-    Json::of(result).map_err(|error| Error::internal(format!("cannot be written: {error}")))
+    Json::of(result).map_err(|error| Error::internal(format!("could not be serialized: {error}")))
 }
 
-/// Serves the server's own requests and takes its notifications.
+/// Handles the server's requests and notifications.
 #[derive(Debug)]
 pub(super) struct ClientHandler {
     pub(super) answers: Answers,
     pub(super) events: Arc<Events>,
-    pub(super) calls: Arc<UnderWay>,
+    pub(super) calls: Arc<PendingCalls>,
     pub(super) revision: Arc<std::sync::OnceLock<Revision>>,
 }
 
 impl Handler for ClientHandler {
     fn handle_request(&self, request: Request, _: Call) -> BoxFuture<'_, Answer> {
         Box::pin(async move {
-            let _owed = self.calls.question();
+            let _owed = self.calls.pause_all();
             let outcome = self.answers.answer(&request.method, request.params.as_ref()).await;
             let revision = self.revision().unwrap_or(Revision::LATEST_LEGACY);
             Response { id: request.id, revision, outcome }.into()
@@ -151,7 +152,7 @@ impl Handler for ClientHandler {
     }
 
     fn deaf(&self) {
-        self.events.news_lost();
+        self.events.notifications_lost();
     }
 
     fn revision(&self) -> Option<Revision> {

@@ -6,10 +6,14 @@ use mcp_core::{
     Implementation, Revision, Root, Transport,
 };
 
-use super::{Client, ClientError, answers::Answers, connect::connect, roots::Roots, way::Way};
+use super::{
+    Client, ClientError, answers::Answers, connect::connect, reconnect::Endpoint, roots::Roots,
+};
+#[cfg(feature = "http")]
+use crate::http_watch::GateWatch;
 use crate::{Failure, Validation};
 
-/// Prepares a client.
+/// Configures a client.
 #[derive(Debug, Clone)]
 pub struct ClientBuilder {
     pub(super) info: Implementation,
@@ -23,7 +27,7 @@ pub struct ClientBuilder {
     pub(super) max_rounds: usize,
     pub(super) max_questions: usize,
     pub(super) max_message_bytes: Option<usize>,
-    pub(super) way: Way,
+    pub(super) endpoint: Endpoint,
     #[cfg(any(feature = "http", feature = "ws"))]
     headers: super::headers::Headers,
 }
@@ -42,84 +46,83 @@ impl ClientBuilder {
             max_rounds: 10,
             max_questions: 100,
             max_message_bytes: None,
-            way: Way::default(),
+            endpoint: Endpoint::default(),
             #[cfg(any(feature = "http", feature = "ws"))]
             headers: super::headers::Headers::default(),
         }
     }
 
-    /// Validates as `validation` says. Default: everything is enforced.
+    /// Sets how messages are validated. Default: everything is enforced.
     #[must_use]
     pub fn validation(mut self, validation: Validation) -> Self {
         self.validation = validation;
         self
     }
 
-    /// Waits at most this long for an answer. Default one minute.
+    /// How long to wait for an answer. Default: one minute.
     ///
-    /// Where a call [follows its progress](crate::CallOptions::on_progress), every report begins the
-    /// wait anew, up to [`ClientBuilder::max_timeout`]. Time in which this side has to answer a
-    /// question of the server (the user is being asked, a model is thinking) does not count.
+    /// If a call [follows its progress](crate::CallOptions::on_progress), every report restarts the
+    /// time-out, up to [`ClientBuilder::max_timeout`]. Time spent answering a request of the server
+    /// (the user is being asked, a model is thinking) does not count.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Waits at most this long for an answer, however much progress there is. Default one hour, and
-    /// never less than the time-out itself.
+    /// How long to wait for an answer in total, however much progress there is. Default: one hour,
+    /// and never less than the time-out itself.
     #[must_use]
     pub fn max_timeout(mut self, timeout: Duration) -> Self {
         self.max_timeout = timeout;
         self
     }
 
-    /// Gives up connecting when the two sides have not agreed on a revision after this long,
-    /// altogether. Default: as long as the [time-out](ClientBuilder::timeout) of a call.
+    /// How long connecting may take in total, until a revision is negotiated. Default: the
+    /// [time-out](ClientBuilder::timeout) of a call.
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = Some(timeout);
         self
     }
 
-    /// Begins the handshake of older revisions when the question which revisions the server speaks
-    /// is unanswered after this long: old servers may never answer it. A late answer still counts,
-    /// until the handshake is answered. Default fifteen seconds, since some servers are started by
-    /// a package manager first, and never more than half of the
-    /// [time to connect](ClientBuilder::connect_timeout).
+    /// How long to wait for an answer to the probe (`server/discover`) before starting the
+    /// handshake of older revisions: old servers may never answer it. A late answer still counts,
+    /// until the handshake is answered. Default: fifteen seconds, since some servers are first
+    /// downloaded by a package manager, and never more than half of the [time to
+    /// connect](ClientBuilder::connect_timeout).
     #[must_use]
     pub fn probe_timeout(mut self, timeout: Duration) -> Self {
         self.probe_timeout = timeout;
         self
     }
 
-    /// Asks for this revision instead of finding out what the server speaks. A server of the
-    /// handshake era may still choose another one of that era.
+    /// Requests this revision instead of probing. A server of the handshake era may still choose
+    /// another one of that era.
     #[must_use]
     pub fn revision(mut self, revision: Revision) -> Self {
         self.revision = Some(revision);
         self
     }
 
-    /// Answers at most this many rounds of questions in one call. Default ten.
+    /// The maximum number of input rounds in one call. Default: ten.
     #[must_use]
     pub fn max_rounds(mut self, rounds: usize) -> Self {
         self.max_rounds = rounds;
         self
     }
 
-    /// Answers at most this many questions of a server at the same time; it is told to wait with
-    /// further ones. At least one; default one hundred.
+    /// The maximum number of concurrent requests of the server; further ones are rejected. At least
+    /// one; default: one hundred.
     #[must_use]
     pub fn max_questions(mut self, questions: usize) -> Self {
         self.max_questions = questions;
         self
     }
 
-    /// Takes and sends messages of at most so many bytes, whatever they travel over. Default 16 MiB. A
-    /// transport that you make yourself has a limit of its own besides. The
-    /// [guide to validation](crate::guide::validation#how-long-a-message-may-be) tells what becomes of
-    /// longer ones.
+    /// The maximum size of messages in bytes, in both directions and over any transport. Default:
+    /// 16 MiB. A transport that you create yourself also has its own limit. The [guide to
+    /// validation](crate::guide::validation#message-size) describes what happens to longer ones.
     #[must_use]
     pub fn max_message_bytes(mut self, bytes: usize) -> Self {
         self.max_message_bytes = Some(bytes);
@@ -130,8 +133,8 @@ impl ClientBuilder {
         self.max_message_bytes.unwrap_or_else(|| self.validation.message_bytes())
     }
 
-    /// Lets servers use a model through this client. The future may take its time, but must not
-    /// block: it runs beside the messages of the conversation.
+    /// Lets servers use a model through this client. The future may take its time but must not
+    /// block: it runs on the same task as the conversation.
     #[must_use]
     pub fn on_sampling<F, R>(mut self, sample: F) -> Self
     where
@@ -142,8 +145,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Lets servers ask the user something. The future may take its time, but must not block: it
-    /// runs beside the messages of the conversation.
+    /// Lets servers ask the user for input. The future may take its time but must not block: it
+    /// runs on the same task as the conversation.
     #[must_use]
     pub fn on_elicitation<F, R>(mut self, ask: F) -> Self
     where
@@ -154,17 +157,17 @@ impl ClientBuilder {
         self
     }
 
-    /// Tells servers where they may work. That stays so unless the roots
-    /// [may change](ClientBuilder::roots_may_change). Their URIs begin with `file://`; connecting
-    /// fails otherwise.
+    /// Tells servers which folders they may work in. They are fixed unless the roots [may
+    /// change](ClientBuilder::roots_may_change). Their URIs must begin with `file://`, or
+    /// connecting fails.
     #[must_use]
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
         self.answers.roots = Some(Arc::new(Roots::new(roots)));
         self
     }
 
-    /// Promises servers that they hear when the roots change, which [`Client::set_roots`] does. There
-    /// are none in the beginning unless [others](ClientBuilder::roots) are given.
+    /// Declares that servers are notified when the roots change, with [`Client::set_roots`]. There
+    /// are none at first unless [given](ClientBuilder::roots).
     #[must_use]
     pub fn roots_may_change(mut self) -> Self {
         self.answers.roots.get_or_insert_with(|| Arc::new(Roots::new([])));
@@ -172,9 +175,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Sends this header along with every request over HTTP and when a WebSocket is opened:
-    /// `Authorization` with a token, for example. The value is never shown. Headers that the
-    /// protocol sets itself, and such as cannot be sent, make connecting fail.
+    /// Adds a header to every HTTP request and to the request that opens a WebSocket:
+    /// `Authorization` with a token, for example. The value is never logged or displayed.
+    /// Connecting fails for headers that the protocol sets itself, and for invalid ones.
     #[cfg(any(feature = "http", feature = "ws"))]
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
@@ -189,16 +192,16 @@ impl ClientBuilder {
         self
     }
 
-    /// Connects over `transport` and agrees on a revision with the server.
+    /// Connects over `transport` and negotiates a revision with the server.
     ///
     /// # Errors
     ///
-    /// If the server cannot be reached or no revision can be agreed on.
+    /// If the server cannot be reached or there is no common revision.
     pub async fn connect(
         mut self,
         transport: impl Transport + 'static,
     ) -> Result<Client, ClientError> {
-        self.way = Way::Given;
+        self.endpoint = Endpoint::Custom;
         connect(self, Arc::new(transport)).await
     }
 
@@ -212,7 +215,7 @@ impl ClientBuilder {
         mut self,
         command: &mcp_transport::ChildCommand,
     ) -> Result<Client, ClientError> {
-        self.way = Way::Child(Box::new(command.clone()));
+        self.endpoint = Endpoint::Child(Box::new(command.clone()));
         let mut settings = mcp_transport::ChildSettings::default();
         settings.lines.max_message = self.max_message();
         let child = mcp_transport::ChildTransport::spawn(command, &settings)
@@ -224,13 +227,14 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// If the URL is none, or as for [`ClientBuilder::connect`].
+    /// If the URL is invalid, or as for [`ClientBuilder::connect`].
     #[cfg(feature = "http")]
     pub async fn connect_http(mut self, url: &str) -> Result<Client, ClientError> {
-        self.way = Way::Http(url.to_owned());
+        self.endpoint = Endpoint::Http(url.to_owned());
         let settings = mcp_transport::http::client::HttpSettings {
             headers: self.headers.to_map()?,
             max_message: self.max_message(),
+            watch: GateWatch::factory(&self.validation, self.max_message()),
             ..mcp_transport::http::client::HttpSettings::default()
         };
         let transport =
@@ -251,7 +255,7 @@ impl ClientBuilder {
     /// As for [`ClientBuilder::connect`].
     #[cfg(feature = "ws")]
     pub async fn connect_ws(mut self, url: &str) -> Result<Client, ClientError> {
-        self.way = Way::WebSocket(url.to_owned());
+        self.endpoint = Endpoint::WebSocket(url.to_owned());
         let mut settings = mcp_transport::ws::WsClientSettings::default();
         settings.connection.max_message = self.max_message();
         settings.headers = self.headers.to_map()?;
@@ -261,14 +265,14 @@ impl ClientBuilder {
     }
 }
 
-/// A URL without what may be secret: credentials, and what follows the path.
+/// A URL without anything that may be secret: credentials, and everything after the path.
 #[cfg(feature = "http")]
 pub(super) fn shown(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let path = rest.find('/').unwrap_or(rest.len());
     let (authority, path) = match rest.split_at(path) {
-        // A password that should have been escaped goes on after its slash.
+        // An unescaped password may contain a slash.
         (start, _) if !has_plain_port(start) => (rest, ""),
         parts => parts,
     };

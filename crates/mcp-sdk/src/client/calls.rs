@@ -1,4 +1,4 @@
-//! How a call is made in either era.
+//! Making calls in either era.
 
 use std::{
     borrow::Cow,
@@ -15,11 +15,11 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Client, ClientError,
+    call_clock::{CallClock, PendingCall},
     events::Events,
-    patience::{Patience, Waiting},
 };
 
-/// How one call is made.
+/// Options for one call.
 #[derive(Clone, Default)]
 pub struct CallOptions {
     timeout: Option<Duration>,
@@ -29,36 +29,35 @@ pub struct CallOptions {
 }
 
 impl CallOptions {
-    /// As usual.
+    /// The defaults.
     pub fn new() -> CallOptions {
         CallOptions::default()
     }
 
-    /// Waits at most this long for the answer, or for the next report of
-    /// [progress](CallOptions::on_progress). Time in which this side has to answer a question of the
-    /// server does not count.
+    /// How long to wait for the answer, or for the next [progress](CallOptions::on_progress)
+    /// report. Time spent answering requests of the server does not count.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Waits at most this long for the answer, however much progress there is.
+    /// How long to wait for the answer in total, however much progress there is.
     #[must_use]
     pub fn max_timeout(mut self, timeout: Duration) -> Self {
         self.max_timeout = Some(timeout);
         self
     }
 
-    /// Wants to know how far the work is. A report begins the wait for the answer anew. `sink` is
-    /// called between messages of the conversation and must not block.
+    /// Requests progress reports. Each restarts the time-out. `sink` is called on the task of the
+    /// conversation and must not block.
     #[must_use]
     pub fn on_progress(mut self, sink: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(sink));
         self
     }
 
-    /// Sends this `_meta` along.
+    /// Adds this `_meta` to the request.
     #[must_use]
     pub fn meta(mut self, meta: Meta) -> Self {
         self.meta = Some(meta);
@@ -66,7 +65,7 @@ impl CallOptions {
     }
 }
 
-/// A result that may ask questions instead.
+/// A result that may ask for input instead.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Rounds {
@@ -79,21 +78,21 @@ struct Rounds {
 const INPUT_REQUIRED: &str = "input_required";
 
 impl Client {
-    /// Calls any method with any params and gives the result as it came. Questions that a server
-    /// asks in its result are answered, and the call is made again.
+    /// Calls any method with any params and returns the raw result. If the result asks for input,
+    /// the questions are answered and the call is repeated.
     ///
     /// Dropping the future cancels the call.
     ///
     /// # Errors
     ///
-    /// If the server answers with an error or not at all, or validation holds something back.
+    /// If the server answers with an error or not at all, or validation blocks a message.
     pub async fn request(
         &self,
         method: &str,
         params: Map<String, Value>,
         options: &CallOptions,
     ) -> Result<Json, ClientError> {
-        let waiting = self.begin_waiting(options);
+        let waiting = self.start_clock(options);
         let followed = self.follow_progress(options, &waiting);
         let token = followed.as_ref().map(|followed| &followed.token);
         let mut params = params;
@@ -107,10 +106,10 @@ impl Client {
                 return Ok(result);
             }
             let Some(rounds) = asks_for_input(&result) else { return Ok(result) };
-            waiting.stand_still();
+            waiting.pause();
             self.answer(rounds, &mut params).await?;
-            waiting.go_on();
-            waiting.sign_of_life();
+            waiting.resume();
+            waiting.restart_timeout();
         }
         let rounds = self.inner.builder.max_rounds;
         Err(ClientError::TooManyRounds { method: method.to_owned(), rounds })
@@ -130,12 +129,12 @@ impl Client {
         result.read().map_err(|cause| ClientError::Unreadable { method: method.to_owned(), cause })
     }
 
-    async fn ask(&self, ask: Ask, patience: &Patience) -> Result<Json, PeerError> {
+    async fn ask(&self, ask: Ask, clock: &CallClock) -> Result<Json, PeerError> {
         let peer = &self.inner.peer;
         let asked = OnceLock::new();
         let too_late = async {
-            let after = patience.runs_out().await;
-            // Asked before the request is dropped, which cancels it.
+            let after = clock.expired().await;
+            // Must come before the request is dropped, which cancels it.
             match asked.get().and_then(|id| peer.trouble(*id)) {
                 Some(last) => PeerError::CutOff { after, last },
                 None => PeerError::TimedOut(after),
@@ -171,7 +170,7 @@ impl Client {
         Ok(Ask {
             method: method.to_owned().into(),
             params: written,
-            // How long is waited is decided where progress and questions are known.
+            // The time-out is applied elsewhere, where progress and questions are known.
             timeout: Some(Duration::MAX),
             labels: Some(Box::new(self.labels(method, params))),
         })
@@ -200,7 +199,7 @@ impl Client {
         Ok(())
     }
 
-    /// What goes into `_meta`: what every request says, beside what the caller has put there (`own`).
+    /// The `_meta` of a request: what every request carries, merged with the caller's (`own`).
     fn meta<'m>(
         &'m self,
         own: Option<&'m Map<String, Value>>,
@@ -231,7 +230,7 @@ impl Client {
         meta
     }
 
-    /// What the transport shows on the outside; older revisions show nothing but themselves.
+    /// What the transport mirrors in headers; older revisions only have the revision.
     fn labels(&self, method: &str, params: &Map<String, Value>) -> Labels {
         let mut labels = Labels { revision: Some(self.revision()), ..Labels::default() };
         if self.revision().era() == Era::Modern {
@@ -257,25 +256,29 @@ impl Client {
         marked.values(document.root())
     }
 
-    fn begin_waiting(&self, options: &CallOptions) -> Waiting {
+    fn start_clock(&self, options: &CallOptions) -> PendingCall {
         let builder = &self.inner.builder;
         let silence = options.timeout.unwrap_or(builder.timeout);
         let most = options.max_timeout.unwrap_or(builder.max_timeout);
         self.inner.calls.begin(silence, most)
     }
 
-    fn follow_progress(&self, options: &CallOptions, waiting: &Waiting) -> Option<Followed> {
+    fn follow_progress(
+        &self,
+        options: &CallOptions,
+        waiting: &PendingCall,
+    ) -> Option<ProgressGuard> {
         let sink = options.progress.clone()?;
-        let patience = waiting.patience();
+        let clock = waiting.clock();
         let token = self.inner.next_token.fetch_add(1, Ordering::Relaxed);
         let token = ProgressToken::from(token);
         let events = Arc::clone(&self.inner.events);
         let followed = move |progress| {
-            patience.sign_of_life();
+            clock.restart_timeout();
             sink(progress);
         };
         events.follow_progress(token.clone(), Arc::new(followed));
-        Some(Followed { token, events })
+        Some(ProgressGuard { token, events })
     }
 }
 
@@ -309,13 +312,13 @@ impl Serialize for Params<'_> {
     }
 }
 
-/// Forgets a call's progress when the call is over.
-struct Followed {
+/// Stops following progress when the call is over.
+struct ProgressGuard {
     token: ProgressToken,
     events: Arc<Events>,
 }
 
-impl Drop for Followed {
+impl Drop for ProgressGuard {
     fn drop(&mut self) {
         self.events.forget_progress(&self.token);
     }

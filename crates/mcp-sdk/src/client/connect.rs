@@ -1,4 +1,4 @@
-//! How a conversation is set up around a transport.
+//! Setting up a conversation over a transport.
 
 use std::sync::{Arc, OnceLock, RwLock, atomic::AtomicI64};
 
@@ -9,10 +9,10 @@ use serde_json::Map;
 use super::{
     Client, ClientBuilder, ClientError, Inner,
     answers::ClientHandler,
+    call_clock::PendingCalls,
     events::Events,
-    interests::Interests,
-    opening::{modern_meta, open},
-    patience::UnderWay,
+    negotiation::{modern_meta, open},
+    resource_subscriptions::ResourceSubscriptions,
     roots::Roots,
 };
 
@@ -22,13 +22,13 @@ pub(super) async fn connect(
     mut builder: ClientBuilder,
     transport: Wire,
 ) -> Result<Client, ClientError> {
-    // The builder may have been cloned for other clients, whose roots are their own.
+    // The builder may have been cloned for other clients, which have separate roots.
     builder.answers = builder.answers.detached();
     if let Some(roots) = &builder.answers.roots {
         Roots::check(&roots.get())?;
     }
     let events = Arc::new(Events::new());
-    let calls = Arc::<UnderWay>::default();
+    let calls = Arc::<PendingCalls>::default();
     let spoken = Arc::new(OnceLock::new());
     let handler = ClientHandler {
         answers: builder.answers.clone(),
@@ -52,7 +52,7 @@ pub(super) async fn connect(
     let running = tokio::spawn(async move {
         let _ending = ending;
         if let Err(error) = processor.run().await {
-            tracing::debug!(%error, "the conversation broke off");
+            tracing::debug!(%error, "the conversation ended with an error");
         }
     });
     let mut opening = Opening { peer: &peer, is_done: false };
@@ -73,7 +73,7 @@ pub(super) async fn connect(
         server,
         events,
         calls,
-        interests: Interests::default(),
+        resource_subscriptions: ResourceSubscriptions::default(),
         next_token: AtomicI64::new(1),
         log_level: RwLock::new(None),
         marked: RwLock::default(),
@@ -82,7 +82,7 @@ pub(super) async fn connect(
     Ok(Client { inner: Arc::new(inner) })
 }
 
-/// Tells listeners that the conversation is over, be it because of a panic.
+/// Tells listeners that the conversation is over, even after a panic.
 struct Ending(Arc<Events>);
 
 impl Drop for Ending {
@@ -91,7 +91,7 @@ impl Drop for Ending {
     }
 }
 
-/// Ends a connection that nobody will use: opening it failed, or whoever wanted it has gone.
+/// Closes a connection that nobody will use: opening it failed or was cancelled.
 struct Opening<'p> {
     peer: &'p JsonRpcPeer<Wire>,
     is_done: bool,

@@ -14,46 +14,46 @@ use tokio_util::sync::CancellationToken;
 use super::{Granted, granted::Acknowledged};
 use crate::feed::{Feed, Listener, Weighed};
 
-/// Something the server told without being asked.
+/// A notification from the server, or a change of the connection.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ClientEvent {
-    /// The list of tools is not what it was.
+    /// The list of tools has changed.
     ToolsChanged,
-    /// The list of prompts is not what it was.
+    /// The list of prompts has changed.
     PromptsChanged,
-    /// The list of resources is not what it was.
+    /// The list of resources has changed.
     ResourcesChanged,
-    /// A resource is not what it was.
+    /// A resource has changed.
     ResourceUpdated {
         /// Which one.
         uri: String,
     },
-    /// A message for the log. One of more than a mebibyte is not taken apart and comes as
+    /// A log message. One of more than a mebibyte is not parsed and comes as
     /// [`ClientEvent::Other`].
     Log(LogMessage),
-    /// News may have been lost, and [subscriptions](crate::Client::subscribe) have ended: the stream
-    /// on which the server tells things could not be opened again, over HTTP in the handshake era.
-    /// Calls may still succeed. Who still wants news subscribes again.
-    NewsLost,
-    /// The conversation is over: nothing more comes, and calls fail. Over HTTP that is so when the
-    /// server no longer knows the session; a server without sessions never tells this.
+    /// Notifications may have been lost, and [subscriptions](crate::Client::subscribe) have ended:
+    /// over HTTP in the handshake era, the notification stream could not be reopened. Calls may
+    /// still succeed. Subscribe again to receive further notifications.
+    NotificationsLost,
+    /// The conversation is over: there will be no more events, and calls fail. Over HTTP this
+    /// happens when the session has expired; servers without sessions never cause it.
     Closed,
     /// Anything else.
     Other(Notification),
 }
 
-/// Taken apart, a message takes many times the memory of its text.
+/// Parsed, a message takes many times the memory of its text.
 const LONGEST_LOG: usize = 1 << 20;
 
-/// Where what the server tells goes.
+/// Dispatches the server's notifications.
 pub(super) struct Events {
     feed: Feed<ClientEvent>,
     progress: Mutex<HashMap<ProgressToken, ProgressSink>>,
-    /// Who waits for the acknowledgement of a subscription, by its request.
+    /// Waiters for the acknowledgement of a subscription, by request id.
     subscribing: Mutex<HashMap<i64, oneshot::Sender<Granted>>>,
-    /// Cancelled, and replaced, when what the server tells by itself may be lost.
-    hearing: Mutex<CancellationToken>,
+    /// Cancelled, and replaced, when notifications may have been lost.
+    stream_lost: Mutex<CancellationToken>,
 }
 
 pub(super) type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
@@ -64,7 +64,7 @@ impl Events {
             feed: Feed::new(),
             progress: Mutex::default(),
             subscribing: Mutex::default(),
-            hearing: Mutex::default(),
+            stream_lost: Mutex::default(),
         }
     }
 
@@ -80,7 +80,7 @@ impl Events {
         lock(&self.progress).remove(token);
     }
 
-    /// Hands the acknowledgement of subscription `id` to `waiting`.
+    /// Sends the acknowledgement of subscription `id` to `waiting`.
     pub(super) fn await_acknowledgement(&self, id: i64, waiting: oneshot::Sender<Granted>) {
         lock(&self.subscribing).insert(id, waiting);
     }
@@ -97,20 +97,20 @@ impl Events {
         }
     }
 
-    /// Cancelled when news may have been lost since now.
-    pub(super) fn hearing(&self) -> CancellationToken {
-        lock(&self.hearing).clone()
+    /// Cancelled when notifications may have been lost from now on.
+    pub(super) fn stream_lost(&self) -> CancellationToken {
+        lock(&self.stream_lost).clone()
     }
 
-    pub(super) fn news_lost(&self) {
-        self.feed.tell(ClientEvent::NewsLost);
-        std::mem::take(&mut *lock(&self.hearing)).cancel();
+    pub(super) fn notifications_lost(&self) {
+        self.feed.tell(ClientEvent::NotificationsLost);
+        std::mem::take(&mut *lock(&self.stream_lost)).cancel();
     }
 
     pub(super) fn close(&self) {
         self.feed.end_with(ClientEvent::Closed);
-        // It is over for good, so there is no other.
-        lock(&self.hearing).cancel();
+        // The conversation is over, so it is not replaced.
+        lock(&self.stream_lost).cancel();
     }
 
     fn take_progress(&self, notification: &Notification) {
@@ -123,7 +123,7 @@ impl Events {
         let (Ok(token), Ok(progress)) = (params.read::<Token>(), params.read::<Progress>()) else {
             return;
         };
-        // It may do anything, such as end another call, so the lock must be free.
+        // The sink may do anything, such as end another call, so the lock must be released first.
         let sink = lock(&self.progress).get(&token.progress_token).cloned();
         if let Some(sink) = sink {
             sink(progress);
@@ -136,10 +136,10 @@ impl Events {
             Some((lock(&self.subscribing).remove(&subscription)?, granted))
         });
         let Some((waiting, granted)) = waiting else {
-            tracing::debug!("a subscription was acknowledged that nobody waits for");
+            tracing::debug!("an unexpected subscription was acknowledged");
             return;
         };
-        // Whoever does not wait any more has dropped the subscription.
+        // If nobody is waiting, the subscription was dropped.
         let _ = waiting.send(granted);
     }
 }
@@ -175,8 +175,7 @@ fn event_of(notification: Notification) -> ClientEvent {
     }
 }
 
-/// As it is, but with memory of its own: what was received together with it must not be kept as
-/// long as it is.
+/// Unchanged, but copied: it must not keep alive the buffer it was received in.
 fn other(mut notification: Notification) -> ClientEvent {
     let own = |params: Json| Json::parse(Bytes::copy_from_slice(params.as_bytes())).ok();
     notification.params = notification.params.and_then(own);
@@ -198,7 +197,7 @@ impl Weighed for ClientEvent {
     }
 }
 
-/// What a value takes once it is taken apart, about: members of objects live in nodes of a tree.
+/// The approximate memory of a parsed value: objects are trees.
 fn weight_of(value: &Value) -> usize {
     const OBJECT: usize = 600;
     let mut weight = 0;

@@ -4,30 +4,30 @@ use mcp_core::{Json, Meta, ServerCapabilities};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What a server has agreed to tell.
+/// The notifications that a server has agreed to send.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Granted {
-    /// That the list of tools has changed.
+    /// When the list of tools changes.
     #[serde(rename = "toolsListChanged")]
     pub tools: bool,
-    /// That the list of prompts has changed.
+    /// When the list of prompts changes.
     #[serde(rename = "promptsListChanged")]
     pub prompts: bool,
-    /// That the list of resources has changed.
+    /// When the list of resources changes.
     #[serde(rename = "resourcesListChanged")]
     pub resources: bool,
-    /// That one of these resources has changed.
+    /// When one of these resources changes.
     #[serde(rename = "resourceSubscriptions")]
     pub uris: BTreeSet<String>,
 }
 
 impl Granted {
-    /// What a server of the handshake era tells: what it has declared, without being asked, and
-    /// about the resources it was asked for.
+    /// The notifications of a server of the handshake era: those it has declared, and updates of
+    /// the requested resources.
     pub(super) fn declared(capabilities: Option<&ServerCapabilities>, uris: &[&str]) -> Granted {
-        let tells = |declared: Option<&Value>| declared.is_some_and(tells_changes);
+        let tells = |declared: Option<&Value>| declared.is_some_and(announces_changes);
         let lists =
             |list: fn(&ServerCapabilities) -> Option<&Value>| tells(capabilities.and_then(list));
         Granted {
@@ -39,15 +39,15 @@ impl Granted {
     }
 }
 
-/// Whether a server that declares this about a list tells when the list changes.
-pub(crate) fn tells_changes(declared: &Value) -> bool {
+/// Whether a server that declares this sends a notification when the list changes.
+pub(crate) fn announces_changes(declared: &Value) -> bool {
     declared.get("listChanged") == Some(&Value::Bool(true))
 }
 
-/// The first word of a server about a subscription.
+/// The server's acknowledgement of a subscription.
 #[derive(Debug)]
 pub(super) struct Acknowledged {
-    /// The request that has opened it.
+    /// The id of the request that opened it.
     pub(super) subscription: i64,
     pub(super) granted: Granted,
 }
@@ -62,7 +62,8 @@ impl Acknowledged {
             notifications: Granted,
         }
         let Params { meta, notifications } = params.read()?;
-        // A number that came back as text is a mistake that validation tells; it is clear all the same.
+        // A number returned as a string is a fault that validation reports, but the meaning is
+        // clear.
         let id = meta.get(Meta::SUBSCRIPTION_ID);
         let id = id.and_then(|id| id.as_i64().or_else(|| id.as_str()?.parse().ok()));
         let id = id.ok_or_else(|| serde::de::Error::custom("it names no subscription"))?;

@@ -5,7 +5,7 @@ use mcp_core::TransportError;
 
 use super::ClientError;
 
-/// What is sent along with every request, by name. The values may be secret.
+/// The headers of every request, by name. The values may be secret.
 #[derive(Clone, Default)]
 pub(super) struct Headers(Vec<(String, String)>);
 
@@ -14,7 +14,7 @@ impl Headers {
         self.0.push((name, value));
     }
 
-    /// As HTTP has them.
+    /// As an HTTP header map.
     pub(super) fn to_map(&self) -> Result<HeaderMap, ClientError> {
         let mut map = HeaderMap::new();
         for (name, value) in &self.0 {

@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 use super::{CallOptions, Client, ClientError};
 use crate::labels::Marked;
 
-/// Tools whose marks are remembered; a server may list ever new ones.
+/// The maximum number of tools whose header annotations are remembered.
 const MOST_MARKED: usize = 10_000;
 
-/// Pages after which a list is given up.
+/// The maximum number of pages of a list.
 const MOST_PAGES: usize = 10_000;
 
 /// A page of a list, whatever is listed.
@@ -48,7 +48,7 @@ list_page! {
 }
 
 impl Client {
-    /// One page of the tools; `cursor` is where the page before left off.
+    /// One page of tools; `cursor` comes from the previous page.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl Client {
         Ok(page)
     }
 
-    /// One page of the prompts.
+    /// One page of prompts.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl Client {
         self.page("prompts/list", cursor).await
     }
 
-    /// One page of the resources.
+    /// One page of resources.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Client {
         self.page("resources/list", cursor).await
     }
 
-    /// One page of the patterns by which further resources can be read.
+    /// One page of resource templates.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Client {
         self.entries::<ListResourcesResult>("resources/list")
     }
 
-    /// All patterns; pages are fetched as the stream is read.
+    /// All resource templates; pages are fetched as the stream is read.
     pub fn resource_templates(
         &self,
     ) -> impl Stream<Item = Result<ResourceTemplate, ClientError>> + Send + '_ {
@@ -145,7 +145,7 @@ impl Client {
         self.resources().try_collect().await
     }
 
-    /// All patterns at once.
+    /// All resource templates at once.
     ///
     /// # Errors
     ///
@@ -163,8 +163,8 @@ impl Client {
         self.typed(method, params, &CallOptions::default()).await
     }
 
-    /// Follows the cursors. One that was there before ends the list: a server that turns in
-    /// circles must not keep us for ever, nor one that never comes to an end.
+    /// Follows the cursors. A repeated cursor ends the list, and so does the maximum number of
+    /// pages: neither a loop nor an endless list must keep us forever.
     fn entries<P: ListPage + 'static>(
         &self,
         method: &'static str,
@@ -172,7 +172,7 @@ impl Client {
     where
         P::Entry: Send,
     {
-        // Digests of the cursors: those themselves may be of any size.
+        // Digests, since cursors may be of any size.
         let hasher = RandomState::new();
         let start = Some((None::<String>, HashSet::<u64>::new()));
         stream::try_unfold(start, move |state| {
@@ -194,8 +194,8 @@ impl Client {
         .try_flatten()
     }
 
-    /// Whether the tool's marks can be followed; remembers them for calls. A tool with bad marks
-    /// is left out, the others stay. Without headers there is nothing to follow.
+    /// Whether the tool's header annotations are valid; remembers them for calls. A tool with
+    /// invalid ones is left out, the others stay. Only HTTP needs them.
     fn can_use(&self, tool: &Tool) -> bool {
         if self.revision().era() == Era::Legacy || self.inner.carriage != Carriage::Exchanges {
             return true;
@@ -208,7 +208,10 @@ impl Client {
                 } else if known.len() < MOST_MARKED || known.contains_key(&tool.name) {
                     known.insert(tool.name.clone(), Arc::new(marked));
                 } else {
-                    tracing::warn!(tool = tool.name, "a tool is left out: too many have marks");
+                    tracing::warn!(
+                        tool = tool.name,
+                        "a tool is left out: too many have header annotations"
+                    );
                     return false;
                 }
                 true

@@ -25,7 +25,7 @@ impl Client {
         self.call_tool_with(name, arguments, &CallOptions::default()).await
     }
 
-    /// Calls a tool, with options: a time-out of its own, progress.
+    /// Calls a tool with options: time-out, progress.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl Client {
         self.typed(method, params, options).await
     }
 
-    /// Fills in a prompt.
+    /// Gets a prompt.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl Client {
         self.typed("resources/read", json!({ "uri": uri }), &CallOptions::default()).await
     }
 
-    /// Asks for suggestions how to go on with an argument.
+    /// Requests completions for an argument.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl Client {
         Ok(result.completion)
     }
 
-    /// Asks whether the server is there. In revisions without `ping` it is asked what it offers.
+    /// Checks that the server responds. In revisions without `ping` this calls `server/discover`.
     ///
     /// # Errors
     ///
@@ -102,21 +102,21 @@ impl Client {
         }
     }
 
-    /// Asks a server of a stateless revision what it speaks and offers.
+    /// Asks a server of a stateless revision which revisions and capabilities it supports.
     ///
     /// # Errors
     ///
-    /// If the call failed, or the revision has no such question.
+    /// If the call failed, or the revision has no such method.
     pub async fn discover(&self) -> Result<DiscoverResult, ClientError> {
         self.only(Era::Modern, "`server/discover`")?;
         self.typed("server/discover", Value::Null, &CallOptions::default()).await
     }
 
-    /// Wants log messages from this level on. They come as [events](Client::events).
+    /// Requests log messages at this level and above. They arrive as [events](Client::events).
     ///
     /// # Errors
     ///
-    /// If the server has to be told and does not want to hear it.
+    /// If the server has to be told and rejects it.
     pub async fn set_log_level(&self, level: LogLevel) -> Result<(), ClientError> {
         *self.inner.log_level.write().unwrap_or_else(PoisonError::into_inner) = Some(level);
         if self.revision().era() == Era::Modern {
@@ -126,13 +126,14 @@ impl Client {
         self.typed::<Value>("logging/setLevel", params, &CallOptions::default()).await.map(drop)
     }
 
-    /// Names other roots from now on, and tells the server so in revisions where it is told; in the
-    /// others it asks when it needs to know.
+    /// Changes the roots, and notifies the server in revisions that have such a notification; in
+    /// the others it asks when it needs to know.
     ///
     /// # Errors
     ///
-    /// If the client was not built with [`ClientBuilder::roots_may_change`], a URI does not begin with
-    /// `file://`, or the server could not be told. In the latter case it hears the new roots when it asks next.
+    /// If the client was not built with [`ClientBuilder::roots_may_change`], a URI does not begin
+    /// with `file://`, or the server could not be notified. In the last case it gets the new roots
+    /// when it asks next.
     ///
     /// [`ClientBuilder::roots_may_change`]: crate::ClientBuilder::roots_may_change
     pub async fn set_roots(
@@ -150,11 +151,11 @@ impl Client {
         }
     }
 
-    /// Tells the server anything.
+    /// Sends any notification.
     ///
     /// # Errors
     ///
-    /// If it could not be told.
+    /// If it could not be sent.
     pub async fn notify(&self, method: &str, params: Option<Json>) -> Result<(), ClientError> {
         let notification = Notification { method: method.to_owned().into(), params };
         let told = self.inner.peer.notify(notification).await;

@@ -1,7 +1,8 @@
-//! Clients: one conversation with one server, at the newest revision both speak.
+//! Clients: one conversation with one server, at the newest revision both support.
 
 mod answers;
 mod builder;
+mod call_clock;
 mod calls;
 mod connect;
 mod error;
@@ -9,14 +10,13 @@ mod events;
 mod granted;
 #[cfg(any(feature = "http", feature = "ws"))]
 mod headers;
-mod interests;
 mod lists;
 mod methods;
-mod opening;
-mod patience;
+mod negotiation;
+mod reconnect;
+mod resource_subscriptions;
 mod roots;
 mod subscription;
-mod way;
 
 use std::{
     collections::HashMap,
@@ -35,15 +35,17 @@ pub use self::{
     builder::ClientBuilder, calls::CallOptions, error::ClientError, events::ClientEvent,
     granted::Granted, subscription::Subscription,
 };
-use self::{connect::Wire, events::Events, interests::Interests, patience::UnderWay};
-pub(crate) use self::{granted::tells_changes, subscription::Listening};
+use self::{
+    call_clock::PendingCalls, connect::Wire, events::Events,
+    resource_subscriptions::ResourceSubscriptions,
+};
+pub(crate) use self::{granted::announces_changes, subscription::Listening};
 use crate::{feed::Listener, labels::Marked};
 
-/// A connection to one server. Cheap to clone; the connection ends with [`Client::close`] or with
-/// the last clone, once there are no [subscriptions](Client::subscribe) either.
+/// A connection to one server. Cheap to clone; the connection ends with [`Client::close`], or when
+/// the last clone and the last [subscription](Client::subscribe) are dropped.
 ///
-/// The [guide to clients](crate::guide::clients) tells how long is waited for what, and how news are
-/// heard.
+/// The [guide to clients](crate::guide::clients) covers time-outs and notifications.
 #[derive(Debug, Clone)]
 pub struct Client {
     inner: Arc<Inner>,
@@ -55,21 +57,21 @@ struct Inner {
     peer: JsonRpcPeer<Wire>,
     revision: Revision,
     carriage: Carriage,
-    /// What every request says about its sender, in revisions where each does.
+    /// The metadata of every request, in revisions that require it.
     meta: Map<String, Value>,
     server: ServerFacts,
     events: Arc<Events>,
-    calls: Arc<UnderWay>,
-    interests: Interests,
+    calls: Arc<PendingCalls>,
+    resource_subscriptions: ResourceSubscriptions,
     next_token: AtomicI64,
-    /// From this level on the server should log, in revisions where requests say so.
+    /// The log level, in revisions where requests carry it.
     log_level: RwLock<Option<LogLevel>>,
-    /// Arguments that have to be shown outside, by tool.
+    /// Arguments that are mirrored in headers, by tool.
     marked: RwLock<HashMap<String, Arc<Marked>>>,
     running: tokio::sync::Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What a server says about itself.
+/// What a server has declared about itself.
 #[derive(Debug, Clone, Default)]
 struct ServerFacts {
     info: Option<Implementation>,
@@ -78,54 +80,55 @@ struct ServerFacts {
 }
 
 impl Client {
-    /// Prepares a client that calls itself `name`.
+    /// Configures a client with this name.
     pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ClientBuilder {
         ClientBuilder::new(Implementation::new(name, version))
     }
 
-    /// Prepares a client that introduces itself more fully.
+    /// Configures a client with a full description of itself.
     pub fn builder_for(info: Implementation) -> ClientBuilder {
         ClientBuilder::new(info)
     }
 
-    /// The revision that is spoken.
+    /// The negotiated revision.
     pub fn revision(&self) -> Revision {
         self.inner.revision
     }
 
-    /// What the server calls itself, if it has said so.
+    /// The server's name and version, if it has sent them.
     pub fn server_info(&self) -> Option<&Implementation> {
         self.inner.server.info.as_ref()
     }
 
-    /// What the server offers, if it has said so.
+    /// The server's capabilities, if it has declared them.
     pub fn server_capabilities(&self) -> Option<&ServerCapabilities> {
         self.inner.server.capabilities.as_ref()
     }
 
-    /// How models should use the server.
+    /// The server's instructions for models.
     pub fn instructions(&self) -> Option<&str> {
         self.inner.server.instructions.as_deref()
     }
 
-    /// What makes contracts of the schemas that the server lists, as this client validates.
+    /// Compiles the schemas that the server lists into contracts, according to this client's
+    /// validation.
     pub(crate) fn contracts(&self) -> Arc<dyn mcp_core::Contracts> {
         self.inner.builder.validation.contracts(Dispatch::Mcp)
     }
 
-    /// What the server tells from now on without being asked, until the conversation is over. A
-    /// listener that does not keep up misses the oldest events: beyond 1024 of them, or about 16 MiB.
+    /// The server's notifications from now on, until the conversation is over. A listener that
+    /// falls more than 1024 events or about 16 MiB behind loses the oldest ones.
     pub fn events(&self) -> Listener<ClientEvent> {
         self.inner.events.listen()
     }
 
-    /// Ends the connection in good order and waits until it is over.
+    /// Closes the connection cleanly and waits until it is closed.
     pub async fn close(&self) {
         self.inner.peer.close();
         let mut running = self.inner.running.lock().await;
-        // Whoever else closes waits for the same, even if this future is dropped meanwhile.
+        // Other callers wait for the same task, even if this future is dropped.
         if let Some(driver) = running.as_mut() {
-            // It ends by itself; if it panicked, it has ended too.
+            // It ends by itself, even if it panics.
             let _ = driver.await;
             *running = None;
         }

@@ -4,7 +4,7 @@ use mcp_core::Root;
 
 use super::ClientError;
 
-/// Where servers may work, as it is now.
+/// The current roots.
 #[derive(Debug)]
 pub(super) struct Roots(RwLock<Arc<[Root]>>);
 
@@ -13,7 +13,7 @@ impl Roots {
         Roots(RwLock::new(roots.into_iter().collect()))
     }
 
-    /// Whether all of them may be told. Servers would refuse others, in the middle of some call.
+    /// Checks the URIs. Servers would otherwise reject them later, during some call.
     pub(super) fn check(roots: &[Root]) -> Result<(), ClientError> {
         let is_file =
             |root: &&Root| root.uri.get(..7).is_some_and(|it| it.eq_ignore_ascii_case("file://"));

@@ -1,4 +1,4 @@
-//! News about lists and resources, which each era delivers in its own way.
+//! Subscriptions to lists and resources, which each era delivers in its own way.
 
 use std::collections::BTreeSet;
 
@@ -8,29 +8,31 @@ use tokio::{sync::oneshot, task::AbortHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    CallOptions, Client, ClientError, ClientEvent, Granted, events::Events, interests::Interest,
+    CallOptions, Client, ClientError, ClientEvent, Granted, events::Events,
+    resource_subscriptions::ResourceSubscription,
 };
 use crate::feed::{ListenError, Listener};
 
-/// News that come as long as this lives: here, and as [events](Client::events) of the client.
+/// Notifications that arrive as long as this lives: here, and as [events](Client::events) of the
+/// client.
 ///
-/// It keeps the connection open. Dropping the last one for a resource tells the server, in the
-/// background, that nobody wants to hear about it any more.
+/// It keeps the connection open. Dropping the last one for a resource unsubscribes from it in the
+/// background.
 #[derive(Debug)]
 #[must_use = "dropping it ends the subscription"]
 pub struct Subscription {
     granted: Granted,
     missing: BTreeSet<String>,
-    /// What has been told from before the server agreed, so that nothing is lost in between.
+    /// Listens from before the server agreed, so that nothing is lost in between.
     listener: Listener<ClientEvent>,
     delivery: Delivery,
 }
 
-/// What has to be undone in the end.
+/// What has to be undone at the end.
 #[derive(Debug)]
 enum Delivery {
-    /// The server was asked about each resource.
-    Asked { _interests: Vec<Interest>, hearing: CancellationToken },
+    /// One subscription per resource.
+    PerResource { _resources: Vec<ResourceSubscription>, stream_lost: CancellationToken },
     /// One request stays open.
     Listening(Listening),
 }
@@ -55,69 +57,69 @@ impl Listening {
 }
 
 impl Delivery {
-    /// Cancelled when nothing comes on it any more.
+    /// Cancelled when there will be no more notifications.
     fn over(&self) -> &CancellationToken {
         match self {
-            Delivery::Asked { hearing, .. } => hearing,
+            Delivery::PerResource { stream_lost, .. } => stream_lost,
             Delivery::Listening(listening) => &listening.over,
         }
     }
 }
 
 impl Subscription {
-    /// What the server has agreed to tell. Changes of all lists are asked for; it agrees to those
-    /// that it offers.
+    /// What the server has agreed to send. Changes of all lists are requested; the server agrees to
+    /// those that it supports.
     pub fn granted(&self) -> &Granted {
         &self.granted
     }
 
-    /// The resources that were asked for and that the server will tell nothing about.
+    /// The requested resources that the server will not send updates about.
     pub fn missing(&self) -> &BTreeSet<String> {
         &self.missing
     }
 
-    /// Whether news still come: the server has not ended the subscription, nor forgotten the
-    /// session, and the way on which it tells things is not lost.
+    /// Whether notifications still arrive: the server has not ended the subscription, the session
+    /// has not expired, and the notification stream is not lost.
     pub fn is_open(&self) -> bool {
         !self.delivery.over().is_cancelled()
     }
 
-    /// The next thing that the server tells, whatever it is about, from the moment on in which it has
-    /// agreed. [`Client::events`] hears the same, but only from when it is called.
+    /// The next notification of the server, on any topic, from the moment it agreed.
+    /// [`Client::events`] receives the same, but only from when it is called.
     ///
     /// # Errors
     ///
     /// If events were missed because they were not read in time, or the subscription is
-    /// [over](Subscription::is_open): who still wants news subscribes again, with a client that is
-    /// [connected again](Client::reconnect) if this one is of no use any more.
+    /// [over](Subscription::is_open): then subscribe again, after [reconnecting](Client::reconnect)
+    /// if this client can no longer be used.
     pub async fn recv(&mut self) -> Result<ClientEvent, ListenError> {
         tokio::select! {
             biased;
             event = self.listener.recv() => event,
-            () = self.delivery.over().cancelled() => Err(ListenError::Over),
+            () = self.delivery.over().cancelled() => Err(ListenError::Closed),
         }
     }
 }
 
 impl Client {
-    /// Wants to hear when lists change, and when these resources do. Completes when the server has
-    /// agreed; [`Subscription::granted`] is what it has agreed to.
+    /// Subscribes to changes of lists and of these resources. Completes when the server has agreed;
+    /// [`Subscription::granted`] is what it has agreed to.
     ///
     /// # Errors
     ///
-    /// If the server refuses, does not answer in time, or will not tell anything about any of these
+    /// If the server rejects the request, does not answer in time, or agrees to none of these
     /// resources.
     pub async fn subscribe(&self, uris: &[&str]) -> Result<Subscription, ClientError> {
         let listener = self.events();
         let (granted, delivery) = match self.revision().era() {
             Era::Legacy => {
-                let hearing = self.inner.events.hearing();
-                let mut interests = Vec::new();
+                let stream_lost = self.inner.events.stream_lost();
+                let mut resource_subscriptions = Vec::new();
                 for uri in uris {
-                    interests.push(self.take_interest(uri, &hearing).await?);
+                    resource_subscriptions.push(self.subscribe_resource(uri, &stream_lost).await?);
                 }
                 let granted = Granted::declared(self.server_capabilities(), uris);
-                (granted, Delivery::Asked { _interests: interests, hearing })
+                (granted, Delivery::PerResource { _resources: resource_subscriptions, stream_lost })
             }
             Era::Modern => {
                 let (listening, opened) = self.listen(uris);
@@ -135,14 +137,15 @@ impl Client {
         Ok(Subscription { granted, missing, listener, delivery })
     }
 
-    /// Wants to hear when lists change; `None` in revisions where that goes without saying.
+    /// Subscribes to changes of lists; `None` in revisions that need no subscription for them.
     pub(crate) fn listen_for_lists(
         &self,
     ) -> Option<(Listening, impl Future<Output = Result<Granted, ClientError>> + use<>)> {
         (self.revision().era() == Era::Modern).then(|| self.listen(&[]))
     }
 
-    /// Opens the request on which news come. The future completes with what the server grants.
+    /// Opens the request that delivers notifications. The future completes with what the server
+    /// grants.
     fn listen(
         &self,
         uris: &[&str],
@@ -167,12 +170,12 @@ impl Client {
             if let Err(error) = &outcome {
                 tracing::debug!(%error, "a subscription ended");
             }
-            // Only who still waits for the beginning wants to know about the end.
+            // Fails if nobody is waiting for the acknowledgement any more.
             let _ = end.send(outcome);
         });
         let opened = async move {
             let opened = async {
-                // Either the server agrees, or the request is over before it has.
+                // Either the server agrees, or the request ends first.
                 if let Ok(granted) = acknowledged.await {
                     return Ok(granted);
                 }
@@ -188,7 +191,7 @@ impl Client {
         (Listening { task: listening.abort_handle(), over }, opened)
     }
 
-    /// Makes a request that is answered when the subscription ends.
+    /// Sends a request that is answered when the subscription ends.
     async fn keep_open(
         &self,
         method: &str,
@@ -208,7 +211,7 @@ impl Client {
     }
 }
 
-/// Forgets who waits for an acknowledgement when the request is over.
+/// Removes the waiter for an acknowledgement when the request is over.
 struct Awaited<'e> {
     events: &'e Events,
     id: Option<i64>,

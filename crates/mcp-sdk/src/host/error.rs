@@ -5,35 +5,35 @@ use serde::Deserialize;
 
 use crate::ClientError;
 
-/// Why a host could not do what it was asked to. As with [`ClientError`], what is displayed is
-/// complete, and nothing is said again by a [`source`](std::error::Error::source).
+/// Why a host call failed. As with [`ClientError`], the displayed text includes the causes, and
+/// there is no [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum HostError {
-    /// No server has it. `unasked` are the servers that could not be asked, and why.
+    /// No server has it. `unasked` lists the servers that could not be asked, and why.
     #[error("no server has the {what} `{name}`{}", aside(unasked))]
     Unknown { what: &'static str, name: String, unasked: Vec<(String, String)> },
-    /// Several servers have it; `names` tell them apart.
-    #[error("several servers have the {what} `{name}`; it is called {}", listed(names))]
+    /// Several servers have it; `names` distinguish them.
+    #[error("several servers have the {what} `{name}`; use {}", listed(names))]
     Ambiguous { what: &'static str, name: String, names: Vec<String> },
-    /// The server that has it did not do it, or is not there any more.
+    /// The call to its server failed, or the server is gone.
     #[error("server `{server}`: {cause}")]
     Server { server: String, cause: Box<ClientError> },
-    /// A list did not come in time.
+    /// A list did not arrive in time.
     #[error("server `{server}` did not list its {what}s within {after:?}")]
     ListTimedOut { server: String, what: &'static str, after: Duration },
     #[error("server `{server}` lists more than {most} {what}s")]
     TooMany { server: String, what: &'static str, most: usize },
     /// The call was not made: its arguments break the schema that the server has listed.
-    #[error("the arguments of tool `{tool}` of server `{server}` do not fit: {}", first(findings))]
+    #[error("invalid arguments for tool `{tool}` of server `{server}`: {}", first(findings))]
     InvalidArguments { server: String, tool: String, findings: Vec<Json> },
-    #[error("the arguments of `{name}` cannot be written as JSON: {cause}")]
+    #[error("the arguments of `{name}` cannot be serialized as JSON: {cause}")]
     Unwritable { name: String, cause: serde_json::Error },
 }
 
 impl HostError {
-    /// The server that is to blame, if it is one.
+    /// The server concerned, if there is one.
     pub fn server(&self) -> Option<&str> {
         match self {
             HostError::Server { server, .. }
@@ -44,7 +44,7 @@ impl HostError {
         }
     }
 
-    /// The code of the error with which the server answered, if it did.
+    /// The code of the server's error, if it answered with one.
     pub fn code(&self) -> Option<i64> {
         match self {
             HostError::Server { cause, .. } => cause.code(),
@@ -66,7 +66,7 @@ fn listed(names: &[String]) -> String {
     quoted.join(" or ")
 }
 
-/// The first finding in words, with its place.
+/// The first finding, with its position.
 fn first(findings: &[Json]) -> String {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

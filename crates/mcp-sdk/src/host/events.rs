@@ -1,18 +1,18 @@
 use std::sync::Arc;
 
-use super::member::Shelves;
+use super::member::CachedLists;
 use crate::{
     ClientEvent,
     feed::{Feed, ListenError, Listener, Weighed},
 };
 
-/// Something one of the servers told without being asked.
+/// An event of one of the servers.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HostEvent {
     /// The server's name at this host.
     pub server: Arc<str>,
-    /// What it told.
+    /// The event.
     pub event: ClientEvent,
 }
 
@@ -22,35 +22,35 @@ impl Weighed for HostEvent {
     }
 }
 
-/// Passes on what a server tells, and takes note of what it means for the lists.
+/// Forwards a server's events, and invalidates lists that have changed.
 pub(super) async fn forward(
     server: Arc<str>,
     mut from: Listener<ClientEvent>,
-    shelves: Arc<Shelves>,
+    lists: Arc<CachedLists>,
     to: Arc<Feed<HostEvent>>,
 ) {
     loop {
         match from.recv().await {
             Ok(event) => {
-                take_note(&event, &shelves);
+                take_note(&event, &lists);
                 to.tell(HostEvent { server: Arc::clone(&server), event });
             }
-            // What was missed may have been that something has changed.
-            Err(ListenError::Missed(_)) => shelves.outdate(),
-            Err(ListenError::Over) => return,
+            // The missed events may have been changes.
+            Err(ListenError::Missed(_)) => lists.invalidate(),
+            Err(ListenError::Closed) => return,
         }
     }
 }
 
-fn take_note(event: &ClientEvent, shelves: &Shelves) {
+fn take_note(event: &ClientEvent, lists: &CachedLists) {
     match event {
-        ClientEvent::ToolsChanged => shelves.tools.outdate(),
-        ClientEvent::PromptsChanged => shelves.prompts.outdate(),
+        ClientEvent::ToolsChanged => lists.tools.invalidate(),
+        ClientEvent::PromptsChanged => lists.prompts.invalidate(),
         ClientEvent::ResourcesChanged => {
-            shelves.resources.outdate();
-            shelves.templates.outdate();
+            lists.resources.invalidate();
+            lists.templates.invalidate();
         }
-        ClientEvent::NewsLost | ClientEvent::Closed => shelves.outdate(),
+        ClientEvent::NotificationsLost | ClientEvent::Closed => lists.invalidate(),
         _ => {}
     }
 }

@@ -1,4 +1,4 @@
-//! What all servers have, in one list.
+//! The merged lists of all servers.
 
 use std::sync::Arc;
 
@@ -10,44 +10,43 @@ use super::{
     member::{Listed, Member},
 };
 
-/// Something a server has, under the host's name for it.
+/// An entry of a server, with the host's name for it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Merged<T> {
-    /// The name to call it by at this host; for resources the URI.
+    /// Its name at this host; for resources the URI.
     pub name: String,
     /// The server's name at this host.
     pub server: String,
-    /// As the server has listed it, with its own name.
+    /// The entry as the server lists it, with its own name.
     pub entry: T,
 }
 
-/// What all servers have, as far as they could be asked.
+/// The entries of all servers that could be asked.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct MergedList<T> {
-    /// By server in the order in which those were added, then as each has listed it.
+    /// Ordered by server, in the order in which they were added, then as each lists them.
     pub entries: Vec<Merged<T>>,
-    /// The servers that could not be asked, and why. What they have is missing above.
+    /// The servers that could not be asked, and why. Their entries are missing above.
     pub failures: Vec<(String, HostError)>,
-    /// What several servers have.
+    /// Names that several servers have.
     pub collisions: Vec<Collision>,
 }
 
-/// A name or URI that was listed more than once. Tools and prompts are told apart by long names; a
-/// resource is read from the first server that has it.
+/// A name or URI that was listed more than once. Tools and prompts are distinguished by long names;
+/// a resource is read from the first server that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Collision {
     /// The name or URI.
     pub name: String,
-    /// Who has listed it, in the order of the host; one that has repeated itself is there twice.
+    /// The servers that list it, in the order of the host; one that lists it twice appears twice.
     pub servers: Vec<String>,
 }
 
 impl Host {
-    /// The tools of all servers. Lists that are known, of servers that tell when they change, are
-    /// not fetched again.
+    /// The tools of all servers. Known lists are not fetched again if the server announces changes.
     pub async fn tools(&self) -> MergedList<Tool> {
         self.list().await
     }
@@ -57,12 +56,12 @@ impl Host {
         self.list().await
     }
 
-    /// The resources of all servers. The first server that has a URI has it for all.
+    /// The resources of all servers. If several have the same URI, the first one counts.
     pub async fn resources(&self) -> MergedList<Resource> {
         self.list().await
     }
 
-    /// The patterns by which further resources can be read.
+    /// The resource templates of all servers.
     pub async fn resource_templates(&self) -> MergedList<ResourceTemplate> {
         self.list().await
     }
@@ -85,7 +84,7 @@ impl Host {
         MergedList { entries, failures, collisions: table.collisions.clone() }
     }
 
-    /// Asks all these servers at once; gives those that failed.
+    /// Asks all these servers concurrently, and returns those that failed.
     pub(super) async fn refresh<T: Listed>(
         &self,
         members: &[Arc<Member>],

@@ -10,83 +10,83 @@ use tokio::task::AbortHandle;
 
 use super::{
     HostError, HostEvent,
+    cached_list::CachedList,
     events::forward,
-    shelf::Shelf,
     tables::{Cache, Tables},
 };
 use crate::{
     Client, ClientError, Granted,
-    client::{Listening, tells_changes},
+    client::{Listening, announces_changes},
     feed::Feed,
 };
 
 /// One server of a host.
 #[derive(Debug)]
 pub(super) struct Member {
-    /// No two members of a host ever have the same, whatever their names.
+    /// Unique among all members a host ever has, whatever their names.
     pub(super) serial: u64,
     pub(super) name: Arc<str>,
     pub(super) client: Client,
-    pub(super) shelves: Arc<Shelves>,
+    pub(super) lists: Arc<CachedLists>,
     forwarding: AbortHandle,
-    /// Keeps news coming, in revisions where they have to be asked for.
-    news: Mutex<Option<News>>,
+    /// The subscription to changes, in revisions that need one.
+    list_subscription: Mutex<Option<ListSubscription>>,
 }
 
-/// The request on which a server tells that lists have changed.
+/// The request on which a server announces changes of its lists.
 #[derive(Debug)]
-struct News {
+struct ListSubscription {
     listening: Listening,
-    /// What the server has agreed to tell, once it has.
+    /// What the server has agreed to send, once it has.
     granted: Arc<OnceLock<Granted>>,
 }
 
-/// What the server has listed.
+/// The lists of a server.
 #[derive(Debug, Default)]
-pub(super) struct Shelves {
-    pub(super) tools: Shelf<Tool>,
-    pub(super) prompts: Shelf<Prompt>,
-    pub(super) resources: Shelf<Resource>,
-    pub(super) templates: Shelf<ResourceTemplate>,
+pub(super) struct CachedLists {
+    pub(super) tools: CachedList<Tool>,
+    pub(super) prompts: CachedList<Prompt>,
+    pub(super) resources: CachedList<Resource>,
+    pub(super) templates: CachedList<ResourceTemplate>,
 }
 
-impl Shelves {
-    pub(super) fn outdate(&self) {
-        self.tools.outdate();
-        self.prompts.outdate();
-        self.resources.outdate();
-        self.templates.outdate();
+impl CachedLists {
+    pub(super) fn invalidate(&self) {
+        self.tools.invalidate();
+        self.prompts.invalidate();
+        self.resources.invalidate();
+        self.templates.invalidate();
     }
 }
 
-/// What servers have lists of.
+/// The kinds of things that servers list.
 pub(super) trait Listed: Clone + Send + Sync + Sized + 'static {
-    /// In words.
+    /// Its name for messages.
     const WHAT: &'static str;
-    /// Whether the same name at two servers means two things. The same URI means the same.
+    /// Whether the same name on two servers means two things. The same URI means the same thing.
     const HAS_OWN_NAME: bool;
 
-    fn shelf(shelves: &Shelves) -> &Shelf<Self>;
+    fn list(lists: &CachedLists) -> &CachedList<Self>;
     fn cache(tables: &Tables) -> &Cache<Self>;
     fn declared(capabilities: &ServerCapabilities) -> Option<&Value>;
     fn is_granted(granted: &Granted) -> bool;
     fn entries(client: &Client) -> BoxStream<'_, Result<Self, ClientError>>;
-    /// The name by which its server knows it.
+    /// Its name at the server.
     fn own_name(&self) -> &str;
 }
 
 macro_rules! listed {
-    ($($entry:ident: $what:literal, $named:literal, $shelf:ident, $capability:ident, $list:ident, $name:ident;)*) => {$(
+    ($($entry:ident: $what:literal, $named:literal, $field:ident, $capability:ident, $list:ident, $name:ident;)*) => {$(
         impl Listed for $entry {
             const WHAT: &'static str = $what;
             const HAS_OWN_NAME: bool = $named;
 
-            fn shelf(shelves: &Shelves) -> &Shelf<Self> {
-                &shelves.$shelf
+            fn list(lists: &CachedLists) -> &CachedList<Self> {
+                &lists.$field
             }
 
             fn cache(tables: &Tables) -> &Cache<Self> {
-                &tables.$shelf
+                &tables.$field
             }
 
             fn declared(capabilities: &ServerCapabilities) -> Option<&Value> {
@@ -123,61 +123,60 @@ impl Member {
         events: &Arc<Feed<HostEvent>>,
     ) -> Arc<Member> {
         let name: Arc<str> = name.into();
-        let shelves = Arc::<Shelves>::default();
+        let lists = Arc::<CachedLists>::default();
         let forwarding = tokio::spawn(forward(
             Arc::clone(&name),
             client.events(),
-            Arc::clone(&shelves),
+            Arc::clone(&lists),
             Arc::clone(events),
         ));
         let member = Member {
             serial,
             name,
             client,
-            shelves,
+            lists,
             forwarding: forwarding.abort_handle(),
-            news: Mutex::default(),
+            list_subscription: Mutex::default(),
         };
-        member.keep_listening();
+        member.subscribe_to_changes();
         Arc::new(member)
     }
 
-    /// Lets go of the server; calls that are under way go on.
+    /// Releases the server; calls in flight continue.
     pub(super) fn retire(&self) {
         self.forwarding.abort();
-        self.news().take();
+        self.list_subscription().take();
     }
 
-    /// Whether the list can be used without asking again: the server would have said that it has
-    /// changed.
+    /// Whether the list is known to be up to date: the server would have announced changes.
     pub(super) fn is_current<T: Listed>(&self) -> bool {
-        T::shelf(&self.shelves).is_up_to_date()
-            && (self.declares_nothing_of::<T>() || self.would_tell::<T>())
+        T::list(&self.lists).is_up_to_date()
+            && (self.declares_nothing_of::<T>() || self.announces_changes_of::<T>())
     }
 
-    /// Asks for the list, if it is not known already.
+    /// Fetches the list, unless it is up to date.
     pub(super) async fn refresh<T: Listed>(
         &self,
         most: usize,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<(), HostError> {
         if self.is_current::<T>() {
             return Ok(());
         }
-        let fetched = tokio::time::timeout(patience, self.fetch::<T>(most)).await;
+        let fetched = tokio::time::timeout(timeout, self.fetch::<T>(most)).await;
         fetched.unwrap_or_else(|_| {
             let (server, what) = (self.name.to_string(), T::WHAT);
-            Err(HostError::ListTimedOut { server, what, after: patience })
+            Err(HostError::ListTimedOut { server, what, after: timeout })
         })
     }
 
     async fn fetch<T: Listed>(&self, most: usize) -> Result<(), HostError> {
-        let list = T::shelf(&self.shelves);
+        let list = T::list(&self.lists);
         let _only_one = list.fetching.lock().await;
         if self.is_current::<T>() {
             return Ok(());
         }
-        self.keep_listening();
+        self.subscribe_to_changes();
         let asked_at = list.changes();
         let mut entries = Vec::new();
         if !self.declares_nothing_of::<T>() {
@@ -198,50 +197,55 @@ impl Member {
         HostError::Server { server: self.name.to_string(), cause: Box::new(cause) }
     }
 
-    /// A server that has said what it offers, and left this out, must not be asked for it.
+    /// Whether the server has declared its capabilities without this one: then it must not be
+    /// asked.
     fn declares_nothing_of<T: Listed>(&self) -> bool {
         let capabilities = self.client.server_capabilities();
         capabilities.is_some_and(|capabilities| T::declared(capabilities).is_none())
     }
 
-    fn would_tell<T: Listed>(&self) -> bool {
+    fn announces_changes_of<T: Listed>(&self) -> bool {
         let declared = self.client.server_capabilities().and_then(T::declared);
-        declared.is_some_and(tells_changes)
-            && (self.client.revision().era() == Era::Legacy || self.is_heard::<T>())
+        declared.is_some_and(announces_changes)
+            && (self.client.revision().era() == Era::Legacy || self.is_subscribed::<T>())
     }
 
-    fn is_heard<T: Listed>(&self) -> bool {
-        self.news().as_ref().is_some_and(|news| {
-            news.listening.is_open() && news.granted.get().is_some_and(T::is_granted)
+    fn is_subscribed<T: Listed>(&self) -> bool {
+        self.list_subscription().as_ref().is_some_and(|list_subscription| {
+            list_subscription.listening.is_open()
+                && list_subscription.granted.get().is_some_and(T::is_granted)
         })
     }
 
-    /// Asks for news where they have to be asked for, unless they come already.
-    fn keep_listening(&self) {
+    /// Subscribes to changes where that is needed, unless already subscribed.
+    fn subscribe_to_changes(&self) {
         let Some(capabilities) = self.client.server_capabilities() else { return };
         let declared = [&capabilities.tools, &capabilities.prompts, &capabilities.resources];
-        if !declared.into_iter().flatten().any(tells_changes) {
+        if !declared.into_iter().flatten().any(announces_changes) {
             return;
         }
-        let mut news = self.news();
-        if news.as_ref().is_some_and(|news| news.listening.is_open()) {
+        let mut list_subscription = self.list_subscription();
+        if list_subscription
+            .as_ref()
+            .is_some_and(|list_subscription| list_subscription.listening.is_open())
+        {
             return;
         }
         let Some((listening, opened)) = self.client.listen_for_lists() else { return };
         let granted = Arc::<OnceLock<Granted>>::default();
-        let (shelves, known) = (Arc::clone(&self.shelves), Arc::clone(&granted));
+        let (lists, known) = (Arc::clone(&self.lists), Arc::clone(&granted));
         tokio::spawn(async move {
             if let Ok(granted) = opened.await {
-                // What was listed before may have changed before the server began to tell.
-                shelves.outdate();
+                // Lists fetched before may have changed before the subscription began.
+                lists.invalidate();
                 let _ = known.set(granted);
             }
         });
-        *news = Some(News { listening, granted });
+        *list_subscription = Some(ListSubscription { listening, granted });
     }
 
-    fn news(&self) -> std::sync::MutexGuard<'_, Option<News>> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    fn list_subscription(&self) -> std::sync::MutexGuard<'_, Option<ListSubscription>> {
+        self.list_subscription.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,12 +1,12 @@
 //! Hosts: several servers at once, as if they were one.
 
+mod cached_list;
 mod error;
 mod events;
 mod lists;
 mod member;
 mod names;
 mod routing;
-mod shelf;
 mod table;
 mod tables;
 
@@ -33,17 +33,17 @@ use crate::{
 /// Several servers, reached through one [`Client`] each, as if they were one. Cheap to clone; all
 /// clones are the same host.
 ///
-/// * Tools and prompts keep their own name where no other server has it. Otherwise each is called
-///   `<server>__<name>`. Every one can be called by that long name too, so a name that was once
-///   given out never comes to mean something else: it works, or the error says which names tell the
-///   servers apart. All names fit `[A-Za-z0-9_.-]{1,128}`, whatever servers call their tools.
-/// * A resource is read from the first server that lists its URI, else from the first that has a
+/// * Tools and prompts keep their own name if no other server has it. Otherwise each is called
+///   `<server>__<name>`. That long name always works, so a name never changes its meaning: it
+///   works, or the error lists the names that distinguish the servers. All names match
+///   `[A-Za-z0-9_.-]{1,128}`, whatever servers call their tools.
+/// * A resource is read from the first server that lists its URI, or else the first that has a
 ///   template for it.
-/// * A server that fails or hangs does not hide the others: lists come without it and say so.
-/// * Lists are fetched when they are needed, and again after the server said that they changed. A
-///   server that does not tell is asked each time a list is wanted.
-/// * Calls are validated twice: the host compares arguments with the listed schema, so that the
-///   error names server, tool and place; then the client's own gate judges the whole message.
+/// * A server that fails or hangs does not hide the others: lists leave it out and report it.
+/// * Lists are fetched when they are needed, and again after the server announces a change. If a
+///   server does not announce changes, its lists are fetched every time.
+/// * Calls are validated twice: the host checks arguments against the listed schema, so that the
+///   error names server, tool and position; then the client's own gate checks the whole message.
 ///
 /// ```
 /// use mcp_sdk::{Client, Host, NoArguments, Server, transport::memory};
@@ -78,7 +78,7 @@ struct Inner {
     settings: HostSettings,
     members: RwLock<Vec<Arc<Member>>>,
     tables: Tables,
-    news: Arc<Feed<HostEvent>>,
+    events: Arc<Feed<HostEvent>>,
     next_serial: AtomicU64,
 }
 
@@ -89,25 +89,25 @@ struct HostSettings {
 }
 
 impl Host {
-    /// Begins a host.
+    /// Configures a host.
     pub fn builder() -> HostBuilder {
         let list_timeout = Duration::from_secs(10);
         let settings = HostSettings { list_timeout, max_entries: 10_000 };
         HostBuilder { settings, servers: Vec::new() }
     }
 
-    /// Adds a server, from within a tokio runtime. One of the same name is replaced, keeps its place
-    /// and is given back: so a server is connected again after [`ClientEvent::Closed`].
+    /// Adds a server, from within a tokio runtime. One of the same name is replaced in its position
+    /// and returned: use this to reconnect a server after [`ClientEvent::Closed`].
     ///
     /// [`ClientEvent::Closed`]: crate::ClientEvent::Closed
     ///
     /// # Errors
     ///
-    /// If a server cannot have that name.
+    /// If the name is invalid.
     pub fn add(&self, name: &str, client: Client) -> Result<Option<Client>, BadServerName> {
         check_server_name(name)?;
         let serial = self.inner.next_serial.fetch_add(1, Ordering::Relaxed);
-        let member = Member::new(serial, name, client, &self.inner.news);
+        let member = Member::new(serial, name, client, &self.inner.events);
         let old = {
             let mut members = self.inner.members.write().unwrap_or_else(PoisonError::into_inner);
             if let Some(place) = members.iter_mut().find(|member| &*member.name == name) {
@@ -120,8 +120,7 @@ impl Host {
         Ok(old.map(|old| self.let_go(&old)))
     }
 
-    /// Takes a server out and gives its client back, which is still connected. Calls that are under
-    /// way go on.
+    /// Removes a server and returns its client, which is still connected. Calls in flight continue.
     pub fn remove(&self, name: &str) -> Option<Client> {
         let old = {
             let mut members = self.inner.members.write().unwrap_or_else(PoisonError::into_inner);
@@ -136,19 +135,19 @@ impl Host {
         self.members().iter().map(|member| member.name.to_string()).collect()
     }
 
-    /// The client of a server, for what a host does not do.
+    /// The client of a server, for anything a host does not do.
     pub fn client(&self, server: &str) -> Option<Client> {
         let members = self.members();
         members.iter().find(|member| &*member.name == server).map(|member| member.client.clone())
     }
 
-    /// What any of the servers tells from now on without being asked. A listener that does not keep
-    /// up misses the oldest events, as at a [client](Client::events).
+    /// The events of all servers from now on. A listener that falls behind loses the oldest events,
+    /// as with a [client](Client::events).
     pub fn events(&self) -> Listener<HostEvent> {
-        self.inner.news.listen()
+        self.inner.events.listen()
     }
 
-    /// Ends all connections in good order.
+    /// Closes all connections cleanly.
     pub async fn close(&self) {
         let members = std::mem::take(
             &mut *self.inner.members.write().unwrap_or_else(PoisonError::into_inner),
@@ -168,7 +167,7 @@ impl Host {
     }
 }
 
-/// Puts a host together.
+/// Configures a host.
 #[derive(Debug)]
 pub struct HostBuilder {
     settings: HostSettings,
@@ -183,15 +182,14 @@ impl HostBuilder {
         self
     }
 
-    /// Waits at most this long for a list of one server, all its pages together. Default ten
-    /// seconds.
+    /// How long to wait for a list of one server, with all its pages. Default: ten seconds.
     #[must_use]
     pub fn list_timeout(mut self, timeout: Duration) -> Self {
         self.settings.list_timeout = timeout;
         self
     }
 
-    /// Takes at most so many entries in one list of one server; a longer one is a failure. Default
+    /// The maximum number of entries in one list of one server; a longer one is a failure. Default:
     /// 10,000.
     #[must_use]
     pub fn max_entries(mut self, most: usize) -> Self {
@@ -199,17 +197,17 @@ impl HostBuilder {
         self
     }
 
-    /// Finishes the host, from within a tokio runtime.
+    /// Builds the host, from within a tokio runtime.
     ///
     /// # Errors
     ///
-    /// If a server cannot have its name, or another one has it.
+    /// If a server's name is invalid or taken.
     pub fn build(self) -> Result<Host, BadServerName> {
         let inner = Inner {
             settings: self.settings,
             members: RwLock::default(),
             tables: Tables::default(),
-            news: Arc::new(Feed::new()),
+            events: Arc::new(Feed::new()),
             next_serial: AtomicU64::new(0),
         };
         let host = Host { inner: Arc::new(inner) };

@@ -1,22 +1,22 @@
-//! Names under which the host offers what several servers have.
+//! The host's names for the tools and prompts of its servers.
 //!
 //! A tool keeps its own name if no other server has a tool of that name. Otherwise each of them is
-//! called `<server>__<tool>`, and so is a tool whose own name does not fit `[A-Za-z0-9_.-]{1,128}`
-//! or is the long name of another. What still does not fit is cleaned and cut, with a digest of the
-//! own name at its end. A name depends on nothing but the names that there are, so it is the same
-//! each time; the way back is looked up, never read out of the name.
+//! called `<server>__<tool>`, and so is a tool whose own name does not match
+//! `[A-Za-z0-9_.-]{1,128}` or is the long name of another. A name that still does not match is
+//! sanitized and truncated, with a digest of the own name at its end. Names depend only on the
+//! existing names, so they are stable; they are looked up, never parsed.
 
 use std::collections::HashMap;
 
 use ring::digest;
 
-/// The longest name that is offered.
+/// The maximum length of a name.
 const LONGEST: usize = 128;
-/// The longest name of a server, so that there is room for the rest.
+/// The maximum length of a server name, so that there is room for the rest.
 const LONGEST_SERVER: usize = 64;
 const SEPARATOR: &str = "__";
 
-/// A name that a server cannot have at a host.
+/// An invalid name for a server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
@@ -30,13 +30,13 @@ pub enum BadServerName {
     Taken(String),
 }
 
-/// Without these rules two pairs of server and tool could have the same long name.
+/// Without these rules, two pairs of server and tool could have the same long name.
 pub(super) fn check_server_name(name: &str) -> Result<(), BadServerName> {
     let is_good = fits(name, LONGEST_SERVER) && !name.contains(SEPARATOR) && !name.ends_with('_');
     if is_good { Ok(()) } else { Err(BadServerName::Unfit(name.chars().take(80).collect())) }
 }
 
-/// The name with which a tool can always be called, whatever others are called.
+/// The name that always identifies a tool, whatever others are called.
 pub(super) fn long_name(server: &str, own: &str) -> String {
     let plain = format!("{server}{SEPARATOR}{own}");
     if fits(&plain, LONGEST) && !own.is_empty() {

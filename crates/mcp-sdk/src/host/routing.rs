@@ -22,7 +22,7 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// If no server or more than one has it, the arguments break its schema, or the call itself
+    /// If no server or more than one has it, the arguments violate its schema, or the call itself
     /// failed. A tool that failed is a result with `is_error`.
     pub async fn call_tool(
         &self,
@@ -32,7 +32,7 @@ impl Host {
         self.call_tool_with(name, arguments, &CallOptions::default()).await
     }
 
-    /// Calls a tool, with options: a time-out of its own, progress.
+    /// Calls a tool with options: time-out, progress.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Host {
         called.map_err(|error| tool.member.failed(error))
     }
 
-    /// Fills in a prompt, which is named like a tool.
+    /// Gets a prompt, which is named like a tool.
     ///
     /// # Errors
     ///
@@ -69,9 +69,8 @@ impl Host {
         filled.map_err(|error| prompt.member.failed(error))
     }
 
-    /// Reads a resource from the first server that lists it, else from the first that has a template
-    /// for it. What is not listed at all can be read through the [client](Host::client) of the
-    /// server that spoke of it.
+    /// Reads a resource from the first server that lists it, or else the first that has a template
+    /// for it. An unlisted resource can be read through the [client](Host::client) of its server.
     ///
     /// # Errors
     ///
@@ -81,7 +80,7 @@ impl Host {
         member.client.read_resource(uri).await.map_err(|error| member.failed(error))
     }
 
-    /// Asks the server that has the prompt or the template how an argument may go on.
+    /// Requests completions from the server that has the prompt or the template.
     ///
     /// # Errors
     ///
@@ -105,14 +104,14 @@ impl Host {
         member.client.complete(&request).await.map_err(|error| member.failed(error))
     }
 
-    /// Looks a name up. Lists are fetched where that may help: the owner's if it is out of date,
-    /// all if there is no owner.
+    /// Looks up a name. Lists are fetched if that may help: the owner's if it is out of date, all
+    /// if there is no owner.
     async fn find<T: Listed>(&self, name: &str) -> Result<Arc<Entry<T>>, HostError> {
         let failures = match self.table().find(name) {
-            Found::One(entry) if T::shelf(&entry.member.shelves).is_up_to_date() => {
+            Found::One(entry) if T::list(&entry.member.lists).is_up_to_date() => {
                 return Ok(entry);
             }
-            // If it cannot list any more, the call will tell.
+            // If it can no longer list, the call will show that.
             Found::One(entry) => self.refresh::<T>(&[Arc::clone(&entry.member)]).await,
             Found::Several(_) | Found::Nothing => self.refresh::<T>(&self.members()).await,
         };
@@ -150,12 +149,12 @@ impl Host {
     }
 }
 
-/// Compares the arguments with the schema the server has listed, so that the error can say whose
-/// tool it is. The client's gate would refuse them too, but knows no names of servers.
+/// Checks the arguments against the listed schema, so that the error can name the server. The
+/// client's gate would reject them too, but does not know the names of servers.
 fn check_arguments(tool: &Entry<Tool>, arguments: &Value) -> Result<(), HostError> {
     let written = Json::of(arguments)
         .map_err(|cause| HostError::Unwritable { name: tool.name.clone(), cause })?;
-    let findings = tool.breaches(&written);
+    let findings = tool.violations(&written);
     if findings.is_empty() {
         return Ok(());
     }
@@ -167,7 +166,7 @@ fn fits_exactly(template: &str, uri: &str) -> bool {
     UriTemplate::parse(template).is_ok_and(|template| template.matches(uri).is_some())
 }
 
-/// A template with more than plain variables: the text before the first one has to do.
+/// A template with more than plain variables: only the text before the first one is compared.
 fn fits_roughly(template: &str, uri: &str) -> bool {
     let text = template.split('{').next().unwrap_or_default();
     UriTemplate::parse(template).is_err() && !text.is_empty() && uri.starts_with(text)

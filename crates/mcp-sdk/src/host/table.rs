@@ -12,7 +12,7 @@ use super::{
     names::{long_name, offered_names},
 };
 
-/// Everything that servers have listed of one kind, under the host's names.
+/// All entries of one kind, under the host's names.
 #[derive(Debug)]
 pub(super) struct Table<T> {
     pub(super) entries: Vec<Arc<Entry<T>>>,
@@ -23,24 +23,24 @@ pub(super) struct Table<T> {
 }
 
 pub(super) struct Entry<T> {
-    /// The name it has here.
+    /// Its name at this host.
     pub(super) name: String,
     pub(super) member: Arc<Member>,
     pub(super) value: T,
-    /// What its arguments must be like; made when it is first called.
+    /// The contract for its arguments; created on first use.
     contract: OnceLock<Option<Arc<dyn Contract>>>,
 }
 
-/// What a name stands for.
+/// What a name refers to.
 pub(super) enum Found<T> {
     One(Arc<Entry<T>>),
-    /// Several have it as their own name; these are the names that tell them apart.
+    /// Several have it as their own name; these names distinguish them.
     Several(Vec<String>),
     Nothing,
 }
 
 impl<T: Listed> Table<T> {
-    /// Of the lists that are known now.
+    /// From the lists that are currently known.
     pub(super) fn of(members: &[Arc<Member>]) -> Table<T> {
         let mut table: Table<T> = Table {
             entries: Vec::new(),
@@ -80,7 +80,7 @@ impl<T: Listed> Table<T> {
         }
     }
 
-    /// What is listed, without what a server repeats, or another server has already if the name
+    /// The entries without duplicates: repeated by a server, or listed by another one if the name
     /// means the same everywhere.
     fn listed(&mut self, members: &[Arc<Member>]) -> Vec<(Arc<Member>, T)> {
         let mut listed: Vec<(Arc<Member>, T)> = Vec::new();
@@ -88,7 +88,7 @@ impl<T: Listed> Table<T> {
         let mut order = Vec::new();
         for member in members {
             let mut seen = HashSet::new();
-            for value in T::shelf(&member.shelves).entries().iter() {
+            for value in T::list(&member.lists).entries().iter() {
                 let own = value.own_name();
                 let owners = servers.entry(own.to_owned()).or_insert_with(|| {
                     order.push(own.to_owned());
@@ -114,7 +114,7 @@ impl<T: Listed> Table<T> {
 
     fn add(&mut self, entry: Entry<T>) {
         let index = self.entries.len();
-        // Taken only by a tool of the same server whose name differs in what was cleaned away.
+        // Taken only if another tool of the same server has a name that sanitizes to the same.
         if *self.names.entry(entry.name.clone()).or_insert(index) != index {
             return;
         }
@@ -129,10 +129,10 @@ impl<T: Listed> Table<T> {
 
 impl Entry<Tool> {
     /// What is wrong with the arguments of a call.
-    pub(super) fn breaches(&self, arguments: &Json) -> Vec<Json> {
+    pub(super) fn violations(&self, arguments: &Json) -> Vec<Json> {
         let contract = self.contract.get_or_init(|| {
             let contracts = self.member.client.contracts();
-            // A schema that is none is the client's to complain about.
+            // An invalid schema is reported by the client.
             contracts.compile(&self.value.input_schema, Purpose::Arguments).ok()
         });
         match (contract, arguments.to_parsed()) {

@@ -8,7 +8,7 @@ use super::{
     table::Table,
 };
 
-/// The tables of a host, made when they are needed and kept while they hold.
+/// The tables of a host, created on demand and cached while they are valid.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     pub(super) tools: Cache<Tool>,
@@ -20,11 +20,12 @@ pub(super) struct Tables {
 #[derive(Debug)]
 pub(super) struct Cache<T>(RwLock<Option<(Stamp, Arc<Table<T>>)>>);
 
-/// Of which lists a table was made: the serial numbers of servers and versions of their lists.
+/// Which lists a table was made from: the serial numbers of servers and the versions of their
+/// lists.
 type Stamp = Vec<(u64, u64)>;
 
 impl Tables {
-    /// Forgets everything, servers that were removed included.
+    /// Clears everything, including removed servers.
     pub(super) fn clear(&self) {
         self.tools.set(None);
         self.prompts.set(None);
@@ -51,7 +52,7 @@ impl<T> Default for Cache<T> {
 }
 
 impl Host {
-    /// The table of what is known now.
+    /// The table of the lists that are currently known.
     pub(super) fn table<T: Listed>(&self) -> Arc<Table<T>> {
         let members = self.members();
         let stamp = stamp::<T>(&members);
@@ -65,8 +66,8 @@ impl Host {
     }
 }
 
-/// Taken before the lists are read: a list that comes in between makes the table anew next time.
+/// Taken before the lists are read: a list that arrives in between invalidates the table.
 fn stamp<T: Listed>(members: &[Arc<Member>]) -> Stamp {
-    let version = |member: &Arc<Member>| T::shelf(&member.shelves).version();
+    let version = |member: &Arc<Member>| T::list(&member.lists).version();
     members.iter().map(|member| (member.serial, version(member))).collect()
 }

@@ -92,7 +92,7 @@ impl ServerBuilder {
 
     /// Takes and sends messages of at most so many bytes, whatever they travel over. Default 16 MiB. A
     /// transport that you make yourself has a limit of its own besides. The
-    /// [guide to validation](crate::guide::validation#how-long-a-message-may-be) tells what becomes of
+    /// [guide to validation](crate::guide::validation#message-size) tells what becomes of
     /// longer ones.
     #[must_use]
     pub fn max_message_bytes(mut self, bytes: usize) -> Self {

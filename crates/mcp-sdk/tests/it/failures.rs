@@ -61,9 +61,7 @@ async fn every_failure_reaches_whom_it_should() {
         let client = connect(revision).await;
         let missing = match revision {
             Revision::V2026_07_28 => "Some(-32021)",
-            _ => {
-                r#"true the client has not declared a capability that this needs: {"sampling":{}}"#
-            }
+            _ => r#"true the client has not declared a required capability: {"sampling":{}}"#,
         };
         for (tool, outcome) in [
             ("io", "true disk on fire"),

@@ -90,7 +90,7 @@ async fn an_answer_that_does_not_fit_its_form_never_reaches_the_tool() {
                 ] {
                     let strictness = (ours.clone(), Validation::off());
                     let (said, given) = greet(revision, strictness, answer, over_http).await;
-                    assert!(said.contains("the answer to `age` does not fit the form"), "{said}");
+                    assert!(said.contains("the answer to `age` does not match the form"), "{said}");
                     assert!(said.contains(what), "{revision}: {said}");
                     assert_eq!(given, 0, "{revision}");
                 }

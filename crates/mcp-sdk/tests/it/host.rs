@@ -75,10 +75,7 @@ async fn names_that_collide_are_told_apart() {
     assert_eq!(said(&host, "only").await, "only");
     assert_eq!(said(&host, "a__only").await, "only");
     let error = host.call_tool("who", json!({})).await.unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "several servers have the tool `who`; it is called `a__who` or `b__who`"
-    );
+    assert_eq!(error.to_string(), "several servers have the tool `who`; use `a__who` or `b__who`");
     let error = host.call_tool("nobody", json!({})).await.unwrap_err();
     assert_eq!(error.to_string(), "no server has the tool `nobody`");
 }

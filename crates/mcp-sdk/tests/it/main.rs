@@ -19,6 +19,7 @@ mod http_eras;
 #[cfg(feature = "http")]
 mod limits;
 mod listen;
+mod live_http;
 mod negotiation;
 mod offers;
 mod one_reading;

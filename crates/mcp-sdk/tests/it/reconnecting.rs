@@ -64,5 +64,5 @@ async fn nobody_knows_the_way_of_a_transport_that_was_given() {
     client.close().await;
     let error = client.call_tool("who", ()).await.unwrap_err();
     assert!(error.is_disconnected(), "{error:?}");
-    assert!(matches!(client.reconnect().await, Err(ClientError::NoWay)));
+    assert!(matches!(client.reconnect().await, Err(ClientError::CannotReconnect)));
 }

@@ -1,5 +1,6 @@
 //! Streamable HTTP, in all its revisions.
 
+mod arrived;
 pub mod client;
 pub mod headers;
 pub mod server;

@@ -11,6 +11,10 @@ use mcp_json::Parsed;
 ///
 /// A request and everything that answers it have the number of their exchange in common.
 pub trait HttpWatch: fmt::Debug + Send + Sync {
+    /// Parses a text that has arrived; `None` if it is not JSON. It travels on in this form, so that
+    /// nothing has to parse it again.
+    fn parse(&self, text: &Bytes) -> Option<Parsed>;
+
     /// A request, with its body.
     ///
     /// # Errors
@@ -88,6 +92,27 @@ pub struct Blocked {
     pub body: Bytes,
 }
 
+/// Makes a watch for each conversation.
+#[derive(Clone)]
+pub struct WatchFactory(Arc<dyn Fn() -> Arc<dyn HttpWatch> + Send + Sync>);
+
+impl WatchFactory {
+    /// Calls `make` for each conversation.
+    pub fn new(make: impl Fn() -> Arc<dyn HttpWatch> + Send + Sync + 'static) -> WatchFactory {
+        WatchFactory(Arc::new(make))
+    }
+
+    pub(crate) fn make(&self) -> Arc<dyn HttpWatch> {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for WatchFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WatchFactory")
+    }
+}
+
 /// One exchange of a watched conversation.
 #[derive(Debug, Clone)]
 pub(crate) struct WatchedExchange {
@@ -98,6 +123,10 @@ pub(crate) struct WatchedExchange {
 impl WatchedExchange {
     pub(crate) fn new(watch: Arc<dyn HttpWatch>, number: u64) -> WatchedExchange {
         WatchedExchange { watch, number }
+    }
+
+    pub(crate) fn parse(&self, text: &Bytes) -> Option<Parsed> {
+        self.watch.parse(text)
     }
 
     pub(crate) fn request(&self, head: &Parts, body: WatchedBody<'_>) -> Result<(), Blocked> {

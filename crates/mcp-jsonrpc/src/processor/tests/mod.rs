@@ -20,10 +20,10 @@ mod overlong;
 use super::{JsonRpcPeer, JsonRpcProcessor, ProcessorSettings};
 use crate::{Gate, JsonRpcTransport, OpenGate, Verdict};
 
-/// The longest message that is sent, in bytes.
+/// The size limit of outgoing messages, in bytes.
 const LIMIT: usize = 1000;
 
-/// A transport whose other side is the test.
+/// A transport whose peer is the test.
 #[derive(Debug)]
 struct Wire {
     incoming: AsyncMutex<mpsc::UnboundedReceiver<Inbound>>,
@@ -108,11 +108,11 @@ impl Handler for Toy {
     }
 }
 
-/// Refuses whatever this side sends.
+/// Rejects every message from this side.
 #[derive(Debug)]
-struct Shut(Side);
+struct RejectAll(Side);
 
-impl Gate for Shut {
+impl Gate for RejectAll {
     fn judge(&mut self, from: Side, _: &Parsed) -> Verdict {
         self.refuse(from)
     }
@@ -122,7 +122,7 @@ impl Gate for Shut {
     }
 }
 
-impl Shut {
+impl RejectAll {
     fn refuse(&self, from: Side) -> Verdict {
         if from != self.0 {
             return Verdict::PASS;
@@ -134,8 +134,8 @@ impl Shut {
     }
 }
 
-/// What the test holds of a conversation.
-struct Far {
+/// The test's end of a conversation.
+struct Remote {
     peer: JsonRpcPeer<Wire>,
     incoming: mpsc::UnboundedSender<Inbound>,
     outgoing: mpsc::UnboundedReceiver<String>,
@@ -144,8 +144,8 @@ struct Far {
     running: tokio::task::JoinHandle<Result<(), TransportError>>,
 }
 
-impl Far {
-    fn new(side: Side, revision: Revision, gate: Box<dyn Gate>) -> Far {
+impl Remote {
+    fn new(side: Side, revision: Revision, gate: Box<dyn Gate>) -> Remote {
         let (incoming, receiver) = mpsc::unbounded_channel();
         let (sender, outgoing) = mpsc::unbounded_channel();
         let (settled, established) = (Arc::default(), Arc::default());
@@ -161,173 +161,173 @@ impl Far {
             JsonRpcProcessor::with_handler(transport, Arc::new(Toy(Some(revision))), settings);
         let peer = processor.peer();
         let running = tokio::spawn(processor.run());
-        Far { peer, incoming, outgoing, settled, established, running }
+        Remote { peer, incoming, outgoing, settled, established, running }
     }
 
-    fn say(&self, ticket: Option<u64>, text: &str) {
+    fn send(&self, ticket: Option<u64>, text: &str) {
         let bytes = Bytes::copy_from_slice(text.as_bytes());
         let ticket = ticket.map(Ticket);
         self.incoming.send(Inbound::Message { ticket, bytes }).unwrap();
     }
 
-    async fn hear(&mut self) -> String {
-        let heard = tokio::time::timeout(Duration::from_secs(30), self.outgoing.recv());
-        heard.await.expect("something is said").unwrap()
+    async fn receive(&mut self) -> String {
+        let message = tokio::time::timeout(Duration::from_secs(30), self.outgoing.recv());
+        message.await.expect("a message is sent").unwrap()
     }
 
-    /// Asks something of our own and waits until it is sent.
+    /// Makes a request of our own and waits until it is sent.
     async fn ask(&mut self) -> tokio::task::JoinHandle<Result<Json, PeerError>> {
         let peer = self.peer.clone();
         let asked = tokio::spawn(async move { peer.request(Ask::new("ask", None)).await });
-        assert!(self.hear().await.contains(r#""method":"ask""#));
+        assert!(self.receive().await.contains(r#""method":"ask""#));
         asked
     }
 
-    /// Lets the other side end, and gives what was sent until then.
+    /// Closes the peer's end and returns what was sent until then.
     async fn end(mut self) -> Vec<String> {
         drop(self.incoming);
         self.running.await.unwrap().unwrap();
-        let mut said = Vec::new();
+        let mut sent = Vec::new();
         while let Ok(text) = self.outgoing.try_recv() {
-            said.push(text);
+            sent.push(text);
         }
-        said
+        sent
     }
 }
 
 #[tokio::test]
-async fn who_waits_for_an_answer_that_is_too_long_is_told() {
-    let mut far = Far::new(Side::Server, Revision::LATEST, Box::new(OpenGate));
-    far.say(None, r#"{"jsonrpc":"2.0","id":1,"method":"long"}"#);
-    let answer = far.hear().await;
+async fn a_response_that_is_too_long_becomes_an_error() {
+    let mut remote = Remote::new(Side::Server, Revision::LATEST, Box::new(OpenGate));
+    remote.send(None, r#"{"jsonrpc":"2.0","id":1,"method":"long"}"#);
+    let answer = remote.receive().await;
     assert!(answer.contains(r#""id":1,"error":{"code":-32603,"#), "{answer}");
     assert!(answer.contains("exceeds the limit of 1000"), "{answer}");
 }
 
 #[tokio::test]
-async fn who_waits_for_a_batch_of_answers_that_is_too_long_is_told_about_each() {
-    let mut far = Far::new(Side::Server, Revision::V2025_03_26, Box::new(OpenGate));
+async fn each_response_of_a_batch_that_is_too_long_becomes_an_error() {
+    let mut remote = Remote::new(Side::Server, Revision::V2025_03_26, Box::new(OpenGate));
     let half = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"half"}}"#);
-    far.say(Some(1), &format!("[{},{}]", half(1), half(2)));
-    let answer = far.hear().await;
+    remote.send(Some(1), &format!("[{},{}]", half(1), half(2)));
+    let answer = remote.receive().await;
     for id in [1, 2] {
-        let told = format!(r#""id":{id},"error":{{"code":-32603,"#);
-        assert!(answer.contains(&told), "{answer}");
+        let expected = format!(r#""id":{id},"error":{{"code":-32603,"#);
+        assert!(answer.contains(&expected), "{answer}");
     }
 }
 
 #[tokio::test]
-async fn who_asks_something_that_is_too_long_is_told() {
-    let far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
+async fn a_request_that_is_too_long_fails() {
+    let remote = Remote::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
     let params = Json::of(&["x".repeat(LIMIT)]).unwrap();
-    let refused = far.peer.request(Ask::new("ask", Some(params))).await.unwrap_err();
+    let refused = remote.peer.request(Ask::new("ask", Some(params))).await.unwrap_err();
     assert!(matches!(refused, PeerError::NotSent { .. }), "{refused}");
     assert!(refused.to_string().contains("exceeds the limit of 1000"), "{refused}");
-    assert_eq!(far.end().await, Vec::<String>::new());
+    assert_eq!(remote.end().await, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn a_request_that_was_not_sent_is_not_cancelled() {
-    let far = Far::new(Side::Client, Revision::LATEST, Box::new(Shut(Side::Client)));
-    let refused = far.peer.request(Ask::new("ask", None)).await;
+    let remote = Remote::new(Side::Client, Revision::LATEST, Box::new(RejectAll(Side::Client)));
+    let refused = remote.peer.request(Ask::new("ask", None)).await;
     assert!(matches!(refused, Err(PeerError::NotSent { .. })), "{refused:?}");
-    assert_eq!(*far.settled.lock().unwrap(), []);
-    assert_eq!(far.end().await, Vec::<String>::new());
+    assert_eq!(*remote.settled.lock().unwrap(), []);
+    assert_eq!(remote.end().await, Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn who_waits_hears_that_the_conversation_was_broken_off() {
-    let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
-    let asked = far.ask().await;
-    far.running.abort();
+async fn pending_requests_fail_when_the_conversation_is_dropped() {
+    let mut remote = Remote::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
+    let asked = remote.ask().await;
+    remote.running.abort();
     assert!(matches!(asked.await.unwrap(), Err(PeerError::Gone(_))));
-    let late = far.peer.request(Ask::new("ask", None)).await;
+    let late = remote.peer.request(Ask::new("ask", None)).await;
     assert!(matches!(late, Err(PeerError::Gone(_))), "{late:?}");
 }
 
 #[tokio::test]
-async fn a_notification_that_makes_its_handler_panic_ends_nothing() {
-    let mut far = Far::new(Side::Server, Revision::LATEST_LEGACY, Box::new(OpenGate));
-    far.say(None, r#"{"jsonrpc":"2.0","method":"panic"}"#);
-    far.say(None, r#"{"jsonrpc":"2.0","id":1,"method":"ask"}"#);
-    assert_eq!(far.hear().await, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+async fn a_panic_in_a_notification_handler_does_not_end_the_conversation() {
+    let mut remote = Remote::new(Side::Server, Revision::LATEST_LEGACY, Box::new(OpenGate));
+    remote.send(None, r#"{"jsonrpc":"2.0","method":"panic"}"#);
+    remote.send(None, r#"{"jsonrpc":"2.0","id":1,"method":"ask"}"#);
+    assert_eq!(remote.receive().await, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
 }
 
 #[tokio::test]
-async fn an_answer_in_a_batch_that_is_not_taken_fails_its_call_and_is_not_answered() {
-    let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
-    let asked = far.ask().await;
-    far.say(Some(1), r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#);
+async fn a_response_in_a_rejected_batch_fails_its_request() {
+    let mut remote = Remote::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
+    let asked = remote.ask().await;
+    remote.send(Some(1), r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#);
     assert!(matches!(asked.await.unwrap(), Err(PeerError::InvalidAnswer { .. })));
-    assert_eq!(*far.settled.lock().unwrap(), [Ticket(1)]);
-    assert_eq!(far.end().await, Vec::<String>::new());
+    assert_eq!(*remote.settled.lock().unwrap(), [Ticket(1)]);
+    assert_eq!(remote.end().await, Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn an_answer_behind_a_byte_order_mark_fails_its_call_and_says_so() {
-    let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
-    let asked = far.ask().await;
-    far.say(None, "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+async fn a_response_after_a_byte_order_mark_fails_its_request_with_the_reason() {
+    let mut remote = Remote::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
+    let asked = remote.ask().await;
+    remote.send(None, "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
     let failed = tokio::time::timeout(Duration::from_secs(30), asked).await.unwrap().unwrap();
     assert!(failed.unwrap_err().to_string().contains("byte order mark"));
-    far.say(None, "\u{feff}");
-    assert_eq!(far.end().await, Vec::<String>::new());
+    remote.send(None, "\u{feff}");
+    assert_eq!(remote.end().await, Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn a_request_behind_a_byte_order_mark_is_told_so() {
-    let mut far = Far::new(Side::Server, Revision::LATEST_LEGACY, Box::new(OpenGate));
-    far.say(None, "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ask\"}");
-    let said = far.hear().await;
-    assert!(said.starts_with(r#"{"jsonrpc":"2.0","error":{"code":-32700,"#), "{said}");
-    assert!(said.contains("byte order mark"), "{said}");
+async fn a_request_after_a_byte_order_mark_gets_an_error() {
+    let mut remote = Remote::new(Side::Server, Revision::LATEST_LEGACY, Box::new(OpenGate));
+    remote.send(None, "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ask\"}");
+    let response = remote.receive().await;
+    assert!(response.starts_with(r#"{"jsonrpc":"2.0","error":{"code":-32700,"#), "{response}");
+    assert!(response.contains("byte order mark"), "{response}");
 }
 
 #[tokio::test]
-async fn a_refused_answer_ends_its_exchange() {
-    let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(Shut(Side::Server)));
-    let asked = far.ask().await;
-    far.say(Some(1), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+async fn a_rejected_response_ends_its_exchange() {
+    let mut remote = Remote::new(Side::Client, Revision::LATEST, Box::new(RejectAll(Side::Server)));
+    let asked = remote.ask().await;
+    remote.send(Some(1), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     assert!(matches!(asked.await.unwrap(), Err(PeerError::InvalidAnswer { .. })));
-    assert_eq!(*far.settled.lock().unwrap(), [Ticket(1)]);
+    assert_eq!(*remote.settled.lock().unwrap(), [Ticket(1)]);
 }
 
 #[tokio::test]
-async fn what_was_meant_as_an_answer_in_a_batch_fails_its_call_and_is_not_answered() {
+async fn an_invalid_response_in_a_batch_fails_its_request() {
     for side in [Side::Client, Side::Server] {
-        let mut far = Far::new(side, Revision::V2025_03_26, Box::new(OpenGate));
-        let asked = far.ask().await;
+        let mut remote = Remote::new(side, Revision::V2025_03_26, Box::new(OpenGate));
+        let asked = remote.ask().await;
         let both = r#"[{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}]"#;
-        far.say(None, both);
+        remote.send(None, both);
         let failed = tokio::time::timeout(Duration::from_secs(30), asked).await.unwrap().unwrap();
         assert!(matches!(failed, Err(PeerError::InvalidAnswer { .. })), "{failed:?}");
-        assert_eq!(far.end().await, Vec::<String>::new());
+        assert_eq!(remote.end().await, Vec::<String>::new());
     }
 }
 
 #[tokio::test]
-async fn an_exchange_never_waits_for_what_was_meant_as_an_answer() {
-    let mut far = Far::new(Side::Server, Revision::V2025_03_26, Box::new(OpenGate));
-    let asked = far.ask().await;
-    far.say(Some(7), r#"{"jsonrpc":"2.0","id":1,"metod":"ping"}"#);
-    let said = tokio::time::timeout(Duration::from_secs(30), far.hear()).await.unwrap();
-    assert!(said.contains(r#""id":1,"error":{"code":-32600,"#), "{said}");
+async fn an_exchange_ends_even_if_its_message_was_meant_as_a_response() {
+    let mut remote = Remote::new(Side::Server, Revision::V2025_03_26, Box::new(OpenGate));
+    let asked = remote.ask().await;
+    remote.send(Some(7), r#"{"jsonrpc":"2.0","id":1,"metod":"ping"}"#);
+    let response = tokio::time::timeout(Duration::from_secs(30), remote.receive()).await.unwrap();
+    assert!(response.contains(r#""id":1,"error":{"code":-32600,"#), "{response}");
     asked.await.unwrap().unwrap_err();
-    let asked = far.ask().await;
-    far.say(Some(8), r#"[{"jsonrpc":"2.0","id":2,"metod":"ping"}]"#);
+    let asked = remote.ask().await;
+    remote.send(Some(8), r#"[{"jsonrpc":"2.0","id":2,"metod":"ping"}]"#);
     asked.await.unwrap().unwrap_err();
-    let settled = Arc::clone(&far.settled);
-    assert_eq!(far.end().await, Vec::<String>::new());
+    let settled = Arc::clone(&remote.settled);
+    assert_eq!(remote.end().await, Vec::<String>::new());
     assert_eq!(*settled.lock().unwrap(), [Ticket(8)]);
 }
 
 #[tokio::test]
 async fn a_batch_of_cancelled_requests_ends_its_exchange() {
-    let far = Far::new(Side::Server, Revision::V2025_03_26, Box::new(OpenGate));
-    far.say(Some(7), r#"[{"jsonrpc":"2.0","id":1,"method":"wait"}]"#);
-    far.say(None, CANCEL);
-    let settled = Arc::clone(&far.settled);
-    assert_eq!(far.end().await, Vec::<String>::new());
+    let remote = Remote::new(Side::Server, Revision::V2025_03_26, Box::new(OpenGate));
+    remote.send(Some(7), r#"[{"jsonrpc":"2.0","id":1,"method":"wait"}]"#);
+    remote.send(None, CANCEL);
+    let settled = Arc::clone(&remote.settled);
+    assert_eq!(remote.end().await, Vec::<String>::new());
     assert_eq!(*settled.lock().unwrap(), [Ticket(7)]);
 }
 
@@ -335,54 +335,54 @@ const CANCEL: &str =
     r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
 
 #[tokio::test]
-async fn a_stateless_server_can_end_a_request_of_the_client() {
-    let mut far = Far::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
-    let asked = far.ask().await;
-    far.say(None, CANCEL);
+async fn a_stateless_server_can_cancel_a_request_of_the_client() {
+    let mut remote = Remote::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
+    let asked = remote.ask().await;
+    remote.send(None, CANCEL);
     assert!(matches!(asked.await.unwrap(), Err(PeerError::Unanswered)));
 }
 
 #[tokio::test]
-async fn a_server_of_the_handshake_era_cancels_requests_of_its_own_only() {
-    let mut far = Far::new(Side::Client, Revision::LATEST_LEGACY, Box::new(OpenGate));
-    let asked = far.ask().await;
-    far.say(None, CANCEL);
-    far.say(None, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+async fn a_server_of_the_handshake_era_cancels_only_its_own_requests() {
+    let mut remote = Remote::new(Side::Client, Revision::LATEST_LEGACY, Box::new(OpenGate));
+    let asked = remote.ask().await;
+    remote.send(None, CANCEL);
+    remote.send(None, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     assert_eq!(asked.await.unwrap(), Ok(Json::empty_object()));
 }
 
 #[tokio::test]
-async fn the_transport_of_a_server_hears_which_revision_was_agreed_on() {
-    let mut far = Far::new(Side::Server, Revision::V2025_06_18, Box::new(OpenGate));
-    far.say(None, r#"{"jsonrpc":"2.0","id":1,"method":"ask"}"#);
-    far.hear().await;
-    assert_eq!(*far.established.lock().unwrap(), None);
-    far.say(None, r#"{"jsonrpc":"2.0","id":2,"method":"initialize"}"#);
-    far.hear().await;
-    assert_eq!(*far.established.lock().unwrap(), Some(Revision::V2025_06_18));
+async fn the_transport_of_a_server_is_told_the_negotiated_revision() {
+    let mut remote = Remote::new(Side::Server, Revision::V2025_06_18, Box::new(OpenGate));
+    remote.send(None, r#"{"jsonrpc":"2.0","id":1,"method":"ask"}"#);
+    remote.receive().await;
+    assert_eq!(*remote.established.lock().unwrap(), None);
+    remote.send(None, r#"{"jsonrpc":"2.0","id":2,"method":"initialize"}"#);
+    remote.receive().await;
+    assert_eq!(*remote.established.lock().unwrap(), Some(Revision::V2025_06_18));
 }
 
-/// Messages without a pause, until the other side says something.
+/// Delivers messages without pause until something is sent.
 #[derive(Debug, Default)]
 struct Flood {
     sent: AtomicUsize,
-    heard: AtomicBool,
+    has_sent: AtomicBool,
 }
 
-/// More than anybody has to take in before it may speak.
+/// More messages than may be received before something is sent.
 const FLOOD: usize = 100_000;
 
 impl Transport for Flood {
     fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>> {
-        let is_over =
-            self.heard.load(Ordering::Relaxed) || self.sent.fetch_add(1, Ordering::Relaxed) > FLOOD;
+        let is_over = self.has_sent.load(Ordering::Relaxed)
+            || self.sent.fetch_add(1, Ordering::Relaxed) > FLOOD;
         let bytes = Bytes::from_static(br#"{"jsonrpc":"2.0","method":"more"}"#);
         let message = Inbound::Message { ticket: None, bytes };
         Box::pin(std::future::ready(Ok((!is_over).then_some(message))))
     }
 
     fn send(&self, _: Outbound) -> BoxFuture<'_, Result<(), TransportError>> {
-        self.heard.store(true, Ordering::Relaxed);
+        self.has_sent.store(true, Ordering::Relaxed);
         Box::pin(std::future::ready(Ok(())))
     }
 
@@ -391,11 +391,11 @@ impl Transport for Flood {
     }
 }
 
-/// Has news as soon as it may tell them.
+/// Sends a notification as soon as it gets a turn.
 #[derive(Debug)]
-struct Messenger;
+struct Notifier;
 
-impl Handler for Messenger {
+impl Handler for Notifier {
     fn handle_request(&self, _: Request, _: Call) -> BoxFuture<'_, Answer> {
         Box::pin(std::future::pending())
     }
@@ -406,8 +406,8 @@ impl Handler for Messenger {
 
     fn attend(&self, peer: Arc<dyn Peer>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            let news = Notification { method: "news".into(), params: None };
-            peer.notify(news).await.unwrap();
+            let notification = Notification { method: "news".into(), params: None };
+            peer.notify(notification).await.unwrap();
         })
     }
 }
@@ -416,19 +416,19 @@ fn flooded() -> (Arc<Flood>, JsonRpcProcessor<Arc<Flood>>) {
     let flood = Arc::new(Flood::default());
     let transport = JsonRpcTransport::new(Arc::clone(&flood), Side::Server, Box::new(OpenGate));
     let settings = ProcessorSettings::new(Arc::new(TestClock));
-    let processor = JsonRpcProcessor::with_handler(transport, Arc::new(Messenger), settings);
+    let processor = JsonRpcProcessor::with_handler(transport, Arc::new(Notifier), settings);
     (flood, processor)
 }
 
 #[tokio::test]
-async fn a_flood_holds_up_no_news() {
+async fn a_flood_does_not_starve_notifications() {
     let (flood, processor) = flooded();
     processor.run().await.unwrap();
-    assert!(flood.sent.load(Ordering::Relaxed) < FLOOD, "nothing was said meanwhile");
+    assert!(flood.sent.load(Ordering::Relaxed) < FLOOD, "nothing was sent meanwhile");
 }
 
 #[tokio::test]
-async fn a_flood_keeps_nobody_from_closing() {
+async fn a_flood_does_not_prevent_closing() {
     let (flood, processor) = flooded();
     processor.peer().close();
     processor.run().await.unwrap();

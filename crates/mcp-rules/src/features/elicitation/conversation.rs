@@ -141,7 +141,7 @@ impl Elicitation {
                     "the client has not declared `elicitation.url` and cannot follow this error",
                 )
                 .at(error.get("code").unwrap_or(error).span())
-                .related(declared.and_then(|declared| declared.at.line), "it declared this")
+                .related(declared.and_then(|declared| declared.at().line), "it declared this")
                 .help("tell the user in an ordinary error what to do"),
             );
         }

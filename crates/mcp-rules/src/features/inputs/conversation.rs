@@ -80,7 +80,7 @@ impl Inputs {
         if !result.get("resultType").is_some_and(|kind| kind.str_eq("input_required")) {
             return;
         }
-        if let Some(declared) = request.declared.as_deref() {
+        if let Some(declared) = request.declared.as_ref() {
             check_declared(result, declared, notes);
         }
         let Some(target) = request.asked.input.as_deref() else { return };
@@ -117,7 +117,7 @@ fn check_declared(result: Node<'_>, declared: &Capabilities, notes: &mut Notes) 
                 format!("`{key}` asks for what the client did not declare: `{}`", flag.path()),
             )
             .at(at.span())
-            .related(declared.at.line, "the request with its capabilities was here")
+            .related(declared.at().line, "the request with its capabilities was here")
             .help("go on without it, or answer -32021 and name the capability"),
         );
     }

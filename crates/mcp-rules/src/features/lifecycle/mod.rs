@@ -57,7 +57,7 @@ impl Lifecycle {
             notes.always(early.fault(event));
         }
         if matches!(self.phase, Phase::Answered | Phase::Ready) {
-            let first = self.initialize.as_ref().and_then(|(_, at)| at.line);
+            let first = self.initialize_line();
             notes.note(
                 Fault::new(&INITIALIZE_DUPLICATE, "the session is initialised already")
                     .at(event.method_span())
@@ -71,29 +71,30 @@ impl Lifecycle {
         if event.name == "ping" {
             return;
         }
-        let initialize = self.initialize.as_ref().and_then(|(_, at)| at.line);
         match self.phase {
             Phase::Unknown if self.start == Start::Seen => {
                 notes.note(not_first(event));
             }
-            Phase::Failed => notes.note(
-                not_first(event)
-                    .related(initialize, "this `initialize` was answered with an error"),
-            ),
+            Phase::Failed => {
+                notes.note(not_first(event).related(
+                    self.initialize_line(),
+                    "this `initialize` was answered with an error",
+                ))
+            }
             Phase::Initializing if !self.one_sided => notes.note(
                 Fault::new(
                     &BEFORE_RESPONSE,
                     format!("`{}` is sent before `initialize` was answered", event.name),
                 )
                 .at(event.method_span())
-                .related(initialize, "`initialize` was sent here")
+                .related(self.initialize_line(), "`initialize` was sent here")
                 .help("wait for the result: it says which version and features the server has"),
             ),
             Phase::Answered if event.at.stream.is_none() && self.unannounced.is_none() => notes
                 .note(
                     initialized_missing(&format!("`{}`", event.name))
                         .at(event.method_span())
-                        .related(initialize, "the session was initialised here"),
+                        .related(self.initialize_line(), "the session was initialised here"),
                 ),
             Phase::Unknown | Phase::Initializing | Phase::Answered | Phase::Ready => {}
         }
@@ -102,7 +103,7 @@ impl Lifecycle {
     fn judge_notification(&self, event: &Event<'_>, notes: &mut Notes) {
         if event.name == "notifications/cancelled"
             && let Some(id) = event.params().and_then(|params| params.get("requestId"))
-            && let Some((initialize, at)) = &self.initialize
+            && let Some((initialize, at)) = self.initialize.as_deref()
             && request_id(id).as_ref() == Some(initialize)
         {
             notes.note(
@@ -113,7 +114,6 @@ impl Lifecycle {
             );
         }
         let is_initialized = event.name == "notifications/initialized";
-        let initialize = self.initialize.as_ref().and_then(|(_, at)| at.line);
         match self.phase {
             Phase::Unknown if self.start == Start::Seen => {
                 notes.note(not_first(event));
@@ -129,14 +129,17 @@ impl Lifecycle {
                     },
                 )
                 .at(event.method_span())
-                .related(initialize, "`initialize` was sent here")
+                .related(self.initialize_line(), "`initialize` was sent here")
                 .help("send it once the `initialize` result has arrived"),
             ),
             Phase::Failed => notes.note(not_first(event)),
             Phase::Ready if is_initialized && !self.may_repeat => notes.note(
                 Fault::new(&INITIALIZED_DUPLICATE, "the client has reported this already")
                     .at(event.method_span())
-                    .related(self.initialized.and_then(|at| at.line), "it was reported here")
+                    .related(
+                        self.initialized.as_ref().and_then(|at| at.line),
+                        "it was reported here",
+                    )
                     .help("send it once per session"),
             ),
             _ => {}
@@ -151,14 +154,13 @@ impl Lifecycle {
         if self.phase == Phase::Initializing && self.before == Phase::Ready {
             return;
         }
-        let initialize = self.initialize.as_ref().and_then(|(_, at)| at.line);
         notes.note(
             Fault::new(
                 &SERVER_REQUEST_EARLY,
                 format!("the server sends `{}` before the client is ready", event.name),
             )
             .at(event.method_span())
-            .related(initialize, "`initialize` was sent here")
+            .related(self.initialize_line(), "`initialize` was sent here")
             .help("wait for `notifications/initialized`; until then only `ping` is expected"),
         );
     }
@@ -166,13 +168,12 @@ impl Lifecycle {
     /// An HTTP session has ended.
     pub(crate) fn finish(&self, notes: &mut Notes) {
         if self.phase == Phase::Answered
-            && let Some(at) = self.unannounced.filter(|at| at.stream.is_some())
+            && let Some(at) = self.unannounced.as_ref().filter(|at| at.stream.is_some())
         {
-            let initialize = self.initialize.as_ref().and_then(|(_, at)| at.line);
             notes.always(
                 initialized_missing("requests")
                     .earlier(at.line, Side::Client)
-                    .related(initialize, "the session was initialised here"),
+                    .related(self.initialize_line(), "the session was initialised here"),
             );
         }
     }

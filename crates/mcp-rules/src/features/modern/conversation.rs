@@ -137,7 +137,7 @@ fn check_metadata_refused(event: &Event<'_>, known: &Known<'_>, notes: &mut Note
 /// An error that a capability is missing must name one that is.
 fn check_missing_capability(event: &Event<'_>, notes: &mut Notes) {
     let (Some(request), Some(-32021)) = (event.answered(), event.error_code()) else { return };
-    let Some(declared) = request.declared.as_deref() else { return };
+    let Some(declared) = request.declared.as_ref() else { return };
     let required = event.error().and_then(|error| error.get("data"));
     let Some(required) = required.and_then(|data| data.get("requiredCapabilities")) else { return };
     if !required.is_object() || required.is_empty() || !required.members().all(is_comparable) {

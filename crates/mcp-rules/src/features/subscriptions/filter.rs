@@ -153,7 +153,7 @@ pub(super) fn check_declared(
             notes.note(
                 Fault::new(&ACK_UNDECLARED, format!("the server did not declare `{path}`"))
                     .at(granted.span())
-                    .related(declared.at.line, "its capabilities were declared here")
+                    .related(declared.at().line, "its capabilities were declared here")
                     .help(format!("declare `{path}`, or do not grant it")),
             );
         }

@@ -53,7 +53,7 @@ pub(super) fn judge_request(
                 Fault::new(&AUGMENTATION_UNDECLARED, message)
                     .at(task.span())
                     .severity(severity)
-                    .related(declared.at.line, "the capabilities were declared here")
+                    .related(declared.at().line, "the capabilities were declared here")
                     .help("leave `task` out for peers that did not declare it"),
             );
         }

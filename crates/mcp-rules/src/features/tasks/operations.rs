@@ -40,7 +40,7 @@ fn check_declared(flag: Flag, event: &Event<'_>, known: &Known<'_>, notes: &mut 
     notes.note(
         Fault::new(&CAPABILITY_UNDECLARED, message)
             .at(event.method_span())
-            .related(declared.at.line, "the capabilities were declared here")
+            .related(declared.at().line, "the capabilities were declared here")
             .help("look at the peer's capabilities before using tasks"),
     );
     false

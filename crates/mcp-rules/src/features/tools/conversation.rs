@@ -89,11 +89,14 @@ fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option
     for fault in faults {
         notes.note(fault.related(tool.at.line, "the tool was listed here"));
     }
-    Some(ToolCall {
+    let output = tool.output.as_ref().and_then(StatedSchema::digest);
+    let is_invalid = !breaches.is_empty();
+    // Otherwise nothing can be said about the result.
+    (is_invalid || output.is_some()).then(|| ToolCall {
         name: (*name).into(),
         changes: tools.changes(),
-        output: tool.output.as_ref().and_then(StatedSchema::digest),
-        is_invalid: !breaches.is_empty(),
+        output,
+        is_invalid,
     })
 }
 

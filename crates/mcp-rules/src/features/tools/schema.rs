@@ -1,6 +1,7 @@
 //! The schemas that tools state: whether they are schemas at all.
 //!
-//! Compiled through the engine's cache, so that a tool listed again costs a look-up.
+//! Only what is wrong or unusual is compiled here, through the engine's cache; the rest waits until
+//! a call needs it.
 
 use std::borrow::Cow;
 
@@ -44,7 +45,7 @@ fn check_schema(
     invalid: &'static Meta,
     findings: &mut Findings<'_>,
 ) {
-    let Err(error) = criteria.tool_schemas().compile(schema) else {
+    let Err(error) = criteria.tool_schemas().check(schema) else {
         return;
     };
     match error {

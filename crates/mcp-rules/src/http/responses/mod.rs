@@ -283,7 +283,7 @@ fn read(envelope: &Envelope<'_>, revision: Revision) -> Option<MessageKind> {
 
 /// Whether a request has no `_meta` that a modern one needs.
 fn lacks_meta(message: Node<'_>) -> bool {
-    let meta = message.get("params").and_then(|params| params.get("_meta"));
+    let meta = Envelope::of(message).params.and_then(|params| params.get("_meta"));
     let member = |name| meta.and_then(|meta| meta.get(name));
     !member(META_VERSION).is_some_and(Node::is_string)
         || !member(META_CAPABILITIES).is_some_and(Node::is_object)

@@ -23,9 +23,10 @@ impl Tokens {
             return;
         }
         for message in event.messages() {
-            let meta = message.get("params").and_then(|params| params.get("_meta"));
+            let envelope = Envelope::of(message);
+            let meta = envelope.params.and_then(|params| params.get("_meta"));
             let token = meta.and_then(|meta| meta.get("progressToken")).and_then(request_id);
-            let id = message.get("id").and_then(request_id);
+            let id = envelope.id.and_then(request_id);
             if let (Some(token), Some(id)) = (token, id) {
                 self.0.insert(token, id, known.limits.remembered);
             }

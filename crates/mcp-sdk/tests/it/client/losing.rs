@@ -65,7 +65,7 @@ async fn a_forgotten_session_ends_subscriptions_and_fails_the_lists_of_a_host() 
             other => break other,
         }
     };
-    assert_eq!(last.unwrap_err(), ListenError::Over);
+    assert_eq!(last.unwrap_err(), ListenError::Closed);
     assert!(!subscription.is_open());
     let error = within(client.subscribe(&["test://a"])).await.unwrap_err();
     assert!(error.is_disconnected(), "{error}");
@@ -159,8 +159,8 @@ async fn a_stream_that_is_given_up_ends_subscriptions_and_is_opened_for_new_ones
     hand.refuses_streams.store(true, Ordering::SeqCst);
     hand.cut.notify_one();
     let lost = within(subscription.recv()).await.unwrap();
-    assert!(matches!(lost, ClientEvent::NewsLost), "{lost:?}");
-    assert_eq!(within(subscription.recv()).await.unwrap_err(), ListenError::Over);
+    assert!(matches!(lost, ClientEvent::NotificationsLost), "{lost:?}");
+    assert_eq!(within(subscription.recv()).await.unwrap_err(), ListenError::Closed);
     assert!(!subscription.is_open());
 
     hand.refuses_streams.store(false, Ordering::SeqCst);

@@ -109,6 +109,6 @@ async fn who_insists_on_a_revision_hears_what_the_server_speaks_instead() {
     let (refused, ()) = tokio::join!(connecting, serving);
     let error = refused.unwrap_err();
     assert!(matches!(error, ClientError::NoCommonRevision { .. }), "{error}");
-    let said = "the server speaks 2025-03-26, and this client was told to speak 2026-07-28";
+    let said = "the server supports 2025-03-26, and this client requires 2026-07-28";
     assert_eq!(error.to_string(), said);
 }

@@ -68,7 +68,7 @@ async fn who_is_not_let_in_hears_where_and_does_not_ask_again() {
     ] {
         let (url, heads) = answering(Some(reply)).await;
         let error = within(builder().connect_http(&url)).await.unwrap_err();
-        assert!(matches!(error, ClientError::Barred { .. }), "{error:?}");
+        assert!(matches!(error, ClientError::AccessDenied { .. }), "{error:?}");
         let said = error.to_string();
         let reason = said.contains("no token") || said.contains("Go away");
         assert!(said.contains(&url) && said.contains("credentials") && reason, "{said}");

@@ -67,7 +67,7 @@ async fn who_reads_hears_when_the_server_ends_the_subscription() {
     let mut subscription = subscription.unwrap();
     let told = within(subscription.recv()).await;
     assert!(matches!(told, Ok(ClientEvent::ToolsChanged)), "{told:?}");
-    assert_eq!(within(subscription.recv()).await.unwrap_err(), ListenError::Over);
+    assert_eq!(within(subscription.recv()).await.unwrap_err(), ListenError::Closed);
     assert!(!subscription.is_open());
 }
 
@@ -204,9 +204,9 @@ async fn who_reads_hears_when_the_server_is_gone() {
         assert!(!subscription.is_open(), "{revision}");
         let told = within(all.recv()).await;
         assert!(matches!(told, Ok(ClientEvent::Closed)), "{revision}: {told:?}");
-        assert_eq!(within(all.recv()).await.unwrap_err(), ListenError::Over, "{revision}");
+        assert_eq!(within(all.recv()).await.unwrap_err(), ListenError::Closed, "{revision}");
         let late = within(client.events().recv()).await;
-        assert_eq!(late.unwrap_err(), ListenError::Over, "{revision}");
+        assert_eq!(late.unwrap_err(), ListenError::Closed, "{revision}");
     }
 }
 

@@ -1,6 +1,13 @@
 //! The server's endpoint, and the requests sent to it.
 
-use std::{error::Error, fmt::Write as _};
+use std::{
+    error::Error,
+    fmt::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use bytes::Bytes;
 use http::{
@@ -10,14 +17,18 @@ use http::{
 use http_body_util::Full;
 use hyper::body::Incoming;
 use mcp_core::{Era, Labels, Outbound, TransportError};
+use mcp_json::Parsed;
 
 use super::{
     HttpSettings, HttpSetupError,
     connect::{Connections, connections},
     conversation::Conversation,
 };
-use crate::http::headers::{
-    LAST_EVENT_ID, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, encode_value, param_name,
+use crate::http::{
+    headers::{
+        LAST_EVENT_ID, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, encode_value, param_name,
+    },
+    watch::{HttpWatch, WatchedBody, WatchedExchange},
 };
 
 /// Headers that callers may not set: they belong to HTTP framing or to the protocol.
@@ -42,6 +53,16 @@ pub(super) struct Endpoint {
     uri: Uri,
     /// Sent with every request.
     headers: HeaderMap,
+    watch: Option<Arc<dyn HttpWatch>>,
+    /// Numbers the exchanges, for those who watch them.
+    exchanges: Arc<AtomicU64>,
+}
+
+/// The body of a request, for those who watch it.
+#[derive(Debug, Clone)]
+struct Sent {
+    bytes: Bytes,
+    parsed: Option<Parsed>,
 }
 
 impl Endpoint {
@@ -57,7 +78,13 @@ impl Endpoint {
         }
         let agent = concat!("plumb/", env!("CARGO_PKG_VERSION"));
         headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(agent));
-        Ok(Endpoint { connections, uri, headers })
+        let exchanges = Arc::new(AtomicU64::new(1));
+        Ok(Endpoint { connections, uri, headers, watch: None, exchanges })
+    }
+
+    /// The same endpoint, in a conversation that `watch` sees.
+    pub(super) fn watched_by(self, watch: Option<Arc<dyn HttpWatch>>) -> Endpoint {
+        Endpoint { watch, ..self }
     }
 
     /// The URL, without anything that may be secret.
@@ -71,14 +98,37 @@ impl Endpoint {
         &self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, TransportError> {
-        self.connections.request(request).await.map_err(|error| {
+        let watched = self.show(&request);
+        let response = self.connections.request(request).await;
+        let mut response = response.map_err(|error| {
             let text = chain(&error);
             if error.is_connect() {
                 TransportError::Connect(format!("{}: {text}", self.shown()))
             } else {
                 TransportError::Lost(text)
             }
-        })
+        })?;
+        if let Some(watched) = watched {
+            response.extensions_mut().insert(watched);
+        }
+        Ok(response)
+    }
+
+    /// Shows a request to those who watch the conversation.
+    fn show(&self, request: &Request<Full<Bytes>>) -> Option<WatchedExchange> {
+        let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
+        let watched = WatchedExchange::new(Arc::clone(self.watch.as_ref()?), number);
+        let mut head = Request::new(());
+        *head.method_mut() = request.method().clone();
+        *head.uri_mut() = request.uri().clone();
+        *head.headers_mut() = request.headers().clone();
+        let sent = request.extensions().get::<Sent>();
+        let body = sent.map_or(WatchedBody::Nothing, |sent| {
+            WatchedBody::new(&sent.bytes, sent.parsed.as_ref())
+        });
+        // It is sent, whatever is wrong about it.
+        let _ = watched.request(&head.into_parts().0, body);
+        Some(watched)
     }
 
     /// The request that carries a message.
@@ -88,7 +138,11 @@ impl Endpoint {
         conversation: &Conversation,
     ) -> Result<Request<Full<Bytes>>, TransportError> {
         let labels = outbound.labels.as_deref();
+        let bytes = outbound.bytes.clone();
         let mut request = self.request(Method::POST, outbound.bytes);
+        if self.watch.is_some() {
+            request.extensions_mut().insert(Sent { bytes, parsed: outbound.parsed });
+        }
         let headers = request.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

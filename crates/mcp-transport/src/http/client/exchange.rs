@@ -19,6 +19,7 @@ use super::{
     inbox::{Abandoned, Skipped},
     reply::{Refusal, Reply, drain, read_whole},
     stream::{Ended, Stream},
+    watched::{WatchedResponse, WatchedStream},
 };
 use crate::http::headers::SESSION_ID;
 
@@ -70,9 +71,9 @@ impl ExchangeTask<'_> {
             self.shared.conversation.open_session(self.era, response.headers());
         }
         match Reply::of(response) {
-            Reply::Json(body) => self.answer(body).await,
+            Reply::Json(body, watched) => self.answer(body, watched).await,
             // If nobody receives any more, nobody needs to know.
-            Reply::Events(body) => drop(self.follow(body).await),
+            Reply::Events(body, watched) => drop(self.follow((body, watched)).await),
             Reply::Accepted(body) => {
                 drain(body).await;
                 self.over(None).await;
@@ -82,13 +83,16 @@ impl ExchangeTask<'_> {
         }
     }
 
-    async fn answer(&self, body: Incoming) {
+    async fn answer(&self, body: Incoming, watched: WatchedResponse) {
         match read_whole(body, self.shared.settings.max_message).await {
             Ok(bytes) if bytes.is_empty() => {
                 let error = TransportError::Framing("the response has no body".to_owned());
                 self.over(Some(error)).await;
             }
-            Ok(bytes) => self.shared.inbox.last(self.ticket, Some(bytes), None).await,
+            Ok(bytes) => match watched.body(bytes) {
+                Ok(message) => self.shared.inbox.last(self.ticket, Some(message), None).await,
+                Err(error) => self.over(Some(error)).await,
+            },
             Err(error) => {
                 if let TransportError::TooLong { length, limit } = error {
                     // The end of the exchange tells whose answer it was.
@@ -113,12 +117,16 @@ impl ExchangeTask<'_> {
     }
 
     /// Reads a stream to its end, resuming it as long as the answer has not come.
-    async fn follow(&self, body: Incoming) -> Result<(), Abandoned> {
+    async fn follow(&self, body: (Incoming, WatchedStream)) -> Result<(), Abandoned> {
         let Shared { settings, inbox, .. } = self.shared;
         let mut stream = Stream::new(Some(self.ticket), settings.max_message);
         let mut backoff = Backoff::new(settings.retry);
         let mut ended = stream.read(body, inbox).await?;
         loop {
+            if ended.blocked.is_some() {
+                self.over(ended.blocked).await;
+                return Ok(());
+            }
             let ended_at = Instant::now();
             if ended.events {
                 backoff.reset();
@@ -161,7 +169,7 @@ impl ExchangeTask<'_> {
         let reason = match endpoint.exchange(endpoint.get(Some(last_id), conversation)).await {
             Err(error) => return Resumed::NotNow(error),
             Ok(response) => match Reply::of(response) {
-                Reply::Events(body) => return Resumed::Stream(body),
+                Reply::Events(body, watched) => return Resumed::Stream((body, watched)),
                 Reply::Refused(refusal) if is_passing(refusal.status) => {
                     let status = refusal.status.as_u16();
                     let text = format!("resuming the stream failed with status {status}");
@@ -169,7 +177,7 @@ impl ExchangeTask<'_> {
                 }
                 Reply::Refused(refusal) => format!("status {}", refusal.status.as_u16()),
                 Reply::Unreadable(error) => error.to_string(),
-                Reply::Json(_) | Reply::Accepted(_) => "the response is not a stream".to_owned(),
+                Reply::Json(..) | Reply::Accepted(_) => "the response is not a stream".to_owned(),
             },
         };
         let text = format!("the stream broke off and cannot be resumed: {reason}");
@@ -199,7 +207,7 @@ pub(super) fn is_passing(status: StatusCode) -> bool {
 
 /// The result of trying to resume a stream.
 enum Resumed {
-    Stream(Incoming),
+    Stream((Incoming, WatchedStream)),
     NotNow(TransportError),
     Never(TransportError),
 }

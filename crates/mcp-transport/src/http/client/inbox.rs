@@ -5,12 +5,12 @@
 //! question is answered when it is taken out: by then everything before it has been received, and
 //! settled if it was the answer.
 
-use bytes::Bytes;
 use mcp_core::{Edges, Inbound, Ticket, TransportError};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::exchanges::Exchanges;
+use crate::http::arrived::Arrived;
 
 /// The end that streams write to.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub(super) struct InboxReceiver {
 enum Item {
     Message {
         ticket: Option<Ticket>,
-        bytes: Bytes,
+        message: Arrived,
     },
     Skipped {
         ticket: Option<Ticket>,
@@ -36,7 +36,7 @@ enum Item {
     },
     Last {
         ticket: Ticket,
-        message: Option<Bytes>,
+        message: Option<Arrived>,
         error: Option<TransportError>,
     },
     /// The server's notification stream has been given up.
@@ -71,9 +71,9 @@ impl Inbox {
     pub(super) async fn message(
         &self,
         ticket: Option<Ticket>,
-        bytes: Bytes,
+        message: Arrived,
     ) -> Result<(), Abandoned> {
-        self.put(Item::Message { ticket, bytes }).await
+        self.put(Item::Message { ticket, message }).await
     }
 
     pub(super) async fn skipped(
@@ -92,7 +92,7 @@ impl Inbox {
     pub(super) async fn last(
         &self,
         ticket: Ticket,
-        message: Option<Bytes>,
+        message: Option<Arrived>,
         error: Option<TransportError>,
     ) {
         let _ = self.put(Item::Last { ticket, message, error }).await;
@@ -133,11 +133,11 @@ impl InboxReceiver {
             };
             let Some(item) = item else { return Ok(None) };
             match item {
-                Item::Message { ticket, bytes } => {
+                Item::Message { ticket, message } => {
                     if let Some(ticket) = ticket {
                         exchanges.received(ticket);
                     }
-                    return Ok(Some(Inbound::Message { ticket, bytes }));
+                    return Ok(Some(message.inbound(ticket)));
                 }
                 Item::Skipped { ticket, skipped: Skipped { length, limit, edges } } => {
                     return Ok(Some(Inbound::Skipped { ticket, length, limit, edges }));
@@ -146,11 +146,11 @@ impl InboxReceiver {
                 Item::Last { ticket, message, error } => {
                     let refused = error.is_some();
                     self.over = Some((ticket, error));
-                    if let Some(bytes) = message {
+                    if let Some(message) = message {
                         return Ok(Some(if refused {
-                            Inbound::Refusal { ticket, bytes }
+                            Inbound::Refusal { ticket, bytes: message.into_bytes() }
                         } else {
-                            Inbound::Message { ticket: Some(ticket), bytes }
+                            message.inbound(Some(ticket))
                         }));
                     }
                 }

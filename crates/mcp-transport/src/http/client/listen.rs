@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     Shared, backoff::Backoff, exchange::is_passing, inbox::Abandoned, reply::Reply, stream::Stream,
+    watched::WatchedStream,
 };
 
 /// Listens until the conversation ends, or the server says that it has no such stream.
@@ -51,7 +52,7 @@ async fn follow(shared: &Shared) -> Result<Outcome, Abandoned> {
                 if ended.events {
                     backoff.reset();
                 }
-                ended.broken.unwrap_or_else(|| lost("the server closed it"))
+                ended.blocked.or(ended.broken).unwrap_or_else(|| lost("the server closed it"))
             }
             ListenReply::Refusal(StatusCode::NOT_FOUND) if has_stream => {
                 return Ok(Outcome::Expired);
@@ -85,7 +86,7 @@ async fn follow(shared: &Shared) -> Result<Outcome, Abandoned> {
 }
 
 enum ListenReply {
-    Stream(Incoming),
+    Stream((Incoming, WatchedStream)),
     Refusal(StatusCode),
     Failure(TransportError),
     Nothing,
@@ -93,7 +94,7 @@ enum ListenReply {
 
 fn classify(response: Result<Response<Incoming>, TransportError>) -> ListenReply {
     match response.map(Reply::of) {
-        Ok(Reply::Events(body)) => ListenReply::Stream(body),
+        Ok(Reply::Events(body, watched)) => ListenReply::Stream((body, watched)),
         Ok(Reply::Refused(refusal)) => ListenReply::Refusal(refusal.status),
         Ok(_) => ListenReply::Nothing,
         Err(error) => ListenReply::Failure(error),

@@ -17,6 +17,7 @@ mod listen;
 mod reply;
 mod settings;
 mod stream;
+mod watched;
 
 use std::{
     fmt,
@@ -45,7 +46,7 @@ use self::{
     inbox::{Inbox, InboxReceiver, inbox},
     reply::{Reply, drain},
 };
-use super::headers::SESSION_ID;
+use super::{headers::SESSION_ID, watch::WatchFactory};
 
 pub use settings::HttpSettings;
 
@@ -119,6 +120,7 @@ impl HttpTransport {
     }
 
     fn with(endpoint: Endpoint, settings: HttpSettings) -> HttpTransport {
+        let endpoint = endpoint.watched_by(settings.watch.as_ref().map(WatchFactory::make));
         let (inbox, inbox_receiver) = inbox(settings.inbox);
         let slots = settings.max_exchanges.clamp(1, Semaphore::MAX_PERMITS);
         HttpTransport {
@@ -192,7 +194,13 @@ impl Shared {
         let request = self.endpoint.post(outbound, &self.conversation)?;
         let in_session = request.headers().contains_key(SESSION_ID);
         match Reply::of(self.endpoint.exchange(request).await?) {
-            Reply::Accepted(body) | Reply::Json(body) => {
+            Reply::Accepted(body) => {
+                drain(body).await;
+                Ok(())
+            }
+            Reply::Json(body, watched) => {
+                // Nothing was asked, so nothing is read.
+                drop(watched);
                 drain(body).await;
                 Ok(())
             }
@@ -202,7 +210,7 @@ impl Shared {
             }
             Reply::Refused(refusal) => Err(refusal.read(self.settings.max_message).await.1),
             // Not what the protocol requires, but it is acceptance.
-            Reply::Events(_) | Reply::Unreadable(_) => Ok(()),
+            Reply::Events(..) | Reply::Unreadable(_) => Ok(()),
         }
     }
 }

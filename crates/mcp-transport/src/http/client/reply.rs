@@ -12,7 +12,11 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use mcp_core::TransportError;
 
-use super::endpoint::chain;
+use super::{
+    endpoint::chain,
+    watched::{WatchedResponse, WatchedStream},
+};
+use crate::http::{arrived::Arrived, watch::WatchedExchange};
 
 /// How much of an unexpected body is read and shown.
 const SHOWN_BYTES: usize = 2000;
@@ -23,8 +27,8 @@ const SHOWN_WAIT: Duration = Duration::from_secs(2);
 /// The kind of a response, by its head.
 #[derive(Debug)]
 pub(super) enum Reply {
-    Json(Incoming),
-    Events(Incoming),
+    Json(Incoming, WatchedResponse),
+    Events(Incoming, WatchedStream),
     /// Accepted, without a body.
     Accepted(Incoming),
     Refused(Refusal),
@@ -37,13 +41,17 @@ pub(super) struct Refusal {
     pub(super) status: StatusCode,
     headers: HeaderMap,
     body: Incoming,
+    watched: WatchedResponse,
 }
 
 impl Reply {
     pub(super) fn of(response: Response<Incoming>) -> Reply {
-        let (head, body) = response.into_parts();
+        let (mut head, body) = response.into_parts();
+        let exchange = head.extensions.remove::<WatchedExchange>();
+        let watched = WatchedResponse::new(exchange, head.status, &head.headers);
         if !head.status.is_success() {
-            return Reply::Refused(Refusal { status: head.status, headers: head.headers, body });
+            let (status, headers) = (head.status, head.headers);
+            return Reply::Refused(Refusal { status, headers, body, watched });
         }
         if matches!(head.status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Reply::Accepted(body);
@@ -53,8 +61,11 @@ impl Reply {
             return Reply::Unreadable(TransportError::Framing(text));
         }
         match media_type(&head.headers).as_str() {
-            "application/json" => Reply::Json(body),
-            "text/event-stream" => Reply::Events(body),
+            "application/json" => Reply::Json(body, watched),
+            "text/event-stream" => match watched.events() {
+                Ok(stream) => Reply::Events(body, stream),
+                Err(error) => Reply::Unreadable(error),
+            },
             other => {
                 let text = format!("status {} with content type `{other}`", head.status.as_u16());
                 Reply::Unreadable(TransportError::Framing(text))
@@ -65,7 +76,7 @@ impl Reply {
 
 impl Refusal {
     /// The body if it may be a message, and the error to report.
-    pub(super) async fn read(self, limit: usize) -> (Option<Bytes>, TransportError) {
+    pub(super) async fn read(self, limit: usize) -> (Option<Arrived>, TransportError) {
         let status = self.status.as_u16();
         if self.status.is_redirection() {
             let target = self.headers.get(LOCATION).map(|target| shown(target.as_bytes()));
@@ -82,7 +93,9 @@ impl Refusal {
             return match read_whole(self.body, limit).await {
                 Ok(bytes) => {
                     let body = shown(&bytes);
-                    let message = Some(bytes).filter(|bytes| !bytes.is_empty());
+                    let is_empty = bytes.is_empty();
+                    // A refusal is one, whatever is wrong about it.
+                    let message = self.watched.body(bytes).ok().filter(|_| !is_empty);
                     (message, TransportError::Status { status, body })
                 }
                 Err(error) => {

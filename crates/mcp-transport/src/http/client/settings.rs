@@ -2,6 +2,8 @@ use std::{fmt, time::Duration};
 
 use http::HeaderMap;
 
+use crate::http::watch::WatchFactory;
+
 /// Settings and limits of a client.
 #[derive(Clone)]
 #[expect(
@@ -36,6 +38,8 @@ pub struct HttpSettings {
     /// Whether to open the stream on which servers before 2026-07-28 send notifications and
     /// requests.
     pub listen: bool,
+    /// Sees the HTTP traffic of each conversation.
+    pub watch: Option<WatchFactory>,
     /// TLS configuration; by default the system's certificates are trusted.
     #[cfg(feature = "tls")]
     pub tls: Option<std::sync::Arc<rustls::ClientConfig>>,
@@ -56,6 +60,7 @@ impl Default for HttpSettings {
             retry: Duration::from_secs(1),
             max_retry: Duration::from_secs(300),
             listen: true,
+            watch: None,
             #[cfg(feature = "tls")]
             tls: None,
         }

@@ -11,6 +11,7 @@ use mcp_core::{Ticket, TransportError};
 use super::{
     endpoint::chain,
     inbox::{Abandoned, Inbox, Skipped},
+    watched::WatchedStream,
 };
 use crate::http::sse::{Decoded, Decoder};
 
@@ -29,6 +30,8 @@ pub(super) struct Ended {
     pub(super) events: bool,
     /// The length of an event that was too long, if there was one.
     pub(super) skipped: Option<u64>,
+    /// What is wrong with an event that may not pass.
+    pub(super) blocked: Option<TransportError>,
 }
 
 impl Stream {
@@ -39,27 +42,32 @@ impl Stream {
     /// Puts the events of a connection into the inbox until it ends.
     pub(super) async fn read(
         &mut self,
-        mut body: Incoming,
+        (mut body, mut watched): (Incoming, WatchedStream),
         inbox: &Inbox,
     ) -> Result<Ended, Abandoned> {
         self.decoder.restart();
         let mut ended = Ended::default();
         while let Some(frame) = body.frame().await {
             match frame.map(http_body::Frame::into_data) {
-                Ok(Ok(chunk)) => self.take(chunk, inbox, &mut ended).await?,
+                Ok(Ok(chunk)) => self.take(chunk, &watched, inbox, &mut ended).await?,
                 Ok(Err(_trailers)) => {}
                 Err(error) => {
                     ended.broken = Some(TransportError::Lost(chain(&error)));
                     break;
                 }
             }
+            if ended.blocked.is_some() {
+                return Ok(ended);
+            }
         }
+        watched.ended();
         Ok(ended)
     }
 
     async fn take(
         &mut self,
         chunk: Bytes,
+        watched: &WatchedStream,
         inbox: &Inbox,
         ended: &mut Ended,
     ) -> Result<(), Abandoned> {
@@ -67,8 +75,17 @@ impl Stream {
         while let Some(decoded) = self.decoder.next_event() {
             ended.events = true;
             match decoded {
-                Decoded::Event(event) if event.data.is_empty() => {}
-                Decoded::Event(event) => inbox.message(self.ticket, event.data).await?,
+                Decoded::Event(event) => {
+                    let is_empty = event.data.is_empty();
+                    match watched.event(event) {
+                        Ok(_) if is_empty => {}
+                        Ok(message) => inbox.message(self.ticket, message).await?,
+                        Err(error) => {
+                            ended.blocked = Some(error);
+                            return Ok(());
+                        }
+                    }
+                }
                 Decoded::Skipped { length, edges } => {
                     ended.skipped = Some(length);
                     let limit = self.decoder.limit() as u64;

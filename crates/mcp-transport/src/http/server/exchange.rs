@@ -18,9 +18,9 @@ use super::{
     HttpSettings,
     events::{Event, message_event},
     media::Accepts,
-    posted::Posted,
     stream::{EventStream, StreamObserver},
 };
+use crate::http::arrived::Arrived;
 
 /// The ticket of the only exchange.
 const TICKET: Ticket = Ticket(0);
@@ -50,7 +50,7 @@ pub(super) enum ResponseStart {
 
 #[derive(Debug)]
 struct State {
-    message: Option<Posted>,
+    message: Option<Arrived>,
     phase: Phase,
     /// Whether the client has disconnected before the answer.
     gone: Gone,
@@ -74,7 +74,7 @@ enum Gone {
 
 impl StatelessExchange {
     pub(super) fn new(
-        message: Posted,
+        message: Arrived,
         accepts: Accepts,
         wants_answer: bool,
         ending: Option<CancellationToken>,

@@ -14,7 +14,6 @@ mod fault;
 mod listener;
 mod media;
 mod mounted;
-mod posted;
 mod reply;
 mod service;
 mod session;

@@ -19,7 +19,6 @@ use super::{
     body::BodyReader,
     cors,
     media::{self, Accepts},
-    posted::Posted,
     reply,
     session::{ResponseStart, Session, Sessions},
     stateless,
@@ -27,7 +26,10 @@ use super::{
 };
 use crate::{
     allowed::{Foreign, admit},
-    http::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
+    http::{
+        arrived::Arrived,
+        headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
+    },
 };
 
 /// Answers HTTP requests to one MCP endpoint. Clones share everything.
@@ -167,7 +169,7 @@ impl Inner {
         let parsed = application.parse(&message);
         watching.has_body(&message, parsed.as_ref());
         let glimpse = application.glimpse(parts, &message, parsed.as_ref())?;
-        let message = Posted::new(message, parsed);
+        let message = Arrived::new(message, parsed);
         if glimpse.stateless {
             watching.show(application.watch_exchange())?;
             let said = (message, accepts, glimpse);
@@ -204,7 +206,7 @@ impl Inner {
     async fn open_session(
         &self,
         parts: &Parts,
-        message: Posted,
+        message: Arrived,
         accepts: Accepts,
         glimpse: Glimpse,
         watching: &mut Watching<'_>,
@@ -342,7 +344,7 @@ fn require_revision(parts: &Parts, spoken: Revisions) -> Result<(), HttpFault> {
 /// Passes a request to its session and waits for the start of the response.
 async fn ask(
     session: &Session,
-    message: Posted,
+    message: Arrived,
     accepts: Accepts,
     glimpse: Glimpse,
 ) -> Result<ResponseStart, HttpFault> {

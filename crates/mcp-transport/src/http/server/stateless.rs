@@ -15,9 +15,9 @@ use super::{
     Application, Glimpse, HttpFault, HttpSettings, ResponseBody,
     exchange::{ResponseStart, StatelessExchange},
     media::Accepts,
-    posted::Posted,
     reply,
 };
+use crate::http::arrived::Arrived;
 
 /// Serves a request. `ending` is cancelled when long-lived requests should end.
 pub(super) async fn serve(
@@ -25,7 +25,7 @@ pub(super) async fn serve(
     settings: &Arc<HttpSettings>,
     ending: &CancellationToken,
     parts: &Parts,
-    (message, accepts, glimpse): (Posted, Accepts, Glimpse),
+    (message, accepts, glimpse): (Arrived, Accepts, Glimpse),
 ) -> Result<Response<ResponseBody>, HttpFault> {
     let ending = glimpse.long_lived.then(|| ending.clone());
     let exchange =

@@ -34,8 +34,8 @@ use self::{
     unsent::Unsent,
 };
 pub(super) use self::{sessions::Sessions, state::ResponseStart};
-use super::{HttpFault, HttpSettings, media::Accepts, posted::Posted, stream::StreamObserver};
-use crate::http::watch::HttpWatch;
+use super::{HttpFault, HttpSettings, media::Accepts, stream::StreamObserver};
+use crate::http::{arrived::Arrived, watch::HttpWatch};
 
 /// One session.
 pub(super) struct Session {
@@ -97,7 +97,7 @@ impl Session {
     }
 
     /// Accepts a message that needs no answer.
-    pub(super) async fn tell(&self, message: Posted) -> Result<(), HttpFault> {
+    pub(super) async fn tell(&self, message: Arrived) -> Result<(), HttpFault> {
         self.room().await?.send(message.inbound(None));
         Ok(())
     }
@@ -106,7 +106,7 @@ impl Session {
     /// if that is closed without one, there will be none.
     pub(super) async fn ask(
         &self,
-        message: Posted,
+        message: Arrived,
         accepts: Accepts,
         revision: Option<Revision>,
     ) -> Result<oneshot::Receiver<ResponseStart>, HttpFault> {

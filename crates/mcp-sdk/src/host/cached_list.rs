@@ -1,47 +1,47 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a server has listed, and whether that still holds.
+/// A list of a server, and whether it is up to date.
 #[derive(Debug)]
-pub(super) struct Shelf<T> {
+pub(super) struct CachedList<T> {
     state: Mutex<State<T>>,
-    /// Held by who fetches, so that the others wait instead of asking the same.
+    /// Held while fetching, so that others wait instead of fetching the same list.
     pub(super) fetching: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug)]
 struct State<T> {
     entries: Arc<[T]>,
-    /// How often the server said that something has changed.
+    /// How many changes the server has announced.
     changes: u64,
-    /// How often it had said so when the entries were asked for.
+    /// The number of changes when the entries were requested.
     fetched_at: Option<u64>,
-    /// How many lists have come.
+    /// The number of lists received.
     version: u64,
 }
 
-impl<T> Shelf<T> {
-    /// The last list that came, even if it is known to be out of date.
+impl<T> CachedList<T> {
+    /// The last list, even if it is known to be out of date.
     pub(super) fn entries(&self) -> Arc<[T]> {
         Arc::clone(&self.state().entries)
     }
 
-    /// Whether the server has listed, and has not said since that something has changed.
+    /// Whether the list was fetched after the last announced change.
     pub(super) fn is_up_to_date(&self) -> bool {
         let state = self.state();
         state.fetched_at == Some(state.changes)
     }
 
-    pub(super) fn outdate(&self) {
+    pub(super) fn invalidate(&self) {
         let mut state = self.state();
         state.changes = state.changes.wrapping_add(1);
     }
 
-    /// What [`Shelf::put`] wants to know of the time before the list was asked for.
+    /// The value for [`CachedList::put`], to be read before the list is requested.
     pub(super) fn changes(&self) -> u64 {
         self.state().changes
     }
 
-    /// Another one for every list that has come.
+    /// Changes with every list received.
     pub(super) fn version(&self) -> u64 {
         self.state().version
     }
@@ -58,10 +58,10 @@ impl<T> Shelf<T> {
     }
 }
 
-impl<T> Default for Shelf<T> {
+impl<T> Default for CachedList<T> {
     fn default() -> Self {
         let state = State { entries: Arc::new([]), changes: 0, fetched_at: None, version: 0 };
-        Shelf { state: Mutex::new(state), fetching: tokio::sync::Mutex::default() }
+        CachedList { state: Mutex::new(state), fetching: tokio::sync::Mutex::default() }
     }
 }
 
@@ -71,14 +71,14 @@ mod tests {
 
     #[test]
     fn a_change_during_the_fetch_is_not_lost() {
-        let shelf = Shelf::default();
-        assert!(!shelf.is_up_to_date());
-        let asked_at = shelf.changes();
-        shelf.outdate();
-        shelf.put(vec![1], asked_at);
-        assert!(!shelf.is_up_to_date());
-        shelf.put(vec![1, 2], shelf.changes());
-        assert!(shelf.is_up_to_date());
-        assert_eq!(*shelf.entries(), [1, 2]);
+        let list = CachedList::default();
+        assert!(!list.is_up_to_date());
+        let asked_at = list.changes();
+        list.invalidate();
+        list.put(vec![1], asked_at);
+        assert!(!list.is_up_to_date());
+        list.put(vec![1, 2], list.changes());
+        assert!(list.is_up_to_date());
+        assert_eq!(*list.entries(), [1, 2]);
     }
 }

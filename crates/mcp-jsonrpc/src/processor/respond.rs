@@ -1,4 +1,4 @@
-//! How requests of the other side get their answers.
+//! Responses to the peer's requests.
 
 use std::{any::Any, panic::AssertUnwindSafe, sync::Arc};
 
@@ -14,26 +14,26 @@ use super::{
     JsonRpcPeer, JsonRpcProcessor,
     calls::Outcome,
     cancelled::INITIALIZE,
-    in_work::{Place, Room},
-    promise::Promise,
+    in_flight::{InFlightGuard, InFlightLimits},
+    output_check::OutputCheck,
 };
 use crate::{
     JsonRpcError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, ToJsonRpc as _, Verdict,
     error_map::{refusal_to_json_rpc, standing_of, standing_of_refusal},
     outgoing::write_batch,
-    transport::{OwnMessage, RefusedMessage, SendError},
+    transport::{OutgoingMessage, RefusedMessage, SendError},
 };
 
-/// An answer as it goes out, how a transport should show it, and what it must still be held to.
-struct WireAnswer {
+/// A response on the wire, the outcome for the transport, and the output check still to be made.
+struct OutgoingResponse {
     response: JsonRpcResponse,
     standing: Standing,
-    promise: Option<Promise>,
+    check: Option<OutputCheck>,
 }
 
-impl WireAnswer {
-    fn new(response: JsonRpcResponse, standing: Standing) -> WireAnswer {
-        WireAnswer { response, standing, promise: None }
+impl OutgoingResponse {
+    fn new(response: JsonRpcResponse, standing: Standing) -> OutgoingResponse {
+        OutgoingResponse { response, standing, check: None }
     }
 }
 
@@ -41,7 +41,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     pub(super) async fn serve(&self, request: JsonRpcRequest, ticket: Option<Ticket>) {
         match self.answer(request, ticket).await {
             Some(answer) => self.send(answer, ticket).await,
-            // Nobody waits for it, but the transport may hold something open.
+            // No response is expected, but the transport may hold the exchange open.
             None => self.settle(ticket),
         }
     }
@@ -55,46 +55,49 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             Ok(request) => self.answer(request, ticket).await,
             Err(refused) => Some(self.refusal(refused.id, &refused.refusal)),
         }));
-        let (mut responses, promises): (Vec<_>, Vec<_>) = answers
+        let (mut responses, checks): (Vec<_>, Vec<_>) = answers
             .await
             .into_iter()
             .flatten()
-            .map(|answer| (answer.response, answer.promise))
+            .map(|answer| (answer.response, answer.check))
             .unzip();
         if responses.is_empty() {
             return self.settle(ticket);
         }
-        let mut message = OwnMessage::from(write_batch(&responses));
+        let mut message = OutgoingMessage::from(write_batch(&responses));
         if let Err(error) = self.link.transport.fits(&message.bytes) {
-            responses = all_unsendable(responses, &error);
+            responses = replace_all_too_long(responses, &error);
             message = write_batch(&responses).into();
         } else {
-            let broken = self.broken_promises(&promises, &mut message);
-            if !broken.is_empty() {
-                for (index, error) in broken {
+            let violations = self.output_violations(&checks, &mut message);
+            if !violations.is_empty() {
+                for (index, error) in violations {
                     responses[index].outcome = Err(error);
                 }
                 message = write_batch(&responses).into();
             }
         }
-        let verdict = self.link.transport.judge_own(&mut message);
+        let verdict = self.link.transport.judge_outgoing(&mut message);
         if !verdict.refusals.is_empty() {
-            tracing::error!(refusals = verdict.refusals.len(), "answers break the protocol");
-            responses = mended(responses, &verdict);
+            tracing::error!(
+                refusals = verdict.refusals.len(),
+                "our responses violate the protocol"
+            );
+            responses = replace_rejected(responses, &verdict);
             message = write_batch(&responses).into();
         }
         let role = OutboundRole::Answer(Standing::Served);
         match self.link.transport.send_unjudged(message.bytes, role, ticket, None).await {
             Ok(()) => {}
             Err(SendError::Transport(error)) if is_too_long(&error) => {
-                let responses = all_unsendable(responses, &error);
+                let responses = replace_all_too_long(responses, &error);
                 self.send_unjudged(write_batch(&responses), Standing::Served, ticket).await;
             }
-            Err(error) => tracing::debug!(%error, "the answers to a batch were not sent"),
+            Err(error) => tracing::debug!(%error, "could not send the responses to a batch"),
         }
     }
 
-    /// Tells the other side that its message was not accepted.
+    /// Responds to a rejected message with an error.
     pub(super) async fn refuse(
         &self,
         id: Option<JsonRpcId>,
@@ -105,35 +108,40 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         self.send(answer, ticket).await;
     }
 
-    /// The same for a message that the gate has not seen: it would not know what is answered.
+    /// Like `refuse`, for a message that the gate has not seen: it could not match the response to a
+    /// request.
     pub(super) async fn refuse_unseen(
         &self,
         id: Option<JsonRpcId>,
         refusal: Refusal,
         ticket: Option<Ticket>,
     ) {
-        let WireAnswer { response, standing, .. } = self.refusal(id, &refusal);
+        let OutgoingResponse { response, standing, .. } = self.refusal(id, &refusal);
         self.send_unjudged(response.to_bytes(), standing, ticket).await;
     }
 
-    pub(super) fn takes_batches(&self) -> bool {
+    pub(super) fn accepts_batches(&self) -> bool {
         self.is_bare()
             || self.link.settings.batches
             || self.handler.revision() == Some(Revision::V2025_03_26)
     }
 
-    /// Lets the request be handled. `None` if it was cancelled: then there is no answer.
-    async fn answer(&self, request: JsonRpcRequest, ticket: Option<Ticket>) -> Option<WireAnswer> {
-        if !self.knows(&request.id) {
-            return Some(self.refusal(None, &no_id()));
+    /// Runs the handler. `None` if the request was cancelled and gets no response.
+    async fn answer(
+        &self,
+        request: JsonRpcRequest,
+        ticket: Option<Ticket>,
+    ) -> Option<OutgoingResponse> {
+        if !self.accepts_id(&request.id) {
+            return Some(self.refusal(None, &invalid_id()));
         }
         let (id, params) = (Some(request.id.clone()), request.params.as_ref());
-        let Some(place) = self.enter(id, params, ticket) else {
-            return Some(self.failed(request, Error::Busy));
+        let Some(guard) = self.begin(id, params, ticket) else {
+            return Some(self.failure(request, Error::Busy));
         };
         let call = Call {
             peer: Arc::new(JsonRpcPeer { link: Arc::clone(&self.link), ticket }),
-            cancellation: place.cancellation.clone(),
+            cancellation: guard.cancellation.clone(),
         };
         let handled =
             async { self.handler.handle_request(request.to_domain_request(), call).await };
@@ -142,82 +150,83 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             handled = AssertUnwindSafe(handled).catch_unwind() => Some(match handled {
                 Ok(answer) => {
                     if request.method == INITIALIZE {
-                        self.agreed();
+                        self.report_revision();
                     }
-                    self.written(answer, request.id)
+                    self.to_wire(answer, request.id)
                 }
                 Err(panic) => {
-                    tracing::error!(method = request.method, "panicked: {}", said(&*panic));
-                    self.failed(request, Error::internal("the handler of this request failed"))
+                    tracing::error!(method = request.method, "panicked: {}", panic_message(&*panic));
+                    self.failure(request, Error::internal("the request handler panicked"))
                 }
             }),
-            () = place.cancellation.cancelled() => None,
+            () = guard.cancellation.cancelled() => None,
         }
     }
 
-    /// Makes room for work that keeps `params` as long as it lasts, if there is any.
-    pub(super) fn enter(
+    /// Registers work that holds `params` until it ends; `None` if the limits are reached.
+    pub(super) fn begin(
         &self,
         id: Option<JsonRpcId>,
         params: Option<&Json>,
         ticket: Option<Ticket>,
-    ) -> Option<Place<'_>> {
+    ) -> Option<InFlightGuard<'_>> {
         let settings = &self.link.settings;
-        let room = Room { requests: settings.max_in_work, bytes: settings.max_in_work_bytes };
+        let limits =
+            InFlightLimits { requests: settings.max_in_work, bytes: settings.max_in_work_bytes };
         let bytes = params.map_or(0, Json::memory);
-        self.link.in_work.enter(id, ticket, bytes, room)
+        self.link.in_flight.add(id, ticket, bytes, limits)
     }
 
-    /// Tells the transport what the opening handshake has led to, if it has led to something.
-    fn agreed(&self) {
+    /// Tells the transport the revision that the handshake has negotiated, if any.
+    fn report_revision(&self) {
         if let Some(revision) = self.handler.revision() {
             self.link.transport.inner().established(revision);
         }
     }
 
-    fn failed(&self, request: JsonRpcRequest, error: Error) -> WireAnswer {
+    fn failure(&self, request: JsonRpcRequest, error: Error) -> OutgoingResponse {
         let id = request.to_domain_request().id;
         let revision = self.handler.revision().unwrap_or(Revision::LATEST_LEGACY);
-        self.written(Response { id, revision, outcome: Err(error) }.into(), request.id)
+        self.to_wire(Response { id, revision, outcome: Err(error) }.into(), request.id)
     }
 
-    fn written(&self, answer: Answer, id: JsonRpcId) -> WireAnswer {
+    fn to_wire(&self, answer: Answer, id: JsonRpcId) -> OutgoingResponse {
         let Answer { response, promise } = answer;
         let revision = response.revision;
-        WireAnswer {
+        OutgoingResponse {
             standing: response.outcome.as_ref().err().map_or(Standing::Served, standing_of),
             response: response.to_json_rpc(id, self.handler.dispatch()),
-            promise: promise.map(|output| Promise { output, revision }),
+            check: promise.map(|output| OutputCheck { output, revision }),
         }
     }
 
-    /// MCP leaves out an id that could not be read; base JSON-RPC, and the revisions whose errors
-    /// must have one, say null.
-    fn refusal(&self, id: Option<JsonRpcId>, refusal: &Refusal) -> WireAnswer {
-        let says_null = self.is_bare()
+    /// The error response to a rejected message. MCP omits an unreadable id; plain JSON-RPC, and the
+    /// revisions whose error responses require an id, use null.
+    fn refusal(&self, id: Option<JsonRpcId>, refusal: &Refusal) -> OutgoingResponse {
+        let uses_null = self.is_bare()
             || self.link.settings.any_id
-            || self.handler.revision().is_some_and(|spoken| spoken < Revision::V2025_11_25);
-        let id = id.filter(|id| self.knows(id)).or(says_null.then_some(JsonRpcId::Null));
+            || self.handler.revision().is_some_and(|revision| revision < Revision::V2025_11_25);
+        let id = id.filter(|id| self.accepts_id(id)).or(uses_null.then_some(JsonRpcId::Null));
         let response = JsonRpcResponse { id, outcome: Err(refusal_to_json_rpc(refusal)) };
-        WireAnswer::new(response, standing_of_refusal(refusal.reason))
+        OutgoingResponse::new(response, standing_of_refusal(refusal.reason))
     }
 
     pub(super) fn is_bare(&self) -> bool {
         self.handler.dispatch() == Dispatch::Bare
     }
 
-    /// Base JSON-RPC puts up with null and fractions, MCP does not.
-    fn knows(&self, id: &JsonRpcId) -> bool {
+    /// Plain JSON-RPC allows null and fractional ids, MCP does not.
+    fn accepts_id(&self, id: &JsonRpcId) -> bool {
         self.is_bare() || self.link.settings.any_id || id.is_known_to_mcp()
     }
 
-    async fn send(&self, answer: WireAnswer, ticket: Option<Ticket>) {
-        let WireAnswer { mut response, mut standing, promise } = answer;
-        let mut message = OwnMessage::from(response.to_bytes());
+    async fn send(&self, answer: OutgoingResponse, ticket: Option<Ticket>) {
+        let OutgoingResponse { mut response, mut standing, check } = answer;
+        let mut message = OutgoingMessage::from(response.to_bytes());
         if let Err(error) = self.link.transport.fits(&message.bytes) {
-            WireAnswer { response, standing, .. } = unsendable(response.id, &error);
+            OutgoingResponse { response, standing, .. } = too_long_response(response.id, &error);
             message = response.to_bytes().into();
-        } else if let Some((_, error)) = self.broken_promises(&[promise], &mut message).pop() {
+        } else if let Some((_, error)) = self.output_violations(&[check], &mut message).pop() {
             response.outcome = Err(error);
             message = response.to_bytes().into();
         }
@@ -225,17 +234,21 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         match self.link.transport.send(message, role, ticket, None).await {
             Ok(()) => {}
             Err(SendError::Transport(error)) if is_too_long(&error) => {
-                let WireAnswer { response, standing, .. } = unsendable(response.id, &error);
+                let OutgoingResponse { response, standing, .. } =
+                    too_long_response(response.id, &error);
                 self.send_unjudged(response.to_bytes(), standing, ticket).await;
             }
-            Err(SendError::Transport(error)) => tracing::debug!(%error, "an answer was not sent"),
-            // What is wrong about an error is no reason to say nothing.
+            Err(SendError::Transport(error)) => {
+                tracing::debug!(%error, "could not send a response")
+            }
+            // An imperfect error response is better than none.
             Err(SendError::Refused(_)) if response.outcome.is_err() => {
                 self.send_unjudged(response.to_bytes(), standing, ticket).await;
             }
             Err(SendError::Refused(refusal)) => {
-                tracing::error!(reason = ?refusal.reason, "an answer breaks the protocol");
-                let WireAnswer { response, standing, .. } = fallback(response.id, &refusal);
+                tracing::error!(reason = ?refusal.reason, "our response violates the protocol");
+                let OutgoingResponse { response, standing, .. } =
+                    rejected_response(response.id, &refusal);
                 self.send_unjudged(response.to_bytes(), standing, ticket).await;
             }
         }
@@ -244,53 +257,59 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     async fn send_unjudged(&self, bytes: Bytes, standing: Standing, ticket: Option<Ticket>) {
         let role = OutboundRole::Answer(standing);
         if let Err(error) = self.link.transport.send_unjudged(bytes, role, ticket, None).await {
-            tracing::debug!(%error, "an answer was not sent");
-            // Nothing can be said, but the transport may hold something open.
+            tracing::debug!(%error, "could not send a response");
+            // The transport may still hold the exchange open.
             self.settle(ticket);
         }
     }
 }
 
-/// What is said instead of an answer that does not pass the gate.
-fn fallback(id: Option<JsonRpcId>, refusal: &Refusal) -> WireAnswer {
-    let message = format!("the answer breaks the protocol and was held back: {}", refusal.message);
-    instead(id, message, refusal.findings.clone())
+/// The error to send instead of a response that does not pass the gate.
+fn rejected_response(id: Option<JsonRpcId>, refusal: &Refusal) -> OutgoingResponse {
+    let message =
+        format!("the response violates the protocol and was withheld: {}", refusal.message);
+    internal_error(id, message, refusal.findings.clone())
 }
 
-/// Whether an answer is longer than we send, the transport carries or the other side takes. Whoever
-/// asked must not wait for it.
+/// Whether a response is longer than we, the transport or the peer allow. The caller then needs an
+/// error instead.
 fn is_too_long(error: &TransportError) -> bool {
     matches!(error, TransportError::TooLong { .. } | TransportError::Status { status: 413, .. })
 }
 
-/// However short each of them is: whoever asked must not wait for them.
-fn all_unsendable(responses: Vec<JsonRpcResponse>, error: &TransportError) -> Vec<JsonRpcResponse> {
-    responses.into_iter().map(|answer| unsendable(answer.id, error).response).collect()
+/// Replaces every response of a batch that is too long as a whole: each caller needs an error.
+fn replace_all_too_long(
+    responses: Vec<JsonRpcResponse>,
+    error: &TransportError,
+) -> Vec<JsonRpcResponse> {
+    responses.into_iter().map(|answer| too_long_response(answer.id, error).response).collect()
 }
 
-/// What is said instead of an answer that is too long.
-fn unsendable(id: Option<JsonRpcId>, error: &TransportError) -> WireAnswer {
-    tracing::error!(%error, "an answer is not sent");
-    instead(id, format!("the answer cannot be sent: {error}"), Vec::new())
+/// The error to send instead of a response that is too long.
+fn too_long_response(id: Option<JsonRpcId>, error: &TransportError) -> OutgoingResponse {
+    tracing::error!(%error, "cannot send a response");
+    internal_error(id, format!("the response cannot be sent: {error}"), Vec::new())
 }
 
-fn instead(id: Option<JsonRpcId>, message: String, findings: Vec<Json>) -> WireAnswer {
+fn internal_error(id: Option<JsonRpcId>, message: String, findings: Vec<Json>) -> OutgoingResponse {
     let refusal = Refusal { index: None, reason: RefusalReason::Invalid, message, findings };
     let outcome = Err(refusal_to_json_rpc(&refusal));
-    WireAnswer::new(JsonRpcResponse { id, outcome }, Standing::Served)
+    OutgoingResponse::new(JsonRpcResponse { id, outcome }, Standing::Served)
 }
 
-/// The answers of a batch, with an error instead of each that does not pass. Errors stay: what is
-/// wrong about them is no reason to say something else.
-fn mended(responses: Vec<JsonRpcResponse>, verdict: &Verdict) -> Vec<JsonRpcResponse> {
-    let mend = |(index, response): (usize, JsonRpcResponse)| match verdict.refusal(Some(index)) {
-        Some(refusal) if response.outcome.is_ok() => fallback(response.id, refusal).response,
+/// The responses of a batch, with an error in place of each result that does not pass. Error
+/// responses are kept: an imperfect one is better than another error.
+fn replace_rejected(responses: Vec<JsonRpcResponse>, verdict: &Verdict) -> Vec<JsonRpcResponse> {
+    let replace = |(index, response): (usize, JsonRpcResponse)| match verdict.refusal(Some(index)) {
+        Some(refusal) if response.outcome.is_ok() => {
+            rejected_response(response.id, refusal).response
+        }
         _ => response,
     };
-    responses.into_iter().enumerate().map(mend).collect()
+    responses.into_iter().enumerate().map(replace).collect()
 }
 
-fn no_id() -> Refusal {
+fn invalid_id() -> Refusal {
     Refusal {
         index: None,
         reason: RefusalReason::NotAMessage,
@@ -299,9 +318,9 @@ fn no_id() -> Refusal {
     }
 }
 
-/// What is said about a batch that the gate has let pass.
-pub(super) fn no_batches() -> Refusal {
-    let message = "this revision has no batches; send one message at a time";
+/// The refusal of a batch that the gate has passed.
+pub(super) fn batches_unsupported() -> Refusal {
+    let message = "this revision does not support batches; send one message at a time";
     let finding = json!({
         "instancePath": "",
         "pointer": "",
@@ -342,13 +361,13 @@ pub(super) fn invalid_answer(refusal: &Refusal) -> Outcome {
     })
 }
 
-/// What a panic said.
-pub(super) fn said(panic: &(dyn Any + Send)) -> &str {
+/// The message of a panic.
+pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("nothing that can be shown")
+        .unwrap_or("(no message)")
 }
 
 #[cfg(test)]
@@ -356,7 +375,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_answers_that_do_not_pass_are_replaced() {
+    fn only_results_that_do_not_pass_are_replaced() {
         let response = |id, outcome| JsonRpcResponse { id: Some(JsonRpcId::Integer(id)), outcome };
         let failed = JsonRpcError { code: -32000, message: "no".to_owned(), data: None };
         let responses = vec![
@@ -364,11 +383,12 @@ mod tests {
             response(2, Ok(Json::empty_object())),
             response(3, Err(failed.clone())),
         ];
-        let refusal = |index| Refusal { index: Some(index), ..no_batches() };
-        let mended = mended(responses, &Verdict { refusals: vec![refusal(1), refusal(2)] });
-        assert!(mended[0].outcome.is_ok());
-        assert_eq!(mended[1].outcome.as_ref().unwrap_err().code, -32603);
-        assert_eq!(mended[1].id, Some(JsonRpcId::Integer(2)));
-        assert_eq!(mended[2].outcome.as_ref().unwrap_err(), &failed);
+        let refusal = |index| Refusal { index: Some(index), ..batches_unsupported() };
+        let replaced =
+            replace_rejected(responses, &Verdict { refusals: vec![refusal(1), refusal(2)] });
+        assert!(replaced[0].outcome.is_ok());
+        assert_eq!(replaced[1].outcome.as_ref().unwrap_err().code, -32603);
+        assert_eq!(replaced[1].id, Some(JsonRpcId::Integer(2)));
+        assert_eq!(replaced[2].outcome.as_ref().unwrap_err(), &failed);
     }
 }

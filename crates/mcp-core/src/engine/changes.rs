@@ -1,4 +1,4 @@
-//! What clients are told without asking.
+//! Notifications about changed lists and resources.
 
 use std::{borrow::Cow, future::poll_fn, sync::Arc, task::Poll};
 
@@ -8,9 +8,9 @@ use tokio::sync::watch;
 use super::{Conversation, Mcp, updates::Listener};
 use crate::{Json, Notification, Peer, PeerError};
 
-/// Something has changed.
+/// A changed list or resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum News {
+pub(super) enum Change {
     Tools,
     Prompts,
     Resources,
@@ -18,7 +18,7 @@ pub(super) enum News {
     Updated(Arc<str>),
 }
 
-/// Everything that changes from now on.
+/// The stream of changes from now on.
 #[derive(Debug)]
 pub(super) struct Changes {
     tools: watch::Receiver<u64>,
@@ -26,15 +26,15 @@ pub(super) struct Changes {
     resources: watch::Receiver<u64>,
     templates: watch::Receiver<u64>,
     updates: Option<Arc<Listener>>,
-    /// Told one after the other, without a pause.
-    in_a_row: u32,
+    /// Changes returned since the last yield.
+    consecutive: u32,
 }
 
-/// News after which the rest of the conversation has its turn.
-const IN_A_ROW: u32 = 64;
+/// The number of changes after which the rest of the conversation gets a turn.
+const MAX_CONSECUTIVE: u32 = 64;
 
 impl Changes {
-    /// Of all lists, and of the resources of which `updates` wants to hear.
+    /// The changes of all lists, and of the resources that `updates` is subscribed to.
     pub(super) fn of(mcp: &Mcp, updates: Option<Arc<Listener>>) -> Changes {
         Changes {
             tools: mcp.tools().changes(),
@@ -42,16 +42,16 @@ impl Changes {
             resources: mcp.resources().changes(),
             templates: mcp.templates().changes(),
             updates,
-            in_a_row: 0,
+            consecutive: 0,
         }
     }
 
     /// Waits for the next change; `None` when the server is gone.
-    pub(super) async fn next(&mut self) -> Option<News> {
-        // Where there is always something new, this would never wait for anything.
-        self.in_a_row = (self.in_a_row + 1) % IN_A_ROW;
-        if self.in_a_row == 0 {
-            pause().await;
+    pub(super) async fn next(&mut self) -> Option<Change> {
+        // With a constant supply of changes this would otherwise never yield.
+        self.consecutive = (self.consecutive + 1) % MAX_CONSECUTIVE;
+        if self.consecutive == 0 {
+            yield_now().await;
         }
         let updated = async {
             match &self.updates {
@@ -60,20 +60,20 @@ impl Changes {
             }
         };
         tokio::select! {
-            changed = self.tools.changed() => changed.ok().map(|()| News::Tools),
-            changed = self.prompts.changed() => changed.ok().map(|()| News::Prompts),
-            changed = self.resources.changed() => changed.ok().map(|()| News::Resources),
-            changed = self.templates.changed() => changed.ok().map(|()| News::Resources),
-            uri = updated => Some(News::Updated(uri)),
+            changed = self.tools.changed() => changed.ok().map(|()| Change::Tools),
+            changed = self.prompts.changed() => changed.ok().map(|()| Change::Prompts),
+            changed = self.resources.changed() => changed.ok().map(|()| Change::Resources),
+            changed = self.templates.changed() => changed.ok().map(|()| Change::Resources),
+            uri = updated => Some(Change::Updated(uri)),
         }
     }
 }
 
-/// Lets whatever else runs in the same task have its turn.
-async fn pause() {
-    let mut has_paused = false;
+/// Yields to whatever else runs in the same task.
+async fn yield_now() {
+    let mut has_yielded = false;
     poll_fn(|context| {
-        if std::mem::replace(&mut has_paused, true) {
+        if std::mem::replace(&mut has_yielded, true) {
             return Poll::Ready(());
         }
         context.waker().wake_by_ref();
@@ -82,32 +82,34 @@ async fn pause() {
     .await;
 }
 
-/// Whether nobody hears us any more. News that only did not pass the gate, of a resource whose URI is
-/// none, say, hold back no others.
-pub(super) fn is_gone(told: &Result<(), PeerError>) -> bool {
-    matches!(told, Err(error) if !matches!(error, PeerError::NotSent { .. }))
+/// Whether the peer is gone. A notification that was merely rejected by the gate, for example for
+/// a resource with an invalid URI, does not stop later ones.
+pub(super) fn is_gone(sent: &Result<(), PeerError>) -> bool {
+    matches!(sent, Err(error) if !matches!(error, PeerError::NotSent { .. }))
 }
 
 impl Conversation {
-    /// Tells a client that has finished its handshake what has changed.
-    pub(super) async fn bring_news(&self, peer: Arc<dyn Peer>) {
+    /// Notifies the client of changes once it has finished its handshake.
+    pub(super) async fn forward_changes(&self, peer: Arc<dyn Peer>) {
         let mut ready = self.ready.subscribe();
         if ready.wait_for(|ready| *ready).await.is_err() {
             return;
         }
         let mut changes = Changes::of(&self.mcp, Some(Arc::clone(self.listener())));
         let offer = &self.mcp.shared.offer;
-        let tells = |offered: bool| offer.list_changes && offered;
-        while let Some(news) = changes.next().await {
-            let (method, params) = match &news {
-                News::Tools if tells(offer.tools) => ("notifications/tools/list_changed", None),
-                News::Prompts if tells(offer.prompts) => {
+        let announces = |offered: bool| offer.list_changes && offered;
+        while let Some(change) = changes.next().await {
+            let (method, params) = match &change {
+                Change::Tools if announces(offer.tools) => {
+                    ("notifications/tools/list_changed", None)
+                }
+                Change::Prompts if announces(offer.prompts) => {
                     ("notifications/prompts/list_changed", None)
                 }
-                News::Resources if tells(offer.resources) => {
+                Change::Resources if announces(offer.resources) => {
                     ("notifications/resources/list_changed", None)
                 }
-                News::Updated(uri) => {
+                Change::Updated(uri) => {
                     ("notifications/resources/updated", Json::of(&json!({ "uri": &**uri })).ok())
                 }
                 _ => continue,
@@ -128,15 +130,15 @@ mod tests {
     use crate::Implementation;
 
     #[test]
-    fn news_without_end_leave_room_for_others() {
+    fn a_constant_supply_of_changes_yields_to_others() {
         let mcp = Mcp::builder(Implementation::new("test", "1")).build().unwrap();
         let updates = mcp.shared.updates.listen(["a:b".to_owned()].into());
         let mut changes = Changes::of(&mcp, Some(updates));
-        let mut pauses = 0;
-        for _ in 0..2 * IN_A_ROW {
+        let mut yields = 0;
+        for _ in 0..2 * MAX_CONSECUTIVE {
             mcp.resource_updated("a:b");
-            pauses += u32::from(changes.next().now_or_never().is_none());
+            yields += u32::from(changes.next().now_or_never().is_none());
         }
-        assert_eq!(pauses, 2);
+        assert_eq!(yields, 2);
     }
 }

@@ -8,59 +8,59 @@ use tokio_util::sync::CancellationToken;
 
 use crate::JsonRpcId;
 
-/// Requests of the other side that are being served, and notifications that run something.
+/// The peer's requests that are being served, and notifications that run a tool.
 ///
-/// Nothing here relies on ids being different: a careless peer may use one twice, and both
-/// requests are served.
+/// Nothing here relies on unique ids: a peer may use one twice, and both requests are served.
 #[derive(Debug, Default)]
-pub(super) struct InWork(Mutex<State>);
+pub(super) struct InFlight(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     next: u64,
-    requests: HashMap<u64, InWorkRequest>,
-    /// What is kept of all of them.
+    requests: HashMap<u64, InFlightRequest>,
+    /// The memory that they hold together.
     bytes: usize,
     by_id: HashMap<JsonRpcId, Vec<u64>>,
 }
 
 #[derive(Debug)]
-struct InWorkRequest {
-    /// A notification has none.
+struct InFlightRequest {
+    /// `None` for a notification.
     id: Option<JsonRpcId>,
     bytes: usize,
     ticket: Option<Ticket>,
     cancellation: CancellationToken,
 }
 
-/// Keeps a request on the list as long as it lives.
+/// Keeps a request on the list until dropped.
 #[derive(Debug)]
-pub(super) struct Place<'w> {
-    list: &'w InWork,
+pub(super) struct InFlightGuard<'w> {
+    list: &'w InFlight,
     serial: u64,
     pub(super) cancellation: CancellationToken,
 }
 
-/// What may be in work at once.
+/// The limits on requests in flight.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct InFlightLimits {
     pub(super) requests: usize,
     pub(super) bytes: usize,
 }
 
-impl InWork {
-    /// Puts a request of so many `bytes` on the list, if there is room.
-    pub(super) fn enter(
+impl InFlight {
+    /// Adds a request that holds `bytes` of memory, if the limits allow it. One request alone may
+    /// exceed the limit on bytes.
+    pub(super) fn add(
         &self,
         id: Option<JsonRpcId>,
         ticket: Option<Ticket>,
         bytes: usize,
-        room: Room,
-    ) -> Option<Place<'_>> {
+        limits: InFlightLimits,
+    ) -> Option<InFlightGuard<'_>> {
         let mut state = self.state();
         let all = state.bytes.saturating_add(bytes);
         let is_alone = state.requests.is_empty();
-        if state.requests.len() >= room.requests || all > room.bytes && !is_alone {
+        if state.requests.len() >= limits.requests || all > limits.bytes && !is_alone {
             return None;
         }
         state.bytes = all;
@@ -70,12 +70,12 @@ impl InWork {
         if let Some(id) = &id {
             state.by_id.entry(id.clone()).or_default().push(serial);
         }
-        let request = InWorkRequest { id, bytes, ticket, cancellation: cancellation.clone() };
+        let request = InFlightRequest { id, bytes, ticket, cancellation: cancellation.clone() };
         state.requests.insert(serial, request);
-        Some(Place { list: self, serial, cancellation })
+        Some(InFlightGuard { list: self, serial, cancellation })
     }
 
-    /// Cancels what has this id; `false` if nothing has.
+    /// Cancels the requests with this id; `false` if there are none.
     pub(super) fn cancel(&self, id: &JsonRpcId) -> bool {
         let state = self.state();
         let serials = state.by_id.get(id).map_or(&[][..], Vec::as_slice);
@@ -87,9 +87,9 @@ impl InWork {
         !serials.is_empty()
     }
 
-    /// Cancels what came with this ticket.
+    /// Cancels the requests of this exchange.
     pub(super) fn cancel_ticket(&self, ticket: Ticket) {
-        #[expect(clippy::iter_over_hash_type, reason = "each is cancelled for itself")]
+        #[expect(clippy::iter_over_hash_type, reason = "the order does not matter")]
         for request in self.state().requests.values() {
             if request.ticket == Some(ticket) {
                 request.cancellation.cancel();
@@ -97,7 +97,7 @@ impl InWork {
         }
     }
 
-    fn leave(&self, serial: u64) {
+    fn remove(&self, serial: u64) {
         let mut state = self.state();
         let Some(request) = state.requests.remove(&serial) else { return };
         state.bytes = state.bytes.saturating_sub(request.bytes);
@@ -115,10 +115,10 @@ impl InWork {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
-        self.list.leave(self.serial);
-        // Answered or given up: nobody waits for it any more.
+        self.list.remove(self.serial);
+        // The request was answered or abandoned; stop whatever still works on it.
         self.cancellation.cancel();
     }
 }
@@ -127,17 +127,17 @@ impl Drop for Place<'_> {
 mod tests {
     use super::*;
 
-    const ROOM: Room = Room { requests: 9, bytes: 100 };
+    const LIMITS: InFlightLimits = InFlightLimits { requests: 9, bytes: 100 };
 
     #[test]
-    fn two_requests_with_one_id_are_both_cancelled_and_both_leave() {
-        let list = InWork::default();
+    fn two_requests_with_one_id_are_both_cancelled_and_removed() {
+        let list = InFlight::default();
         let id = JsonRpcId::Integer(1);
-        let first = list.enter(Some(id.clone()), None, 0, ROOM).unwrap();
-        let second = list.enter(Some(id.clone()), Some(Ticket(2)), 0, ROOM).unwrap();
+        let first = list.add(Some(id.clone()), None, 0, LIMITS).unwrap();
+        let second = list.add(Some(id.clone()), Some(Ticket(2)), 0, LIMITS).unwrap();
         let over = first.cancellation.clone();
         drop(first);
-        assert!(over.is_cancelled(), "whoever still works for it hears that it is over");
+        assert!(over.is_cancelled(), "dropping the guard cancels the request");
         assert!(!second.cancellation.is_cancelled());
         assert!(list.cancel(&id));
         assert!(second.cancellation.is_cancelled());
@@ -147,33 +147,33 @@ mod tests {
     }
 
     #[test]
-    fn the_list_is_bounded() {
-        let list = InWork::default();
-        let room = Room { requests: 1, ..ROOM };
-        let _first = list.enter(None, None, 0, room).unwrap();
-        assert!(list.enter(None, None, 0, room).is_none());
+    fn the_number_of_requests_is_limited() {
+        let list = InFlight::default();
+        let limits = InFlightLimits { requests: 1, ..LIMITS };
+        let _first = list.add(None, None, 0, limits).unwrap();
+        assert!(list.add(None, None, 0, limits).is_none());
     }
 
     #[test]
-    fn so_is_what_is_kept_of_the_requests() {
-        let list = InWork::default();
-        let enter = |bytes| list.enter(None, None, bytes, ROOM);
-        let alone = enter(200).unwrap();
-        assert!(enter(1).is_none() && enter(usize::MAX).is_none());
+    fn the_memory_of_requests_is_limited() {
+        let list = InFlight::default();
+        let add = |bytes| list.add(None, None, bytes, LIMITS);
+        let alone = add(200).unwrap();
+        assert!(add(1).is_none() && add(usize::MAX).is_none());
         drop(alone);
-        let half = enter(50).unwrap();
-        assert!(enter(51).is_none());
-        let _other_half = enter(50).unwrap();
-        assert!(enter(1).is_none());
+        let half = add(50).unwrap();
+        assert!(add(51).is_none());
+        let _other_half = add(50).unwrap();
+        assert!(add(1).is_none());
         drop(half);
-        assert!(enter(1).is_some());
+        assert!(add(1).is_some());
     }
 
     #[test]
-    fn a_client_that_hangs_up_cancels_its_exchange_only() {
-        let list = InWork::default();
-        let first = list.enter(Some(JsonRpcId::Integer(1)), Some(Ticket(1)), 0, ROOM).unwrap();
-        let second = list.enter(Some(JsonRpcId::Integer(2)), Some(Ticket(2)), 0, ROOM).unwrap();
+    fn a_disconnecting_client_cancels_only_its_exchange() {
+        let list = InFlight::default();
+        let first = list.add(Some(JsonRpcId::Integer(1)), Some(Ticket(1)), 0, LIMITS).unwrap();
+        let second = list.add(Some(JsonRpcId::Integer(2)), Some(Ticket(2)), 0, LIMITS).unwrap();
         list.cancel_ticket(Ticket(2));
         assert!(!first.cancellation.is_cancelled() && second.cancellation.is_cancelled());
     }

@@ -1,9 +1,9 @@
-//! How a client and a server find the revision they both speak.
+//! How a client and a server negotiate a revision.
 //!
-//! A client that is told no revision asks `server/discover`. A server that does not understand it
-//! is of the handshake era, and so, probably, is one that leaves it unanswered for a while; the
-//! handshake begins then, but a late answer still counts: a server that was slow to start answers
-//! both questions, and the newer era wins.
+//! Without a configured revision, a client probes with `server/discover`. A server that does not
+//! understand it is of the handshake era, and so, probably, is one that does not answer for a
+//! while; the handshake starts then, but a late answer still counts: a server that was slow to
+//! start answers both requests, and the newer era wins.
 
 use std::{pin::pin, time::Duration};
 
@@ -20,73 +20,73 @@ use super::{ClientBuilder, ClientError, ServerFacts, connect::Wire};
 const DISCOVER: &str = "server/discover";
 const INITIALIZE: &str = "initialize";
 
-/// What errors of a modern server look like.
+/// Errors that only a modern server sends.
 const MODERN_ERRORS: [i64; 3] = [-32020, -32021, -32022];
 const UNSUPPORTED_REVISION: i64 = -32022;
 
-type Opened = (Revision, ServerFacts);
+type Negotiated = (Revision, ServerFacts);
 
 pub(super) async fn open(
     builder: &ClientBuilder,
     peer: &JsonRpcPeer<Wire>,
-) -> Result<Opened, ClientError> {
+) -> Result<Negotiated, ClientError> {
     let limit = builder.connect_timeout.unwrap_or(builder.timeout);
-    let opener = Opener { builder, peer, limit, deadline: Instant::now().checked_add(limit) };
+    let opener = Negotiation { builder, peer, limit, deadline: Instant::now().checked_add(limit) };
     let found = match builder.revision {
-        Some(revision) if revision.era() == Era::Legacy => opener.shake_hands(revision).await,
-        Some(revision) => opener.insist_on(revision).await,
-        None => opener.find_out().await,
+        Some(revision) if revision.era() == Era::Legacy => opener.handshake(revision).await,
+        Some(revision) => opener.require(revision).await,
+        None => opener.negotiate().await,
     };
     if let Ok((revision, _)) = &found
         && revision.era() == Era::Modern
     {
-        // A handshake has told the transport already, in the middle of it.
+        // The handshake has already told the transport.
         peer.established(*revision);
     }
     found
 }
 
-struct Opener<'b> {
+struct Negotiation<'b> {
     builder: &'b ClientBuilder,
     peer: &'b JsonRpcPeer<Wire>,
     limit: Duration,
-    /// When all must be done; `None` is never.
+    /// The deadline; `None` is never.
     deadline: Option<Instant>,
 }
 
-/// What the question "which revisions do you speak" has shown.
+/// The result of the probe.
 enum Probe {
     Modern(Revision, Box<ServerFacts>),
-    /// It speaks the handshake; `offer` is what to ask for.
+    /// It uses the handshake; `offer` is the revision to request.
     Legacy {
         offer: Revision,
         theirs: String,
     },
-    /// It did not understand, so it probably speaks the handshake.
-    Puzzled(PeerError),
+    /// It did not understand, so it probably uses the handshake.
+    NotUnderstood(PeerError),
 }
 
-impl Opener<'_> {
-    /// Takes the newest revision that both speak.
-    async fn find_out(&self) -> Result<Opened, ClientError> {
+impl Negotiation<'_> {
+    /// Negotiates the newest revision that both support.
+    async fn negotiate(&self) -> Result<Negotiated, ClientError> {
         let mut probing = pin!(self.discover(Revision::LATEST));
-        let patience = self.builder.probe_timeout.min(self.limit / 2);
+        let clock = self.builder.probe_timeout.min(self.limit / 2);
         tokio::select! {
             biased;
             probe = &mut probing => return match probe? {
                 Probe::Modern(revision, server) => Ok((revision, *server)),
-                Probe::Legacy { offer, .. } => self.shake_hands(offer).await,
-                Probe::Puzzled(_) => self.shake_hands(Revision::LATEST_LEGACY).await,
+                Probe::Legacy { offer, .. } => self.handshake(offer).await,
+                Probe::NotUnderstood(_) => self.handshake(Revision::LATEST_LEGACY).await,
             },
-            () = sleep(patience) => {}
+            () = sleep(clock) => {}
         }
         let mut shaking = pin!(self.initialize(Revision::LATEST_LEGACY));
-        // Both questions are open now. One that is refused leaves the decision to the other.
+        // Both requests are open now. If one is rejected, the other decides.
         tokio::select! {
             biased;
             probe = &mut probing => match probe? {
                 Probe::Modern(revision, server) => Ok((revision, *server)),
-                Probe::Legacy { .. } | Probe::Puzzled(_) => {
+                Probe::Legacy { .. } | Probe::NotUnderstood(_) => {
                     self.complete(shaking.await?).await
                 }
             },
@@ -94,25 +94,25 @@ impl Opener<'_> {
                 Ok(found) => self.complete(found).await,
                 Err(refused) => match probing.await? {
                     Probe::Modern(revision, server) => Ok((revision, *server)),
-                    Probe::Legacy { .. } | Probe::Puzzled(_) => Err(refused),
+                    Probe::Legacy { .. } | Probe::NotUnderstood(_) => Err(refused),
                 },
             },
         }
     }
 
-    /// Takes this revision of the stateless era or none.
-    async fn insist_on(&self, asked: Revision) -> Result<Opened, ClientError> {
+    /// Requires this revision of the stateless era.
+    async fn require(&self, asked: Revision) -> Result<Negotiated, ClientError> {
         let cause = match self.discover(asked).await? {
             Probe::Modern(revision, server) => return Ok((revision, *server)),
             Probe::Legacy { theirs, .. } => {
                 return Err(ClientError::NoCommonRevision { theirs, asked: Some(asked) });
             }
-            Probe::Puzzled(cause @ PeerError::TimedOut(_)) => {
+            Probe::NotUnderstood(cause @ PeerError::TimedOut(_)) => {
                 return Err(ClientError::call(DISCOVER, cause));
             }
-            Probe::Puzzled(cause) => cause,
+            Probe::NotUnderstood(cause) => cause,
         };
-        // The handshake is of no use but to say what the server speaks instead.
+        // The handshake only serves to find out what the server supports instead.
         match self.initialize(Revision::LATEST_LEGACY).await {
             Ok(found) => {
                 let theirs = found.protocol_version;
@@ -140,12 +140,12 @@ impl Opener<'_> {
             Err(cause @ PeerError::Answered { code, .. }) if MODERN_ERRORS.contains(&code) => {
                 Err(ClientError::call(DISCOVER, cause))
             }
-            Err(cause) if is_nobody_there(&cause) => Err(ClientError::call(DISCOVER, cause)),
-            Err(cause) => Ok(Probe::Puzzled(cause)),
+            Err(cause) if is_unreachable(&cause) => Err(ClientError::call(DISCOVER, cause)),
+            Err(cause) => Ok(Probe::NotUnderstood(cause)),
         }
     }
 
-    /// The newest revision both sides speak.
+    /// The newest revision both sides support.
     fn choose(
         &self,
         theirs: &[String],
@@ -163,16 +163,16 @@ impl Opener<'_> {
             (Some(revision), Some(found)) => {
                 Ok(Probe::Modern(revision, Box::new(ServerFacts::discovered(found))))
             }
-            // It named the revision; what it offers is found out when it is used.
+            // It named the revision; its capabilities are not known yet.
             (Some(revision), None) => Ok(Probe::Modern(revision, Box::default())),
             (None, _) => match spoken(Era::Legacy) {
                 Some(offer) => Ok(Probe::Legacy { offer, theirs: listed }),
-                None => Err(self.nothing_in_common(listed)),
+                None => Err(self.no_common_revision(listed)),
             },
         }
     }
 
-    async fn shake_hands(&self, offer: Revision) -> Result<Opened, ClientError> {
+    async fn handshake(&self, offer: Revision) -> Result<Negotiated, ClientError> {
         let found = self.initialize(offer).await?;
         self.complete(found).await
     }
@@ -189,10 +189,10 @@ impl Opener<'_> {
     }
 
     /// The second half.
-    async fn complete(&self, found: InitializeResult) -> Result<Opened, ClientError> {
+    async fn complete(&self, found: InitializeResult) -> Result<Negotiated, ClientError> {
         let theirs = &found.protocol_version;
         let known = theirs.parse().ok().filter(|revision: &Revision| revision.era() == Era::Legacy);
-        let revision = known.ok_or_else(|| self.nothing_in_common(theirs.clone()))?;
+        let revision = known.ok_or_else(|| self.no_common_revision(theirs.clone()))?;
         self.peer.established(revision);
         let method = "notifications/initialized";
         let told = self.peer.notify(Notification { method: method.into(), params: None });
@@ -215,7 +215,7 @@ impl Opener<'_> {
         let mut ask = Ask::new(method, Some(params));
         ask.timeout = Some(self.remaining());
         ask.labels = labels.map(Box::new);
-        // What was left of the time is nothing that anybody has asked for.
+        // Report the configured limit, not the time that happened to be left.
         Ok(self.peer.request(ask).await.map_err(|cause| match cause {
             PeerError::TimedOut(_) => PeerError::TimedOut(self.limit),
             cause => cause,
@@ -227,14 +227,14 @@ impl Opener<'_> {
         self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now))
     }
 
-    fn nothing_in_common(&self, theirs: String) -> ClientError {
+    fn no_common_revision(&self, theirs: String) -> ClientError {
         ClientError::NoCommonRevision { theirs, asked: self.builder.revision }
     }
 }
 
-/// Whether asking in another way is of no use: nobody is there, or nobody lets us in. An exchange
-/// that is refused for another reason is an answer.
-fn is_nobody_there(error: &PeerError) -> bool {
+/// Whether another attempt is useless: the server is unreachable, or denies access. Any other
+/// rejection counts as an answer.
+fn is_unreachable(error: &PeerError) -> bool {
     use TransportError::{Closed, Connect, Status};
     matches!(
         error,
@@ -255,7 +255,7 @@ fn read<T: serde::de::DeserializeOwned>(method: &str, answer: &Json) -> Result<T
     answer.read().map_err(|cause| ClientError::Unreadable { method: method.to_owned(), cause })
 }
 
-/// What every request of a stateless revision says about its sender.
+/// The metadata of every request in a stateless revision.
 pub(super) fn modern_meta(builder: &ClientBuilder, revision: Revision) -> Map<String, Value> {
     let capabilities = builder.answers.capabilities(Era::Modern);
     [

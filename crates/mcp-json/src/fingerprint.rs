@@ -1,0 +1,32 @@
+//! What the tape keeps of a member name to tell it from others at a glance.
+
+use crate::duplicates::fingerprint_of;
+
+/// A short hash of a member name, made when it was parsed. Equal names have equal fingerprints,
+/// whatever their spelling; others hardly ever do, so a match has to be confirmed.
+///
+/// ```
+/// use mcp_json::{Fingerprint, Limits, Tape};
+///
+/// const ID: Fingerprint = Fingerprint::of("id");
+///
+/// let mut tape = Tape::new();
+/// let document = tape.parse(br#"{"id": 7}"#, Limits::default())?;
+/// for (name, _) in document.root().members() {
+///     match name.fingerprint() {
+///         ID if name.str_eq("id") => {}
+///         _ => panic!("there is nothing else"),
+///     }
+/// }
+/// # Ok::<(), mcp_json::SyntaxError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint(pub(crate) u32);
+
+impl Fingerprint {
+    /// That of a member name which reads `name`.
+    #[inline]
+    pub const fn of(name: &str) -> Fingerprint {
+        Fingerprint(fingerprint_of(name.as_bytes()))
+    }
+}

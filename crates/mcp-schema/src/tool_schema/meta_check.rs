@@ -1,0 +1,273 @@
+//! Whether a schema fits its meta-schema, asked of the tape.
+//!
+//! A listing may bring hundreds of schemas that no call ever uses. Compiling one takes as long as
+//! parsing a whole page of them, so it waits until somebody needs the compiled form; until then
+//! it must only be known that the schema is one. [`is_valid`] vouches for nearly every valid schema
+//! and says "no" to whatever is wrong or unusual. Those are compiled, which decides and explains.
+//!
+//! The table of [`keywords`](shape) is one for all drafts from draft-06 on: a keyword that a draft
+//! lacks is held to what others demand of it. That is stricter than the meta-schema, never laxer.
+
+use mcp_json::{Kind, Node};
+
+use super::Dialect;
+
+/// More names in one list are not compared with each other.
+const MANY: usize = 64;
+
+/// Whether `schema` certainly fits the meta-schema of `dialect`, is nested at most `max_depth`
+/// levels deep and refers to nothing outside of itself.
+pub(super) fn is_valid(schema: Node<'_>, dialect: Dialect, max_depth: usize) -> bool {
+    // Draft-04 differs in too much, and nobody writes it any more.
+    if dialect == Dialect::Draft4 || schema.document().has_duplicate_keys() {
+        return false;
+    }
+    Check { dialect }.schema(schema, max_depth)
+}
+
+/// What the value of a keyword is.
+enum Shape {
+    Schema,
+    /// One or more schemas.
+    Schemas,
+    /// A schema, or before 2020-12 a list of them.
+    Items,
+    /// Schemas by name.
+    SchemaMap,
+    /// Schemas by regular expression.
+    PatternMap,
+    /// Schemas or lists of names, by name.
+    Dependencies,
+    /// Lists of names, by name.
+    NamesMap,
+    Names,
+    Types,
+    Text,
+    Boolean,
+    Number,
+    /// A number above zero.
+    Positive,
+    /// A whole number, not negative.
+    Count,
+    Pattern,
+    List,
+    Reference,
+    Url,
+    Anchor,
+    /// Any value.
+    Data,
+    /// Too rare to be looked at here.
+    Rare,
+}
+
+fn shape(keyword: &[u8]) -> Shape {
+    match keyword {
+        b"additionalItems"
+        | b"additionalProperties"
+        | b"contains"
+        | b"contentSchema"
+        | b"else"
+        | b"if"
+        | b"not"
+        | b"propertyNames"
+        | b"then"
+        | b"unevaluatedItems"
+        | b"unevaluatedProperties" => Shape::Schema,
+        b"allOf" | b"anyOf" | b"oneOf" | b"prefixItems" => Shape::Schemas,
+        b"items" => Shape::Items,
+        b"$defs" | b"definitions" | b"dependentSchemas" | b"properties" => Shape::SchemaMap,
+        b"patternProperties" => Shape::PatternMap,
+        b"dependencies" => Shape::Dependencies,
+        b"dependentRequired" => Shape::NamesMap,
+        b"required" => Shape::Names,
+        b"type" => Shape::Types,
+        b"$comment" | b"contentEncoding" | b"contentMediaType" | b"description" | b"format"
+        | b"title" => Shape::Text,
+        b"deprecated" | b"readOnly" | b"uniqueItems" | b"writeOnly" => Shape::Boolean,
+        b"exclusiveMaximum" | b"exclusiveMinimum" | b"maximum" | b"minimum" => Shape::Number,
+        b"multipleOf" => Shape::Positive,
+        b"maxContains" | b"maxItems" | b"maxLength" | b"maxProperties" | b"minContains"
+        | b"minItems" | b"minLength" | b"minProperties" => Shape::Count,
+        b"pattern" => Shape::Pattern,
+        b"enum" | b"examples" => Shape::List,
+        b"$ref" | b"$dynamicRef" => Shape::Reference,
+        b"$id" | b"$schema" => Shape::Url,
+        b"$anchor" | b"$dynamicAnchor" => Shape::Anchor,
+        b"$recursiveAnchor" | b"$recursiveRef" | b"$vocabulary" => Shape::Rare,
+        // `const`, `default`, and what is no keyword.
+        _ => Shape::Data,
+    }
+}
+
+struct Check {
+    dialect: Dialect,
+}
+
+impl Check {
+    /// `levels` is how many more containers may be entered, so this recursion has an end.
+    fn schema(&self, node: Node<'_>, levels: usize) -> bool {
+        match node.kind() {
+            Kind::Bool => true,
+            Kind::Object => self.every_member(node, levels, |keyword, value, levels| {
+                self.keyword(&shape(keyword), value, levels)
+            }),
+            _ => false,
+        }
+    }
+
+    fn keyword(&self, shape: &Shape, value: Node<'_>, levels: usize) -> bool {
+        match shape {
+            Shape::Schema => self.schema(value, levels),
+            Shape::Schemas => self.schemas(value, levels),
+            Shape::Items if self.dialect < Dialect::Draft202012 && value.is_array() => {
+                self.schemas(value, levels)
+            }
+            Shape::Items => self.schema(value, levels),
+            Shape::SchemaMap => {
+                value.is_object()
+                    && self.every_member(value, levels, |_, schema, levels| {
+                        self.schema(schema, levels)
+                    })
+            }
+            Shape::PatternMap => {
+                value.is_object()
+                    && self.every_member(value, levels, |pattern, schema, levels| {
+                        self.is_pattern(pattern) && self.schema(schema, levels)
+                    })
+            }
+            Shape::Dependencies => {
+                value.is_object()
+                    && self.every_member(value, levels, |_, needed, levels| {
+                        is_names(needed, levels) || self.schema(needed, levels)
+                    })
+            }
+            Shape::NamesMap => {
+                value.is_object()
+                    && self.every_member(value, levels, |_, names, levels| is_names(names, levels))
+            }
+            Shape::Names => is_names(value, levels),
+            Shape::Types => is_types(value, levels),
+            Shape::Text => value.is_string(),
+            Shape::Boolean => value.kind() == Kind::Bool,
+            Shape::Number => value.is_number(),
+            Shape::Positive => value.as_f64().is_some_and(|value| value > 0.0),
+            Shape::Count => value.as_u64().is_some() && !value.raw().starts_with(b"-"),
+            Shape::Pattern => value.str_bytes().is_some_and(|pattern| self.is_pattern(&pattern)),
+            Shape::List => value.is_array() && self.is_data(value, levels),
+            Shape::Reference => is_local_reference(value),
+            Shape::Url => value.str_bytes().is_some_and(|url| is_plain_url(&url)),
+            Shape::Anchor => value.str_bytes().is_some_and(|anchor| is_plain_anchor(&anchor)),
+            Shape::Data => self.is_data(value, levels),
+            Shape::Rare => false,
+        }
+    }
+
+    fn schemas(&self, node: Node<'_>, levels: usize) -> bool {
+        node.is_array()
+            && !node.is_empty()
+            && levels > 0
+            && node.elements().all(|schema| self.schema(schema, levels - 1))
+    }
+
+    /// Data is free, but a reference may lead into it and take it for a schema.
+    fn is_data(&self, node: Node<'_>, levels: usize) -> bool {
+        match node.kind() {
+            Kind::Object => self.every_member(node, levels, |name, value, levels| match name {
+                b"$ref" | b"$dynamicRef" | b"$recursiveRef" => is_local_reference(value),
+                _ => self.is_data(value, levels),
+            }),
+            Kind::Array if node.is_empty() => true,
+            Kind::Array => {
+                levels > 0 && node.elements().all(|element| self.is_data(element, levels - 1))
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether `fits` holds for name and value of each member, which are one level deeper.
+    #[inline]
+    fn every_member(
+        &self,
+        node: Node<'_>,
+        levels: usize,
+        fits: impl Fn(&[u8], Node<'_>, usize) -> bool,
+    ) -> bool {
+        if node.is_empty() {
+            return true;
+        }
+        levels > 0
+            && node.members().all(|(name, value)| {
+                name.str_bytes().is_some_and(|name| fits(&name, value, levels - 1))
+            })
+    }
+
+    /// Up to draft-07 the meta-schemas demand that expressions are some; later ones only advise it.
+    fn is_pattern(&self, pattern: &[u8]) -> bool {
+        self.dialect > Dialect::Draft7
+            || std::str::from_utf8(pattern).is_ok_and(jsonschema_regex::is_valid_ecma_regex)
+    }
+}
+
+/// Strings, all different.
+fn is_names(node: Node<'_>, levels: usize) -> bool {
+    if !node.is_array() || node.len() > MANY || (levels == 0 && !node.is_empty()) {
+        return false;
+    }
+    node.elements().enumerate().all(|(position, name)| {
+        // Spelled with an escape, equal texts may differ.
+        name.is_string()
+            && !name.raw().contains(&b'\\')
+            && node.elements().take(position).all(|earlier| earlier.raw() != name.raw())
+    })
+}
+
+/// The name of a type, or several different ones.
+fn is_types(node: Node<'_>, levels: usize) -> bool {
+    if !node.is_array() {
+        return type_bit(node).is_some();
+    }
+    let seen = node.elements().try_fold(0, |seen: u8, name| {
+        let bit = type_bit(name)?;
+        (seen & bit == 0).then_some(seen | bit)
+    });
+    levels > 0 && seen.is_some_and(|seen| seen != 0)
+}
+
+fn type_bit(node: Node<'_>) -> Option<u8> {
+    Some(match &*node.str_bytes()? {
+        b"string" => 1,
+        b"object" => 2,
+        b"integer" => 4,
+        b"number" => 8,
+        b"boolean" => 16,
+        b"array" => 32,
+        b"null" => 64,
+        _ => return None,
+    })
+}
+
+/// Whether `node` refers to a place in the same document, spelled without anything unusual.
+fn is_local_reference(node: Node<'_>) -> bool {
+    let plain = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'$' | b'-' | b'_' | b'.' | b'~')
+    };
+    node.str_bytes().is_some_and(|reference| match &*reference {
+        [b'#', fragment @ ..] => fragment.iter().all(plain),
+        _ => false,
+    })
+}
+
+fn is_plain_url(url: &[u8]) -> bool {
+    let plain =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_' | b'.');
+    let rest = url.strip_prefix(b"https://").or_else(|| url.strip_prefix(b"http://"));
+    rest.is_some_and(|rest| rest.strip_suffix(b"#").unwrap_or(rest).iter().all(plain))
+}
+
+fn is_plain_anchor(anchor: &[u8]) -> bool {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    anchor.first().is_some_and(u8::is_ascii_alphabetic) && anchor.iter().all(plain)
+}
+
+#[cfg(test)]
+mod tests;
