@@ -3,9 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mcp_json::{Limits, Tape};
 use mcp_rules::{
-    Engine, Finding, Findings, Judged, Observer, Origin, Routed, Settings, message_of,
+    Engine, Finding, Findings, Judged, LineReader, Observer, Origin, Routed, Settings,
 };
 use mcp_schema::Schemas;
 
@@ -16,21 +15,20 @@ fn observe(file: &[u8]) -> Vec<Finding> {
     let mut observer = Observer::new(&engine, Origin::default());
     let mut found = Vec::new();
     let mut judged = Vec::new();
-    let limits = Limits { max_bytes: usize::MAX, max_depth: engine.settings().limits.depth + 1 };
+    let mut reader = LineReader::new(&engine.settings().limits);
     for (number, line) in (1..).zip(file.split(|byte| *byte == b'\n')) {
-        let mut tape = Tape::new();
-        let document = tape.parse(line, limits);
-        let value = document.as_ref().map(|document| document.root()).map_err(|error| *error);
-        let routed = observer.follow(number, line, value, &mut judged);
-        keep(&mut judged, &mut found);
-        if let (Routed::Judge(followed), Ok(value)) = (routed, value) {
-            let mut findings = Findings::new(engine.settings());
-            findings.set_line(number);
-            Observer::judge(&engine, value, &followed, &mut findings);
-            let text = message_of(value).expect("there is something to judge").raw().to_vec();
-            judged.push(Judged { text, findings: findings.take() });
+        reader.read(line, |line| {
+            let routed = observer.follow(number, line, &mut judged);
             keep(&mut judged, &mut found);
-        }
+            if let Routed::Judge(followed) = routed {
+                let mut findings = Findings::new(engine.settings());
+                findings.set_line(number);
+                line.judge(&engine, &followed, &mut findings);
+                let text = line.message().expect("there is something to judge").raw().to_vec();
+                judged.push(Judged { text, findings: findings.take() });
+                keep(&mut judged, &mut found);
+            }
+        });
     }
     observer.finish(&mut judged);
     keep(&mut judged, &mut found);

@@ -92,7 +92,8 @@ pub use session::Session;
 pub use settings::{Depth, Limits, Settings};
 pub use severity::{Level, Setting, Severity, UnknownSetting};
 pub use trace::{
-    Content, HttpRecord, Line, Record, RecordFault, SseRecord, TraceEntry, TraceWriter, message_of,
+    Content, HttpRecord, Line, LineReader, ReadLine, Record, RecordFault, SseRecord, TraceEntry,
+    TraceWriter, message_of,
 };
 pub use validator::{
     BuildError, Details, FieldType, MessageReport, Outcome, Reason, UnknownFieldType,

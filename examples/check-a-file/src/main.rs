@@ -11,8 +11,7 @@
 use std::{env, fs};
 
 use anyhow::Context as _;
-use mcp_json::{Limits, Tape};
-use mcp_rules::{Engine, Finding, Findings, Observer, Origin, Routed, Settings};
+use mcp_rules::{Engine, Finding, Findings, LineReader, Observer, Origin, Routed, Settings};
 use mcp_schema::Schemas;
 
 const SAMPLE: &[u8] = br#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}
@@ -43,25 +42,20 @@ fn check(file: &[u8]) -> Vec<Finding> {
     let mut found = Vec::new();
     // Findings made while following: framing faults, and text that had to be split first.
     let mut judged = Vec::new();
-    let mut tape = Tape::new();
-    // A record is one level around its message.
-    let limits = Limits { max_bytes: usize::MAX, max_depth: engine.settings().limits.depth + 1 };
+    let mut reader = LineReader::new(&engine.settings().limits);
 
     let file = file.strip_suffix(b"\n").unwrap_or(file);
     for (number, line) in (1..).zip(file.split(|byte| *byte == b'\n')) {
-        let document = tape.parse(line, limits);
-        let value = match &document {
-            Ok(document) => Ok(document.root()),
-            Err(error) => Err(*error),
-        };
-        // Following is cheap and has to happen in order; judging could run on another thread.
-        let routed = observer.follow(number, line, value, &mut judged);
-        if let (Routed::Judge(followed), Ok(value)) = (&routed, value) {
-            let mut findings = Findings::new(engine.settings());
-            findings.set_line(number);
-            Observer::judge(&engine, value, followed, &mut findings);
-            found.extend(findings.take());
-        }
+        reader.read(line, |line| {
+            // Following is cheap and has to happen in order; reading and judging could run on other
+            // threads.
+            if let Routed::Judge(followed) = observer.follow(number, line, &mut judged) {
+                let mut findings = Findings::new(engine.settings());
+                findings.set_line(number);
+                line.judge(&engine, &followed, &mut findings);
+                found.extend(findings.take());
+            }
+        });
         found.extend(judged.drain(..).flat_map(|judged| judged.findings));
     }
     observer.finish(&mut judged);

@@ -1,6 +1,7 @@
 //! Lines that travelled over HTTP.
 
 use mcp_core::Side;
+use mcp_json::{Node, SyntaxError};
 
 use super::{Judged, Observer, Routed};
 use crate::{
@@ -13,6 +14,8 @@ use crate::{
 pub(super) struct HttpLine<'r> {
     record: &'r Record<'r>,
     event: HttpEvent<'r>,
+    /// What the text of the record was parsed to.
+    value: Option<Result<Node<'r>, SyntaxError>>,
     /// Whether it shows anything of HTTP besides the end of a stream.
     has_part: bool,
     ends: bool,
@@ -20,12 +23,17 @@ pub(super) struct HttpLine<'r> {
 
 impl<'r> HttpLine<'r> {
     /// `None` if nothing of HTTP can be told from the line, but perhaps a message.
-    pub(super) fn of(number: u64, record: &'r Record<'r>) -> Option<HttpLine<'r>> {
+    pub(super) fn of(
+        number: u64,
+        record: &'r Record<'r>,
+        value: Option<Result<Node<'r>, SyntaxError>>,
+    ) -> Option<HttpLine<'r>> {
         let http = record.http.as_deref()?;
         let mut event = http.event(record.from)?;
         event.line = Some(number);
         event.millis = record.millis;
-        Some(HttpLine { record, event, has_part: http.part().is_some(), ends: http.ends })
+        let has_part = http.part().is_some();
+        Some(HttpLine { record, event, value, has_part, ends: http.ends })
     }
 
     fn number(&self) -> u64 {
@@ -59,8 +67,7 @@ impl Observer<'_> {
         self.is_trace = true;
         let record = line.record;
         if let Some(sent) = record.text() {
-            self.follow_http_text(line, sent, judged);
-            return Routed::Done;
+            return self.follow_http_text(line, sent, judged);
         }
         let Content::Message(message) = record.content else {
             self.follow_event(line, line.event, Meant::Other, text, judged);
@@ -113,39 +120,37 @@ impl Observer<'_> {
         followed.message
     }
 
-    /// A body or the data of an event that was recorded as text: parsed and judged on the spot.
-    fn follow_http_text(&mut self, line: HttpLine<'_>, text: &[u8], judged: &mut Vec<Judged>) {
+    /// A body or the data of an event that was recorded as text.
+    fn follow_http_text(
+        &mut self,
+        line: HttpLine<'_>,
+        text: &[u8],
+        judged: &mut Vec<Judged>,
+    ) -> Routed {
         let (number, record) = (line.number(), line.record);
         let session = &self.conversations.named(&record.session, self.engine, self.origin).session;
         let meant = line.meant(session);
+        let mut event = line.event.with_body(text);
         if meant == Meant::Other || text.is_empty() && record.carrier == Carrier::SseEvent {
-            self.follow_event(line, line.event.with_body(text), meant, text, judged);
-            return;
+            self.follow_event(line, event, meant, text, judged);
+            return Routed::Done;
         }
         let text = self.without_mark(number, Some(record.from), text, judged);
-        let mut tape = std::mem::take(&mut self.tape);
-        match tape.parse(text, self.engine.settings().limits.json()) {
-            Ok(document) if meant.includes(document.root(), &line.event) => {
+        event = event.with_body(text);
+        match line.value {
+            Some(Ok(message)) if meant.includes(message, &line.event) => {
                 self.messages += 1;
-                let message = document.root();
-                let event = line.event.with_body(text).with_message(message);
-                if let Some(followed) = self.follow_event(line, event, meant, text, judged) {
-                    let followed = self.compare_versions(number, followed);
-                    let mut findings = Findings::new(self.engine.settings());
-                    findings.set_line(number);
-                    self.engine.judge(message, &followed, &mut findings);
-                    self.keep(text, findings, judged);
-                }
+                event = event.with_message(message);
             }
-            Ok(_) => {
-                self.follow_event(line, line.event.with_body(text), meant, text, judged);
-            }
-            Err(error) => {
+            Some(Err(error)) => {
                 self.messages += u64::from(meant == Meant::Message);
-                let event = line.event.with_unreadable(text, error);
-                self.follow_event(line, event, meant, text, judged);
+                event = event.with_unreadable(text, error);
             }
+            Some(Ok(_)) | None => {}
         }
-        self.tape = tape;
+        match self.follow_event(line, event, meant, text, judged) {
+            Some(followed) => Routed::Judge(self.compare_versions(number, followed)),
+            None => Routed::Done,
+        }
     }
 }

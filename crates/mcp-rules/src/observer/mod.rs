@@ -11,10 +11,11 @@ use mcp_json::{Node, SyntaxError, SyntaxErrorKind, Tape};
 
 use self::{accepted::AcceptedVersions, conversations::Conversations, http::HttpLine};
 use crate::{
-    Carrier, Content, Engine, Finding, Findings, Followed, Framed, Line, Record, RecordFault,
-    Session,
+    Carrier, Content, Engine, Finding, Findings, Followed, Framed, Line, ReadLine, Record,
+    RecordFault, Session,
     conversation::Moment,
     findings::{Fault, Scene},
+    trace::Unread,
     wire::framing,
 };
 
@@ -36,7 +37,7 @@ pub struct Origin {
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "these are the cases there are")]
 pub enum Routed {
-    /// A message: judge it, when and wherever convenient, with [`Observer::judge`].
+    /// A message: judge it, when and wherever convenient, with [`ReadLine::judge`].
     Judge(Followed),
     /// Nothing is left to do.
     Done,
@@ -110,24 +111,15 @@ impl<'e> Observer<'e> {
         self.dropped
     }
 
-    /// Takes in line `number`, whose text parsed to `value`. What is found on the way is put into
-    /// `judged`.
-    pub fn follow(
-        &mut self,
-        number: u64,
-        text: &[u8],
-        value: Result<Node<'_>, SyntaxError>,
-        judged: &mut Vec<Judged>,
-    ) -> Routed {
-        let value = match value {
-            Ok(value) => value,
-            Err(error) => {
-                self.follow_unparsed(number, text, &error, judged);
-                return Routed::Done;
+    /// Takes in line `number`. What is found on the way is put into `judged`.
+    pub fn follow(&mut self, number: u64, line: &ReadLine<'_>, judged: &mut Vec<Judged>) -> Routed {
+        let text = line.text;
+        match line.content {
+            Err(Unread::Syntax(error)) => {
+                self.follow_unparsed(number, text, error, judged);
+                Routed::Done
             }
-        };
-        match Line::read(value) {
-            Ok(Line::Bare(message)) if self.is_trace && !resembles_message(message) => {
+            Ok(Line::Bare(message)) if self.is_trace && !resembles_message(*message) => {
                 let message = "the line is neither a trace record nor a JSON-RPC message";
                 self.report(
                     number,
@@ -137,23 +129,23 @@ impl<'e> Observer<'e> {
                 );
                 Routed::Done
             }
-            Ok(Line::Bare(message)) => self.follow_bare(number, text, message, judged),
+            Ok(Line::Bare(message)) => self.follow_bare(number, text, *message, judged),
             Ok(Line::Record(record)) => {
-                let routed = match HttpLine::of(number, &record) {
+                let routed = match HttpLine::of(number, record, line.value) {
                     Some(line) => self.follow_http(line, text, judged),
-                    None => self.follow_record(number, &record, judged),
+                    None => self.follow_record(number, record, line.value, judged),
                 };
                 if record.ends {
                     self.report_unterminated(number, Some(record.from), text, judged);
                 }
                 routed
             }
-            Err(fault) => {
-                if !self.habits.contains(&fault) {
+            Err(Unread::Record(fault)) => {
+                if !self.habits.contains(fault) {
                     let message = fault.to_string();
                     // A recorder that writes such a line writes all of them like that.
                     if matches!(fault, RecordFault::ExchangeInvalid | RecordFault::HeadersInvalid) {
-                        self.habits.push(fault);
+                        self.habits.push(fault.clone());
                     }
                     let fault = Fault::new(&framing::TRACE_LINE_INVALID, message);
                     self.report(number, text, fault, judged);
@@ -198,19 +190,6 @@ impl<'e> Observer<'e> {
         }
     }
 
-    /// Judges the message of a line that [`Observer::follow`] left to be judged. Needs no
-    /// observer: it may run elsewhere.
-    pub fn judge(
-        engine: &Engine,
-        value: Node<'_>,
-        followed: &Followed,
-        findings: &mut Findings<'_>,
-    ) {
-        if let Some(message) = crate::message_of(value) {
-            engine.judge(message, followed, findings);
-        }
-    }
-
     fn follow_bare(
         &mut self,
         number: u64,
@@ -242,6 +221,7 @@ impl<'e> Observer<'e> {
         &mut self,
         number: u64,
         record: &Record<'_>,
+        value: Option<Result<Node<'_>, SyntaxError>>,
         judged: &mut Vec<Judged>,
     ) -> Routed {
         self.is_trace = true;
@@ -259,34 +239,57 @@ impl<'e> Observer<'e> {
                     self.follow_raw(number, name, record.from, message.raw(), judged);
                     return Routed::Done;
                 }
-                self.messages += 1;
-                let session = &mut conversation.session;
-                let at = record.moment(number);
-                let followed = self.engine.follow_at(session, Some(record.from), *message, at);
-                Routed::Judge(self.compare_versions(number, followed))
-            }
-            Content::Raw(bytes) if record.carrier == Carrier::Stdio => {
-                self.follow_raw(number, name, record.from, bytes, judged);
-                Routed::Done
+                self.follow_message(number, record, *message)
             }
             Content::Raw(_) | Content::Data | Content::Body => {
-                let bytes = record.text().unwrap_or_default();
-                if bytes.is_empty() && record.carrier == Carrier::SseEvent {
-                    return Routed::Done;
-                }
+                self.follow_text(number, record, value, judged)
+            }
+        }
+    }
+
+    /// A record that holds text and belongs to no exchange.
+    fn follow_text(
+        &mut self,
+        number: u64,
+        record: &Record<'_>,
+        value: Option<Result<Node<'_>, SyntaxError>>,
+        judged: &mut Vec<Judged>,
+    ) -> Routed {
+        let (name, text) = (&record.session, record.text().unwrap_or_default());
+        if text.is_empty() && record.carrier == Carrier::SseEvent {
+            return Routed::Done;
+        }
+        let conversation = self.conversations.named(name, self.engine, self.origin);
+        // On stdio only one whole line is a message, and only if nothing waits for its end.
+        let is_cut = record.carrier == Carrier::Stdio
+            && (memchr::memchr(b'\n', text).is_some()
+                || !conversation.framers[record.from as usize].is_idle());
+        match value {
+            Some(Ok(message)) if !is_cut => {
+                self.without_mark(number, Some(record.from), text, judged);
+                self.follow_message(number, record, message)
+            }
+            _ if record.carrier == Carrier::Stdio => {
+                self.follow_raw(number, name, record.from, text, judged);
+                Routed::Done
+            }
+            _ => {
                 let mut conversation = self.conversations.take(name, self.engine, self.origin);
-                self.judge_text(
-                    number,
-                    record.carrier,
-                    &mut conversation.session,
-                    Some(record.from),
-                    bytes,
-                    judged,
-                );
+                let session = &mut conversation.session;
+                self.judge_text(number, record.carrier, session, Some(record.from), text, judged);
                 self.conversations.put_back(name, conversation);
                 Routed::Done
             }
         }
+    }
+
+    fn follow_message(&mut self, number: u64, record: &Record<'_>, message: Node<'_>) -> Routed {
+        self.messages += 1;
+        let at = record.moment(number);
+        let conversation = self.conversations.named(&record.session, self.engine, self.origin);
+        let session = &mut conversation.session;
+        let followed = self.engine.follow_at(session, Some(record.from), message, at);
+        Routed::Judge(self.compare_versions(number, followed))
     }
 
     /// Whether a server that is seen in several sessions is of one mind about versions.

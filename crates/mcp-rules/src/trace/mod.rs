@@ -5,6 +5,7 @@
 //! JSON-RPC message itself. Unknown members are ignored.
 
 mod http;
+mod lines;
 mod reader;
 mod writer;
 
@@ -14,6 +15,8 @@ use mcp_core::Side;
 use mcp_json::Node;
 
 pub use http::{HttpRecord, SseRecord};
+pub(crate) use lines::Unread;
+pub use lines::{LineReader, ReadLine};
 pub use reader::message_of;
 pub use writer::{TraceEntry, TraceWriter};
 

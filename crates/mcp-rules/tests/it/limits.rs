@@ -1,8 +1,7 @@
 //! Every limit on what is remembered or reported holds, and what is forgotten is not held against
 //! anybody.
 
-use mcp_json::{Limits, Tape};
-use mcp_rules::{Engine, Findings, Observer, Origin, Routed, Settings};
+use mcp_rules::{Engine, Findings, LineReader, Observer, Origin, Routed, Settings};
 use mcp_schema::Schemas;
 
 use crate::observe::observe;
@@ -50,31 +49,30 @@ fn findings_beyond_the_limit_of_a_message_are_counted() {
     settings.limits.findings = 1;
     let engine = Engine::new(Schemas::embedded(), settings);
     let mut observer = Observer::new(&engine, Origin::default());
-    let mut tape = Tape::new();
-    let document = tape.parse(line, Limits::default()).unwrap();
-    let Routed::Judge(followed) = observer.follow(1, line, Ok(document.root()), &mut Vec::new())
-    else {
-        panic!("a message");
-    };
     let mut findings = Findings::new(engine.settings());
-    Observer::judge(&engine, document.root(), &followed, &mut findings);
+    LineReader::new(&engine.settings().limits).read(line, |line| {
+        let Routed::Judge(followed) = observer.follow(1, line, &mut Vec::new()) else {
+            panic!("a message");
+        };
+        line.judge(&engine, &followed, &mut findings);
+    });
     assert_eq!((findings.as_slice().len(), findings.take_dropped()), (1, 1));
     assert_eq!(findings.take_dropped(), 0);
 }
 
 #[test]
 fn findings_of_texts_beyond_the_limit_are_counted() {
+    // One text is cut in two on the way, and judged there.
     let text =
-        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7,"arguments":8}}"#;
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7,"arguments":8}}{}"#;
     let line = format!(r#"{{"from":"client","raw":{text:?}}}"#);
     let mut settings = Settings::default();
     settings.limits.findings = 1;
     let engine = Engine::new(Schemas::embedded(), settings);
     let mut observer = Observer::new(&engine, Origin::default());
-    let mut tape = Tape::new();
-    let document = tape.parse(line.as_bytes(), Limits::default()).unwrap();
+    let mut reader = LineReader::new(&engine.settings().limits);
     for number in 1..=3 {
-        observer.follow(number, line.as_bytes(), Ok(document.root()), &mut Vec::new());
+        reader.read(line.as_bytes(), |line| observer.follow(number, line, &mut Vec::new()));
     }
     assert_eq!(observer.dropped(), 3);
 }
@@ -128,9 +126,8 @@ fn files_have_faults_of_their_own() {
         let mut judged = Vec::new();
         if is_trace {
             let record = br#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"ping"}}"#;
-            let mut tape = Tape::new();
-            let document = tape.parse(record, Limits::default()).unwrap();
-            observer.follow(1, record, Ok(document.root()), &mut judged);
+            LineReader::new(&engine.settings().limits)
+                .read(record, |line| observer.follow(1, line, &mut judged));
         }
         observer.follow_byte_order_mark(2, b"", &mut judged);
         observer.follow_too_long(3, 7, &mut judged);

@@ -1,7 +1,6 @@
 //! Runs a file through the engine as `plumb check` does, one line after the other.
 
-use mcp_json::{Limits, Tape};
-use mcp_rules::{Engine, Finding, Findings, Observer, Origin, Routed, Settings};
+use mcp_rules::{Engine, Finding, Findings, LineReader, Observer, Origin, Routed, Settings};
 use mcp_schema::Schemas;
 
 /// What is found in `file`, in order.
@@ -56,23 +55,18 @@ fn follow_lines<'e>(
     let mut findings = Findings::new(engine.settings());
     let mut found = Vec::new();
     let mut judged = Vec::new();
-    let mut tape = Tape::new();
-    let limits = Limits { max_bytes: usize::MAX, max_depth: engine.settings().limits.depth + 1 };
+    let mut reader = LineReader::new(&engine.settings().limits);
     let file = file.strip_suffix(b"\n").unwrap_or(file);
     for (position, line) in file.split(|byte| *byte == b'\n').enumerate() {
         let number = position as u64 + 1;
-        let document = tape.parse(line, limits);
-        let value = match &document {
-            Ok(document) => Ok(document.root()),
-            Err(error) => Err(*error),
-        };
         between(observer);
-        let routed = observer.follow(number, line, value, &mut judged);
-        if let (Routed::Judge(followed), Ok(document)) = (&routed, &document) {
-            findings.set_line(number);
-            Observer::judge(engine, document.root(), followed, &mut findings);
-            found.extend(findings.take());
-        }
+        reader.read(line, |line| {
+            if let Routed::Judge(followed) = observer.follow(number, line, &mut judged) {
+                findings.set_line(number);
+                line.judge(engine, &followed, &mut findings);
+                found.extend(findings.take());
+            }
+        });
         found.extend(judged.drain(..).flat_map(|judged| judged.findings));
     }
     found

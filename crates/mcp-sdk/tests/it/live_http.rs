@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_json::{Limits, Tape};
-use mcp_rules::{Engine, Findings, Observer, Origin, Routed};
+use mcp_rules::{Engine, Findings, LineReader, Observer, Origin, Routed};
 use mcp_sdk::{
     Client, Finding, NoArguments, Server, Settings, Strictness, TraceEntry, TraceWriter,
     Validation, core::Revision, schema::Schemas, transport::http::server::HttpSettings,
@@ -53,16 +52,16 @@ impl Live {
         let mut observer = Observer::new(&engine, origin);
         let (mut findings, mut judged) = (Findings::new(engine.settings()), Vec::new());
         let mut found = Vec::new();
-        let mut tape = Tape::new();
+        let mut reader = LineReader::new(&engine.settings().limits);
         let lines = trace.get_mut().split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         for (position, line) in lines.enumerate() {
-            let document = tape.parse(line, Limits::default()).unwrap();
-            let number = position as u64 + 1;
-            let routed = observer.follow(number, line, Ok(document.root()), &mut judged);
-            if let Routed::Judge(followed) = routed {
-                Observer::judge(&engine, document.root(), &followed, &mut findings);
-                found.extend(findings.take());
-            }
+            reader.read(line, |line| {
+                let number = position as u64 + 1;
+                if let Routed::Judge(followed) = observer.follow(number, line, &mut judged) {
+                    line.judge(&engine, &followed, &mut findings);
+                    found.extend(findings.take());
+                }
+            });
             found.extend(judged.drain(..).flat_map(|judged| judged.findings));
         }
         let mut found: Vec<String> = found.iter().map(named).collect();

@@ -18,6 +18,17 @@ pub(super) struct Chunk {
     pub(super) bytes: Vec<u8>,
     /// Whether a line too long to be kept stands here instead of text.
     pub(super) too_long: bool,
+    /// Whether the stream is known to end with it.
+    pub(super) is_last: bool,
+}
+
+/// How a stream gives what it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Supply {
+    /// It is all there.
+    Whole,
+    /// It comes bit by bit, and each is to be judged as it comes.
+    Gradual,
 }
 
 /// Reads a stream chunk by chunk. A line longer than the limit is skipped, not kept.
@@ -29,13 +40,14 @@ pub(super) struct Chunks<R> {
     /// Bytes read so far.
     read: u64,
     max_line: usize,
+    supply: Supply,
     next_index: u64,
     ended: bool,
 }
 
 impl<R: Read> Chunks<R> {
-    pub(super) fn new(source: R, max_line: usize) -> Chunks<R> {
-        Chunks { source, carry: Vec::new(), read: 0, max_line, next_index: 0, ended: false }
+    pub(super) fn new(source: R, supply: Supply, max_line: usize) -> Chunks<R> {
+        Chunks { source, carry: Vec::new(), read: 0, max_line, supply, next_index: 0, ended: false }
     }
 
     /// Fills `chunk` with the next lines; `false` at the end of the stream.
@@ -63,12 +75,19 @@ impl<R: Read> Chunks<R> {
             }
         }
         let found = chunk.too_long || !chunk.bytes.is_empty();
+        chunk.is_last = self.ended && self.carry.is_empty();
         self.next_index += u64::from(found);
         Ok(found)
     }
 
     /// Appends what one read gives; `true` at the end of the stream.
     fn read_more(&mut self, buffer: &mut Vec<u8>) -> io::Result<bool> {
+        if self.supply == Supply::Whole {
+            buffer.reserve(READ);
+            let length = self.source.by_ref().take(READ as u64).read_to_end(buffer)?;
+            self.read += length as u64;
+            return Ok(length < READ);
+        }
         let filled = buffer.len();
         buffer.resize(filled + READ, 0);
         let outcome = loop {
@@ -118,7 +137,15 @@ mod tests {
     }
 
     fn lines(text: &str, step: usize, max_line: usize) -> Vec<String> {
-        let mut chunks = Chunks::new(Slow { rest: text.as_bytes(), step }, max_line);
+        let gradual = lines_of(text, step, Supply::Gradual, max_line);
+        if text.len() <= max_line {
+            assert_eq!(lines_of(text, step, Supply::Whole, max_line), gradual);
+        }
+        gradual
+    }
+
+    fn lines_of(text: &str, step: usize, supply: Supply, max_line: usize) -> Vec<String> {
+        let mut chunks = Chunks::new(Slow { rest: text.as_bytes(), step }, supply, max_line);
         let mut chunk = Chunk::default();
         let mut lines = Vec::new();
         let mut expected_index = 0;
@@ -144,6 +171,16 @@ mod tests {
             assert_eq!(lines(text, step, 1000), ["one\n", "\n", "two two\n", "three"]);
         }
         assert!(lines("", 1, 10).is_empty());
+    }
+
+    #[test]
+    fn what_is_all_there_is_read_in_large_pieces() {
+        let text = format!("a\n{}\nb\n{}\n", "x".repeat(READ), "y".repeat(2 * READ));
+        let expected = lines_of(&text, 100_000, Supply::Gradual, 3 * READ);
+        assert_eq!(lines_of(&text, 100_000, Supply::Whole, 3 * READ), expected);
+        assert_eq!(expected.len(), 4);
+        let skipped = lines_of(&text, 100_000, Supply::Whole, READ + READ / 2);
+        assert_eq!((skipped.len(), &*skipped[3]), (4, "(too long)"));
     }
 
     #[test]

@@ -6,24 +6,16 @@ mod excerpts;
 mod inputs;
 mod lines;
 mod output;
-mod stream;
+mod pipeline;
+mod queue;
 mod turns;
 mod worker;
 
-use std::{
-    fs::{self, File},
-    io,
-    sync::Arc,
-};
+use std::{fs, io};
 
 use mcp_rules::{Engine, Origin};
 
-use self::{
-    inputs::{InputError, Source},
-    lines::Lines,
-    output::Output,
-    stream::{Run, StreamError},
-};
+use self::{inputs::Source, output::Output, pipeline::Pipeline, queue::Queue};
 use crate::{
     baseline::Baseline,
     plan::CheckPlan,
@@ -58,44 +50,17 @@ pub(crate) fn run(
     origin.revision = plan.forced_revision;
     origin.from = plan.from;
     origin.from_start = plan.from_start;
-    let run = Run {
-        engine: &engine,
-        origin,
-        jobs: plan.jobs,
-        wants_excerpts: renderer.wants_excerpts(),
-        progress: &progress,
-    };
-    let mut output = Output::new(renderer, &progress, plan.shown, baseline);
-    for source in &sources {
-        output.summary.files += 1;
-        match check_source(&run, source, &mut output) {
-            Ok(()) => {}
-            Err(Failure::Stream(StreamError::Write(error))) => return Err(error),
-            Err(Failure::Stream(error)) => failures.push(error.into()),
-            Err(Failure::Input(error)) => failures.push(error.into()),
-        }
-    }
+    let wants_excerpts = renderer.wants_excerpts();
+    let output = Output::new(renderer, &progress, plan.shown, baseline);
+    let files = sources.len() as u64;
+    let queue = Queue::new(&engine, origin, sources);
+    let pipeline = Pipeline::new(&engine, queue, output, wants_excerpts, &progress);
+    let (output, unreadable) = pipeline.run(plan.jobs)?;
+    failures.extend(unreadable.into_iter().map(anyhow::Error::from));
     progress.finish();
-    let summary = output.summary;
+    let mut summary = output.summary;
+    summary.files += files;
     Ok(Checked { summary, failures })
-}
-
-enum Failure {
-    Input(InputError),
-    Stream(StreamError),
-}
-
-fn check_source(run: &Run<'_>, source: &Source, output: &mut Output<'_>) -> Result<(), Failure> {
-    match source {
-        Source::Stdin => run.check(&Arc::from("-"), io::stdin(), output.file(None, None)),
-        Source::File(path) => {
-            let file = File::open(path)
-                .map_err(|error| Failure::Input(InputError::Open(path.clone(), error)))?;
-            let lines = Lines::of(path, &file);
-            run.check(&Arc::from(path.to_string_lossy()), file, output.file(Some(path), lines))
-        }
-    }
-    .map_err(Failure::Stream)
 }
 
 /// Bytes in all files together, unless something has no size.

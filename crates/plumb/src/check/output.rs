@@ -17,22 +17,18 @@ use crate::{
     report::{Kind, Located, Renderer, Summary, Withheld},
 };
 
-/// Takes the findings of all files, in order.
+/// Takes the findings of all files, one file after the other.
 pub(super) struct Output<'r> {
-    pub(super) renderer: &'r mut (dyn Renderer + Send),
-    pub(super) progress: &'r Progress,
+    renderer: &'r mut (dyn Renderer + Send),
+    progress: &'r Progress,
     pub(super) summary: Summary,
-    pub(super) limit: Shown,
-    pub(super) baseline: Option<&'r mut Baseline>,
+    limit: Shown,
+    baseline: Option<&'r mut Baseline>,
     /// How many findings reached the renderer.
     shown: u64,
-}
-
-/// Takes the findings of one file, in order.
-pub(super) struct FileOutput<'o, 'r> {
-    output: &'o mut Output<'r>,
-    pub(super) lines: Option<Lines>,
-    /// How many findings of each kind there were.
+    /// Finds lines of the present file again.
+    lines: Option<Lines>,
+    /// How many findings of each kind the present file had.
     kinds: BTreeMap<Kind, u64>,
 }
 
@@ -43,46 +39,56 @@ impl<'r> Output<'r> {
         limit: Shown,
         baseline: Option<&'r mut Baseline>,
     ) -> Output<'r> {
-        Output { renderer, progress, summary: Summary::default(), limit, baseline, shown: 0 }
+        Output {
+            renderer,
+            progress,
+            summary: Summary::default(),
+            limit,
+            baseline,
+            shown: 0,
+            lines: None,
+            kinds: BTreeMap::new(),
+        }
     }
 
     /// Begins a file, or standard input; `lines` can find its lines again.
-    pub(super) fn file(&mut self, path: Option<&Path>, lines: Option<Lines>) -> FileOutput<'_, 'r> {
+    pub(super) fn begin(&mut self, path: Option<&Path>, lines: Option<Lines>) {
         if let Some(baseline) = &mut self.baseline {
             baseline.enter(path);
         }
-        FileOutput { output: self, lines, kinds: BTreeMap::new() }
+        self.lines = lines;
+        self.kinds.clear();
     }
-}
 
-impl FileOutput<'_, '_> {
-    pub(super) fn summary(&mut self) -> &mut Summary {
-        &mut self.output.summary
+    /// Remembers where a line of the file begins.
+    pub(super) fn mark(&mut self, line: u64, offset: u64) {
+        if let Some(lines) = &mut self.lines {
+            lines.mark(line, offset);
+        }
     }
 
     /// Counts the finding and shows it, if it is one of those to be shown.
     pub(super) fn finding(&mut self, mut located: Located, sated: &Sated) -> io::Result<()> {
-        if (self.output.baseline.as_mut()).is_some_and(|known| known.knows(&located.finding)) {
-            self.output.summary.known += 1;
+        if (self.baseline.as_mut()).is_some_and(|known| known.knows(&located.finding)) {
+            self.summary.known += 1;
             return Ok(());
         }
-        self.output.summary.add(&located.finding);
+        self.summary.add(&located.finding);
         if !self.admits(&located.finding, sated) {
-            self.output.summary.dropped += 1;
+            self.summary.dropped += 1;
             return Ok(());
         }
-        self.output.shown += 1;
-        if let Some(lines) = self.lines.as_mut().filter(|_| self.output.renderer.wants_excerpts()) {
+        self.shown += 1;
+        if let Some(lines) = self.lines.as_mut().filter(|_| self.renderer.wants_excerpts()) {
             excerpts::complete(&mut located, lines);
         }
-        let Output { renderer, progress, .. } = &mut *self.output;
-        progress.suspend(|| renderer.finding(&located))
+        self.progress.suspend(|| self.renderer.finding(&located))
     }
 
     fn admits(&mut self, finding: &Finding, sated: &Sated) -> bool {
-        match self.output.limit {
+        match self.limit {
             Shown::All => true,
-            Shown::First(most) => self.output.shown < most,
+            Shown::First(most) => self.shown < most,
             Shown::OfEachKind(most) => {
                 let kind = Kind::of(finding);
                 let count = self.kinds.entry(kind).or_default();
@@ -97,21 +103,21 @@ impl FileOutput<'_, '_> {
 
     /// The file was checked to its end.
     pub(super) fn complete(&mut self) {
-        if let Some(baseline) = &mut self.output.baseline {
+        if let Some(baseline) = &mut self.baseline {
             baseline.leave();
         }
     }
 
     /// Nothing more comes of this file: says what was left out.
-    pub(super) fn finish(self, file: &Arc<str>) -> io::Result<()> {
-        let Shown::OfEachKind(most) = self.output.limit else {
+    pub(super) fn finish(&mut self, file: &Arc<str>) -> io::Result<()> {
+        let kinds = std::mem::take(&mut self.kinds);
+        let Shown::OfEachKind(most) = self.limit else {
             return Ok(());
         };
-        for (kind, count) in self.kinds {
+        for (kind, count) in kinds {
             if let Some(count) = count.checked_sub(most).filter(|count| *count > 0) {
                 let withheld = Withheld { file: file.clone(), kind, count };
-                let Output { renderer, progress, .. } = &mut *self.output;
-                progress.suspend(|| renderer.withheld(&withheld))?;
+                self.progress.suspend(|| self.renderer.withheld(&withheld))?;
             }
         }
         Ok(())

@@ -44,10 +44,6 @@ impl<T> Turns<T> {
     }
 
     /// The value, now that nobody takes turns any more.
-    pub(super) fn get_mut(&mut self) -> &mut T {
-        &mut self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).value
-    }
-
     pub(super) fn into_inner(self) -> T {
         self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).value
     }

@@ -1,142 +1,19 @@
-//! What is done with one chunk of lines, in three steps: parse, follow, judge. The first and the
+//! What is done with one chunk of lines, in three steps: read, follow, judge. The first and the
 //! last need nothing but the chunk, so chunks run side by side; following is sequential.
 
-use std::ops::Range;
+use mcp_rules::{Engine, Finding, Findings, Judged, LineReader, Observer, ReadLine, Routed};
 
-use mcp_json::{Document, Limits, Slot, SyntaxError, Tape};
-use mcp_rules::{Engine, Finding, Findings, Followed, Judged, Observer, Routed, message_of};
-
-use super::chunks::Chunk;
+use super::{chunks::Chunk, turns::Turns};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// The buffers of one worker, used for chunk after chunk.
-#[derive(Debug, Default)]
-pub(super) struct Worker {
-    pub(super) chunk: Chunk,
-    tape: Tape,
-    lines: Vec<ParsedLine>,
-    routed: Vec<Routed>,
-    judged: Vec<(usize, Judged)>,
-}
-
 #[derive(Debug)]
-struct ParsedLine {
-    range: Range<usize>,
-    value: Result<Slot, SyntaxError>,
-    terminated: bool,
-}
-
-/// A finding and the text it was found in; no text if it speaks of another line.
-pub(super) struct Found<'t> {
-    pub(super) finding: Finding,
-    pub(super) text: &'t [u8],
-}
-
-impl Worker {
-    /// Parses every line of the chunk.
-    pub(super) fn parse(&mut self, limits: Limits) {
-        self.tape.clear();
-        self.lines.clear();
-        let mut start = 0;
-        let bytes = &self.chunk.bytes;
-        if self.chunk.index == 0 && bytes.starts_with(BOM) {
-            start = BOM.len();
-        }
-        while start < bytes.len() {
-            let (end, terminated) = match memchr::memchr(b'\n', &bytes[start..]) {
-                Some(length) => (start + length, true),
-                None => (bytes.len(), false),
-            };
-            let value = self.tape.append(&bytes[start..end], limits);
-            self.lines.push(ParsedLine { range: start..end, value, terminated });
-            start = end + 1;
-        }
-    }
-
-    /// Takes the chunk into the conversation and says which line it begins with. Chunks must come
-    /// in order.
-    pub(super) fn follow(&mut self, state: &mut Following<'_>) -> u64 {
-        self.routed.clear();
-        self.judged.clear();
-        let Following { observer, lines_before, max_line } = state;
-        let first_line = *lines_before + 1;
-        let mut settled = Vec::new();
-        if self.chunk.too_long {
-            *lines_before += 1;
-            observer.follow_too_long(*lines_before, *max_line, &mut settled);
-            self.judged.extend(settled.drain(..).map(|judged| (0, judged)));
-            return first_line;
-        }
-        for (position, line) in self.lines.iter().enumerate() {
-            *lines_before += 1;
-            let text = &self.chunk.bytes[line.range.clone()];
-            let document = line.value.map(|slot| self.tape.document(slot, text));
-            let value = match &document {
-                Ok(document) => Ok(document.root()),
-                Err(error) => Err(*error),
-            };
-            let routed = observer.follow(*lines_before, text, value, &mut settled);
-            self.routed.push(routed);
-            if !line.terminated {
-                observer.follow_unterminated(*lines_before, text, &mut settled);
-            }
-            if line.range.start == BOM.len() && self.chunk.index == 0 && position == 0 {
-                observer.follow_byte_order_mark(*lines_before, text, &mut settled);
-            }
-            self.judged.extend(settled.drain(..).map(|judged| (position, judged)));
-        }
-        first_line
-    }
-
-    /// Judges what following left to be judged, and hands over everything found, in order.
-    pub(super) fn judge(
-        &self,
-        engine: &Engine,
-        first_line: u64,
-        findings: &mut Findings<'_>,
-        mut found: impl FnMut(Found<'_>),
-    ) {
-        let mut settled = self.judged.iter().peekable();
-        let mut emit_settled = |until: usize, found: &mut dyn FnMut(Found<'_>)| {
-            while let Some((_, judged)) = settled.next_if(|(position, _)| *position <= until) {
-                for finding in &judged.findings {
-                    found(Found { finding: finding.clone(), text: &judged.text });
-                }
-            }
-        };
-        for (position, (line, routed)) in self.lines.iter().zip(&self.routed).enumerate() {
-            if let (Routed::Judge(followed), Ok(slot)) = (routed, line.value) {
-                let text = &self.chunk.bytes[line.range.clone()];
-                let number = first_line + position as u64;
-                findings.set_line(number);
-                let document = self.tape.document(slot, text);
-                judge_line(engine, &document, followed, findings, |finding, text| {
-                    let text = if finding.line == Some(number) { text } else { b"" };
-                    found(Found { finding, text });
-                });
-            }
-            emit_settled(position, &mut found);
-        }
-        emit_settled(usize::MAX, &mut found);
-    }
-}
-
-fn judge_line(
-    engine: &Engine,
-    document: &Document<'_>,
-    followed: &Followed,
-    findings: &mut Findings<'_>,
-    mut found: impl FnMut(Finding, &[u8]),
-) {
-    Observer::judge(engine, document.root(), followed, findings);
-    if findings.as_slice().is_empty() {
-        return;
-    }
-    let text = message_of(document.root()).map_or(document.input(), |message| message.raw());
-    for finding in findings.take() {
-        found(finding, text);
-    }
+pub(super) struct Worker<'e> {
+    engine: &'e Engine,
+    pub(super) chunk: Chunk,
+    reader: LineReader,
+    findings: Findings<'e>,
 }
 
 /// What following remembers from chunk to chunk.
@@ -145,4 +22,138 @@ pub(super) struct Following<'e> {
     pub(super) observer: Observer<'e>,
     pub(super) lines_before: u64,
     pub(super) max_line: usize,
+}
+
+/// A finding and the text it was found in; no text if it speaks of another line.
+pub(super) struct Found<'t> {
+    pub(super) finding: Finding,
+    pub(super) text: &'t [u8],
+}
+
+/// What following made of a chunk.
+struct Followed {
+    first_line: u64,
+    /// For each line.
+    routed: Vec<Routed>,
+    /// What was settled on the way, and at which line of the chunk.
+    judged: Vec<(usize, Judged)>,
+}
+
+impl<'e> Worker<'e> {
+    pub(super) fn new(engine: &'e Engine) -> Worker<'e> {
+        Worker {
+            engine,
+            chunk: Chunk::default(),
+            reader: LineReader::new(&engine.settings().limits),
+            findings: Findings::new(engine.settings()),
+        }
+    }
+
+    /// Checks the chunk at hand. Hands everything found to `found`, in order, and says which line
+    /// the chunk begins with; `None` if the work was stopped.
+    pub(super) fn check(
+        &mut self,
+        following: &Turns<Following<'_>>,
+        mut found: impl FnMut(Found<'_>),
+    ) -> Option<u64> {
+        let Worker { engine, chunk, reader, findings } = self;
+        let start = if chunk.starts_with_mark() { BOM.len() } else { 0 };
+        let texts = chunk.lines(start);
+        reader.read_all(&texts, |lines| {
+            let followed = following.take(chunk.index, |state| state.follow(chunk, lines))?;
+            judge(engine, lines, &followed, findings, &mut found);
+            Some(followed.first_line)
+        })
+    }
+
+    /// How many findings there was no room for since this was last asked.
+    pub(super) fn take_dropped(&mut self) -> u64 {
+        self.findings.take_dropped()
+    }
+}
+
+impl Chunk {
+    /// Whether the stream begins with it, and with a byte order mark.
+    fn starts_with_mark(&self) -> bool {
+        self.index == 0 && self.bytes.starts_with(BOM)
+    }
+
+    /// The lines from `start` on, without their line breaks.
+    fn lines(&self, start: usize) -> Vec<&[u8]> {
+        let text = &self.bytes[start..];
+        let mut lines = Vec::with_capacity(text.len() / 256);
+        let mut begin = 0;
+        for end in memchr::memchr_iter(b'\n', text) {
+            lines.push(&text[begin..end]);
+            begin = end + 1;
+        }
+        if begin < text.len() {
+            lines.push(&text[begin..]);
+        }
+        lines
+    }
+}
+
+impl Following<'_> {
+    /// Takes the chunk into the conversation. Chunks must come in order.
+    fn follow(&mut self, chunk: &Chunk, lines: &[ReadLine<'_>]) -> Followed {
+        let Following { observer, lines_before, max_line } = self;
+        let first_line = *lines_before + 1;
+        let mut settled = Vec::new();
+        let mut judged = Vec::new();
+        let mut routed = Vec::with_capacity(lines.len());
+        if chunk.too_long {
+            *lines_before += 1;
+            observer.follow_too_long(*lines_before, *max_line, &mut settled);
+            judged.extend(settled.drain(..).map(|judged| (0, judged)));
+        }
+        for (position, line) in lines.iter().enumerate() {
+            *lines_before += 1;
+            routed.push(observer.follow(*lines_before, line, &mut settled));
+            if position + 1 == lines.len() && chunk.bytes.last() != Some(&b'\n') {
+                observer.follow_unterminated(*lines_before, line.text(), &mut settled);
+            }
+            if position == 0 && chunk.starts_with_mark() {
+                observer.follow_byte_order_mark(*lines_before, line.text(), &mut settled);
+            }
+            judged.extend(settled.drain(..).map(|judged| (position, judged)));
+        }
+        Followed { first_line, routed, judged }
+    }
+}
+
+/// Judges what following left to be judged, and hands over everything found, in order.
+fn judge(
+    engine: &Engine,
+    lines: &[ReadLine<'_>],
+    followed: &Followed,
+    findings: &mut Findings<'_>,
+    found: &mut impl FnMut(Found<'_>),
+) {
+    let mut settled = followed.judged.iter().peekable();
+    for ((position, line), routed) in lines.iter().enumerate().zip(&followed.routed) {
+        if let Routed::Judge(followed_line) = routed {
+            let number = followed.first_line + position as u64;
+            findings.set_line(number);
+            line.judge(engine, followed_line, findings);
+            if !findings.as_slice().is_empty() {
+                let text = line.message().map_or(line.text(), |message| message.raw());
+                for finding in findings.take() {
+                    let text = if finding.line == Some(number) { text } else { b"" };
+                    found(Found { finding, text });
+                }
+            }
+        }
+        while let Some((_, judged)) = settled.next_if(|(at, _)| *at <= position) {
+            hand_over(judged, found);
+        }
+    }
+    settled.for_each(|(_, judged)| hand_over(judged, found));
+}
+
+/// Hands over what was found in a text while following.
+pub(super) fn hand_over(judged: &Judged, found: &mut impl FnMut(Found<'_>)) {
+    for finding in &judged.findings {
+        found(Found { finding: finding.clone(), text: &judged.text });
+    }
 }

@@ -9,6 +9,7 @@ mod commands;
 mod compat;
 mod config;
 mod help;
+mod jobs;
 mod readme;
 
 use std::{

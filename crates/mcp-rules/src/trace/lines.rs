@@ -1,0 +1,129 @@
+//! Reads lines as far as that needs no knowledge of other lines, so that it can be done anywhere.
+
+use mcp_json::{Document, Limits as JsonLimits, Node, Slot, SyntaxError, Tape};
+
+use super::{Content, Line, RecordFault};
+use crate::{Engine, Findings, Followed, Limits, wire::framing::BOM};
+
+/// Reads lines of a file: the line, the record that it is, and the message that a record holds as
+/// text. Its buffers are used again, so keep one and read with it again and again.
+#[derive(Debug)]
+pub struct LineReader {
+    line_limits: JsonLimits,
+    text_limits: JsonLimits,
+    lines: Tape,
+    texts: Tape,
+}
+
+/// A line, read by a [`LineReader`] and to be followed by an [`Observer`](crate::Observer).
+#[derive(Debug, Clone, Copy)]
+pub struct ReadLine<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) content: &'a Result<Line<'a>, Unread>,
+    /// The value of the text that a record holds, a byte order mark aside.
+    pub(crate) value: Option<Result<Node<'a>, SyntaxError>>,
+}
+
+/// Why a line is no record, nor a bare message.
+#[derive(Debug, Clone)]
+pub(crate) enum Unread {
+    Syntax(SyntaxError),
+    Record(RecordFault),
+}
+
+impl LineReader {
+    /// Reads lines under these limits.
+    pub fn new(limits: &Limits) -> LineReader {
+        LineReader {
+            // A record is one level around its message.
+            line_limits: JsonLimits { max_bytes: usize::MAX, max_depth: limits.depth + 1 },
+            text_limits: limits.json(),
+            lines: Tape::new(),
+            texts: Tape::new(),
+        }
+    }
+
+    /// Reads one line and shows it to `visit`.
+    pub fn read<R>(&mut self, text: &[u8], visit: impl FnOnce(&ReadLine<'_>) -> R) -> R {
+        self.read_all(&[text], |lines| visit(&lines[0]))
+    }
+
+    /// Reads several lines and shows them to `visit` together.
+    pub fn read_all<R>(&mut self, lines: &[&[u8]], visit: impl FnOnce(&[ReadLine<'_>]) -> R) -> R {
+        self.lines.clear();
+        self.texts.clear();
+        let slots: Vec<Result<Slot, SyntaxError>> =
+            lines.iter().map(|line| self.lines.append(line, self.line_limits)).collect();
+        let documents: Vec<Result<Document<'_>, SyntaxError>> = slots
+            .into_iter()
+            .zip(lines)
+            .map(|(slot, line)| slot.map(|slot| self.lines.document(slot, line)))
+            .collect();
+        let contents: Vec<Result<Line<'_>, Unread>> = documents
+            .iter()
+            .map(|document| match document {
+                Ok(document) => Line::read(document.root()).map_err(Unread::Record),
+                Err(error) => Err(Unread::Syntax(*error)),
+            })
+            .collect();
+        let slots: Vec<Option<Result<Slot, SyntaxError>>> = contents
+            .iter()
+            .map(|content| Some(self.texts.append(text_of(content)?, self.text_limits)))
+            .collect();
+        let documents: Vec<Option<Result<Document<'_>, SyntaxError>>> = slots
+            .into_iter()
+            .zip(&contents)
+            .map(|(slot, content)| {
+                let text = text_of(content)?;
+                Some(slot?.map(|slot| self.texts.document(slot, text)))
+            })
+            .collect();
+        let read: Vec<ReadLine<'_>> = lines
+            .iter()
+            .zip(&contents)
+            .zip(&documents)
+            .map(|((text, content), document)| ReadLine {
+                text,
+                content,
+                value: document.as_ref().map(|document| match document {
+                    Ok(document) => Ok(document.root()),
+                    Err(error) => Err(*error),
+                }),
+            })
+            .collect();
+        visit(&read)
+    }
+}
+
+impl<'a> ReadLine<'a> {
+    /// The line as it was read.
+    pub fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
+    /// The message that it holds, if it is JSON.
+    pub fn message(&self) -> Option<Node<'a>> {
+        match self.content.as_ref().ok()? {
+            Line::Bare(message) => Some(*message),
+            Line::Record(record) => match record.content {
+                Content::Message(message) => Some(message),
+                _ => self.value?.ok(),
+            },
+        }
+    }
+
+    /// Judges the message by what an observer said about it. Needs no observer: it may run
+    /// elsewhere.
+    pub fn judge(&self, engine: &Engine, followed: &Followed, findings: &mut Findings<'_>) {
+        if let Some(message) = self.message() {
+            engine.judge(message, followed, findings);
+        }
+    }
+}
+
+/// The text that a record holds, without a byte order mark.
+fn text_of<'r>(content: &'r Result<Line<'_>, Unread>) -> Option<&'r [u8]> {
+    let Ok(Line::Record(record)) = content else { return None };
+    let text = record.text()?;
+    Some(text.strip_prefix(BOM).unwrap_or(text))
+}
