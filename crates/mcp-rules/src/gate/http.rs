@@ -129,7 +129,9 @@ impl HttpGate {
 
     fn report(&self, findings: &[Finding]) {
         if let Some(sink) = &self.sink {
-            findings.iter().for_each(|finding| sink(finding));
+            for finding in findings {
+                sink(finding);
+            }
         }
     }
 }
