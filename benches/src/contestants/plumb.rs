@@ -3,9 +3,9 @@
 //! Once with the rules its peers have too (JSON, envelope, definitions), once with every rule that
 //! needs no memory: URIs, base64, `_meta` keys, tools' schemas and so on.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use mcp_core::Revision;
 use mcp_json::{Node, Tape};
 use mcp_rules::{Alone, Depth, Engine, Findings, Settings};

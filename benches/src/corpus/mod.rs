@@ -34,14 +34,16 @@ pub enum Class {
     Base64,
     Text,
     ToolsCall,
+    KnownToolList,
 }
 
 impl Class {
     /// In the order of the report.
-    pub const ALL: [Class; 6] = [
+    pub const ALL: [Class; 7] = [
         Class::Small,
         Class::ToolResult,
         Class::ToolList,
+        Class::KnownToolList,
         Class::Base64,
         Class::Text,
         Class::ToolsCall,
@@ -52,7 +54,8 @@ impl Class {
         match self {
             Class::Small => "small, all methods",
             Class::ToolResult => "4 KB results",
-            Class::ToolList => "25 KB tool lists",
+            Class::ToolList => "25 KB tool lists, all tools new",
+            Class::KnownToolList => "25 KB tool lists, seen before",
             Class::Base64 => "100 KB base64",
             Class::Text => "100 KB escaped text",
             Class::ToolsCall => "tools/call with arguments",
@@ -68,7 +71,7 @@ impl Class {
     const fn count(self) -> usize {
         match self {
             Class::Small | Class::ToolResult | Class::ToolsCall => 2_000,
-            Class::ToolList | Class::Base64 | Class::Text => 200,
+            Class::ToolList | Class::KnownToolList | Class::Base64 | Class::Text => 200,
         }
     }
 }
@@ -112,6 +115,7 @@ fn message(class: Class, rng: &mut Rng, tools: &[Tool], index: usize) -> Message
             let listed = tool_list::tools(rng);
             tool_list::exchange(&listed).response(spelling, &id)
         }
+        Class::KnownToolList => tool_list::exchange(tools).response(spelling, &id),
         Class::Base64 => base64::exchange(rng, tools, 100_000).response(spelling, &id),
         Class::Text => text::exchange(rng, tools, 90_000).response(spelling, &id),
         Class::ToolsCall => tools_call::exchange(rng, tools).request(spelling, &id),
@@ -158,6 +162,7 @@ mod tests {
             (Class::Small, 180.0, 220.0),
             (Class::ToolResult, 3_600.0, 4_800.0),
             (Class::ToolList, 21_000.0, 29_000.0),
+            (Class::KnownToolList, 15_000.0, 35_000.0),
             (Class::Base64, 95_000.0, 105_000.0),
             (Class::Text, 92_000.0, 108_000.0),
             (Class::ToolsCall, 150.0, 700.0),

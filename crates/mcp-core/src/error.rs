@@ -2,7 +2,7 @@ use crate::{Json, Refusal, RefusalReason, Revision};
 
 /// Why a request failed. Adapters map it to the error codes of their wire format.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
+#[expect(missing_docs, reason = "the messages describe them")]
 #[non_exhaustive]
 pub enum Error {
     #[error("unknown method `{method}`")]

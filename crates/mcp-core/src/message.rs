@@ -6,7 +6,7 @@ use crate::{Error, Json, RequestId, Revision};
 ///
 /// MCP defines the method names and params; the adapter defines how they are written on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[expect(clippy::exhaustive_structs, reason = "built by adapters")]
 pub struct Request {
     pub id: RequestId,
@@ -16,7 +16,7 @@ pub struct Request {
 
 /// A call that expects no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[expect(clippy::exhaustive_structs, reason = "built by adapters")]
 pub struct Notification {
     pub method: Cow<'static, str>,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One side of a conversation; the sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 pub enum Side {
     Client,
     Server,

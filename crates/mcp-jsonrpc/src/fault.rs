@@ -4,7 +4,7 @@ use mcp_json::Span;
 
 /// A violation of JSON-RPC 2.0 in an envelope, and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[expect(clippy::exhaustive_structs, reason = "a kind and a position, nothing else")]
 pub struct EnvelopeFault {
     pub kind: FaultKind,
@@ -76,7 +76,7 @@ impl FaultKind {
         )
     }
 
-    /// The fault in one join_messages.
+    /// The fault in one sentence.
     pub const fn message(self) -> &'static str {
         match self {
             FaultKind::NotObject => "a message must be an object",

@@ -11,7 +11,7 @@ use mcp_json::{Kind, Limits, Node, Tape};
 /// A number keeps its literal text, which is sent back unchanged. Two literals of the same integer
 /// (`1`, `1.0`) are nevertheless the same id.
 #[derive(Debug, Clone)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC 2.0 is finished")]
 pub enum JsonRpcId {
     Null,

@@ -9,7 +9,7 @@ use crate::{ErrorCode, JsonRpcId};
 /// whole text, so it fails inside an untagged enum or behind `#[serde(flatten)]`, which buffer
 /// their input in pieces.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC 2.0 is finished")]
 pub enum JsonRpcMessage {
     Request(JsonRpcRequest),

@@ -57,7 +57,7 @@ pub(crate) enum Arrival {
     },
     /// Notifications may be lost from now on.
     NotificationsLost(TransportError),
-    /// A message over the size limit, of which only the edges are known.
+    /// A message over the size limit; only its edges are known.
     TooLong {
         ticket: Option<Ticket>,
         length: u64,

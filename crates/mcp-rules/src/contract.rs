@@ -5,9 +5,9 @@ use std::sync::Arc;
 use mcp_core::{Revision, Revisions};
 use mcp_json::{Limits, Node, Span, Tape};
 use mcp_jsonrpc::ErrorCode;
-use mcp_schema::{Dialect, ToolSchema, Violation};
+use mcp_schema::{Dialect, ToolSchema, ToolSchemas, Violation};
 
-use crate::{Meta, criteria::Criteria, findings::Fault, violation::violation_fault};
+use crate::{Meta, findings::Fault, violation::violation_fault};
 
 /// Where the specification says in which dialect a schema without `$schema` is written.
 const WITH_DIALECT: Revisions = Revisions::from(Revision::V2025_11_25);
@@ -33,28 +33,53 @@ const CONDITIONAL: [&str; 13] = [
 const MAPS: [&str; 6] =
     ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 
-/// A schema as far as somebody can be held to it: in each way it may be read. Empty if it cannot
-/// be judged by (invalid, too large, of an unknown dialect, referring to other documents).
+/// A schema that a peer can be held to, in each dialect it may be written in. Both the rules and the
+/// contracts of live tools judge by it, so that the two never disagree.
+///
+/// Up to 2025-06-18 the specification does not say in which dialect a schema without `$schema` is
+/// written; a value that fits either 2020-12 or draft-07 keeps such a contract.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Contract {
+pub struct SchemaContract {
+    /// Empty if it cannot be judged by: invalid, too large, of an unknown dialect, referring to other
+    /// documents.
     readings: Vec<Arc<ToolSchema>>,
 }
 
-impl Contract {
-    /// Reads a schema that a message of this revision stated.
-    pub(crate) fn of(criteria: &Criteria, schema: Node<'_>, revision: Revision) -> Contract {
+impl SchemaContract {
+    /// One that nobody can be held to.
+    pub(crate) const fn none() -> SchemaContract {
+        SchemaContract { readings: Vec::new() }
+    }
+
+    /// Reads a schema that was stated in `revision`.
+    pub fn read(schemas: &ToolSchemas, schema: Node<'_>, revision: Revision) -> SchemaContract {
         let assumed = schema.get("$schema").is_none() && !WITH_DIALECT.contains(revision);
         let older = assumed.then_some(Dialect::Draft7);
         let readings = std::iter::once(Dialect::default())
             .chain(older)
-            .filter_map(|dialect| criteria.tool_schemas().compile_as(schema, dialect).ok())
+            .filter_map(|dialect| schemas.compile_as(schema, dialect).ok())
             .collect();
-        Contract { readings }
+        SchemaContract { readings }
+    }
+
+    /// Whether `value` keeps it in any of its readings.
+    pub fn accepts(&self, value: Node<'_>) -> bool {
+        self.readings.iter().any(|reading| reading.accepts(value))
+    }
+
+    /// Everything that is wrong with `value`, as `ajv` 8 lists it; empty if it is accepted. Also lists
+    /// what may rest on a guess, such as an expression that takes too long: what enforces a contract
+    /// does not let pass what it could not judge.
+    pub fn violations(&self, value: Node<'_>) -> Vec<Violation> {
+        if self.accepts(value) {
+            return Vec::new();
+        }
+        self.readings.first().map(|reading| reading.violations(value)).unwrap_or_default()
     }
 
     /// Why `value` surely breaks it; empty if it fits, or if that cannot be told.
     pub(crate) fn breaches(&self, value: Node<'_>) -> Vec<Violation> {
-        if self.readings.iter().any(|reading| reading.accepts(value)) {
+        if self.accepts(value) {
             return Vec::new();
         }
         let mut shown = Vec::new();
@@ -126,17 +151,17 @@ pub(crate) fn faults<'v>(
 #[cfg(test)]
 mod tests {
     use mcp_json::Document;
-    use mcp_schema::Schemas;
 
     use super::*;
-    use crate::Settings;
 
     fn breaches(schema: &str, value: &str, revision: Revision) -> Vec<String> {
-        let criteria = Criteria::new(Schemas::default(), Settings::default());
         let mut tapes = (Tape::new(), Tape::new());
         let schema: Document<'_> = tapes.0.parse(schema.as_bytes(), Limits::default()).unwrap();
         let value = tapes.1.parse(value.as_bytes(), Limits::default()).unwrap();
-        let found = Contract::of(&criteria, schema.root(), revision).breaches(value.root());
+        let schemas = ToolSchemas::default();
+        let contract = SchemaContract::read(&schemas, schema.root(), revision);
+        let found = contract.breaches(value.root());
+        assert!(found.is_empty() || !contract.violations(value.root()).is_empty());
         found.into_iter().map(|breach| breach.schema_path).collect()
     }
 

@@ -1,6 +1,6 @@
 use mcp_schema::{Schemas, ToolSchemas};
 
-use crate::Settings;
+use crate::{Settings, shared_schemas::SharedSchemas};
 
 /// What messages are judged by: the schemas in force, the settings, and the tool schemas that were
 /// compiled so far.
@@ -9,11 +9,17 @@ pub(crate) struct Criteria {
     schemas: Schemas,
     settings: Settings,
     tool_schemas: ToolSchemas,
+    shared_schemas: SharedSchemas,
 }
 
 impl Criteria {
     pub(crate) fn new(schemas: Schemas, settings: Settings) -> Criteria {
-        Criteria { schemas, settings, tool_schemas: ToolSchemas::default() }
+        Criteria {
+            schemas,
+            settings,
+            tool_schemas: ToolSchemas::default(),
+            shared_schemas: SharedSchemas::default(),
+        }
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -26,5 +32,10 @@ impl Criteria {
 
     pub(crate) fn tool_schemas(&self) -> &ToolSchemas {
         &self.tool_schemas
+    }
+
+    /// The schemas that sessions remember.
+    pub(crate) fn shared_schemas(&self) -> &SharedSchemas {
+        &self.shared_schemas
     }
 }

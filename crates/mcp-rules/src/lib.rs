@@ -59,6 +59,7 @@ mod profile;
 mod session;
 mod settings;
 mod severity;
+mod shared_schemas;
 mod trace;
 mod validator;
 mod violation;
@@ -66,13 +67,16 @@ mod wire;
 
 pub use catalogue::{catalogue, rule};
 pub use context::{Alone, Answered, Context};
+pub use contract::SchemaContract;
 pub use enforcement::Enforcement;
 pub use engine::{Engine, Followed};
 pub use finding::{Finding, Related, SchemaFault};
 pub use findings::Findings;
 pub use format::{token::is_token, web_origin::is_web_origin};
 pub use framer::{Cut, Framed, Framer};
-pub use gate::{FindingSink, HttpGate, HttpTap, Identity, Judgement, SavedGate, SessionGate, Strictness};
+pub use gate::{
+    FindingSink, HttpGate, HttpTap, Identity, Judgement, SavedGate, SessionGate, Strictness,
+};
 pub use http::{HeaderMismatch, Headers, HttpEvent, HttpPart, SseEvent, header_mismatches};
 pub use http_traffic::FollowedHttp;
 pub use layer::{Layer, UnknownLayer};

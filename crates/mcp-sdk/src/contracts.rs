@@ -2,27 +2,26 @@ use std::{fmt, sync::Arc};
 
 use mcp_core::{Contract, ContractRefused, Contracts, Dispatch, Json, Purpose, Revision, Side};
 use mcp_json::Node;
-use mcp_rules::{Engine, Finding, FindingSink, Meta, SchemaFault, Severity};
-use mcp_schema::{ToolSchema, ToolSchemas, Violation};
+use mcp_rules::{Engine, Finding, FindingSink, Meta, SchemaContract, SchemaFault, Severity};
+use mcp_schema::{ToolSchemas, Violation};
 
-/// Contracts from JSON Schemas, judged on the text itself.
+/// Contracts from JSON Schemas, checked on the parsed text.
 #[derive(Debug, Default)]
 pub(crate) struct SchemaContracts {
     schemas: ToolSchemas,
-    /// Decides where in a message arguments and output are.
+    /// Determines the positions of arguments and output in a message.
     dispatch: Dispatch,
     reporter: Option<Reporter>,
 }
 
 impl SchemaContracts {
-    /// Contracts that tell `sink` when a call breaks them, as loudly as the settings of `engine`
-    /// say.
+    /// Contracts that report violations to `sink`, according to the rule levels of `engine`.
     pub(crate) fn reporting_to(engine: Arc<Engine>, sink: FindingSink) -> SchemaContracts {
         let reporter = Some(Reporter { engine, sink });
         SchemaContracts { reporter, ..SchemaContracts::default() }
     }
 
-    /// Contracts for calls that name what they want in this way.
+    /// Contracts for calls with this dispatch.
     pub(crate) fn dispatched(self, dispatch: Dispatch) -> SchemaContracts {
         SchemaContracts { dispatch, ..self }
     }
@@ -36,17 +35,23 @@ impl Contracts for SchemaContracts {
     ) -> Result<Arc<dyn Contract>, ContractRefused> {
         let parsed =
             schema.to_parsed().map_err(|error| ContractRefused { reason: error.to_string() })?;
-        let compiled = self
-            .schemas
-            .compile(parsed.document().root())
+        let document = parsed.document();
+        let root = document.root();
+        // What cannot be compiled in the dialect it is written in is refused at once.
+        self.schemas
+            .compile(root)
             .map_err(|error| ContractRefused { reason: error.to_string() })?;
-        let reporter = self.reporter.clone();
-        let dispatch = self.dispatch;
-        Ok(Arc::new(SchemaContract { schema: compiled, purpose, dispatch, reporter }))
+        Ok(Arc::new(ToolContract {
+            // In our own schemas there is no doubt about the dialect, whatever revision is spoken.
+            schema: SchemaContract::read(&self.schemas, root, Revision::LATEST),
+            purpose,
+            dispatch: self.dispatch,
+            reporter: self.reporter.clone(),
+        }))
     }
 }
 
-/// Who hears of broken contracts.
+/// Reports violations.
 #[derive(Clone)]
 struct Reporter {
     engine: Arc<Engine>,
@@ -54,8 +59,8 @@ struct Reporter {
 }
 
 impl Reporter {
-    /// The call is refused however little a rule matters to the user, who may not want to hear of
-    /// it then. Who does hears of an error, as the caller does.
+    /// Reports the finding unless its rule is off. The call is rejected at any level of the rule, so
+    /// the finding stays an error even if the rule is only a warning.
     fn report(&self, finding: &Finding, revision: Revision) {
         let level = self.engine.settings().level(finding.rule);
         if level.severity(revision).is_some() {
@@ -72,17 +77,18 @@ impl fmt::Debug for Reporter {
     }
 }
 
+/// A contract that reports what breaks it.
 #[derive(Debug)]
-struct SchemaContract {
-    schema: Arc<ToolSchema>,
+struct ToolContract {
+    schema: SchemaContract,
     purpose: Purpose,
     dispatch: Dispatch,
     reporter: Option<Reporter>,
 }
 
-impl Contract for SchemaContract {
+impl Contract for ToolContract {
     fn breaches(&self, value: Node<'_>) -> Vec<Json> {
-        self.findings(Some(value)).iter().map(written).collect()
+        self.findings(Some(value)).iter().map(to_json).collect()
     }
 
     fn enforce(&self, value: Option<Node<'_>>, revision: Revision) -> Vec<Json> {
@@ -92,18 +98,14 @@ impl Contract for SchemaContract {
                 reporter.report(finding, revision);
             }
         }
-        findings.iter().map(written).collect()
+        findings.iter().map(to_json).collect()
     }
 }
 
-impl SchemaContract {
+impl ToolContract {
     fn findings(&self, value: Option<Node<'_>>) -> Vec<Finding> {
         let Some(value) = value else { return vec![self.missing()] };
-        if self.schema.accepts(value) {
-            return Vec::new();
-        }
-        let violations = self.schema.violations(value);
-        violations.iter().map(|violation| self.violated(violation)).collect()
+        self.schema.violations(value).iter().map(|violation| self.violated(violation)).collect()
     }
 
     fn rule(&self) -> &'static str {
@@ -114,11 +116,11 @@ impl SchemaContract {
         }
     }
 
-    /// The violation as the rule catalogue reports it, seen from the whole message.
+    /// The violation as a finding, positioned in the whole message.
     fn violated(&self, violation: &Violation) -> Finding {
-        let place = self.place();
+        let base = self.pointer();
         let mut finding = self.finding(self.rule(), violation.message.clone());
-        finding.pointer = Some(format!("{place}{}", violation.instance_path));
+        finding.pointer = Some(format!("{base}{}", violation.instance_path));
         finding.schema = Some(SchemaFault {
             instance_path: violation.instance_path.clone(),
             schema_path: violation.schema_path.clone(),
@@ -128,8 +130,8 @@ impl SchemaContract {
         finding
     }
 
-    /// Where in the message the value is.
-    fn place(&self) -> &'static str {
+    /// The pointer to the value in the message.
+    fn pointer(&self) -> &'static str {
         match (self.purpose, self.dispatch) {
             (Purpose::Arguments, Dispatch::Mcp) => "/params/arguments",
             (Purpose::Arguments, Dispatch::Bare) => "/params",
@@ -141,13 +143,13 @@ impl SchemaContract {
 
     fn missing(&self) -> Finding {
         match self.purpose {
-            Purpose::Arguments => self.finding(self.rule(), "there are no arguments".to_owned()),
+            Purpose::Arguments => self.finding(self.rule(), "the arguments are missing".to_owned()),
             Purpose::Output => self.finding(
                 "tool-structured-content-missing",
-                "the tool has an `outputSchema` and gave no structured content".to_owned(),
+                "the tool has an `outputSchema` but returned no structured content".to_owned(),
             ),
             Purpose::Form => {
-                self.finding("elicitation-content-missing", "nothing was filled in".to_owned())
+                self.finding("elicitation-content-missing", "the content is missing".to_owned())
             }
         }
     }
@@ -158,22 +160,22 @@ impl SchemaContract {
             Purpose::Output => (Side::Server, "tools/call", None),
             Purpose::Form => (Side::Client, "elicitation/create", None),
         };
-        let mut finding = Finding::new(known(rule), Severity::Error, message);
+        let mut finding = Finding::new(catalogued(rule), Severity::Error, message);
         finding.code = code;
         finding.from = Some(side);
         finding.at_fault = Some(side);
-        // A bare call has the name of its tool there.
+        // The method of a bare call is the name of its tool.
         let is_bare = self.dispatch == Dispatch::Bare && self.purpose != Purpose::Form;
         finding.method = (!is_bare).then_some(method);
         finding
     }
 }
 
-fn known(rule: &'static str) -> &'static Meta {
-    mcp_rules::rule(rule).expect("the catalogue has the rules that contracts are judged by")
+fn catalogued(rule: &'static str) -> &'static Meta {
+    mcp_rules::rule(rule).expect("the rules of contracts are in the catalogue")
 }
 
-fn written(finding: &Finding) -> Json {
+fn to_json(finding: &Finding) -> Json {
     Json::of(finding).unwrap_or_else(|_| Json::empty_object())
 }
 
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn breaches_are_findings_of_rules_that_exist() {
+    fn violations_are_findings_of_existing_rules() {
         let schema = Json::parse(r#"{"properties":{"n":{"type":"integer"}}}"#).unwrap();
         for (purpose, rule, place) in [
             (Purpose::Arguments, "tool-arguments-invalid", "/params/arguments/n"),
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_the_dispatch() {
+    fn pointers_depend_on_the_dispatch() {
         let schema = Json::parse(r#"{"properties":{"n":{"type":"integer"}}}"#).unwrap();
         let contracts = SchemaContracts::default().dispatched(Dispatch::Bare);
         for (purpose, place) in [(Purpose::Arguments, "/params/n"), (Purpose::Output, "/result/n")]
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_output_breaks_a_rule_of_its_own() {
+    fn missing_output_has_its_own_rule() {
         let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
         let contract = SchemaContracts::default().compile(&schema, Purpose::Output).unwrap();
         let found: serde_json::Value = contract.enforce(None, Revision::LATEST)[0].read().unwrap();

@@ -7,38 +7,38 @@ use std::{
 
 use tokio::sync::Notify;
 
-/// Events that a slow listener may be behind before it misses some.
-const MOST_EVENTS: usize = 1024;
-/// How much memory they may take together, about. The newest is kept whatever it takes.
-const MOST_BYTES: usize = 16 << 20;
-/// What an event takes beside what hangs on it.
+/// How many events a slow listener may fall behind before it misses some.
+const MAX_EVENTS: usize = 1024;
+/// How much memory the events may take, approximately. The newest is always kept.
+const MAX_BYTES: usize = 16 << 20;
+/// The memory of an event in addition to its `weight`.
 const OVERHEAD: usize = 128;
 
-/// Something that can be kept for listeners.
+/// An event whose memory can be estimated.
 pub(crate) trait Weighed: Clone {
-    /// How much memory hangs on it, about.
+    /// The memory that it owns, approximately.
     fn weight(&self) -> usize;
 }
 
-/// Hands events to any number of listeners and waits for none of them: whoever falls too far
-/// behind, in events or in bytes, misses the oldest ones and is told so.
+/// Broadcasts events to any number of listeners without waiting for them: one that falls too far
+/// behind, in events or in bytes, misses the oldest and gets an error.
 pub(crate) struct Feed<T>(Arc<Shared<T>>);
 
-/// Hears what is told from the moment on in which it was made.
+/// Receives the events sent since it was created.
 pub struct Listener<T> {
     shared: Arc<Shared<T>>,
     key: u64,
 }
 
-/// Why a listener heard nothing.
+/// Why a listener received no event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// The listener was too slow. What comes next is the oldest event that is still there.
+    /// The listener was too slow. The next event is the oldest one still available.
     #[error("{0} events were missed")]
     Missed(u64),
-    /// Nobody is there any more who could tell something.
-    #[error("nothing more will come")]
+    /// There will be no more events.
+    #[error("there will be no more events")]
     Closed,
 }
 
@@ -48,12 +48,12 @@ struct Shared<T> {
 }
 
 struct State<T> {
-    /// What some listener has not heard yet, each with its weight.
+    /// Events that some listener has not received yet, each with its memory.
     events: VecDeque<(T, usize)>,
-    /// The number of the first of them.
+    /// The sequence number of the first of them.
     first: u64,
     bytes: usize,
-    /// The number of the event that each listener hears next.
+    /// The sequence number of the next event for each listener.
     listeners: HashMap<u64, u64>,
     next_key: u64,
     is_over: bool,
@@ -90,16 +90,16 @@ impl<T: Weighed> Feed<T> {
             let weight = event.weight().saturating_add(OVERHEAD);
             state.bytes = state.bytes.saturating_add(weight);
             state.events.push_back((event, weight));
-            while state.events.len() > MOST_EVENTS
-                || (state.bytes > MOST_BYTES && state.events.len() > 1)
+            while state.events.len() > MAX_EVENTS
+                || (state.bytes > MAX_BYTES && state.events.len() > 1)
             {
-                state.forget_first();
+                state.drop_first();
             }
         }
         self.0.arrived.notify_waiters();
     }
 
-    /// Tells a last event, after which nothing more comes.
+    /// Sends a last event and ends the feed.
     pub(crate) fn end_with(&self, event: T) {
         self.tell(event);
         self.0.end();
@@ -113,15 +113,15 @@ impl<T> Drop for Feed<T> {
 }
 
 impl<T: Clone> Listener<T> {
-    /// The next event. Dropping the future loses none.
+    /// Waits for the next event. Dropping the future loses no event.
     ///
     /// # Errors
     ///
-    /// If events were missed, or none will come any more.
+    /// If events were missed, or there will be no more.
     pub async fn recv(&mut self) -> Result<T, ListenError> {
         loop {
             let mut arrived = pin!(self.shared.arrived.notified());
-            // From here on nothing arrives unnoticed.
+            // From here on, no event goes unnoticed.
             arrived.as_mut().enable();
             if let Some(outcome) = self.shared.state().next(self.key) {
                 return outcome;
@@ -130,7 +130,7 @@ impl<T: Clone> Listener<T> {
         }
     }
 
-    /// The next event if it is there already.
+    /// The next event if it is already available.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl<T> Drop for Listener<T> {
     fn drop(&mut self) {
         let mut state = self.shared.state();
         state.listeners.remove(&self.key);
-        state.forget_heard();
+        state.drop_received();
     }
 }
 
@@ -160,7 +160,7 @@ impl<T> Shared<T> {
 }
 
 impl<T> State<T> {
-    /// The number of the event that comes next.
+    /// The sequence number of the next event to be sent.
     fn end(&self) -> u64 {
         self.first + self.events.len() as u64
     }
@@ -170,30 +170,30 @@ impl<T> State<T> {
         T: Clone,
     {
         let next = *self.listeners.get(&key)?;
-        let heard = |state: &mut Self, next| {
+        let advance = |state: &mut Self, next| {
             state.listeners.insert(key, next);
-            state.forget_heard();
+            state.drop_received();
         };
         if next < self.first {
-            heard(self, self.first);
+            advance(self, self.first);
             return Some(Err(ListenError::Missed(self.first - next)));
         }
         let place = usize::try_from(next - self.first).ok()?;
         if let Some((event, _)) = self.events.get(place) {
             let event = event.clone();
-            heard(self, next + 1);
+            advance(self, next + 1);
             return Some(Ok(event));
         }
         self.is_over.then_some(Err(ListenError::Closed))
     }
 
-    /// Lets go of what every listener has heard.
-    fn forget_heard(&mut self) {
+    /// Drops the events that every listener has received.
+    fn drop_received(&mut self) {
         let needed = self.listeners.values().copied().min().unwrap_or_else(|| self.end());
-        while self.first < needed && self.forget_first() {}
+        while self.first < needed && self.drop_first() {}
     }
 
-    fn forget_first(&mut self) -> bool {
+    fn drop_first(&mut self) -> bool {
         let Some((_, weight)) = self.events.pop_front() else { return false };
         self.bytes = self.bytes.saturating_sub(weight);
         self.first += 1;
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_listener_misses_the_oldest_and_costs_no_more_than_the_limit() {
+    fn a_slow_listener_misses_the_oldest_events_and_memory_stays_limited() {
         let feed = Feed::new();
         let (mut slow, mut quick) = (feed.listen(), feed.listen());
         for _ in 0..100 {
@@ -240,7 +240,7 @@ mod tests {
             assert_eq!(quick.try_recv(), Ok(Some(Heavy(1 << 20))));
         }
         assert_eq!(quick.try_recv(), Ok(None));
-        assert!(kept(&feed).1 <= MOST_BYTES, "{:?}", kept(&feed));
+        assert!(kept(&feed).1 <= MAX_BYTES, "{:?}", kept(&feed));
         let left = kept(&feed).0 as u64;
         assert_eq!(slow.try_recv(), Err(ListenError::Missed(100 - left)));
         assert_eq!(slow.try_recv(), Ok(Some(Heavy(1 << 20))));
@@ -249,41 +249,41 @@ mod tests {
     }
 
     #[test]
-    fn there_are_never_more_events_than_the_limit_and_the_newest_always_stays() {
+    fn the_number_of_events_is_limited_and_the_newest_is_always_kept() {
         let feed = Feed::new();
         feed.tell(Heavy(0));
-        assert_eq!(kept(&feed), (0, 0), "nobody listens");
+        assert_eq!(kept(&feed), (0, 0), "no listeners");
         let mut listener = feed.listen();
-        for _ in 0..2 * MOST_EVENTS {
+        for _ in 0..2 * MAX_EVENTS {
             feed.tell(Heavy(0));
         }
-        assert_eq!(kept(&feed).0, MOST_EVENTS);
-        feed.tell(Heavy(10 * MOST_BYTES));
+        assert_eq!(kept(&feed).0, MAX_EVENTS);
+        feed.tell(Heavy(10 * MAX_BYTES));
         assert_eq!(kept(&feed).0, 1);
-        assert_eq!(listener.try_recv(), Err(ListenError::Missed(2 * MOST_EVENTS as u64)));
-        assert_eq!(listener.try_recv(), Ok(Some(Heavy(10 * MOST_BYTES))));
+        assert_eq!(listener.try_recv(), Err(ListenError::Missed(2 * MAX_EVENTS as u64)));
+        assert_eq!(listener.try_recv(), Ok(Some(Heavy(10 * MAX_BYTES))));
     }
 
     #[tokio::test]
-    async fn who_waits_hears_of_an_event_and_of_the_end() {
+    async fn a_waiting_listener_receives_an_event_and_the_end() {
         let feed = Feed::new();
         let mut listener = feed.listen();
-        let waiting = tokio::spawn(async move { (listener.recv().await, listener.recv().await) });
+        let receiving = tokio::spawn(async move { (listener.recv().await, listener.recv().await) });
         tokio::task::yield_now().await;
         feed.tell(Heavy(1));
         tokio::task::yield_now().await;
         drop(feed);
-        assert_eq!(waiting.await.unwrap(), (Ok(Heavy(1)), Err(ListenError::Closed)));
+        assert_eq!(receiving.await.unwrap(), (Ok(Heavy(1)), Err(ListenError::Closed)));
     }
 
     #[test]
-    fn nothing_comes_after_the_last_event() {
+    fn no_event_follows_the_last() {
         let feed = Feed::new();
         let mut listener = feed.listen();
         feed.end_with(Heavy(1));
         feed.tell(Heavy(2));
         assert_eq!(listener.try_recv(), Ok(Some(Heavy(1))));
         assert_eq!(listener.try_recv(), Err(ListenError::Closed));
-        assert_eq!(feed.listen().try_recv(), Err(ListenError::Closed), "who comes too late");
+        assert_eq!(feed.listen().try_recv(), Err(ListenError::Closed), "a late listener");
     }
 }

@@ -1,4 +1,4 @@
-//! How things are done with this crate, and why they are so.
+//! Guides to this crate.
 
 #[cfg(doc)]
 use crate::{

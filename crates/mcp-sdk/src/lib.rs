@@ -1,8 +1,8 @@
-//! MCP servers, clients and hosts whose every message is validated.
+//! MCP servers, clients and hosts that validate every message.
 //!
-//! What you write is served at every published revision of the Model Context Protocol, from
-//! 2024-11-05 to 2026-07-28, over standard streams, HTTP and WebSocket. Arguments are checked
-//! before they reach your code; answers are checked before they leave.
+//! Your code works with every published revision of the Model Context Protocol, from 2024-11-05 to
+//! 2026-07-28, over standard streams, HTTP and WebSocket. Arguments are checked before they reach
+//! your code; responses are checked before they are sent.
 //!
 //! # A server in five minutes
 //!
@@ -21,14 +21,14 @@
 //!
 //! #[derive(Deserialize, JsonSchema)]
 //! struct Greeting {
-//!     /// Whom to greet.
+//!     /// Who to greet.
 //!     name: String,
 //! }
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     let server = Server::builder("greeter", "1.0.0")
-//!         .tool("greet", "Greets somebody", async |greeting: Greeting, _| {
+//!         .tool("greet", "Greets someone", async |greeting: Greeting, _| {
 //!             Ok(format!("Hello {}!", greeting.name))
 //!         })
 //!         .build()?;
@@ -36,41 +36,42 @@
 //! }
 //! ```
 //!
-//! The schema of the arguments comes from their type, comments included. A function may give a
-//! `String`, [`Structured`] output with a schema of its own, or any [`ToolOutput`]; it fails with `?`.
+//! The schema of the arguments is derived from their type, including comments. A function may return
+//! a `String`, [`Structured`] output with its own schema, or any other [`ToolOutput`]; use `?` for
+//! errors.
 //!
-//! **Do not block.** All calls of a connection are served by one task. A function that computes for
-//! long, or waits without `await`, is a [blocking tool](ServerBuilder::blocking_tool) and gets a
-//! thread.
+//! **Do not block.** All calls on a connection are served by one task. A function that computes for
+//! a long time, or waits without `await`, should be a
+//! [blocking tool](ServerBuilder::blocking_tool), which runs on its own thread.
 //!
-//! **Try it.** An application that starts servers is told the path of the binary. By hand, in a
-//! browser:
+//! **Try it.** Give the path of the binary to an application that starts MCP servers. Or try it by
+//! hand, in a browser:
 //!
 //! ```sh
 //! cargo build && npx @modelcontextprotocol/inspector target/debug/greeter
 //! ```
 //!
-//! Or with the example client, from the root of the repository that has this crate:
+//! Or with the example client, from the root of this crate's repository:
 //!
 //! ```sh
 //! cargo run -p example-client -- --call greet '{"name":"Ada"}' path/to/greeter/target/debug/greeter
 //! ```
 //!
-//! **Judge it.** Record what it writes and let `plumb` tell what is wrong with it, if anything:
+//! **Check it.** Record its output and check it with `plumb`:
 //!
 //! ```sh
 //! sh -c 'target/debug/greeter | tee server.ndjson'   # as the command in the client's settings
 //! plumb check --from server server.ndjson
 //! ```
 //!
-//! The same server over HTTP: `server.serve_http(8080, shutdown)` is found at
-//! `http://127.0.0.1:8080/mcp`; [`Server::http_service`] mounts it in a router you have. Only this
-//! machine is let in unless the settings say otherwise.
+//! To serve over HTTP, call `server.serve_http(8080, shutdown)`, which listens at
+//! `http://127.0.0.1:8080/mcp`, or mount [`Server::http_service`] in your own router. Only local
+//! clients are accepted unless you change the settings.
 //!
 //! # Clients and hosts
 //!
-//! A [`Client`] is connected to one server and finds out by itself which revision it speaks. A
-//! [`Host`] holds several and makes one list of all their tools.
+//! A [`Client`] is connected to one server and detects its revision. A [`Host`] manages several
+//! clients and merges their tools into one list.
 //!
 //! ```
 //! use mcp_sdk::{Client, NoArguments, Server, transport::memory};
@@ -93,33 +94,32 @@
 //!
 //! # Further reading
 //!
-//! * [`guide::tools`]: functions that block, that have state, that come and go.
-//! * [`guide::validation`]: what is checked where, which error says so, and what passes all the same.
-//! * [`guide::revisions`]: one tool for every revision. **Read it before you ask users something in a
-//!   tool**: code before the question runs again.
-//! * [`guide::clients`]: how long a client waits for what, and how it hears news.
-//! * [`guide::errors`]: what becomes of a [`Failure`].
-//! * [`guide::http`]: servers over HTTP, beside other routes, behind authorization, tried with
-//!   `curl`, and how they end.
-//! * The folder `examples`: one small program for each question.
+//! * [`guide::tools`]: functions that block or have state; adding tools while the server runs.
+//! * [`guide::validation`]: what is checked where, with which errors, and what is let through.
+//! * [`guide::revisions`]: one tool for every revision. **Read it before a tool asks the user
+//!   something**: the code before the question runs again.
+//! * [`guide::clients`]: timeouts, notifications, reconnecting.
+//! * [`guide::errors`]: how a [`Failure`] is reported.
+//! * [`guide::http`]: routers, authentication, `curl`, shutting down.
+//! * The folder `examples`: one small program for each task.
 //!
 //! # Features
 //!
-//! | feature | default | gives |
+//! | feature | default | provides |
 //! |---|---|---|
 //! | `stdio` | yes | `Server::serve_stdio`, `ClientBuilder::connect_child` |
 //! | `http` | yes | `Server::serve_http`, `Server::http_service`, `ClientBuilder::connect_http` |
 //! | `ws` | yes | `Server::serve_ws`, `ClientBuilder::connect_ws` |
 //! | `tls` | no | `https` and `wss` |
-//! | `schema-http` | no | overrides of the protocol's schemas from `http:` and `https:` URLs |
+//! | `schema-http` | no | protocol schemas loaded from `http:` and `https:` URLs |
 //!
-//! Without any of them there are conversations [in memory](transport::memory) and over any byte
-//! streams ([`transport::LineTransport`]).
+//! Without any of them, conversations work [in memory](transport::memory) and over any byte stream
+//! ([`transport::LineTransport`]).
 //!
-//! # What this crate is made of
+//! # Structure
 //!
-//! It wires together [`core`] (the domain, without wires), `mcp-jsonrpc` (messages), [`transport`]
-//! (ways to move them) and `mcp-rules` (what judges them). Types of the protocol are in [`core`].
+//! This crate combines [`core`] (the domain), `mcp-jsonrpc` (messages), [`transport`] (moving them)
+//! and `mcp-rules` (checking them). The protocol's types are in [`core`].
 
 mod client;
 mod contracts;

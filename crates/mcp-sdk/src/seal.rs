@@ -7,39 +7,39 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use mcp_core::Seal;
 use ring::{digest, hmac, rand};
 
-/// Signs what clients bring back later, and lets it expire.
+/// Signs state that clients hold and return later, with an expiry time.
 pub struct SignedSeal {
     key: hmac::Key,
     lifetime: Duration,
 }
 
-/// A secret that can be guessed.
+/// A secret that is too short to be safe.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a secret of {length} bytes is too short, it takes at least {SECRET}")]
+#[error("a secret of {length} bytes is too short; use at least {SECRET}")]
 #[non_exhaustive]
 pub struct ShortSecret {
-    /// How long it is.
+    /// The length of the secret in bytes.
     pub length: usize,
 }
 
-/// The shortest secret, in bytes: as long as the signatures made with it.
+/// The minimum length of a secret in bytes, the same as that of the signatures made with it.
 const SECRET: usize = 32;
 
-/// How long a client may take for its answers unless told otherwise.
+/// The default time that a client may take for its answers.
 const LIFETIME: Duration = Duration::from_secs(60 * 60);
 
-/// The length of the signature before the content.
+/// The length of the signature, which precedes the content.
 const SIGNATURE: usize = 32;
-/// The length of the time of expiry before the content.
+/// The length of the expiry time before the content.
 const EXPIRY: usize = 8;
 
 impl SignedSeal {
-    /// A seal with `secret` as its key, the same on every replica of a server: at least 32 random
-    /// bytes that nobody else knows.
+    /// A seal with the key `secret`: at least 32 random bytes, kept private, and the same on every
+    /// replica of a server.
     ///
     /// # Errors
     ///
-    /// If the secret is shorter. Whoever guesses it can make up state that this server trusts.
+    /// If the secret is shorter. Anyone who guesses it can forge state that the server trusts.
     pub fn with_secret(secret: &[u8]) -> Result<SignedSeal, ShortSecret> {
         if secret.len() < SECRET {
             return Err(ShortSecret { length: secret.len() });
@@ -50,13 +50,13 @@ impl SignedSeal {
     /// A seal that only this process can open.
     pub(crate) fn random() -> SignedSeal {
         let mut secret = [0; SECRET];
-        // Without a source of randomness no secret can be kept, and nothing is accepted back.
+        // Without randomness there is no secret, so everything expires at once and is rejected.
         let filled = rand::SecureRandom::fill(&rand::SystemRandom::new(), &mut secret);
         let lifetime = if filled.is_ok() { LIFETIME } else { Duration::ZERO };
         SignedSeal { key: hmac::Key::new(hmac::HMAC_SHA256, &secret), lifetime }
     }
 
-    /// Lets what is sealed expire after `lifetime`. Default one hour.
+    /// Sets how long sealed state is valid. Default one hour.
     #[must_use]
     pub fn lifetime(mut self, lifetime: Duration) -> SignedSeal {
         self.lifetime = lifetime;
@@ -88,7 +88,7 @@ impl Seal for SignedSeal {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "how old a seal is, no finding depends on")]
+#[expect(clippy::disallowed_methods, reason = "no finding depends on the age of a seal")]
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(u64::MAX, |since| since.as_secs())
 }
@@ -104,13 +104,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_sealed_opens_again() {
+    fn sealed_content_can_be_opened() {
         let seal = SignedSeal::random();
         assert_eq!(seal.open(&seal.seal(b"state")).as_deref(), Some(&b"state"[..]));
     }
 
     #[test]
-    fn what_was_changed_does_not() {
+    fn changed_content_is_rejected() {
         let seal = SignedSeal::with_secret(&[1; 32]).unwrap();
         let sealed = seal.seal(b"state");
         assert_eq!(seal.open(&format!("{sealed}x")), None);
@@ -120,13 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_can_be_guessed_is_refused() {
+    fn a_short_secret_is_rejected() {
         assert_eq!(SignedSeal::with_secret(b"secret").unwrap_err(), ShortSecret { length: 6 });
         assert!(SignedSeal::with_secret(&[7; 31]).is_err());
     }
 
     #[test]
-    fn what_is_too_old_does_not() {
+    fn expired_content_is_rejected() {
         let seal = SignedSeal::random().lifetime(Duration::ZERO);
         assert_eq!(seal.open(&seal.seal(b"state")), None);
     }

@@ -1,4 +1,4 @@
-//! Text that a server prints where its messages belong: quoted once, and then counted.
+//! Stray lines that a server prints to the stream of its messages: reported rarely, with a count.
 
 use std::{
     fmt,
@@ -10,33 +10,33 @@ use mcp_json::{Parsed, SyntaxError};
 use mcp_jsonrpc::{Gate, Verdict};
 use mcp_rules::{Finding, FindingSink};
 
-/// The rules that such text breaks, on pipes and elsewhere.
+/// The rules that stray lines violate, on standard streams and elsewhere.
 const RULES: [&str; 2] = ["stdout-non-json", "message-not-json"];
-/// How much of a line is quoted, in characters.
-const QUOTED: usize = 100;
+/// The number of characters of a line to quote.
+const MAX_QUOTED: usize = 100;
 
-/// What has been printed so far.
+/// The stray lines so far.
 #[derive(Debug, Default)]
 struct Stray {
     lines: u64,
-    /// The beginning of the line that is being judged, unless it may be a message.
+    /// The beginning of the line being judged, unless it may be a message.
     line: Option<String>,
 }
 
-/// A gate in front of a client that shows the lines to [`seldom`].
+/// A client's gate that provides the text of stray lines to [`throttled`].
 pub(crate) struct StrayGate {
     gate: Box<dyn Gate>,
     stray: Arc<Mutex<Stray>>,
 }
 
 impl StrayGate {
-    /// `make` gives the gate that hands its findings to the sink it gets.
+    /// `make` creates the inner gate, which reports its findings to the given sink.
     pub(crate) fn new(
         sink: FindingSink,
         make: impl FnOnce(FindingSink) -> Box<dyn Gate>,
     ) -> StrayGate {
         let stray = Arc::<Mutex<Stray>>::default();
-        let gate = make(seldom(sink, Arc::clone(&stray)));
+        let gate = make(throttled(sink, Arc::clone(&stray)));
         StrayGate { gate, stray }
     }
 }
@@ -65,8 +65,8 @@ impl Gate for StrayGate {
     }
 }
 
-/// Passes findings on, but of stray lines only the first, tenth, hundredth and so on.
-fn seldom(sink: FindingSink, stray: Arc<Mutex<Stray>>) -> FindingSink {
+/// Forwards findings, but of those about stray lines only the first, tenth, hundredth and so on.
+fn throttled(sink: FindingSink, stray: Arc<Mutex<Stray>>) -> FindingSink {
     Arc::new(move |finding| {
         if !RULES.contains(&finding.rule.name) {
             return sink(finding);
@@ -98,11 +98,11 @@ fn is_power_of_ten(mut number: u64) -> bool {
 }
 
 fn excerpt(line: &[u8]) -> String {
-    // A character has four bytes at most.
-    let start = line.get(..4 * QUOTED).unwrap_or(line);
+    // A character has at most four bytes.
+    let start = line.get(..4 * MAX_QUOTED).unwrap_or(line);
     let text = String::from_utf8_lossy(start);
     let text = text.trim();
-    let mut quoted: String = text.chars().take(QUOTED).collect();
+    let mut quoted: String = text.chars().take(MAX_QUOTED).collect();
     if quoted.len() < text.len() {
         quoted.push('…');
     }
@@ -129,12 +129,12 @@ mod tests {
     use crate::Validation;
 
     #[test]
-    fn a_flood_of_stray_lines_is_told_once_for_each_power_of_ten() {
+    fn stray_lines_are_reported_at_powers_of_ten() {
         assert!(RULES.iter().all(|rule| mcp_rules::rule(rule).is_some()));
-        let told: Arc<Mutex<Vec<String>>> = Arc::default();
-        let heard = Arc::clone(&told);
+        let messages: Arc<Mutex<Vec<String>>> = Arc::default();
+        let sink = Arc::clone(&messages);
         let validation = Validation::enforce()
-            .on_finding(move |finding| heard.lock().unwrap().push(finding.message.clone()));
+            .on_finding(move |finding| sink.lock().unwrap().push(finding.message.clone()));
         let mut gate = validation.gate(Side::Client, Carriage::Lines, None);
         for number in 1..=2000 {
             let line = Bytes::from(format!("line {number}"));
@@ -142,15 +142,18 @@ mod tests {
             let verdict = gate.judge_unreadable(Side::Server, &line, &error);
             assert_eq!(verdict.refusals.len(), 1);
         }
-        let told = told.lock().unwrap();
-        assert_eq!(told.len(), 4, "{told:#?}");
-        assert!(told[0].ends_with(r#": "line 1""#), "{told:#?}");
-        assert!(told[3].ends_with(r#": "line 1000" (and 999 lines before it)"#), "{told:#?}");
+        let messages = messages.lock().unwrap();
+        assert_eq!(messages.len(), 4, "{messages:#?}");
+        assert!(messages[0].ends_with(r#": "line 1""#), "{messages:#?}");
+        assert!(
+            messages[3].ends_with(r#": "line 1000" (and 999 lines before it)"#),
+            "{messages:#?}"
+        );
     }
 
     #[test]
-    fn long_lines_are_cut() {
+    fn long_lines_are_truncated() {
         assert_eq!(excerpt(b" short \n"), "short");
-        assert_eq!(excerpt("ä".repeat(500).as_bytes()).chars().count(), QUOTED + 1);
+        assert_eq!(excerpt("ä".repeat(500).as_bytes()).chars().count(), MAX_QUOTED + 1);
     }
 }

@@ -10,7 +10,7 @@ use mcp_schema::{LoadedOverride, Schemas};
 
 use crate::{contracts::SchemaContracts, stray::StrayGate};
 
-/// How the messages of a conversation are validated: one setting for cost and strictness.
+/// How the messages of a conversation are validated: one setting for strictness and cost.
 ///
 /// ```
 /// use mcp_sdk::Validation;
@@ -31,27 +31,27 @@ pub struct Validation {
 }
 
 impl Validation {
-    /// Nothing is looked at, not even the arguments of tools.
+    /// No validation, not even of tool arguments.
     pub fn off() -> Validation {
         Validation::new(Strictness::Off, None)
     }
 
-    /// Everything is judged and reported, and everything passes. Arguments and output of tools
-    /// must keep the contract all the same.
+    /// Checks and reports everything, and lets everything pass. Tool arguments and output must still
+    /// match their schemas.
     pub fn observe() -> Validation {
         Validation::with(Strictness::Observe, Settings::default())
     }
 
-    /// What breaks the protocol does not pass: it is answered with an error that says why, or held
-    /// back if it is our own. The default.
+    /// Blocks messages that violate the protocol: the peer's are answered with an error, our own are
+    /// not sent. The default.
     pub fn enforce() -> Validation {
         Validation::with(Strictness::Enforce, Settings::default())
     }
 
-    /// Judges as `settings` say: profile, levels of single rules, limits. Levels that can have no
-    /// effect are warned of in the log.
+    /// Validates with these settings: profile, levels of individual rules, limits. Levels that have
+    /// no effect are logged as warnings.
     pub fn with(strictness: Strictness, settings: Settings) -> Validation {
-        warn_of_idle(&settings);
+        warn_about_ineffective_levels(&settings);
         let engine = Engine::new(Schemas::embedded(), settings);
         Validation::new(strictness, Some(Arc::new(engine)))
     }
@@ -66,12 +66,12 @@ impl Validation {
         }
     }
 
-    /// Judges by these schemas of the protocol: embedded ones, or overrides of them. Where nothing is
-    /// looked at, they make no difference. What an override cannot change is warned of in the log.
-    /// Overrides from `http:` and `https:` URLs need the feature `schema-http`.
+    /// Validates against these protocol schemas: the embedded ones, or overrides of them. They have
+    /// no effect if validation is off. Parts of an override that have no effect are logged as
+    /// warnings. Overrides from `http:` and `https:` URLs need the feature `schema-http`.
     ///
-    /// A conversation keeps the schemas it began with. [`Server::replace_schemas`] gives others to those
-    /// that are still to come; a client is one conversation.
+    /// A conversation keeps the schemas it started with. [`Server::replace_schemas`] changes them for
+    /// later conversations; a client is one conversation.
     ///
     /// [`Server::replace_schemas`]: crate::Server::replace_schemas
     ///
@@ -86,7 +86,7 @@ impl Validation {
     /// ```
     #[must_use]
     pub fn schemas(mut self, schemas: Schemas) -> Validation {
-        // What was said about the schemas so far is not said again.
+        // Do not repeat earlier warnings.
         let known = ignored_parts(&self.schemas_in_force());
         for (source, part) in ignored_parts(&schemas).difference(&known) {
             tracing::warn!(schema = source, "{part}");
@@ -97,18 +97,17 @@ impl Validation {
         self
     }
 
-    /// The schemas of the protocol that are in force.
+    /// The protocol schemas in use.
     pub(crate) fn schemas_in_force(&self) -> Schemas {
         self.engine.as_ref().map(|engine| engine.schemas().clone()).unwrap_or_default()
     }
 
-    /// For conversations that are JSON-RPC and nothing else: what MCP asks for on top of it would
-    /// refuse all of them.
+    /// For plain JSON-RPC, every message of which would violate the rules of MCP.
     pub(crate) fn for_json_rpc(self) -> Validation {
         self.changed(|settings| settings.profile = Profile::JsonRpc)
     }
 
-    /// Messages of `bytes` at most, unless that goes without saying.
+    /// Limits messages to `bytes`.
     pub(crate) fn for_messages_of(self, bytes: usize) -> Validation {
         if self.message_bytes() == bytes {
             return self;
@@ -116,22 +115,22 @@ impl Validation {
         self.changed(|settings| settings.limits.message_bytes = bytes)
     }
 
-    /// Lets a conversation take what is allowed beyond MCP.
+    /// Makes a conversation accept what the settings allow beyond MCP.
     pub(crate) fn allow(&self, settings: &mut ProcessorSettings) {
         if let Some(engine) = &self.engine {
-            let judged_by = engine.settings();
-            settings.any_id |= judged_by.profile.takes_any_id();
-            settings.batches |= judged_by.lets_batches_in();
+            let rules = engine.settings();
+            settings.any_id |= rules.profile.takes_any_id();
+            settings.batches |= rules.lets_batches_in();
         }
     }
 
-    /// How long a message may be.
+    /// The maximum length of a message.
     pub(crate) fn message_bytes(&self) -> usize {
         let settings = self.engine.as_ref().map(|engine| engine.settings().limits);
         settings.unwrap_or_default().message_bytes
     }
 
-    /// What is read of a message: messages are parsed once, for the rules and everything else.
+    /// The limits for parsing a message, which is parsed once for the rules and everything else.
     pub(crate) fn limits(&self, max_bytes: usize) -> Limits {
         let limits = self.engine.as_ref().map(|engine| engine.settings().limits.json());
         Limits { max_bytes, ..limits.unwrap_or_default() }
@@ -146,18 +145,19 @@ impl Validation {
         self
     }
 
-    /// Hands every finding to `sink`, also about arguments and output that break the schemas of a
-    /// tool. By default they go to the log (`tracing`), as rule and place, without values of the traffic. Of lines that a server prints where its
-    /// messages belong, a client reports the first, tenth, hundredth and so on, with the text: there
-    /// may be thousands.
+    /// Calls `sink` with every finding, including those about tool arguments and output that violate
+    /// their schema. By default findings go to the log (`tracing`), with rule and position but
+    /// without values from the traffic. Of the stray lines that a server prints among its messages,
+    /// a client reports only the first, tenth, hundredth and so on, with their text: there may be
+    /// thousands.
     #[must_use]
     pub fn on_finding(mut self, sink: impl Fn(&Finding) + Send + Sync + 'static) -> Validation {
         self.sink = Some(Arc::new(sink));
         self
     }
 
-    /// The gate of one conversation, in front of `side`; `settled` is the revision if there is no
-    /// choice any more.
+    /// The gate of one conversation, in front of `side`; `settled` is the revision if it is already
+    /// known.
     pub(crate) fn gate(
         &self,
         side: Side,
@@ -182,9 +182,9 @@ impl Validation {
         }
     }
 
-    /// Shows HTTP traffic to `tap` as it travels: requests, responses, events and the ends of streams,
-    /// with their messages. [`TraceWriter`](crate::TraceWriter) makes a recording of it that `plumb
-    /// check` reads. Without validation there is nothing to see.
+    /// Calls `tap` with every HTTP request, response, event and end of a stream, including their
+    /// messages. [`TraceWriter`](crate::TraceWriter) records them for `plumb check`. Nothing is
+    /// reported if validation is off.
     ///
     /// ```
     /// use std::sync::Mutex;
@@ -203,7 +203,7 @@ impl Validation {
         self
     }
 
-    /// What judges the HTTP side of a conversation in front of `side`, if anything does.
+    /// The gate for the HTTP side of a conversation in front of `side`, unless validation is off.
     #[cfg(feature = "http")]
     pub(crate) fn http_gate(&self, side: Side) -> Option<HttpGate> {
         let engine = self.engine.as_ref().filter(|_| self.strictness != Strictness::Off)?;
@@ -215,7 +215,7 @@ impl Validation {
         })
     }
 
-    /// What holds tools that are called in this way to their schemas.
+    /// The contracts for tools called with this dispatch.
     pub(crate) fn contracts(&self, dispatch: Dispatch) -> Arc<dyn Contracts> {
         match (&self.engine, self.strictness) {
             (None, _) | (_, Strictness::Off) => Arc::new(Unchecked),
@@ -237,7 +237,8 @@ impl Default for Validation {
     }
 }
 
-/// Says what is wrong and where, but no value of the traffic: the message of a finding may show some.
+/// Logs rule and position, but not the message of the finding, which may contain values from the
+/// traffic.
 fn log(finding: &Finding) {
     let schema = finding.schema.as_ref();
     tracing::warn!(
@@ -254,7 +255,7 @@ fn log(finding: &Finding) {
     );
 }
 
-/// What overrides cannot change, with their sources.
+/// The parts of overrides that have no effect, with their sources.
 fn ignored_parts(schemas: &Schemas) -> BTreeSet<(String, String)> {
     let of_one = |replacement: &LoadedOverride| {
         let source = replacement.source().to_string();
@@ -264,15 +265,15 @@ fn ignored_parts(schemas: &Schemas) -> BTreeSet<(String, String)> {
     schemas.overrides().flat_map(of_one).collect()
 }
 
-/// Settings that can make no difference are probably not what somebody means.
-fn warn_of_idle(settings: &Settings) {
+/// Settings without effect are probably mistakes.
+fn warn_about_ineffective_levels(settings: &Settings) {
     for name in settings.rules.keys() {
         let why = match mcp_rules::rule(name) {
-            None => "there is no such rule",
-            Some(rule) if !settings.looks_at(rule) => "the profile stops before its layer",
+            None => "the rule does not exist",
+            Some(rule) if !settings.looks_at(rule) => "the profile does not run its layer",
             Some(_) => continue,
         };
-        tracing::warn!(rule = name, "a level has no effect: {why}");
+        tracing::warn!(rule = name, "the level of a rule has no effect: {why}");
     }
 }
 

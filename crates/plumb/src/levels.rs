@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_and_layers_stand_for_their_rules() {
+    fn patterns_and_layers_select_their_rules() {
         let levels = levels(&[("batch-*", Setting::Off), ("layer:json", WARNING)]);
         assert_eq!(levels["batch-empty"], Setting::Off);
         assert_eq!(levels["json-duplicate-key"], WARNING);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_a_rule_most_closely_counts_in_any_order() {
+    fn the_most_specific_selector_wins_in_any_order() {
         let mut settings = [
             ("batch-empty", ERROR),
             ("*", Setting::Off),
@@ -103,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn of_equals_the_last_counts() {
+    fn of_equals_the_last_wins() {
         let name = "batch-not-supported";
         assert_eq!(levels(&[(name, ERROR), (name, WARNING)])[name], WARNING);
     }
 
     #[test]
-    fn what_can_make_no_difference_is_named() {
+    fn settings_without_effect_are_reported() {
         let mut settings = Settings::default();
         let said = said(&[
             ("wheather-*", Setting::Off),

@@ -132,7 +132,7 @@ mod tests {
         ```json\n{\"a\":   1}\n```\n\nEnd.";
 
     #[test]
-    fn text_is_laid_out_anew() {
+    fn text_is_rewrapped() {
         let text = laid_out(SOURCE, &Palette::plain(), 40);
         insta::assert_snapshot!(text);
         assert!(text.lines().all(|line| line.len() <= 40));

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn without_anything_standard_input_is_judged_by_the_specification() {
+    fn by_default_standard_input_is_checked_against_the_specification() {
         let plan = plan("", "").unwrap();
         assert_eq!(plan.check.inputs, [Input::Stdin]);
         assert_eq!(plan.check.forced_revision, None);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn every_format_shows_as_much_as_it_can_bear() {
+    fn every_format_has_a_suitable_limit() {
         let shown = |words| plan(words, "").unwrap().check.shown;
         assert_eq!(shown("--format sarif"), Shown::First(BUFFERED_FINDINGS));
         assert_eq!(shown("--format github"), Shown::All);
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_profile_is_refused() {
+    fn an_unknown_profile_is_rejected() {
         let error = plan("--profile schmea", "").unwrap_err().to_string();
         assert_eq!(error, "there is no profile `schmea`; did you mean `schema`?");
     }
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_check_on_a_terminal_is_refused() {
+    fn nothing_to_check_on_a_terminal_is_an_error() {
         let terminal = Environment { stdin_is_terminal: true, ..PIPED };
         let error = Plan::new(&CheckArgs::default(), Config::default(), terminal).unwrap_err();
         assert!(error.to_string().contains("nothing to check"), "{error}");

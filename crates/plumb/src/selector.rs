@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_selects_nothing_that_exists_is_refused() {
+    fn unknown_names_are_rejected() {
         let error = |text| Selector::parse(text).unwrap_err().to_string();
         assert_eq!(error("layer:htp"), "there is no layer `htp`; did you mean `http`?");
         assert_eq!(
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_may_fit_nothing() {
+    fn a_pattern_may_match_nothing() {
         assert!(Selector::parse("wheather-*").unwrap().rules.is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Colours and widths: on a terminal, unless the user or the environment says otherwise.
+//! Colours and widths: used on a terminal, unless the user or the environment overrides it.
 
 use std::io::{self, IsTerminal as _};
 

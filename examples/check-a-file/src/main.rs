@@ -1,12 +1,12 @@
-//! How do I find out what is wrong with a recorded conversation, from a program of my own?
+//! How do I check a recorded conversation from my own program?
 //!
 //! ```sh
 //! cargo run -p example-check-a-file -- traces/schema/params-invalid/bad.jsonl
 //! ```
 //!
-//! Without an argument it judges three lines of its own. `plumb check` does the same, in parallel
-//! and with positions drawn into the text.
-#![expect(clippy::print_stdout, reason = "showing the findings is what it is for")]
+//! Without an argument it checks three built-in lines. `plumb check` does the same in parallel, and
+//! shows positions in the text.
+#![expect(clippy::print_stdout, reason = "it prints the findings")]
 
 use std::{env, fs};
 
@@ -40,7 +40,7 @@ fn check(file: &[u8]) -> Vec<Finding> {
     let engine = Engine::new(Schemas::embedded(), Settings::default());
     let mut observer = Observer::new(&engine, Origin::default());
     let mut found = Vec::new();
-    // What is settled while following: faults of framing, and text that had to be cut first.
+    // Findings made while following: framing faults, and text that had to be split first.
     let mut judged = Vec::new();
     let mut reader = LineReader::new(&engine.settings().limits);
 

@@ -1,12 +1,12 @@
 //! How do I use a server?
 //!
-//! Connects to a command or a URL, shows what is there, and calls a tool if asked to:
+//! Connects to a command or a URL, lists what the server offers, and optionally calls a tool:
 //!
 //! ```sh
 //! cargo run -p example-client -- cargo run -q -p example-stdio-tools
 //! cargo run -p example-client -- --call visits '{}' http://127.0.0.1:8080/mcp
 //! ```
-#![expect(clippy::print_stdout, reason = "showing the answers is what it is for")]
+#![expect(clippy::print_stdout, reason = "it prints the answers")]
 
 use std::env;
 
@@ -53,7 +53,7 @@ async fn connect(target: &str, arguments: Vec<String>) -> anyhow::Result<Client>
 async fn show(client: &Client) -> anyhow::Result<()> {
     let name = client.server_info().map_or("a server", |info| info.name.as_str());
     println!("{name} speaks {}", client.revision());
-    // A server must not be asked for what it does not offer.
+    // A server must not be asked for anything it has not declared.
     let offers = client.server_capabilities().cloned().unwrap_or_default();
     if offers.tools.is_some() {
         let mut tools = std::pin::pin!(client.tools());

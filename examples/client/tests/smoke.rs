@@ -1,4 +1,4 @@
-//! Runs the example against a server of the test's own.
+//! Runs the example against the test's own server.
 
 use mcp_sdk::{NoArguments, Server, transport::http::server::HttpSettings};
 use tokio::{net::TcpListener, process::Command};

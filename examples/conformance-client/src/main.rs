@@ -1,8 +1,8 @@
 //! The client that the official conformance suite drives: one process for each scenario.
 //!
-//! The suite starts it with the URL of a server as its last argument and says in the environment
-//! what to do there. It leaves with 0 when everything went as it should. `scripts/conformance` runs
-//! the suite; whatever validation finds goes to standard error.
+//! The suite starts it with the URL of a server as its last argument and the task in environment
+//! variables. It exits with 0 if everything went well. `scripts/conformance` runs the suite;
+//! findings go to standard error.
 
 mod scenarios;
 mod task;

@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use mcp_sdk::{Client, ClientBuilder, Finding, Validation, core::Revision};
 use serde::de::DeserializeOwned;
 
-/// What the suite wants.
+/// The task given by the suite.
 #[derive(Debug)]
 pub(crate) struct Task {
     pub(crate) scenario: String,
@@ -14,7 +14,7 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    #[expect(clippy::disallowed_methods, reason = "the suite says it there")]
+    #[expect(clippy::disallowed_methods, reason = "the suite passes the task there")]
     pub(crate) fn of_environment() -> anyhow::Result<Task> {
         let given = |name: &str| env::var(name).with_context(|| format!("{name} is not set"));
         Ok(Task {
@@ -25,14 +25,14 @@ impl Task {
         })
     }
 
-    /// A client that speaks the revision of the task.
+    /// A client that uses the revision of the task.
     pub(crate) fn client(&self) -> ClientBuilder {
         Client::builder("plumb-conformance-client", "0.1.0")
             .revision(self.revision)
             .validation(Validation::enforce().on_finding(tell))
     }
 
-    /// Connects a client that offers nothing of its own.
+    /// Connects a client without capabilities.
     pub(crate) async fn connect(&self) -> anyhow::Result<Client> {
         self.connect_with(self.client()).await
     }
@@ -41,10 +41,10 @@ impl Task {
         Ok(client.connect_http(&self.url).await?)
     }
 
-    /// What else the suite says about the scenario.
+    /// Further data of the suite about the scenario.
     pub(crate) fn context<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
         let context = self.context.as_deref().context("MCP_CONFORMANCE_CONTEXT is not set")?;
-        serde_json::from_str(context).context("MCP_CONFORMANCE_CONTEXT is not what it should be")
+        serde_json::from_str(context).context("MCP_CONFORMANCE_CONTEXT is invalid")
     }
 }
 

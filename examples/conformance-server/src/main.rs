@@ -1,13 +1,13 @@
 //! The server that the official conformance suite drives: one Streamable HTTP endpoint for both
-//! eras, with everything the suite asks for by name.
+//! eras, with everything the suite requires by name.
 //!
 //! ```sh
 //! cargo run -p example-conformance-server -- --port 8080
 //! ```
 //!
-//! `scripts/conformance` starts it and runs the suite. Whatever validation finds goes to standard
-//! error; a finding against the server itself is a mistake of ours.
-#![expect(clippy::print_stdout, reason = "the address is what whoever starts it waits for")]
+//! `scripts/conformance` starts it and runs the suite. Findings go to standard error; a finding
+//! against the server itself is a bug of ours.
+#![expect(clippy::print_stdout, reason = "whoever starts it waits for the address")]
 
 mod fixtures;
 
@@ -21,14 +21,14 @@ use mcp_sdk::{
     transport::http::server::{HttpSettings, ServeSettings, serve},
 };
 
-/// Serves what the conformance suite asks for.
+/// Serves what the conformance suite requires.
 #[derive(Parser)]
 struct Arguments {
-    /// Where to listen; the environment's PORT if it is not given, any free port if neither is.
+    /// The port; defaults to the PORT environment variable, or else to any free port.
     #[arg(long)]
     port: Option<u16>,
 
-    /// The newest revision to speak.
+    /// The newest revision to support.
     #[arg(long, value_name = "REVISION", default_value_t = Revision::LATEST)]
     max_protocol: Revision,
 }
@@ -56,7 +56,7 @@ async fn main() -> anyhow::Result<()> {
 #[expect(clippy::disallowed_methods, reason = "a program may look at its environment")]
 fn port_of_environment() -> anyhow::Result<u16> {
     match env::var("PORT") {
-        Ok(port) => port.parse().context("PORT is not the number of a port"),
+        Ok(port) => port.parse().context("PORT is not a port number"),
         Err(_) => Ok(0),
     }
 }

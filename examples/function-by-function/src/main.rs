@@ -1,9 +1,9 @@
-//! I have a part of a message at hand (a name, some params, a code). Is it right?
+//! Is this part of a message (a name, params, a code) valid?
 //!
 //! ```sh
 //! cargo run -p example-function-by-function
 //! ```
-#![expect(clippy::print_stdout, reason = "showing the answers is what it is for")]
+#![expect(clippy::print_stdout, reason = "it prints the answers")]
 
 use mcp_core::Revision;
 use mcp_rules::{
@@ -22,7 +22,7 @@ fn main() -> Result<(), BuildError> {
 fn parts(validator: &Validator) {
     show("a request", validator.validate_request("tools/call", Some(br#"{"name":"echo"}"#)));
     show("one without its name", validator.validate_request("tools/call", Some(b"{}")));
-    show("a slip of the pen", validator.validate_method_name("logging/set_level"));
+    show("a typo", validator.validate_method_name("logging/set_level"));
     show("a result", validator.validate_result("tools/call", br#"{"content":"hello"}"#));
     show("a response", validator.validate_response(b"1", br#"{"code":-32601,"message":"no"}"#));
     show("a code", validator.validate_error_code(-32604));
@@ -50,7 +50,7 @@ fn whole_messages(validator: &Validator) {
     println!("a report: valid is {}, {} errors", report.valid, report.errors.len());
 }
 
-/// A stack's own habits: a profile, levels, method names.
+/// A stack's own conventions: a profile, levels, method names.
 fn house_rules() -> Result<(), BuildError> {
     let mut methods = ExtraMethods::default();
     methods.requests.insert("weather/forecast".to_owned());
@@ -60,8 +60,8 @@ fn house_rules() -> Result<(), BuildError> {
         .methods(methods)
         .rule("method-unknown", Setting::On(Severity::Error))
         .build()?;
-    show("a method of ours", house.validate_method_name("weather/forecast"));
-    show("a code that this stack does not have", house.validate_error_code(9999));
+    show("our own method", house.validate_method_name("weather/forecast"));
+    show("a code that this stack does not allow", house.validate_error_code(9999));
 
     let base = Validator::with_profile(Revision::V2025_11_25, Profile::BaseStack);
     let report = base.validate_batch(br#"[{"jsonrpc":"1.0","method":"","id":2,"params":7},1]"#);

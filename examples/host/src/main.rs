@@ -4,8 +4,8 @@
 //! cargo run -p example-host
 //! ```
 //!
-//! Both servers live in this process; clients of any other kind are added the same way.
-#![expect(clippy::print_stdout, reason = "showing the answers is what it is for")]
+//! Both servers run in this process; any other clients are added the same way.
+#![expect(clippy::print_stdout, reason = "it prints the answers")]
 
 use mcp_sdk::{Client, Host, NoArguments, Server, transport::memory};
 use schemars::JsonSchema;
@@ -46,12 +46,12 @@ async fn main() -> anyhow::Result<()> {
         println!("{} ({} at {})", tool.name, tool.entry.name, tool.server);
     }
     for (server, error) in &tools.failures {
-        println!("{server} is not there: {error}");
+        println!("{server} is not available: {error}");
     }
 
     let said = host.call_tool("paris__greet", json!({ "name": "Ada" })).await?;
     println!("{}", said.all_text());
-    // Arguments that do not fit are not even sent; the error says whose tool it was.
+    // Invalid arguments are not even sent; the error names the server.
     if let Err(error) = host.call_tool("oslo__greet", json!({ "name": 7 })).await {
         println!("{error}");
     }

@@ -15,5 +15,5 @@ fn it_tells_the_servers_apart() {
     ] {
         assert!(shown.lines().any(|shown| shown == line), "{shown}");
     }
-    assert!(shown.contains("the arguments of tool `greet` of server `oslo` do not fit"), "{shown}");
+    assert!(shown.contains("invalid arguments for tool `greet` of server `oslo`"), "{shown}");
 }

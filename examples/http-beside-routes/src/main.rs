@@ -1,11 +1,11 @@
-//! How do I add MCP to the web server I have?
+//! How do I add MCP to an existing web server?
 //!
 //! ```sh
 //! cargo run -p example-http-beside-routes -- 8080
 //! cargo run -p example-client -- --call visits '{}' http://127.0.0.1:8080/mcp
 //! ```
 //!
-//! Port 0, the default, is any free one. Ctrl-C stops it when running requests are done.
+//! Port 0, the default, is any free one. Ctrl-C stops it once running requests are done.
 #![expect(clippy::print_stdout, reason = "says where it listens")]
 
 use std::{
@@ -40,9 +40,9 @@ async fn main() -> anyhow::Result<()> {
         .route_service("/mcp", service.clone());
     let listener = mcp_sdk::transport::bind((Ipv4Addr::LOCALHOST, port)).await?;
     println!("http://{}/mcp", listener.local_addr()?);
-    // Small messages must not wait for more to come: it would cost 40 ms each.
+    // Small messages must not be delayed by Nagle's algorithm: it would cost 40 ms each.
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-    // Streams that stay open would hold the shutdown up; the service ends them first.
+    // Open streams would hold up the shutdown; the service ends them first.
     let stop = service.drain_after(async { drop(tokio::signal::ctrl_c().await) });
     axum::serve(listener, router).with_graceful_shutdown(stop).await?;
     Ok(())

@@ -1,4 +1,4 @@
-//! How do I serve tools by plain JSON-RPC, without the rest of MCP?
+//! How do I serve tools over plain JSON-RPC, without the rest of MCP?
 //!
 //! ```sh
 //! cargo run -p example-json-rpc-tools -- 8766
@@ -17,7 +17,7 @@ use mcp_jsonrpc::{JsonRpcProcessor, JsonRpcRequest};
 use mcp_transport::ws::{WsListener, WsServerSettings};
 use serde_json::{Value, json};
 
-/// Gives back what it is called with.
+/// Returns its arguments.
 struct EchoTool;
 
 impl ToolHandler for EchoTool {
@@ -39,7 +39,7 @@ impl ToolHandler for SumTool {
                 .as_array()
                 .and_then(|list| list.iter().map(Value::as_f64).collect());
             let numbers = numbers
-                .ok_or_else(|| Error::invalid_params("`numbers` has to be a list of numbers"))?;
+                .ok_or_else(|| Error::invalid_params("`numbers` must be a list of numbers"))?;
             let sum: f64 = numbers.iter().sum();
             Ok(CallToolResult::structured(json!({ "sum": sum }).into()))
         })
@@ -56,7 +56,7 @@ async fn main() -> anyhow::Result<()> {
     let listener =
         WsListener::bind((Ipv4Addr::LOCALHOST, port), WsServerSettings::default()).await?;
     println!("ws://{}", listener.local_addr());
-    // The types of the wire are written and read by `serde_json`.
+    // The wire types are written and read with `serde_json`.
     let request = JsonRpcRequest::new(1, "sum", Some(json!({ "numbers": [1, 2.5] })));
     println!("try {}", serde_json::to_string(&request)?);
     loop {

@@ -1,4 +1,4 @@
-//! Starts the example and talks to it over a WebSocket that knows nothing of MCP.
+//! Starts the example and talks to it over a plain WebSocket.
 
 use std::process::Stdio;
 

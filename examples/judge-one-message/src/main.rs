@@ -1,11 +1,11 @@
-//! Is this one message right, without a conversation around it?
+//! Is this single message valid?
 //!
 //! ```sh
 //! cargo run -p example-judge-one-message -- '{"jsonrpc":"2.0","id":1,"method":"tools/call"}'
 //! ```
 //!
-//! Without an argument it judges a result, which needs to be told what it answers.
-#![expect(clippy::print_stdout, reason = "showing the findings is what it is for")]
+//! Without an argument it checks a result, for which it needs to know the request.
+#![expect(clippy::print_stdout, reason = "it prints the findings")]
 
 use std::env;
 
@@ -26,7 +26,7 @@ fn main() -> anyhow::Result<()> {
     let document = tape
         .parse(text.as_bytes(), engine.settings().limits.json())
         .context("the message is not JSON")?;
-    // Results look different for every method; an `answers` of `None` leaves their content alone.
+    // Results depend on the method; with `answers` set to `None` their content is not checked.
     let about =
         Alone { revision, from: None, answers: mcp_schema::method(revision, b"tools/list") };
     let mut findings = Findings::new(engine.settings());

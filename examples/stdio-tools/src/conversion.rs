@@ -47,7 +47,7 @@ impl Conversion {
 }
 
 impl Unit {
-    /// What it measures, and how it becomes metres or kelvins: times the one, plus the other.
+    /// What it measures, and the factor and offset that convert it to metres or kelvins.
     fn measure(self) -> (Quantity, f64, f64) {
         match self {
             Unit::Metre => (Quantity::Length, 1.0, 0.0),

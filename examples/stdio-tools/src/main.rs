@@ -1,7 +1,7 @@
 //! How do I write a server that a desktop application starts?
 //!
 //! Three tools over standard input and output: find text in files below a directory, count words,
-//! convert units. Give it the directory, or it takes the one it is started in:
+//! convert units. The directory is its argument, by default the working directory:
 //!
 //! ```sh
 //! cargo run -p example-client -- cargo run -q -p example-stdio-tools -- docs
@@ -38,6 +38,6 @@ async fn main() -> anyhow::Result<()> {
             Ok(Structured(asked.result()?))
         })
         .build()?;
-    // Standard output belongs to the protocol; whatever else there is to say goes to standard error.
+    // Standard output belongs to the protocol; anything else goes to standard error.
     Ok(server.serve_stdio().await?)
 }

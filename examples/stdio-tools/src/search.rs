@@ -37,7 +37,7 @@ struct Match {
 
 impl Search {
     pub(crate) async fn run(self, root: PathBuf) -> Result<Matches, Failure> {
-        // Files are read without `await`, so they are read where that holds nobody up.
+        // Files are read without `await`, so this runs where it does not hold up other calls.
         tokio::task::spawn_blocking(move || self.look(&root)).await?
     }
 
@@ -48,7 +48,8 @@ impl Search {
         while let Some(directory) = open.pop() {
             for entry in fs::read_dir(directory)? {
                 let entry = entry?;
-                // The type of the entry itself: links are not followed, they may lead outside.
+                // The type of the entry itself: symlinks are not followed, since they may lead
+                // outside.
                 let kind = entry.file_type()?;
                 if kind.is_dir() {
                     open.push(entry.path());
@@ -66,7 +67,7 @@ impl Search {
     }
 
     fn look_into(&self, path: &Path, root: &Path, found: &mut Vec<Match>) {
-        // What is no text, or may not be read, has no lines.
+        // Binary and unreadable files are skipped.
         let Ok(content) = fs::read_to_string(path) else { return };
         let shown = path.strip_prefix(root).unwrap_or(path).display().to_string();
         for (index, line) in content.lines().enumerate() {
@@ -78,8 +79,8 @@ impl Search {
     }
 }
 
-/// A directory below `root`. A path that leads out of it is refused, by words (`..`, `/`) and, after
-/// links are resolved, by where it really is.
+/// A directory below `root`. A path that leads out of it is rejected, both by its text (`..`, `/`)
+/// and, after resolving symlinks, by its real location.
 fn below(root: &Path, relative: &str) -> Result<PathBuf, Failure> {
     let asked = Path::new(relative);
     let is_plain =

@@ -5,7 +5,7 @@
 //! cargo run -p example-client -- --call echo '{"text":"hello"}' ws://127.0.0.1:8765
 //! ```
 //!
-//! Port 0, the default, is any free one. Ctrl-C stops it when running calls are done.
+//! Port 0, the default, is any free one. Ctrl-C stops it once running calls are done.
 #![expect(clippy::print_stdout, reason = "says where it listens")]
 
 use std::{env, net::Ipv4Addr};
@@ -27,10 +27,10 @@ struct Echo {
 async fn main() -> anyhow::Result<()> {
     let port: u16 = env::args().nth(1).as_deref().unwrap_or("0").parse()?;
     let server = Server::builder("echo", "1.0.0")
-        .tool("echo", "Says what it is told", async |echo: Echo, _| Ok(echo.text))
+        .tool("echo", "Returns its input", async |echo: Echo, _| Ok(echo.text))
         .build()?;
 
-    // `server.serve_ws(port, stop)` does the same where nobody asks for the address.
+    // `server.serve_ws(port, stop)` does the same if you do not need the address.
     let listener =
         WsListener::bind((Ipv4Addr::LOCALHOST, port), WsServerSettings::default()).await?;
     println!("ws://{}", listener.local_addr());

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 #[tokio::test]
-async fn it_says_what_it_is_told() {
+async fn it_returns_its_input() {
     let mut server = Command::new(env!("CARGO_BIN_EXE_example-websocket-echo"))
         .stdout(Stdio::piped())
         .kill_on_drop(true)

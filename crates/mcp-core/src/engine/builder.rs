@@ -32,7 +32,7 @@ pub struct McpBuilder {
 
 /// Why a server cannot be built, or an entry cannot be added.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
+#[expect(missing_docs, reason = "the messages describe them")]
 #[non_exhaustive]
 pub enum BuildError {
     #[error("tool `{tool}`: the {which} cannot be used")]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// The capabilities of a client. A member that is present, even if empty, declares the capability.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct ClientCapabilities {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,7 +133,7 @@ fn lacks_entries(
 /// The capabilities of a server. A member that is present, even if empty, declares the capability.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct ServerCapabilities {
     #[serde(default, skip_serializing_if = "Option::is_none")]

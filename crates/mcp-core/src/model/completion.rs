@@ -23,7 +23,7 @@ pub enum CompletionReference {
 
 /// The params of `completion/complete`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct CompleteRequest {
     #[serde(rename = "ref")]
@@ -47,7 +47,7 @@ impl CompleteRequest {
 
 /// The argument and its value so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[expect(clippy::exhaustive_structs, reason = "a name and a value")]
 pub struct CompletionArgument {
     pub name: String,
@@ -56,7 +56,7 @@ pub struct CompletionArgument {
 
 /// The values of the other arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[expect(clippy::exhaustive_structs, reason = "a map")]
 pub struct CompletionContext {
     #[serde(default)]

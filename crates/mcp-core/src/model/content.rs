@@ -28,7 +28,7 @@ pub enum Content {
 
 /// Text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct TextContent {
     pub text: String,
@@ -41,7 +41,7 @@ pub struct TextContent {
 /// An image or audio.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct MediaContent {
     /// In Base64.
@@ -55,7 +55,7 @@ pub struct MediaContent {
 
 /// A resource embedded in a content block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct EmbeddedResource {
     pub resource: ResourceContents,

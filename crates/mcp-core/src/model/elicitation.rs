@@ -225,7 +225,7 @@ pub struct ElicitResult {
 /// What a user can do with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[expect(clippy::exhaustive_enums, reason = "the protocol has three")]
 pub enum ElicitAction {
     Accept,

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 /// The name and version of a client or server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct Implementation {
     pub name: String,
@@ -49,7 +49,7 @@ impl Implementation {
 /// An icon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct Icon {
     /// A URL, `https:` or `data:`.
@@ -74,7 +74,7 @@ impl Icon {
 /// The role of a speaker in a conversation with a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[expect(clippy::exhaustive_enums, reason = "the protocol has two")]
 pub enum Role {
     User,

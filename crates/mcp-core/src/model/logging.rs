@@ -4,7 +4,7 @@ use serde_json::Value;
 /// The severity of a log message, from lowest to highest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[expect(clippy::exhaustive_enums, reason = "the levels of syslog")]
 pub enum LogLevel {
     Debug,
@@ -19,7 +19,7 @@ pub enum LogLevel {
 
 /// A log message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct LogMessage {
     pub level: LogLevel,

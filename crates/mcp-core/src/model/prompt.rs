@@ -5,7 +5,7 @@ use super::{Content, Icon, Meta, Role};
 /// The definition of a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct Prompt {
     pub name: String,
@@ -51,7 +51,7 @@ impl Prompt {
 
 /// An argument of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct PromptArgument {
     pub name: String,
@@ -84,7 +84,7 @@ impl PromptArgument {
 
 /// A message of a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct PromptMessage {
     pub role: Role,
@@ -105,7 +105,7 @@ impl PromptMessage {
 
 /// The messages of a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct GetPromptResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]

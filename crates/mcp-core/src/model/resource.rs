@@ -5,7 +5,7 @@ use super::{Annotations, Icon, Meta};
 /// The definition of a resource.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct Resource {
     pub uri: String,
@@ -68,7 +68,7 @@ impl Resource {
 /// A URI template for resources.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct ResourceTemplate {
     pub uri_template: String,
@@ -120,7 +120,7 @@ impl ResourceTemplate {
 /// The contents of a resource: text, or bytes in Base64.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct ResourceContents {
     pub uri: String,
@@ -157,7 +157,7 @@ impl ResourceContents {
 
 /// The result of reading a resource.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct ReadResourceResult {
     pub contents: Vec<ResourceContents>,

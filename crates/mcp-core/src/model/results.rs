@@ -8,7 +8,7 @@ use crate::Json;
 /// The result of `initialize`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct InitializeResult {
     pub protocol_version: String,
@@ -23,7 +23,7 @@ pub struct InitializeResult {
 /// The result of `server/discover`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct DiscoverResult {
     pub supported_versions: Vec<String>,

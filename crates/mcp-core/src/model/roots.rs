@@ -27,7 +27,7 @@ impl Root {
 
 /// The result of `roots/list`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct ListRootsResult {
     pub roots: Vec<Root>,

@@ -6,7 +6,7 @@ use super::{ClientCapabilities, Content, Role, Tool};
 /// A conversation that the client's model should continue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct CreateMessageRequest {
     pub messages: Vec<SamplingMessage>,
@@ -67,7 +67,7 @@ impl CreateMessageRequest {
 /// Which model to prefer.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[expect(clippy::exhaustive_structs, reason = "users build it with `..Default::default()`")]
 pub struct ModelPreferences {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -82,7 +82,7 @@ pub struct ModelPreferences {
 
 /// A hint at a model: a part of its name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[expect(clippy::exhaustive_structs, reason = "a name")]
 pub struct ModelHint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,7 @@ pub struct ModelHint {
 
 /// A message of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct SamplingMessage {
     pub role: Role,
@@ -162,7 +162,7 @@ impl<'de> Deserialize<'de> for SamplingContent {
 /// The model's response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct CreateMessageResult {
     pub role: Role,

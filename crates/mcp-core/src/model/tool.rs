@@ -6,7 +6,7 @@ use crate::Json;
 /// The definition of a tool: its name, its input and its output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub struct Tool {
     pub name: String,

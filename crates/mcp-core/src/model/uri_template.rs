@@ -15,7 +15,7 @@ enum Part {
 
 /// Why a template is not supported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
+#[expect(missing_docs, reason = "the messages describe them")]
 #[non_exhaustive]
 pub enum UriTemplateError {
     #[error("unbalanced braces")]

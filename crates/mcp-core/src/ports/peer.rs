@@ -3,7 +3,7 @@ use std::{borrow::Cow, fmt, time::Duration};
 use super::{BoxFuture, Labels, TransportError};
 use crate::{Error, Json, Notification};
 
-/// The other side of a conversation, to send notifications and requests to.
+/// The other side of a conversation; sends it notifications and requests.
 pub trait Peer: fmt::Debug + Send + Sync {
     /// Sends a notification. Completes when the transport has accepted it.
     fn notify(&self, notification: Notification) -> BoxFuture<'_, Result<(), PeerError>>;
@@ -40,7 +40,7 @@ impl Ask {
 
 /// Why a request or notification to the peer failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
+#[expect(missing_docs, reason = "the messages describe them")]
 #[non_exhaustive]
 pub enum PeerError {
     /// The peer responded with an error.

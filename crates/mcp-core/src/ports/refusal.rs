@@ -16,7 +16,7 @@ pub struct Refusal {
 
 /// The kinds of violations that callers can distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "self-explanatory")]
 #[non_exhaustive]
 pub enum RefusalReason {
     NotJson,

@@ -222,7 +222,7 @@ pub struct Labels {
 
 /// Why a transport failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
+#[expect(missing_docs, reason = "the messages describe them")]
 #[non_exhaustive]
 pub enum TransportError {
     /// The connection broke.

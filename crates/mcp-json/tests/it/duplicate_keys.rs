@@ -135,7 +135,10 @@ fn a_name_has_the_fingerprint_of_its_text_however_it_is_spelled() {
     for name in
         ["", "a", "id", "seven77", "eight888", "nine99999", "jsonrpc", "ä€😀", "a much longer name"]
     {
-        let escaped: String = name.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+        let mut escaped = String::new();
+        for unit in name.encode_utf16() {
+            write!(escaped, "\\u{unit:04x}").unwrap();
+        }
         for text in [
             format!("{{\"{name}\":1}}"),
             format!("{{\"{escaped}\":1}}"),

@@ -50,7 +50,7 @@ struct Link<T> {
     calls: Calls,
     in_flight: InFlight,
     settings: ProcessorSettings,
-    /// Our own requests that are no longer waited for and should be cancelled.
+    /// Our own requests that were abandoned and should be cancelled.
     abandoned: mpsc::Sender<i64>,
     closing: CancellationToken,
 }

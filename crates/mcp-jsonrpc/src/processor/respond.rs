@@ -239,7 +239,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 self.send_unjudged(response.to_bytes(), standing, ticket).await;
             }
             Err(SendError::Transport(error)) => {
-                tracing::debug!(%error, "could not send a response")
+                tracing::debug!(%error, "could not send a response");
             }
             // An imperfect error response is better than none.
             Err(SendError::Refused(_)) if response.outcome.is_err() => {

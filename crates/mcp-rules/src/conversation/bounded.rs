@@ -184,7 +184,7 @@ impl<K: Eq + Hash, V> BoundedMap<K, V> {
         Q: Eq + Hash + ?Sized,
     {
         match &self.index {
-            None => (0..self.slots.len()).rev().find(|slot| holds(&self.slots, *slot, key)),
+            None => self.slots.iter().rposition(|slot| has_key(slot.as_ref(), key)),
             Some(index) => index.position(&self.slots, key),
         }
     }
@@ -317,7 +317,15 @@ where
     K: Borrow<Q>,
     Q: Eq + ?Sized,
 {
-    matches!(slots.get(position), Some(Some((held, _))) if held.borrow() == key)
+    slots.get(position).is_some_and(|slot| has_key(slot.as_ref(), key))
+}
+
+fn has_key<K, V, Q>(slot: Option<&(K, V)>, key: &Q) -> bool
+where
+    K: Borrow<Q>,
+    Q: Eq + ?Sized,
+{
+    matches!(slot, Some((held, _)) if held.borrow() == key)
 }
 
 /// The hash of the key in a slot that is taken.

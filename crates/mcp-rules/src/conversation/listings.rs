@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Bounded, Event, Moment, asked::AskedPage, digest::digest, stated_schema::StatedSchema,
 };
-use crate::{HeaderParams, Limits};
+use crate::{HeaderParams, criteria::Criteria};
 
 /// Bytes of schemas that are kept of the tools of a server.
 const SCHEMA_BYTES: usize = 16 << 20;
@@ -110,7 +110,7 @@ impl<T> Listing<T> {
 
 impl<T: Listed> Listing<T> {
     /// Takes in a page. A page that was asked for before the last change may be from before it.
-    fn read(&mut self, page: &AskedPage, event: &Event<'_>, result: Node<'_>, most: usize) {
+    fn read(&mut self, page: &AskedPage, event: &Event<'_>, result: Node<'_>, criteria: &Criteria) {
         if page.changes != self.changes {
             return;
         }
@@ -130,14 +130,15 @@ impl<T: Listed> Listing<T> {
                 all_named = false;
                 continue;
             };
-            let entry = T::of(node, event, before.remove(&*name).flatten(), &mut self.room);
+            let entry =
+                T::of(node, event, before.remove(&*name).flatten(), &mut self.room, criteria);
             let said_before = self.entries.get(&*name).filter(|_| in_order);
             let entry = match said_before {
                 Some(Some(before)) if !before.agrees(&entry) => None,
                 Some(None) => None,
                 _ => Some(entry),
             };
-            self.entries.insert(name.into(), entry, most);
+            self.entries.insert(name.into(), entry, criteria.settings().limits.remembered);
         }
         let next = result.get("nextCursor");
         self.next = next.and_then(Node::str_bytes).map(|cursor| digest(&cursor));
@@ -163,7 +164,13 @@ pub(crate) trait Listed: Sized {
     const NAME: &'static str;
 
     /// What `node` says; `before` is what the same name stood for, which may save work.
-    fn of(node: Node<'_>, event: &Event<'_>, before: Option<Self>, room: &mut usize) -> Self;
+    fn of(
+        node: Node<'_>,
+        event: &Event<'_>,
+        before: Option<Self>,
+        room: &mut usize,
+        criteria: &Criteria,
+    ) -> Self;
 
     /// Whether another entry of the same name says the same.
     fn agrees(&self, other: &Self) -> bool;
@@ -185,11 +192,18 @@ impl Listed for Tool {
     const MEMBER: &'static str = "tools";
     const NAME: &'static str = "name";
 
-    fn of(node: Node<'_>, event: &Event<'_>, before: Option<Tool>, room: &mut usize) -> Tool {
+    fn of(
+        node: Node<'_>,
+        event: &Event<'_>,
+        before: Option<Tool>,
+        room: &mut usize,
+        criteria: &Criteria,
+    ) -> Tool {
         let schema = |member: &str| node.get(member).filter(|schema| schema.is_object());
         let (input, output) = (schema("inputSchema"), schema("outputSchema"));
         let before = before.map_or((None, None), |before| (before.input, before.output));
-        let mut kept = |before, schema| StatedSchema::renewed(before, schema, event.revision, room);
+        let mut kept =
+            |before, schema| StatedSchema::renewed(before, schema, event.revision, room, criteria);
         Tool {
             at: event.at,
             task_support: TaskSupport::of(node),
@@ -251,7 +265,13 @@ impl Listed for Prompt {
     const MEMBER: &'static str = "prompts";
     const NAME: &'static str = "name";
 
-    fn of(node: Node<'_>, event: &Event<'_>, _: Option<Prompt>, room: &mut usize) -> Prompt {
+    fn of(
+        node: Node<'_>,
+        event: &Event<'_>,
+        _: Option<Prompt>,
+        room: &mut usize,
+        _: &Criteria,
+    ) -> Prompt {
         let mut required = Vec::new();
         for argument in node.get("arguments").into_iter().flat_map(Node::elements) {
             let is_required = argument.get("required").and_then(Node::as_bool) == Some(true);
@@ -281,7 +301,13 @@ impl Listed for Template {
     const MEMBER: &'static str = "resourceTemplates";
     const NAME: &'static str = "uriTemplate";
 
-    fn of(_: Node<'_>, event: &Event<'_>, _: Option<Template>, _: &mut usize) -> Template {
+    fn of(
+        _: Node<'_>,
+        event: &Event<'_>,
+        _: Option<Template>,
+        _: &mut usize,
+        _: &Criteria,
+    ) -> Template {
         Template { at: event.at }
     }
 
@@ -302,7 +328,7 @@ impl Listings {
     }
 
     /// Takes the message in, after it was judged.
-    pub(crate) fn take_in(&mut self, event: &Event<'_>, limits: &Limits) {
+    pub(crate) fn take_in(&mut self, event: &Event<'_>, criteria: &Criteria) {
         if event.from != Side::Server {
             return;
         }
@@ -312,20 +338,19 @@ impl Listings {
             // Templates have no notice of their own.
             Some("notifications/resources/list_changed") => self.templates.change(),
             Some(_) => {}
-            None => self.take_in_answer(event, limits),
+            None => self.take_in_answer(event, criteria),
         }
     }
 
-    fn take_in_answer(&mut self, event: &Event<'_>, limits: &Limits) {
+    fn take_in_answer(&mut self, event: &Event<'_>, criteria: &Criteria) {
         let (Some(request), Some(result)) = (event.answered(), event.result()) else {
             return;
         };
         let Some(page) = &request.asked.page else { return };
-        let most = limits.remembered;
         match event.name {
-            "tools/list" => self.tools.read(page, event, result, most),
-            "prompts/list" => self.prompts.read(page, event, result, most),
-            "resources/templates/list" => self.templates.read(page, event, result, most),
+            "tools/list" => self.tools.read(page, event, result, criteria),
+            "prompts/list" => self.prompts.read(page, event, result, criteria),
+            "resources/templates/list" => self.templates.read(page, event, result, criteria),
             _ => {}
         }
     }

@@ -88,7 +88,11 @@ impl PastRequests {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a part of it is enough")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a part of it is enough"
+)]
 fn mark(id: &RequestId) -> u32 {
     match (id.as_i64(), id.as_str()) {
         (Some(number), _) => number as u32,

@@ -1,82 +1,97 @@
 //! A schema that a message stated, for values in later messages.
 
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use mcp_core::Revision;
-use mcp_json::{Limits, Node, Tape};
+use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
 use super::{Event, Known, digest::digest};
-use crate::{contract::Contract, criteria::Criteria};
+use crate::{contract::SchemaContract, criteria::Criteria, shared_schemas::SharedSchema};
 
-/// Kept as its text, which is what is saved, and compiled when it is first needed.
+/// What a schema that was not kept holds values to: nothing.
+static NONE: SchemaContract = SchemaContract::none();
+
+/// Shared with all sessions in which the same was stated. Absent if there was no room for it: it was
+/// stated, but nobody can be held to it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct StatedSchema {
-    /// Absent if there was no room for it: it was stated, but nobody can be held to it.
-    text: Option<Box<str>>,
-    /// Stands for the text.
-    digest: u64,
-    revision: Revision,
-    #[serde(skip)]
-    contract: OnceLock<Contract>,
-}
+#[serde(from = "Saved", into = "Saved")]
+pub(crate) struct StatedSchema(Option<Arc<SharedSchema>>);
+
+/// What is saved: the text and the revision it was stated under.
+#[derive(Serialize, Deserialize)]
+struct Saved(Option<(Box<str>, Revision)>);
 
 impl StatedSchema {
     /// Keeps the schema at `node`, if `room` has as many bytes left as it takes.
-    pub(crate) fn of(node: Node<'_>, revision: Revision, room: &mut usize) -> StatedSchema {
+    pub(crate) fn of(
+        node: Node<'_>,
+        revision: Revision,
+        room: &mut usize,
+        criteria: &Criteria,
+    ) -> StatedSchema {
         let raw = node.raw();
-        let text: Option<Box<str>> = match room.checked_sub(raw.len()) {
-            Some(left) => std::str::from_utf8(raw).ok().map(|text| {
-                *room = left;
-                text.into()
-            }),
-            None => None,
+        let left = room.checked_sub(raw.len());
+        let Some((left, text)) = left.zip(std::str::from_utf8(raw).ok()) else {
+            return StatedSchema(None);
         };
-        let digest = text.as_ref().map_or(0, |text| digest(text.as_bytes()));
-        StatedSchema { text, digest, revision, contract: OnceLock::new() }
+        *room = left;
+        StatedSchema(Some(criteria.shared_schemas().share(text, digest(raw), revision)))
     }
 
-    /// The same, where `before` is likely to be the same schema: then it stays, compiled as it is.
+    /// The same, where `before` is likely to be the same schema.
     pub(crate) fn renewed(
         before: Option<StatedSchema>,
         node: Node<'_>,
         revision: Revision,
         room: &mut usize,
+        criteria: &Criteria,
     ) -> StatedSchema {
         let raw = node.raw();
-        let is_same = |before: &StatedSchema| {
-            let text = before.text.as_ref().map(|text| text.as_bytes());
-            text == Some(raw) && before.revision == revision
-        };
-        match (before.filter(is_same), room.checked_sub(raw.len())) {
+        let before = before.and_then(|before| before.0);
+        match (before.filter(|before| before.is(raw, revision)), room.checked_sub(raw.len())) {
             (Some(before), Some(left)) => {
                 *room = left;
-                before
+                StatedSchema(Some(before))
             }
-            _ => StatedSchema::of(node, revision, room),
+            _ => StatedSchema::of(node, revision, room, criteria),
         }
     }
 
     /// Stands for its text, if that was kept.
     pub(crate) fn digest(&self) -> Option<u64> {
-        self.text.is_some().then_some(self.digest)
+        self.0.as_ref().map(|schema| schema.digest())
     }
 
     /// Whether both are known to be the same.
     pub(crate) fn equals(&self, other: &StatedSchema) -> bool {
-        self.text.is_some() && self.text == other.text
+        match (&self.0, &other.0) {
+            (Some(own), Some(others)) => Arc::ptr_eq(own, others) || own.text() == others.text(),
+            _ => false,
+        }
     }
 
-    pub(crate) fn contract(&self, criteria: &Criteria) -> &Contract {
-        self.contract.get_or_init(|| self.compile(criteria).unwrap_or_default())
+    pub(crate) fn contract(&self, criteria: &Criteria) -> &SchemaContract {
+        let depth = criteria.settings().limits.depth;
+        match &self.0 {
+            Some(schema) => schema.contract(criteria.tool_schemas(), depth),
+            None => &NONE,
+        }
     }
+}
 
-    fn compile(&self, criteria: &Criteria) -> Option<Contract> {
-        let mut tape = Tape::new();
-        // The text was parsed before, under whatever limits there are.
-        let limits = Limits { max_bytes: usize::MAX, ..criteria.settings().limits.json() };
-        let document = tape.parse(self.text.as_ref()?.as_bytes(), limits).ok()?;
-        Some(Contract::of(criteria, document.root(), self.revision))
+impl From<Saved> for StatedSchema {
+    fn from(saved: Saved) -> StatedSchema {
+        StatedSchema(saved.0.map(|(text, revision)| {
+            let digest = digest(text.as_bytes());
+            Arc::new(SharedSchema::new(text, digest, revision))
+        }))
+    }
+}
+
+impl From<StatedSchema> for Saved {
+    fn from(schema: StatedSchema) -> Saved {
+        Saved(schema.0.map(|schema| (schema.text().into(), schema.revision())))
     }
 }
 

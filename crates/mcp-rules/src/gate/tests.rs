@@ -47,6 +47,7 @@ fn how_a_gate_treats_a_rule_is_a_property_of_the_rule() {
     assert_eq!(treated(Enforcement::Contract), contracts);
     let tolerated = [
         "result-type-missing",
+        "sse-event-id-duplicate",
         "x-mcp-header-duplicate",
         "x-mcp-header-name-invalid",
         "x-mcp-header-type-invalid",

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::versions::Versions;
 use crate::{
-    Limits,
     conversation::{
         Asked, Capabilities, Declared, Event, Exchanges, Known, Lifecycle, Listings,
         META_CAPABILITIES, MethodRef, Moment, Name, Notes, Request, Requests, What, request_id,
@@ -131,8 +130,9 @@ impl Memory {
         event: &Event<'_>,
         mut asked: Asked,
         in_session: bool,
-        limits: &Limits,
+        criteria: &Criteria,
     ) {
+        let limits = &criteria.settings().limits;
         let is_modern_client = event.is_modern() && event.from == Side::Client;
         let meta = if is_modern_client { event.meta() } else { None };
         let declared = meta
@@ -175,7 +175,7 @@ impl Memory {
             };
             self.requests.insert(event.from, id.clone(), request, limits);
         }
-        self.listings.take_in(event, limits);
+        self.listings.take_in(event, criteria);
         self.lifecycle.take_in(event, in_session);
     }
 
@@ -207,7 +207,7 @@ impl Memory {
     }
 
     /// Takes in an answer, after it was judged.
-    pub(super) fn take_in_answer(&mut self, event: &Event<'_>, limits: &Limits) {
+    pub(super) fn take_in_answer(&mut self, event: &Event<'_>, criteria: &Criteria) {
         if event.is_from_modern_server() {
             self.modern_server.get_or_insert_with(|| Box::new(event.at));
         }
@@ -230,7 +230,7 @@ impl Memory {
             }
             _ => {}
         }
-        self.listings.take_in(event, limits);
+        self.listings.take_in(event, criteria);
         self.lifecycle.take_in(event, false);
     }
 

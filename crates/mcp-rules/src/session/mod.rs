@@ -239,7 +239,7 @@ impl Session {
         let mut asked = Asked::default();
         self.judge(criteria, &event, &mut asked, &mut context);
         let in_session = self.http.as_ref().is_some_and(|http| http.is_in_session(at.stream));
-        self.memory.take_in_call(&event, asked, in_session, &criteria.settings().limits);
+        self.memory.take_in_call(&event, asked, in_session, criteria);
         self.apply(&mut context.notes, &criteria.settings().limits);
         context.extensible = self.memory.is_extensible();
         context
@@ -308,7 +308,7 @@ impl Session {
             && event.error_code().is_some()
             && (event.name == "server/discover" || self.http.as_deref().is_some_and(refused));
         self.judge(criteria, &event, &mut Asked::default(), &mut context);
-        self.memory.take_in_answer(&event, &criteria.settings().limits);
+        self.memory.take_in_answer(&event, criteria);
         if event.name == "initialize" && event.result().is_some() {
             self.memory.judge_batches(&mut context.notes);
             (context.revision, context.settled) = self.revision();
@@ -411,5 +411,19 @@ fn infer_sender(method: Option<&'static Method>, name: &[u8]) -> Option<Side> {
         Sender::Client => Some(Side::Client),
         Sender::Server => Some(Side::Server),
         Sender::Both => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn a_session_stays_small() {
+        // Many are followed at once, and what does not fit the cache costs more than any rule. Box
+        // what is rare rather than raise these.
+        assert!(size_of::<Session>() <= 896, "{}", size_of::<Session>());
+        assert!(size_of::<Request>() <= 144, "{}", size_of::<Request>());
     }
 }

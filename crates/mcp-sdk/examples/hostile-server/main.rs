@@ -1,4 +1,4 @@
-//! The server of the tests about bad input, on its own standard streams.
+//! The server of the tests about bad input, on its standard streams.
 //!
 //! `hostile-server [off]`; with `off` nothing is validated.
 

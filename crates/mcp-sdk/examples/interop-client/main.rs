@@ -1,8 +1,8 @@
-//! A client for servers that nobody here wrote:
+//! A client for third-party servers:
 //! `interop-client PLAN legacy|auto|modern (stdio COMMAND ARGUMENTS… | http URL)`.
 //!
-//! It uses everything the server offers, as the plan says, and shows what came of it. It fails if
-//! there is no conversation, or if validation finds a fault of this side.
+//! It uses everything that the server offers, as the plan says, and prints the outcomes. It fails if
+//! it cannot connect, or if validation finds a fault on this side.
 
 #![allow(clippy::print_stderr, reason = "that is where everything is shown")]
 
@@ -27,10 +27,10 @@ use mcp_sdk::{
 };
 use serde_json::{Map, Value, json};
 
-/// Findings against this side that nobody provoked.
+/// Unprovoked findings against this side.
 static OURS: AtomicUsize = AtomicUsize::new(0);
 
-/// What this client does wrong on purpose, to see what the server says.
+/// The rules that this client violates on purpose, to see how the server responds.
 const ON_PURPOSE: [&str; 6] = [
     "method-unknown",
     "prompt-required-argument-missing",
@@ -115,7 +115,7 @@ fn show(finding: &Finding) {
     );
 }
 
-/// An error is as good to see as a result.
+/// Prints the outcome, be it a result or an error.
 fn note<T: Debug>(what: &str, outcome: Result<T, ClientError>) -> Option<T> {
     match outcome {
         Ok(result) => {
@@ -123,13 +123,13 @@ fn note<T: Debug>(what: &str, outcome: Result<T, ClientError>) -> Option<T> {
             Some(result)
         }
         Err(error) => {
-            let mut said = error.to_string();
+            let mut text = error.to_string();
             let mut cause = error.source();
             while let Some(error) = cause {
-                said = format!("{said}: {error}");
+                text = format!("{text}: {error}");
                 cause = error.source();
             }
-            eprintln!("# ERR {what} {said:.240}");
+            eprintln!("# ERR {what} {text:.240}");
             None
         }
     }
@@ -181,7 +181,7 @@ async fn tools(client: &Client, plan: &Value) -> Result<(), Box<dyn Error>> {
             note(&tool.name, client.call_tool_with(&tool.name, arguments, &options).await);
         }
     }
-    // Before the list was there, nobody on this side could have known better.
+    // Before the tools were listed, this side could not know better.
     note("unknown tool", client.call_tool("no_such_tool", json!({})).await);
     cancel(client, plan).await;
     Ok(())
@@ -242,7 +242,7 @@ async fn resources(client: &Client, offered: &Value) {
     note("resource, unknown", client.read_resource("demo://no/such").await);
 }
 
-/// A value that fits a schema, more or less.
+/// A value that roughly matches a schema.
 fn example(schema: &Value) -> Value {
     for given in ["default", "const"] {
         if let Some(value) = schema.get(given) {

@@ -1,5 +1,5 @@
-//! A server for clients that nobody here wrote: `interop-server` speaks stdio, `interop-server PORT`
-//! Streamable HTTP on loopback. What validation finds goes to standard error.
+//! A server for third-party clients: `interop-server` uses stdio, `interop-server PORT` Streamable
+//! HTTP on loopback. Findings go to standard error.
 
 #![allow(clippy::print_stderr, reason = "that is where findings are shown")]
 
@@ -52,8 +52,8 @@ fn tools(builder: mcp_sdk::ServerBuilder) -> mcp_sdk::ServerBuilder {
         })
         .tool("ask", "Asks the user", async |_: NoArguments, context| {
             let form = ElicitForm::new().required("name", ElicitForm::string());
-            let said = context.elicit("who", &ElicitRequest::form("Who are you?", form)).await?;
-            Ok(format!("{:?} {:?}", said.action, said.content))
+            let answer = context.elicit("who", &ElicitRequest::form("Who are you?", form)).await?;
+            Ok(format!("{:?} {:?}", answer.action, answer.content))
         })
         .tool("think", "Asks a model", async |_: NoArguments, context| {
             let request = CreateMessageRequest::new(vec![SamplingMessage::user("q")], 10);
@@ -105,7 +105,7 @@ fn server() -> Result<Server, mcp_sdk::BuildError> {
         .build()
 }
 
-/// A tool with which something changes.
+/// A tool that causes changes.
 struct Touch(Mcp);
 
 impl ToolHandler for Touch {

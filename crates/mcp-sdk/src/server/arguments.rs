@@ -5,31 +5,31 @@ use serde_json::json;
 
 use super::integers::with_plain_integers;
 
-/// Reads the arguments of a tool as the type that its function takes.
+/// Deserializes the arguments of a tool into its function's argument type.
 ///
-/// They have kept the schema by now, for which `2.0` is an integer. So where the type refuses them,
-/// numbers like that are written as integers and the arguments are read once more.
+/// They already match the schema, for which `2.0` is an integer. If the type rejects them, such
+/// numbers are rewritten as integers and the arguments are deserialized again.
 pub(super) fn read<A: DeserializeOwned>(arguments: &Json) -> Result<A, Error> {
-    let refused = match arguments.read() {
+    let error = match arguments.read() {
         Ok(read) => return Ok(read),
-        Err(refused) => refused,
+        Err(error) => error,
     };
     match with_plain_integers(arguments.as_bytes()) {
-        Some(plain) => serde_json::from_slice(&plain).map_err(|error| does_not_fit(&error)),
-        None => Err(does_not_fit(&refused)),
+        Some(plain) => serde_json::from_slice(&plain).map_err(|error| invalid_arguments(&error)),
+        None => Err(invalid_arguments(&error)),
     }
 }
 
-/// It is the schema that promises too much, but the caller can do something about it.
-fn does_not_fit(error: &serde_json::Error) -> Error {
-    let message = "the arguments do not fit what the tool takes".to_owned();
+/// The schema is too permissive for the type, but only the caller can do something about it.
+fn invalid_arguments(error: &serde_json::Error) -> Error {
+    let message = "the arguments are invalid".to_owned();
     let findings = mcp_rules::rule("tool-arguments-invalid").map(|rule| {
         let mut finding = Finding::new(rule, Severity::Error, error.to_string());
         finding.code = Some(-32602);
         finding.from = Some(Side::Client);
         finding.at_fault = Some(Side::Client);
         finding.method = Some("tools/call");
-        // The reader does not say where it gave up: as far as the schema goes, it is the whole value.
+        // `serde_json` does not say where it failed, so the finding points to the whole value.
         finding.pointer = Some("/params/arguments".to_owned());
         finding.schema = Some(SchemaFault {
             instance_path: String::new(),
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_still_does_not_fit_says_why() {
+    fn invalid_arguments_have_a_reason() {
         for json in [
             r#"{"count":1.5,"many":[],"ratio":1,"rest":0}"#,
             r#"{"count":1e400,"many":[],"ratio":1,"rest":0}"#,

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{SignedSeal, Validation};
 
-/// Puts a server together.
+/// Builds a [`Server`].
 #[derive(Debug)]
 pub struct ServerBuilder {
     mcp: McpBuilder,
@@ -24,7 +24,7 @@ pub struct ServerBuilder {
     seal: Option<Arc<dyn Seal>>,
     max_message_bytes: Option<usize>,
     #[cfg(feature = "http")]
-    principals: Option<super::http::Principals>,
+    principals: Option<super::http::PrincipalFinder>,
 }
 
 impl ServerBuilder {
@@ -39,36 +39,36 @@ impl ServerBuilder {
         }
     }
 
-    /// Tells models how to use the server.
+    /// Sets the instructions that tell models how to use the server.
     #[must_use]
     pub fn instructions(self, instructions: impl Into<String>) -> Self {
         self.with(|mcp| mcp.instructions(instructions))
     }
 
-    /// Speaks only these revisions. Default: all.
+    /// Supports only these revisions. Default: all.
     #[must_use]
     pub fn revisions(self, revisions: Revisions) -> Self {
         self.with(|mcp| mcp.revisions(revisions))
     }
 
-    /// Behaves as `settings` say.
+    /// Replaces the settings.
     #[must_use]
     pub fn settings(self, settings: McpSettings) -> Self {
         self.with(|mcp| mcp.settings(settings))
     }
 
-    /// Has calls name what they want as `dispatch` says: with [`Dispatch::Bare`] the server speaks base
-    /// JSON-RPC and its methods are its tools. Nothing else needs to be set for it. It is served over
-    /// standard streams and WebSocket; Streamable HTTP is a transport of MCP and wants its headers. The
-    /// same as [`McpSettings::dispatch`].
+    /// Sets how calls are dispatched: with [`Dispatch::Bare`] the server is a plain JSON-RPC server
+    /// whose methods are its tools. Nothing else needs to be configured. Bare dispatch works over
+    /// standard streams and WebSocket; Streamable HTTP requires the headers of MCP. The same as
+    /// [`McpSettings::dispatch`].
     #[must_use]
     pub fn dispatch(self, dispatch: Dispatch) -> Self {
         self.with(|mcp| mcp.dispatch(dispatch))
     }
 
-    /// Answers arguments that do not fit a tool with an error of the protocol, or with a result that
-    /// models read. Default: as the revision in use says. [`settings`](ServerBuilder::settings) that
-    /// are given later win.
+    /// Sets how invalid tool arguments are answered: with a protocol error, or with a result that
+    /// models can read. Default: as the negotiated revision requires. A later
+    /// [`settings`](ServerBuilder::settings) overrides this.
     ///
     /// ```
     /// use mcp_sdk::{Server, core::InvalidArguments};
@@ -83,39 +83,38 @@ impl ServerBuilder {
         self.with(|mcp| mcp.invalid_arguments(answered))
     }
 
-    /// Validates as `validation` says. Default: everything is enforced.
+    /// Sets the validation. Default: [`Validation::enforce`].
     #[must_use]
     pub fn validation(mut self, validation: Validation) -> Self {
         self.validation = validation;
         self
     }
 
-    /// Takes and sends messages of at most so many bytes, whatever they travel over. Default 16 MiB. A
-    /// transport that you make yourself has a limit of its own besides. The
-    /// [guide to validation](crate::guide::validation#message-size) tells what becomes of
-    /// longer ones.
+    /// Limits received and sent messages to `bytes`, over every transport. Default 16 MiB. A
+    /// transport that you create yourself also has its own limit. For what happens to longer
+    /// messages, see the [guide to validation](crate::guide::validation#message-size).
     #[must_use]
     pub fn max_message_bytes(mut self, bytes: usize) -> Self {
         self.max_message_bytes = Some(bytes);
         self
     }
 
-    /// Protects the state of calls that take several rounds. By default with a random key, so
-    /// that only this process can go on with them; give replicas of a server the same
-    /// [`SignedSeal`].
+    /// Sets the seal that protects the state of calls that take several rounds. By default it has a
+    /// random key, and only this process can continue such calls; give all replicas of a server the
+    /// same [`SignedSeal`].
     #[must_use]
     pub fn seal(mut self, seal: SignedSeal) -> Self {
         self.seal = Some(Arc::new(seal));
         self
     }
 
-    /// Finds out who a client is, from the head of an HTTP request that was let in: what a layer of
-    /// yours for authorization has put into its extensions, say. Tools read it from
-    /// [`Context::principal`], and the state of a call that takes several rounds is of no use to
-    /// anybody else.
+    /// Sets the function that identifies the client of an accepted HTTP request: for example, from
+    /// what your authorization layer has put into the request's extensions. Tools read it with
+    /// [`Context::principal`], and the state of a call that takes several rounds is rejected from
+    /// any other principal.
     ///
-    /// In the handshake era the request that opens a session decides whose it is. Requests of
-    /// somebody else, or of nobody, that name the session do not find it (404).
+    /// In the handshake era a session belongs to the principal of the request that opened it. For
+    /// requests from anyone else the session does not exist (404).
     ///
     /// ```
     /// use mcp_sdk::Server;
@@ -134,15 +133,16 @@ impl ServerBuilder {
         mut self,
         find: impl Fn(&http::request::Parts) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        self.principals = Some(super::http::Principals::new(find));
+        self.principals = Some(super::http::PrincipalFinder::new(find));
         self
     }
 
-    /// Offers an async function as a tool. The schema of its arguments comes from their type, the
-    /// schema of its output from [`Structured`](super::Structured) output.
+    /// Adds an async function as a tool. The schema of its arguments is derived from their type, the
+    /// schema of its output from the type in [`Structured`](super::Structured).
     ///
-    /// All calls of a connection are served by one task. A function that computes for long, or waits
-    /// without `await`, holds up the others: make it a [blocking tool](ServerBuilder::blocking_tool).
+    /// All calls on a connection are served by one task. A function that computes for a long time,
+    /// or waits without `await`, holds up the others: make it a
+    /// [blocking tool](ServerBuilder::blocking_tool).
     ///
     /// ```
     /// use mcp_sdk::{Server, schemars::JsonSchema};
@@ -177,8 +177,8 @@ impl ServerBuilder {
         self.tool_function(ToolFunction::new(name, description, run))
     }
 
-    /// Offers a function that computes for long or waits without `await` as a tool. It runs on a
-    /// thread for such work, so that it holds up nobody else; see [`ToolFunction::blocking`].
+    /// Adds a function that computes for a long time, or waits without `await`, as a tool. It runs
+    /// on a blocking thread and does not hold up other calls; see [`ToolFunction::blocking`].
     ///
     /// ```
     /// use mcp_sdk::{Server, schemars::JsonSchema};
@@ -211,14 +211,14 @@ impl ServerBuilder {
         self.tool_function(ToolFunction::blocking(name, description, run))
     }
 
-    /// Offers a function as a tool, with title, annotations and whatever else it has.
+    /// Adds a function as a tool, with title, annotations and so on.
     #[must_use]
     pub fn tool_function(self, function: ToolFunction) -> Self {
         self.tool_with(function.tool, function.handler)
     }
 
-    /// Offers an async function as a tool with a definition of its own making. The function gets
-    /// the arguments as JSON text, after they have been checked against the tool's schema.
+    /// Adds an async function as a tool with an explicit definition. The function gets the arguments
+    /// as JSON text, after they have been checked against the tool's schema.
     #[must_use]
     pub fn raw_tool<F, R, O>(self, tool: Tool, run: F) -> Self
     where
@@ -229,19 +229,19 @@ impl ServerBuilder {
         self.tool_with(tool, Arc::new(RawTool(run)))
     }
 
-    /// Offers a tool that is implemented by a type.
+    /// Adds a tool that is implemented by a type.
     #[must_use]
     pub fn tool_with(self, tool: Tool, handler: Arc<dyn ToolHandler>) -> Self {
         self.with(|mcp| mcp.tool(tool, handler))
     }
 
-    /// Offers the tools that are in a registry now.
+    /// Adds the current tools of a registry.
     #[must_use]
     pub fn tools(self, tools: &ToolRegistry) -> Self {
         self.with(|mcp| mcp.tools(tools))
     }
 
-    /// Offers a prompt.
+    /// Adds a prompt.
     #[must_use]
     pub fn prompt<F, R>(self, prompt: Prompt, get: F) -> Self
     where
@@ -251,7 +251,7 @@ impl ServerBuilder {
         self.with(|mcp| mcp.prompt(prompt, Arc::new(PromptFunction(get))))
     }
 
-    /// Offers a resource.
+    /// Adds a resource.
     #[must_use]
     pub fn resource<F, R>(self, resource: Resource, read: F) -> Self
     where
@@ -261,7 +261,7 @@ impl ServerBuilder {
         self.with(|mcp| mcp.resource(resource, Arc::new(ResourceFunction(read))))
     }
 
-    /// Offers resources by a pattern; the function gets the values of its variables.
+    /// Adds a resource template; the function gets the values of its variables.
     #[must_use]
     pub fn template<F, R>(self, template: ResourceTemplate, read: F) -> Self
     where
@@ -271,7 +271,7 @@ impl ServerBuilder {
         self.with(|mcp| mcp.template(template, Arc::new(ResourceFunction(read))))
     }
 
-    /// Suggests values for arguments of prompts and templates.
+    /// Sets the function that completes arguments of prompts and templates.
     #[must_use]
     pub fn completions<F, R>(self, complete: F) -> Self
     where
@@ -281,43 +281,42 @@ impl ServerBuilder {
         self.with(|mcp| mcp.completions(Arc::new(CompletionFunction(complete))))
     }
 
-    /// Declares tools although there may be none yet: they come with [`Server::add_tool`].
+    /// Declares tools even if there are none yet; add them with [`Server::add_tool`].
     #[must_use]
     pub fn offers_tools(self) -> Self {
         self.with(McpBuilder::offers_tools)
     }
 
-    /// Declares prompts although there may be none yet: they come with [`Server::add_prompt`].
+    /// Declares prompts even if there are none yet; add them with [`Server::add_prompt`].
     #[must_use]
     pub fn offers_prompts(self) -> Self {
         self.with(McpBuilder::offers_prompts)
     }
 
-    /// Declares resources although there may be none yet: they come with [`Server::add_resource`]
-    /// and [`Server::add_template`].
+    /// Declares resources even if there are none yet; add them with [`Server::add_resource`] and
+    /// [`Server::add_template`].
     #[must_use]
     pub fn offers_resources(self) -> Self {
         self.with(McpBuilder::offers_resources)
     }
 
-    /// Declares tools, prompts and resources although there may be none yet.
+    /// Declares tools, prompts and resources even if there are none yet.
     #[must_use]
     pub fn offers_everything(self) -> Self {
         self.offers_tools().offers_prompts().offers_resources()
     }
 
-    /// Declares an extension of the protocol and its settings.
+    /// Declares a protocol extension and its settings.
     #[must_use]
     pub fn extension(self, name: impl Into<String>, settings: Value) -> Self {
         self.with(|mcp| mcp.extension(name, settings))
     }
 
-    /// Finishes the server.
+    /// Builds the server.
     ///
     /// # Errors
     ///
-    /// If something that was added cannot be served: a schema that is none, a name used twice. Or if
-    /// the server itself has no name.
+    /// If a definition is invalid, a name is used twice, or the server itself has no name.
     pub fn build(self) -> Result<Server, BuildError> {
         let seal = self.seal.unwrap_or_else(|| Arc::new(SignedSeal::random()));
         let mut validation = self.validation;
@@ -326,7 +325,7 @@ impl ServerBuilder {
         let contracts = validation.contracts(self.mcp.chosen_dispatch());
         let mcp = self.mcp.contracts(contracts).seal(seal).build()?;
         for tool in mcp.tools().list() {
-            tool_name::warn_of(&tool.definition.name);
+            tool_name::warn_if_unusual(&tool.definition.name);
         }
         #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "nothing else to set"))]
         let mut server = Server::new(mcp, validation, max_message);

@@ -2,11 +2,11 @@ use std::error::Error as StdError;
 
 use mcp_core::Error;
 
-/// Why a tool, prompt or resource could not be served. Every type of error turns into one with `?`;
-/// boxed ones and `anyhow::Error`, which are no errors themselves, with [`Failure::other`].
+/// Why a tool, prompt or resource failed. Every error type converts into it with `?`; boxed errors
+/// and `anyhow::Error`, which do not implement `Error`, with [`Failure::other`].
 ///
-/// The text of an ordinary error reaches the model as the outcome of the tool. A domain
-/// [`Error`] keeps its meaning: [`Error::InvalidParams`], say, is told as such. The
+/// The text of an ordinary error reaches the model as the result of the tool. A domain [`Error`]
+/// keeps its meaning: [`Error::InvalidParams`], for example, is reported as such. The
 /// [guide to errors](crate::guide::errors) has the whole table.
 #[derive(Debug)]
 pub struct Failure(pub(crate) Error);
@@ -17,10 +17,10 @@ impl Failure {
         Failure(Error::ToolError { message: message.into() })
     }
 
-    /// A failure from what holds an error without being one, `?` being for those that are: a
+    /// Converts types that wrap an error without implementing `Error`, which `?` cannot convert: a
     /// `Box<dyn Error + Send + Sync>`, or an `anyhow::Error`.
     ///
-    /// A domain [`Error`] in a box keeps its meaning. In an `anyhow::Error` it is only a text.
+    /// A domain [`Error`] in a box keeps its meaning. In an `anyhow::Error` it is reduced to text.
     ///
     /// ```
     /// use mcp_sdk::Failure;
@@ -48,15 +48,15 @@ impl<E: StdError + Send + Sync + 'static> From<E> for Failure {
     }
 }
 
-/// An error and what caused it, in one line.
+/// An error and its causes, in one line.
 fn chain(error: &(dyn StdError + 'static)) -> String {
-    let mut said = error.to_string();
+    let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        said = format!("{said}: {error}");
+        text = format!("{text}: {error}");
         cause = error.source();
     }
-    said
+    text
 }
 
 #[cfg(test)]
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_told_with_their_causes_however_they_are_held() {
+    fn errors_include_their_causes_however_they_are_wrapped() {
         let expected = "the file is lost: the disk is full";
         check(&Failure::from(lost()), expected);
         check(&Failure::other(Box::<dyn StdError + Send + Sync>::from(lost())), expected);

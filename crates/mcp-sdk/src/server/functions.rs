@@ -1,4 +1,4 @@
-//! Functions that serve as tools, prompts, resources and completions.
+//! Functions as handlers of tools, prompts, resources and completions.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -11,13 +11,13 @@ use serde::Deserialize;
 
 use super::{Failure, ToolOutput};
 
-/// The arguments of a tool that has none.
+/// The arguments of a tool without arguments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::exhaustive_structs, reason = "it has nothing")]
+#[expect(clippy::exhaustive_structs, reason = "it has no fields")]
 pub struct NoArguments {}
 
-/// By hand, so that models do not read this comment.
+/// Not derived: the doc comment above would become the schema's description.
 impl JsonSchema for NoArguments {
     fn schema_name() -> Cow<'static, str> {
         "NoArguments".into()
@@ -28,7 +28,7 @@ impl JsonSchema for NoArguments {
     }
 }
 
-/// A function that takes arguments as they are as a tool.
+/// A tool whose function takes the arguments as JSON text.
 pub(super) struct RawTool<F>(pub(super) F);
 
 impl<F, R, O> ToolHandler for RawTool<F>

@@ -1,5 +1,5 @@
-//! What the HTTP service must know of messages: which era they belong to, whether they want an
-//! answer, and whether what stands outside agrees with what is inside.
+//! What the HTTP service needs to know about messages: their era, whether they expect a response,
+//! and whether the headers match the body.
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -17,17 +17,17 @@ use mcp_transport::http::{
     watch::HttpWatch,
 };
 
-use super::{Circumstances, Server};
+use super::{ConversationInfo, Server};
 use crate::{http_watch::GateWatch, labels::Marked};
 
 impl Server {
-    /// The server as a `tower` service for an HTTP server of yours: mount it beside other routes.
-    /// The revisions and the longest message are those of the server, whatever `settings` say.
+    /// The server as a `tower` service, to mount in your own HTTP server next to other routes. The
+    /// revisions and the message size limit are those of the server, whatever `settings` says.
     ///
-    /// When your HTTP server shuts down, tell the service with [`HttpService::drain_after`], or
-    /// streams without an end of their own hold it up; [`HttpService::close`] then ends the sessions
-    /// that are left. How long requests in work may take is up to your HTTP server; many set no limit.
-    /// The [guide](crate::guide::http) has an example, and what else to see to.
+    /// When your HTTP server shuts down, notify the service with [`HttpService::drain_after`];
+    /// otherwise open-ended streams delay the shutdown. [`HttpService::close`] then ends the
+    /// remaining sessions. How long requests in flight may take is up to your HTTP server; many have
+    /// no limit. The [guide](crate::guide::http) has an example and more details.
     pub fn http_service(&self, mut settings: HttpSettings) -> HttpService {
         settings.revisions = self.mcp.revisions();
         settings.max_body = self.max_message;
@@ -35,15 +35,15 @@ impl Server {
     }
 }
 
-/// How it is found out who a client is.
+/// Identifies the principal of a request.
 #[derive(Clone)]
-pub(super) struct Principals(Arc<Finder>);
+pub(super) struct PrincipalFinder(Arc<FindPrincipal>);
 
-type Finder = dyn Fn(&Parts) -> Option<String> + Send + Sync;
+type FindPrincipal = dyn Fn(&Parts) -> Option<String> + Send + Sync;
 
-impl Principals {
+impl PrincipalFinder {
     pub(super) fn new(find: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
-        Principals(Arc::new(find))
+        PrincipalFinder(Arc::new(find))
     }
 
     fn of(&self, opening: &Parts) -> Option<Arc<str>> {
@@ -51,9 +51,9 @@ impl Principals {
     }
 }
 
-impl fmt::Debug for Principals {
+impl fmt::Debug for PrincipalFinder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Principals")
+        f.write_str("PrincipalFinder")
     }
 }
 
@@ -81,31 +81,31 @@ impl Application for HttpApplication {
         _: &Bytes,
         parsed: Option<&Parsed>,
     ) -> Result<Glimpse, Refused> {
-        let stated = self.stated(&head.headers);
+        let header_version = self.header_version(&head.headers);
         let Some(parsed) = parsed else {
-            // It belongs to no session, whatever its headers say: it has no place among the messages of
-            // one, and its status shall tell. A conversation of its own will say what is wrong.
+            // Whatever its headers say, it is not a message of a session. A conversation of its own
+            // responds with the error and the HTTP status.
             return Ok(Glimpse { wants_answer: true, stateless: true, ..Glimpse::default() });
         };
         let document = parsed.document();
         let root = document.root();
         let envelope = Envelope::of(root);
-        let stateless = self.is_stateless(&envelope, stated);
+        let stateless = self.is_stateless(&envelope, header_version);
         let method = |name| envelope.method.is_some_and(|method| method.str_eq(name));
-        // Who opens a session of an older revision does not know these headers. It shall hear which
-        // revisions are spoken here, not which headers it lacks.
-        let is_handshake = method("initialize") && !stated.is_modern();
+        // A client of an older revision does not know these headers when it opens a session. The
+        // error must list the supported revisions, not the missing headers.
+        let is_handshake = method("initialize") && !header_version.is_modern();
         if stateless && envelope.kind() == Some(MessageKind::Request) && !is_handshake {
             self.compare(&envelope, &head.headers)?;
         }
         Ok(Glimpse {
-            wants_answer: wants_answer(root),
+            wants_answer: expects_response(root),
             opens_session: !stateless && method("initialize"),
             stateless,
             long_lived: stateless && method("subscriptions/listen"),
-            revision: match stated {
-                Stated::Revision(revision) => Some(revision),
-                Stated::Nothing | Stated::Unknown => requested(&envelope),
+            revision: match header_version {
+                HeaderVersion::Revision(revision) => Some(revision),
+                HeaderVersion::Nothing | HeaderVersion::Unknown => requested(&envelope),
             },
         })
     }
@@ -116,18 +116,18 @@ impl Application for HttpApplication {
 
     fn converse(&self, transport: Arc<dyn Transport>, opening: &Parts) -> BoxFuture<'static, ()> {
         let server = self.server.clone();
-        let era = self.stated(&opening.headers).is_modern().then_some(Era::Modern);
+        let era = self.header_version(&opening.headers).is_modern().then_some(Era::Modern);
         let principal = self.principal(opening);
-        let circumstances = Circumstances { era, principal };
+        let info = ConversationInfo { era, principal };
         Box::pin(async move {
-            if let Err(error) = server.hold(transport, circumstances).await {
-                tracing::debug!(%error, "a conversation broke off");
+            if let Err(error) = server.run_conversation(transport, info).await {
+                tracing::debug!(%error, "a conversation ended with an error");
             }
         })
     }
 
     fn explain(&self, fault: &HttpFault) -> Bytes {
-        // 2026-07-28 leaves -32000, which servers used for this before, to these.
+        // Not -32000, which 2026-07-28 leaves to older servers.
         let code = match fault {
             HttpFault::BodyEmpty => ErrorCode::ParseError,
             fault if fault.status().is_server_error() => ErrorCode::InternalError,
@@ -138,22 +138,22 @@ impl Application for HttpApplication {
     }
 }
 
-/// What the header says about the revision.
+/// The revision in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stated {
+enum HeaderVersion {
     Nothing,
     Revision(Revision),
-    /// Something nobody has published, or not readable at all.
+    /// Not published, or unreadable.
     Unknown,
 }
 
-impl Stated {
-    /// Whether what is stated belongs to the stateless era: everything but the old revisions.
+impl HeaderVersion {
+    /// Whether it belongs to the stateless era, as everything but the older revisions does.
     fn is_modern(self) -> bool {
         match self {
-            Stated::Nothing => false,
-            Stated::Revision(revision) => revision.era() == Era::Modern,
-            Stated::Unknown => true,
+            HeaderVersion::Nothing => false,
+            HeaderVersion::Revision(revision) => revision.era() == Era::Modern,
+            HeaderVersion::Unknown => true,
         }
     }
 }
@@ -165,32 +165,32 @@ impl HttpApplication {
         Some(Arc::new(GateWatch::new(gate, tapes, limits)))
     }
 
-    fn stated(&self, headers: &HeaderMap) -> Stated {
+    fn header_version(&self, headers: &HeaderMap) -> HeaderVersion {
         if !self.server.mcp.revisions().contains(Revision::LATEST) {
-            return Stated::Nothing; // There is no choice of eras.
+            return HeaderVersion::Nothing; // Only one era is supported.
         }
         match headers.get(headers::PROTOCOL_VERSION) {
-            None => Stated::Nothing,
+            None => HeaderVersion::Nothing,
             Some(value) => value
                 .to_str()
                 .ok()
                 .and_then(|text| text.trim().parse().ok())
-                .map_or(Stated::Unknown, Stated::Revision),
+                .map_or(HeaderVersion::Unknown, HeaderVersion::Revision),
         }
     }
 
-    fn is_stateless(&self, envelope: &Envelope<'_>, stated: Stated) -> bool {
+    fn is_stateless(&self, envelope: &Envelope<'_>, header_version: HeaderVersion) -> bool {
         let revisions = self.server.mcp.revisions();
         if !revisions.contains(Revision::LATEST) {
             return false;
         }
-        let speaks_legacy = revisions.iter().any(|revision| revision.era() == Era::Legacy);
+        let supports_legacy = revisions.iter().any(|revision| revision.era() == Era::Legacy);
         let is_handshake = envelope.method.is_some_and(|method| method.str_eq("initialize"));
-        let says_so = meta(envelope, Meta::PROTOCOL_VERSION).is_some() && !is_handshake;
-        stated.is_modern() || says_so || !speaks_legacy
+        let has_version = meta(envelope, Meta::PROTOCOL_VERSION).is_some() && !is_handshake;
+        header_version.is_modern() || has_version || !supports_legacy
     }
 
-    /// Whether the headers repeat what the body says.
+    /// Checks that the headers match the body.
     fn compare(&self, envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), Refused> {
         compare_version(envelope, headers).map_err(|message| refused(envelope, message))?;
         let headers: Headers<'_> = headers
@@ -211,7 +211,7 @@ impl HttpApplication {
 }
 
 fn compare_version(envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), String> {
-    // The conversation will say that it is missing.
+    // The conversation reports that it is missing.
     let Some(version) = meta(envelope, Meta::PROTOCOL_VERSION) else { return Ok(()) };
     let name = headers::PROTOCOL_VERSION;
     let mut values = headers.get_all(&name).iter();
@@ -219,12 +219,12 @@ fn compare_version(envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), S
         return Err(format!("the header `{name}` is missing"));
     };
     if values.next().is_some() {
-        return Err(format!("the header `{name}` is there twice"));
+        return Err(format!("the header `{name}` is repeated"));
     }
     let shown = String::from_utf8_lossy(value.as_bytes());
     match version.as_str() {
         Some(version) if version != shown.trim() => {
-            Err(format!("`{name}` says {shown:?}, the body's `_meta` is {version:?}"))
+            Err(format!("`{name}` is {shown:?}, but `_meta` in the body has {version:?}"))
         }
         _ => Ok(()),
     }
@@ -234,20 +234,20 @@ fn meta<'a>(envelope: &Envelope<'a>, key: &str) -> Option<Node<'a>> {
     envelope.params?.get("_meta")?.get(key)
 }
 
-/// The revision that an `initialize` asks for.
+/// The revision requested by `initialize`.
 fn requested(envelope: &Envelope<'_>) -> Option<Revision> {
     envelope.params?.get("protocolVersion")?.as_str()?.parse().ok()
 }
 
-/// Whether there is a request in it, or something to which only an error can be said.
-fn wants_answer(root: Node<'_>) -> bool {
-    let wants = |node| {
+/// Whether it contains a request, or anything that can only be answered with an error.
+fn expects_response(root: Node<'_>) -> bool {
+    let expects = |node| {
         !matches!(
             Envelope::of(node).kind(),
             Some(MessageKind::Notification | MessageKind::Response)
         )
     };
-    if root.is_array() { root.is_empty() || root.elements().any(wants) } else { wants(root) }
+    if root.is_array() { root.is_empty() || root.elements().any(expects) } else { expects(root) }
 }
 
 fn refused(envelope: &Envelope<'_>, message: String) -> Refused {

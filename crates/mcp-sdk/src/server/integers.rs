@@ -1,11 +1,12 @@
-//! Integers as JSON Schema understands them: `2.0` and `1e3` are integers too, which Rust's types of
-//! integers do not take.
+//! Integers as JSON Schema defines them: `2.0` and `1e3` are integers too, which Rust's integer
+//! types do not deserialize.
 
-/// No integer type of Rust holds a number of more digits.
-const MOST_DIGITS: usize = 39;
+/// Rust's integer types hold no number with more digits.
+const MAX_DIGITS: usize = 39;
 
-/// The same JSON with its integral numbers written as integers; `None` if all are already, or are too
-/// large for any type of integer. Costs one pass, and a copy only if something changes.
+/// The same JSON with its integral numbers written as integers; `None` if there is nothing to
+/// change, or the numbers are too large for any integer type. Takes one pass, and a copy only if
+/// something changes.
 pub(super) fn with_plain_integers(json: &[u8]) -> Option<Vec<u8>> {
     let mut rewritten: Option<Vec<u8>> = None;
     let mut copied = 0;
@@ -32,7 +33,7 @@ pub(super) fn with_plain_integers(json: &[u8]) -> Option<Vec<u8>> {
     rewritten
 }
 
-/// Behind the string that begins at `start`, or at the end of the text.
+/// The position after the string that begins at `start`, or the end of the text.
 fn after_string(json: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = json.get(at) {
@@ -54,8 +55,8 @@ fn after_number(json: &[u8], start: usize) -> usize {
     start + length
 }
 
-/// The digits of a number that is integral and not written as an integer. That includes `-0`, which
-/// counts as a fraction to those who care about its sign.
+/// The digits of an integral number that is not written as an integer. That includes `-0`, which
+/// some parsers treat as a float to keep its sign.
 fn plain_integer(number: &[u8]) -> Option<Vec<u8>> {
     let is_negative = number.first() == Some(&b'-');
     let unsigned = number.get(usize::from(is_negative)..)?;
@@ -76,14 +77,14 @@ fn plain_integer(number: &[u8]) -> Option<Vec<u8>> {
         return Some(b"0".to_vec());
     };
     let length = whole.len() + fraction.len();
-    // Behind the last digit that matters.
+    // After the last significant digit.
     let end = length - digits().rev().take_while(|digit| *digit == b'0').count();
-    let behind = i64::try_from(whole.len()).ok()? - i64::try_from(end).ok()?;
-    let zeros = usize::try_from(exponent.checked_add(behind)?).ok()?;
-    if (end - first).saturating_add(zeros) > MOST_DIGITS {
+    let shift = i64::try_from(whole.len()).ok()? - i64::try_from(end).ok()?;
+    let zeros = usize::try_from(exponent.checked_add(shift)?).ok()?;
+    if (end - first).saturating_add(zeros) > MAX_DIGITS {
         return None;
     }
-    let mut plain = Vec::with_capacity(MOST_DIGITS + 1);
+    let mut plain = Vec::with_capacity(MAX_DIGITS + 1);
     if is_negative {
         plain.push(b'-');
     }
@@ -92,7 +93,7 @@ fn plain_integer(number: &[u8]) -> Option<Vec<u8>> {
     Some(plain)
 }
 
-/// The exponent, or one that is beyond every integer in the same direction.
+/// The exponent, saturating.
 fn exponent(text: &[u8]) -> i64 {
     let is_negative = text.first() == Some(&b'-');
     let digits = text.iter().filter(|byte| byte.is_ascii_digit());
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn integral_numbers_become_integers_wherever_they_stand() {
+    fn integral_numbers_become_integers_everywhere() {
         for (json, plain) in [
             ("2.0", "2"),
             ("-2.0", "-2"),
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_stays_and_is_not_copied() {
+    fn everything_else_is_left_uncopied() {
         for json in [
             "2",
             "-7",
@@ -156,7 +157,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_is_too_odd(text in r#"[-+0-9.eE"\\\[\]{},: a]{0,40}"#) {
+        fn no_text_panics(text in r#"[-+0-9.eE"\\\[\]{},: a]{0,40}"#) {
             let _ = rewritten(&text);
         }
 

@@ -1,26 +1,29 @@
-//! Ways to be reached.
+//! Serving over the transports.
 
 use mcp_core::{Transport, TransportError};
 use tokio::task::JoinSet;
 
-use super::{Circumstances, Server};
+use super::{ConversationInfo, Server};
 
-/// The path at which a server over HTTP is found.
+/// The path of the server over HTTP.
 #[cfg(feature = "http")]
 const PATH: &str = "/mcp";
 
 impl Server {
-    /// Serves one client over `transport` until it leaves. Dropping the future breaks off.
+    /// Serves one client over `transport` until it disconnects. Dropping the future aborts the
+    /// conversation.
     ///
     /// # Errors
     ///
     /// If the transport failed.
     pub async fn serve(&self, transport: impl Transport + 'static) -> Result<(), TransportError> {
         let server = self.clone();
-        // A task of its own lets the workers of the runtime pass messages on to each other; the main
-        // future of a program is not run by any of them. The set ends the task when it is dropped.
+        // In its own task, the conversation runs on the runtime's workers, which can wake each other
+        // cheaply; a program's main future does not. Dropping the set aborts the task.
         let mut task = JoinSet::new();
-        task.spawn(async move { server.hold(transport, Circumstances::default()).await });
+        task.spawn(
+            async move { server.run_conversation(transport, ConversationInfo::default()).await },
+        );
         match task.join_next().await {
             Some(Ok(outcome)) => outcome,
             Some(Err(failed)) => match failed.try_into_panic() {
@@ -31,9 +34,9 @@ impl Server {
         }
     }
 
-    /// Serves the client on the process's own standard streams until it leaves.
+    /// Serves the client on the process's standard streams until it disconnects.
     ///
-    /// Nothing else may be written to standard output; logs belong to standard error.
+    /// Nothing else may be written to standard output; logs belong on standard error.
     ///
     /// # Errors
     ///
@@ -46,9 +49,9 @@ impl Server {
     }
 
     /// Serves clients over Streamable HTTP at `http://127.0.0.1:<port>/mcp` until `shutdown`
-    /// completes, then lets running requests finish, for ten seconds at most. Only this machine can
-    /// reach it; see [`Server::serve_http_on`] for everything else, and the
-    /// [guide](crate::guide::http) for a second Ctrl-C.
+    /// completes, then lets requests in flight finish, for at most ten seconds. Only local clients
+    /// can reach it; see [`Server::serve_http_on`] for anything else, and the
+    /// [guide](crate::guide::http) for handling a second Ctrl-C.
     ///
     /// ```no_run
     /// # async fn example(server: mcp_sdk::Server) -> Result<(), Box<dyn std::error::Error>> {
@@ -59,7 +62,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If the port cannot be had.
+    /// If the port cannot be bound.
     #[cfg(feature = "http")]
     pub async fn serve_http(
         &self,
@@ -73,10 +76,11 @@ impl Server {
     }
 
     /// Serves clients over Streamable HTTP at the path `/mcp` of `listener` until `shutdown`
-    /// completes, then lets running requests finish, for ten seconds at most
+    /// completes, then lets requests in flight finish, for at most ten seconds
     /// ([`ServeSettings::grace`](mcp_transport::http::server::ServeSettings::grace)).
     ///
-    /// A server that others shall reach has to be told its own name, or requests are refused:
+    /// A server that is reachable from elsewhere must know its own host name, or it rejects the
+    /// requests:
     ///
     /// ```no_run
     /// use mcp_sdk::transport::{Allowed, http::server::HttpSettings};
@@ -84,7 +88,7 @@ impl Server {
     /// # async fn example(server: mcp_sdk::Server) -> Result<(), Box<dyn std::error::Error>> {
     /// let mut settings = HttpSettings::default();
     /// settings.hosts = Allowed::loopback().and("tools.example.com");
-    /// // Pages that may use it from a browser; those of this machine may anyway.
+    /// // Web pages that may use it, in addition to local ones.
     /// settings.origins = Allowed::loopback().and("https://app.example.com");
     /// let listener = mcp_sdk::transport::bind("0.0.0.0:8080").await?;
     /// server.serve_http_on(listener, settings, std::future::pending()).await;
@@ -106,12 +110,12 @@ impl Server {
     }
 
     /// Serves clients over WebSocket at `ws://127.0.0.1:<port>` until `shutdown` completes, then
-    /// lets running requests finish. No revision defines this transport; both sides have to know
+    /// lets requests in flight finish. No revision defines this transport; both sides must support
     /// it.
     ///
     /// # Errors
     ///
-    /// If the port cannot be had.
+    /// If the port cannot be bound.
     #[cfg(feature = "ws")]
     pub async fn serve_ws(
         &self,
@@ -126,8 +130,8 @@ impl Server {
         Ok(())
     }
 
-    /// Serves everybody whom `listener` lets in until `shutdown` completes, then lets running
-    /// requests finish.
+    /// Serves every client that `listener` accepts until `shutdown` completes, then lets requests in
+    /// flight finish.
     #[cfg(feature = "ws")]
     pub async fn serve_ws_on(
         &self,
@@ -146,9 +150,9 @@ impl Server {
                     let Ok(transport) = accepted else { break };
                     let (server, stop) = (self.clone(), stop.clone());
                     conversations.spawn(async move {
-                        let held = server.hold_until(stop, transport);
-                        if let Err(error) = held.await {
-                            tracing::debug!(%error, "a conversation broke off");
+                        let conversation = server.run_conversation_until(stop, transport);
+                        if let Err(error) = conversation.await {
+                            tracing::debug!(%error, "a conversation ended with an error");
                         }
                     });
                 }

@@ -1,4 +1,4 @@
-//! Servers: functions become what is offered, and what is offered is served over any transport.
+//! Servers: functions as tools, prompts and resources, served over any transport.
 
 mod arguments;
 mod builder;
@@ -30,29 +30,29 @@ pub use self::{
 };
 use crate::Validation;
 
-/// A server: what it offers, how it validates, and ways to be reached. Cheap to clone; all clones
+/// A server: what it offers, how it validates, and how it is reached. Cheap to clone; all clones
 /// are the same server.
 #[derive(Debug, Clone)]
 pub struct Server {
     mcp: Mcp,
-    /// For conversations to come.
+    /// For future conversations.
     validation: Arc<RwLock<Validation>>,
     settings: ProcessorSettings,
-    /// Bytes of the longest message.
+    /// The maximum length of a message in bytes.
     max_message: usize,
     /// Shared by all conversations.
     tapes: TapePool,
     #[cfg(feature = "http")]
-    principals: Option<http::Principals>,
+    principals: Option<http::PrincipalFinder>,
 }
 
 impl Server {
-    /// Begins a server that calls itself `name`.
+    /// Starts building a server with this name and version.
     pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
         ServerBuilder::new(Implementation::new(name, version))
     }
 
-    /// Begins a server that introduces itself more fully.
+    /// Starts building a server with a title, description and so on.
     pub fn builder_for(info: Implementation) -> ServerBuilder {
         ServerBuilder::new(info)
     }
@@ -75,31 +75,30 @@ impl Server {
         }
     }
 
-    /// Takes other limits and times for its conversations.
+    /// Changes the limits and timeouts of its conversations.
     #[must_use]
     pub fn conversations(mut self, change: impl FnOnce(&mut ProcessorSettings)) -> Server {
         change(&mut self.settings);
         self
     }
 
-    /// The engine: what is offered, by name, and how it is served.
+    /// The engine, which holds the tools, prompts and resources.
     pub fn mcp(&self) -> &Mcp {
         &self.mcp
     }
 
-    /// The schemas of the protocol by which conversations are judged that begin now.
+    /// The protocol schemas for new conversations.
     pub fn schemas(&self) -> Schemas {
         self.validation().schemas_in_force()
     }
 
-    /// Judges conversations by these schemas of the protocol that begin from now on. Those that run
-    /// keep theirs: a session over HTTP to its end, while in the stateless era every request is a
-    /// conversation of its own.
+    /// Sets the protocol schemas for new conversations. Running ones keep theirs: an HTTP session
+    /// until it ends, whereas in the stateless era every request is its own conversation.
     ///
     /// ```
     /// use mcp_sdk::{Server, schema::{SourceError, SourceLimits}};
     ///
-    /// /// Reads overrides again from where they came. If one cannot be used, nothing changes.
+    /// /// Reloads overrides from their sources. If one cannot be used, nothing changes.
     /// fn reload(server: &Server) -> Result<(), SourceError> {
     ///     server.replace_schemas(server.schemas().reload(&SourceLimits::default())?);
     ///     Ok(())
@@ -115,43 +114,44 @@ impl Server {
         self.validation.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What is read of a message.
+    /// The limits for parsing messages.
     fn limits(&self) -> Limits {
         self.validation().limits(self.max_message)
     }
 
-    /// Holds a conversation until the client leaves, or `stop`; what is in work is finished.
+    /// Runs a conversation until the client disconnects or `stop` is cancelled; requests in flight
+    /// are finished.
     #[cfg(feature = "ws")]
-    async fn hold_until(
+    async fn run_conversation_until(
         &self,
         stop: tokio_util::sync::CancellationToken,
         transport: impl Transport + 'static,
     ) -> Result<(), TransportError> {
-        let processor = self.processor(transport, Circumstances::default());
+        let processor = self.processor(transport, ConversationInfo::default());
         let peer = processor.peer();
-        let mut held = std::pin::pin!(processor.run());
+        let mut running = std::pin::pin!(processor.run());
         tokio::select! {
             biased;
-            outcome = &mut held => return outcome,
+            outcome = &mut running => return outcome,
             () = stop.cancelled() => peer.close(),
         }
-        held.await
+        running.await
     }
 
-    pub(crate) async fn hold(
+    pub(crate) async fn run_conversation(
         &self,
         transport: impl Transport + 'static,
-        circumstances: Circumstances,
+        info: ConversationInfo,
     ) -> Result<(), TransportError> {
-        self.processor(transport, circumstances).run().await
+        self.processor(transport, info).run().await
     }
 
     fn processor<T: Transport + 'static>(
         &self,
         transport: T,
-        circumstances: Circumstances,
+        info: ConversationInfo,
     ) -> JsonRpcProcessor<T> {
-        let Circumstances { era, principal } = circumstances;
+        let ConversationInfo { era, principal } = info;
         let settled = (era == Some(Era::Modern)).then_some(Revision::LATEST);
         let gate = self.validation().gate(Side::Server, transport.carriage(), settled);
         let transport = JsonRpcTransport::new(transport, Side::Server, gate)
@@ -162,11 +162,11 @@ impl Server {
     }
 }
 
-/// What is known of a conversation before it begins.
+/// What is known about a conversation before it begins.
 #[derive(Debug, Default)]
-pub(crate) struct Circumstances {
-    /// The only era that is spoken, if there is no choice.
+pub(crate) struct ConversationInfo {
+    /// The only supported era, if there is no choice.
     era: Option<Era>,
-    /// Who the client is.
+    /// The client's authenticated identity.
     principal: Option<Arc<str>>,
 }

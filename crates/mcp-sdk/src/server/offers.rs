@@ -1,4 +1,4 @@
-//! What comes and goes while the server runs. Clients that want to know are told.
+//! Adding and removing tools, prompts and resources while the server runs.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,8 +15,8 @@ use super::{
 };
 
 impl Server {
-    /// Offers a tool from now on, as [`ServerBuilder::tool`](super::ServerBuilder::tool) does, in
-    /// place of an older one of that name.
+    /// Adds a tool like [`ServerBuilder::tool`](super::ServerBuilder::tool), replacing one of the
+    /// same name. Subscribed clients are notified.
     ///
     /// # Errors
     ///
@@ -37,17 +37,17 @@ impl Server {
         self.add_tool_function(ToolFunction::new(name, description, run))
     }
 
-    /// As [`Server::add_tool`], with title, annotations and whatever else the function has.
+    /// Like [`Server::add_tool`], with title, annotations and so on.
     ///
     /// # Errors
     ///
     /// As for [`Server::add_tool`].
     pub fn add_tool_function(&self, function: ToolFunction) -> Result<(), BuildError> {
-        tool_name::warn_of(&function.tool.name);
+        tool_name::warn_if_unusual(&function.tool.name);
         self.mcp.add_tool(function.tool, function.handler)
     }
 
-    /// Offers a prompt from now on, in place of an older one of that name.
+    /// Adds a prompt, replacing one of the same name.
     ///
     /// # Errors
     ///
@@ -61,11 +61,11 @@ impl Server {
         self.mcp.add_prompt(prompt, Arc::new(PromptFunction(get)))
     }
 
-    /// Offers a resource from now on, in place of an older one of that URI.
+    /// Adds a resource, replacing one of the same URI.
     ///
     /// # Errors
     ///
-    /// If its URI is none, or the server was built without resources: see
+    /// If its URI is invalid, or the server was built without resources: see
     /// [`ServerBuilder::offers_resources`](super::ServerBuilder::offers_resources).
     pub fn add_resource<F, R>(&self, resource: Resource, read: F) -> Result<(), BuildError>
     where
@@ -75,11 +75,11 @@ impl Server {
         self.mcp.add_resource(resource, Arc::new(ResourceFunction(read)))
     }
 
-    /// Offers resources by a pattern from now on, in place of an older one that is the same.
+    /// Adds a resource template, replacing an equal one.
     ///
     /// # Errors
     ///
-    /// If the pattern cannot be matched, or the server was built without resources: see
+    /// If the template is not supported, or the server was built without resources: see
     /// [`ServerBuilder::offers_resources`](super::ServerBuilder::offers_resources).
     pub fn add_template<F, R>(&self, template: ResourceTemplate, read: F) -> Result<(), BuildError>
     where
@@ -89,27 +89,27 @@ impl Server {
         self.mcp.add_template(template, Arc::new(ResourceFunction(read)))
     }
 
-    /// No longer offers a tool; false if it does not. Calls in work are finished.
+    /// Removes a tool; `false` if it does not exist. Calls in flight are finished.
     pub fn remove_tool(&self, name: &str) -> bool {
         self.mcp.tools().remove(name).is_some()
     }
 
-    /// No longer offers a prompt; false if it does not.
+    /// Removes a prompt; `false` if it does not exist.
     pub fn remove_prompt(&self, name: &str) -> bool {
         self.mcp.prompts().remove(name).is_some()
     }
 
-    /// No longer offers a resource; false if it does not.
+    /// Removes a resource; `false` if it does not exist.
     pub fn remove_resource(&self, uri: &str) -> bool {
         self.mcp.resources().remove(uri).is_some()
     }
 
-    /// No longer offers resources by this pattern; false if it does not.
+    /// Removes a resource template; `false` if it does not exist.
     pub fn remove_template(&self, uri_template: &str) -> bool {
         self.mcp.templates().remove(uri_template).is_some()
     }
 
-    /// Tells clients that have subscribed to a resource that it has changed.
+    /// Notifies the clients that have subscribed to a resource that it has changed.
     pub fn resource_updated(&self, uri: &str) {
         self.mcp.resource_updated(uri);
     }

@@ -4,22 +4,22 @@ use serde::Serialize;
 
 use super::schema::output_schema;
 
-/// What a tool can give back.
+/// A type that tools can return.
 pub trait ToolOutput: Send {
     /// The schema of its structured output, if it has any.
     fn schema() -> Option<Json> {
         None
     }
 
-    /// The output as a result.
+    /// Converts the output to a result.
     ///
     /// # Errors
     ///
-    /// If it cannot be written as JSON.
+    /// If it cannot be serialized as JSON.
     fn into_result(self) -> Result<CallToolResult, Error>;
 }
 
-/// Structured output: the value, with the schema of its type, and its JSON as text beside it.
+/// Structured output: the value, with the schema of its type, and its JSON as a text block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a wrapper")]
 pub struct Structured<T>(pub T);
@@ -30,8 +30,9 @@ impl<T: Serialize + JsonSchema + Send> ToolOutput for Structured<T> {
     }
 
     fn into_result(self) -> Result<CallToolResult, Error> {
-        let json = Json::of(&self.0)
-            .map_err(|error| Error::internal(format!("output cannot be written: {error}")))?;
+        let json = Json::of(&self.0).map_err(|error| {
+            Error::internal(format!("the output cannot be serialized: {error}"))
+        })?;
         Ok(CallToolResult::structured(json))
     }
 }

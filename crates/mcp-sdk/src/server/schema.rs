@@ -10,20 +10,20 @@ use serde_json::{Map, Value};
 pub(super) fn arguments_schema<T: JsonSchema>() -> Json {
     let mut schema = schema_of::<T>();
     schema.entry("type").or_insert_with(|| "object".into());
-    written(&schema)
+    to_json(&schema)
 }
 
-/// The JSON Schema of the output of a tool, which may be anything.
+/// The JSON Schema of the output of a tool, which may be any value.
 pub(super) fn output_schema<T: JsonSchema>() -> Json {
-    written(&schema_of::<T>())
+    to_json(&schema_of::<T>())
 }
 
-fn written(schema: &Map<String, Value>) -> Json {
+fn to_json(schema: &Map<String, Value>) -> Json {
     Json::of(schema).unwrap_or_else(|_| Json::empty_object())
 }
 
-/// The JSON Schema of a type, with subschemas written out, and nothing that clients of other
-/// languages or older revisions cannot read.
+/// The JSON Schema of a type, with inlined subschemas, and without anything that clients in other
+/// languages or of older revisions may not support.
 fn schema_of<T: JsonSchema>() -> Map<String, Value> {
     let mut objects = ReplaceBoolSchemas::default();
     objects.skip_additional_properties = true;
@@ -33,15 +33,14 @@ fn schema_of<T: JsonSchema>() -> Map<String, Value> {
     settings.inline_subschemas = true;
     settings.meta_schema = None;
     let schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    // `true` says no more than an empty object.
+    // `true` is equivalent to an empty object.
     let Value::Object(mut schema) = schema else { return Map::new() };
     schema.remove("title");
     schema
 }
 
-/// Rust's types of numbers are no formats of JSON Schema: some validators complain about every one
-/// of them, and none knows what they stand for. What they mean is said in numbers instead, where a
-/// double can hold these.
+/// Rust's number types are not formats of JSON Schema: some validators complain about every one of
+/// them, and none knows their meaning. They are replaced by bounds that a double can represent.
 fn write_bounds(schema: &mut Schema) {
     let Some(format) = schema.get("format").and_then(Value::as_str) else { return };
     let bounds = match format {
@@ -79,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_is_an_object_and_says_what_is_required() {
+    fn a_schema_describes_an_object_with_its_required_members() {
         let schema: Value = arguments_schema::<Arguments>().read().unwrap();
         assert_eq!(schema["type"], "object");
         assert_eq!(schema["properties"]["anything"], json!({}));
@@ -104,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn types_of_numbers_are_written_as_bounds() {
+    fn number_types_become_bounds() {
         let schema: Value = arguments_schema::<Numbers>().read().unwrap();
         let of = |name: &str| schema["properties"][name].clone();
         assert_eq!(of("port"), json!({"type": "integer", "minimum": 0, "maximum": 65535}));
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn output_may_be_anything() {
+    fn output_may_be_any_value() {
         assert_eq!(output_schema::<Value>().to_string(), "{}");
         assert_eq!(output_schema::<Vec<u8>>().read::<Value>().unwrap()["type"], "array");
     }

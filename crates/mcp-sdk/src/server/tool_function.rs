@@ -9,11 +9,11 @@ use tokio::task::AbortHandle;
 
 use super::{Failure, ToolOutput, arguments::read, schema::arguments_schema};
 
-/// A function as a tool, with everything that clients see of it. The schemas come from the types it
-/// takes and gives.
+/// A function as a tool, with everything that clients see of it. The schemas are derived from its
+/// argument and return types.
 ///
-/// [`ServerBuilder::tool`](super::ServerBuilder::tool) is enough for a tool that has a name and a
-/// description; here is the rest.
+/// For a tool with just a name and a description,
+/// [`ServerBuilder::tool`](super::ServerBuilder::tool) is enough.
 ///
 /// ```
 /// use mcp_sdk::{NoArguments, Server, ToolFunction, core::ToolAnnotations};
@@ -31,8 +31,8 @@ pub struct ToolFunction {
 }
 
 impl ToolFunction {
-    /// An async function. All calls of a connection are served by one task: a function that computes
-    /// for long, or waits without `await`, holds up all the others. Make such a one a
+    /// An async function. All calls on a connection are served by one task: a function that computes
+    /// for a long time, or waits without `await`, holds up all the others and should be a
     /// [blocking](ToolFunction::blocking) tool.
     pub fn new<A, F, R, O>(
         name: impl Into<String>,
@@ -49,11 +49,11 @@ impl ToolFunction {
         ToolFunction::of::<A, O>(name, description, Arc::new(handler))
     }
 
-    /// A function that computes for long or waits without `await`: files, databases, programs. Each
-    /// call runs on a thread for such work, and others go on meanwhile.
+    /// A function that computes for a long time, or waits without `await`, for files, databases or
+    /// child processes. Each call runs on a blocking thread and does not hold up others.
     ///
-    /// A call that nobody waits for any more is not started; one that runs finds out by
-    /// [`Context::is_cancelled`]. What is async in [`Context`] can be waited for with
+    /// A cancelled call is not started; one that is running can check [`Context::is_cancelled`].
+    /// Async methods of [`Context`] can be called with
     /// `tokio::runtime::Handle::current().block_on(…)`.
     pub fn blocking<A, F, O>(
         name: impl Into<String>,
@@ -79,25 +79,25 @@ impl ToolFunction {
         ToolFunction { tool, handler }
     }
 
-    /// A name for people.
+    /// Sets the human-readable name.
     #[must_use]
     pub fn title(self, title: impl Into<String>) -> Self {
         ToolFunction { tool: self.tool.title(title), ..self }
     }
 
-    /// What kind of tool it is.
+    /// Sets the annotations.
     #[must_use]
     pub fn annotations(self, annotations: ToolAnnotations) -> Self {
         ToolFunction { tool: self.tool.annotations(annotations), ..self }
     }
 
-    /// A picture that stands for it; there may be several.
+    /// Adds an icon.
     #[must_use]
     pub fn icon(self, icon: Icon) -> Self {
         ToolFunction { tool: self.tool.icon(icon), ..self }
     }
 
-    /// Anything else that clients may want to know.
+    /// Sets `_meta`.
     #[must_use]
     pub fn meta(self, meta: Meta) -> Self {
         ToolFunction { tool: self.tool.meta(meta), ..self }
@@ -152,7 +152,7 @@ where
                 let output = run(arguments, context).map_err(|failure| failure.0)?;
                 output.into_result()
             });
-            let _queued = Queued(running.abort_handle());
+            let _abort = AbortOnDrop(running.abort_handle());
             match running.await {
                 Ok(outcome) => outcome,
                 Err(failed) => match failed.try_into_panic() {
@@ -164,10 +164,10 @@ where
     }
 }
 
-/// Takes a call that has not begun out of the queue when nobody waits for it any more.
-struct Queued(AbortHandle);
+/// Removes a call that has not started from the queue when it is cancelled.
+struct AbortOnDrop(AbortHandle);
 
-impl Drop for Queued {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }

@@ -1,21 +1,21 @@
-//! Names of tools that clients may not take.
+//! Tool names that clients may reject.
 
-/// Longest name that the specification recommends, in characters.
-const LONGEST: usize = 128;
+/// The maximum length of a name that the specification recommends.
+const MAX_LENGTH: usize = 128;
 
-/// Says in the log what is wrong with a name. It is served all the same: the specification only
-/// recommends, and older revisions do not even do that.
-pub(super) fn warn_of(name: &str) {
+/// Logs a warning about an unusual name. The tool is served anyway: the format is only a
+/// recommendation, and only of newer revisions.
+pub(super) fn warn_if_unusual(name: &str) {
     if let Some(fault) = fault_of(name) {
-        tracing::warn!(tool = name, "{fault}; some clients and models will not take the tool");
+        tracing::warn!(tool = name, "{fault}; some clients and models will reject the tool");
     }
 }
 
 fn fault_of(name: &str) -> Option<&'static str> {
     let is_usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if !name.chars().all(is_usual) {
-        Some("a tool name should have only letters, digits, `_`, `-` and `.` of ASCII")
-    } else if name.len() > LONGEST {
+        Some("a tool name should have only ASCII letters, digits, `_`, `-` and `.`")
+    } else if name.len() > MAX_LENGTH {
         Some("a tool name should have at most 128 characters")
     } else {
         None
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_outside_the_recommendation_are_noticed() {
+    fn names_outside_the_recommendation_have_a_fault() {
         for name in ["a b/\u{fc}", "a b", "a/b", "\u{fc}", "a:b", &"a".repeat(129)] {
             assert!(fault_of(name).is_some(), "{name}");
         }

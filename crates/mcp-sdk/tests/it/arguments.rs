@@ -1,5 +1,5 @@
-//! Arguments that do not fit, and tools that fail inside: an error of the protocol or a result, as
-//! the revision or the server's settings say.
+//! Invalid arguments and internal errors of tools: a protocol error or a result, depending on the
+//! revision and the server's settings.
 
 use mcp_sdk::{
     Client, ClientError, Failure, NoArguments, Server, ServerBuilder, Validation,
@@ -13,7 +13,7 @@ use mcp_sdk::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::wire::{hear, request, send, send_text};
+use crate::wire::{receive, request, send, send_text};
 
 #[derive(Deserialize, JsonSchema)]
 struct Order {
@@ -23,7 +23,7 @@ struct Order {
     names: Vec<String>,
 }
 
-/// Takes less than its schema promises: the schema of the tool is not that of this type.
+/// Accepts less than the tool's schema, which is not derived from this type.
 #[derive(Deserialize)]
 struct Small {
     n: u8,
@@ -65,7 +65,7 @@ async fn connect(server: Server, revision: Revision) -> Client {
         .unwrap()
 }
 
-/// What a call came to: code and data of an error, or text and findings of a result.
+/// The outcome of a call: code and data of an error, or text and findings of a result.
 #[derive(Debug)]
 enum Came {
     Error(i64, Value),
@@ -107,14 +107,14 @@ fn paths(findings: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn arguments_that_break_the_schema_are_told_as_the_revision_or_the_setting_says() {
+async fn invalid_arguments_are_answered_as_the_revision_or_the_setting_says() {
     let bad = json!({ "count": "three", "names": [7] });
     for validation in [Validation::enforce(), Validation::observe()] {
         for choice in CHOICES {
             for revision in Revision::ALL {
                 let server = builder().validation(validation.clone()).invalid_arguments(choice);
                 let client = connect(server.build().unwrap(), revision).await;
-                // The gate knows the schema as well, once the tools were listed.
+                // Once the tools are listed, the gate knows the schema too.
                 for lists in [false, true] {
                     if lists {
                         client.all_tools().await.unwrap();
@@ -144,7 +144,7 @@ async fn arguments_that_break_the_schema_are_told_as_the_revision_or_the_setting
     }
 }
 
-/// Calls `order` with `count` spelled like this, which a client would not keep.
+/// Calls `order` with this literal for `count`, which a client would normalize.
 async fn ordered(count: &str) -> Value {
     let (near, far) = memory::pair(16);
     let server = builder().build().unwrap();
@@ -152,11 +152,11 @@ async fn ordered(count: &str) -> Value {
     let call = request(1, "tools/call", json!({ "name": "order", "arguments": { "count": 0 } }));
     let call = call.to_string().replace(r#""count":0"#, &format!(r#""count":{count}"#));
     send_text(&near, &call).await;
-    hear(&near).await["result"].take()
+    receive(&near).await["result"].take()
 }
 
 #[tokio::test]
-async fn integers_are_read_as_json_schema_does() {
+async fn integers_are_read_as_in_json_schema() {
     for (count, read) in
         [("2.0", "2 0"), ("1e3", "1000 0"), ("18446744073709551615.0", "18446744073709551615 0")]
     {
@@ -166,8 +166,8 @@ async fn integers_are_read_as_json_schema_does() {
 }
 
 #[tokio::test]
-async fn what_fits_the_schema_but_not_the_type_is_told_in_the_same_way() {
-    // The schema of a `u64` names no largest number, as most readers cannot hold it.
+async fn arguments_that_match_the_schema_but_not_the_type_are_answered_alike() {
+    // The schema of a `u64` has no maximum, which most parsers could not represent.
     let huge: Value = serde_json::from_str(r#"{"count":1e30}"#).unwrap();
     for choice in CHOICES {
         for revision in Revision::ALL {
@@ -183,7 +183,7 @@ async fn what_fits_the_schema_but_not_the_type_is_told_in_the_same_way() {
                 }
                 other => panic!("{choice:?} at {revision}: {other:?}"),
             }
-            // A tool that reads its arguments itself can say the same.
+            // A tool that reads its arguments itself can return the same error.
             match came(client.call_tool("own", json!({ "n": 256 })).await) {
                 Came::Error(-32602, _) if is_protocol_error(choice, revision) => {}
                 Came::Result { text, .. } if !is_protocol_error(choice, revision) => {
@@ -196,7 +196,7 @@ async fn what_fits_the_schema_but_not_the_type_is_told_in_the_same_way() {
 }
 
 #[tokio::test]
-async fn unknown_tools_are_errors_of_the_protocol_always() {
+async fn unknown_tools_are_always_protocol_errors() {
     for choice in CHOICES {
         for revision in Revision::ALL {
             let server = builder().invalid_arguments(choice).build().unwrap();
@@ -208,12 +208,12 @@ async fn unknown_tools_are_errors_of_the_protocol_always() {
 }
 
 #[tokio::test]
-async fn a_tool_that_fails_inside_is_a_result_unless_errors_were_chosen() {
+async fn an_internal_error_is_a_result_unless_protocol_errors_were_chosen() {
     for choice in CHOICES {
         for revision in Revision::ALL {
             let server = builder().invalid_arguments(choice).build().unwrap();
             let client = connect(server, revision).await;
-            for (tool, said) in [
+            for (tool, expected) in [
                 ("panics", "`panics` failed unexpectedly"),
                 ("panics_on_its_thread", "`panics_on_its_thread` failed unexpectedly"),
                 ("fails_inside", "the database is gone"),
@@ -221,12 +221,12 @@ async fn a_tool_that_fails_inside_is_a_result_unless_errors_were_chosen() {
                 match came(client.call_tool(tool, json!({})).await) {
                     Came::Error(-32603, _) if choice == InvalidArguments::ProtocolError => {}
                     Came::Result { text, .. } if choice != InvalidArguments::ProtocolError => {
-                        assert_eq!(text, said);
+                        assert_eq!(text, expected);
                     }
                     other => panic!("{tool}, {choice:?} at {revision}: {other:?}"),
                 }
             }
-            // An ordinary failure is for the model, whatever was chosen.
+            // An ordinary failure is always for the model.
             let failed = came(client.call_tool("fails", json!({})).await);
             assert!(matches!(failed, Came::Result { text, .. } if text == "no luck"));
         }
@@ -234,7 +234,7 @@ async fn a_tool_that_fails_inside_is_a_result_unless_errors_were_chosen() {
 }
 
 #[tokio::test]
-async fn bare_calls_know_errors_alone() {
+async fn bare_calls_have_only_protocol_errors() {
     for choice in CHOICES {
         let mut settings = McpSettings::default();
         settings.dispatch = Dispatch::Bare;
@@ -251,7 +251,7 @@ async fn bare_calls_know_errors_alone() {
         ] {
             let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
             send(&near, &call).await;
-            let answer = hear(&near).await;
+            let answer = receive(&near).await;
             assert_eq!(answer["error"]["code"], code, "{method}, {choice:?}: {answer}");
         }
     }

@@ -1,4 +1,4 @@
-//! What people do by mistake when they build a server.
+//! Common mistakes in building a server.
 
 use mcp_sdk::{
     BuildError, Client, NoArguments, Server, Validation,
@@ -7,14 +7,14 @@ use mcp_sdk::{
 };
 use serde_json::{Value, json};
 
-use crate::wire::{hear, send};
+use crate::wire::{receive, send};
 
 fn schema(text: &'static str) -> Json {
     Json::parse(text).unwrap()
 }
 
 #[test]
-fn what_no_client_could_use_is_not_built() {
+fn unusable_definitions_are_not_built() {
     let builder = || Server::builder("test", "1.0.0");
     let array = builder().tool("a", "", async |_: Vec<i32>, _| Ok("x")).build();
     assert!(matches!(array, Err(BuildError::NotAnObject { .. })), "{array:?}");
@@ -31,14 +31,14 @@ fn what_no_client_could_use_is_not_built() {
 }
 
 #[test]
-fn a_tool_that_clients_would_not_see_is_not_added() {
+fn a_tool_cannot_be_added_to_a_server_without_tools() {
     let server = Server::builder("test", "1.0.0").build().unwrap();
     let added = server.add_tool("late", "", async |_: NoArguments, _| Ok("x"));
     assert!(matches!(added, Err(BuildError::NotOffered { .. })), "{added:?}");
 }
 
 #[test]
-fn a_tool_without_arguments_says_nothing_but_that() {
+fn a_tool_without_arguments_has_a_minimal_schema() {
     let server = Server::builder("test", "1.0.0")
         .tool("a", "", async |_: NoArguments, _| Ok("x"))
         .build()
@@ -49,7 +49,7 @@ fn a_tool_without_arguments_says_nothing_but_that() {
 }
 
 #[tokio::test]
-async fn models_read_what_is_wrong_with_their_arguments_if_the_server_wants_it() {
+async fn invalid_arguments_can_be_a_result_for_models() {
     for revision in Revision::ALL {
         let mut settings = McpSettings::default();
         settings.invalid_arguments = InvalidArguments::ToolResult;
@@ -71,13 +71,13 @@ async fn models_read_what_is_wrong_with_their_arguments_if_the_server_wants_it()
             .await
             .unwrap();
         client.all_tools().await.unwrap();
-        let told = client.call_tool("add", json!({ "a": "x" })).await.unwrap();
-        assert!(told.is_error && told.all_text().contains("/a: "), "{told:?}");
+        let result = client.call_tool("add", json!({ "a": "x" })).await.unwrap();
+        assert!(result.is_error && result.all_text().contains("/a: "), "{result:?}");
     }
 }
 
 #[tokio::test]
-async fn what_a_server_does_not_offer_is_a_method_it_does_not_know() {
+async fn methods_of_undeclared_features_are_unknown() {
     let asked = ["resources/list", "prompts/list", "completion/complete"];
     for revision in Revision::ALL.into_iter().filter(|revision| *revision != Revision::LATEST) {
         for validation in [Validation::off(), Validation::observe(), Validation::enforce()] {
@@ -92,7 +92,7 @@ async fn what_a_server_does_not_offer_is_a_method_it_does_not_know() {
                 "protocolVersion": revision.as_str(), "capabilities": {},
                 "clientInfo": { "name": "test", "version": "1" } } });
             send(&near, &opening).await;
-            hear(&near).await;
+            receive(&near).await;
             send(&near, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
             for (id, method) in asked.into_iter().enumerate() {
                 let params = match method {
@@ -105,7 +105,7 @@ async fn what_a_server_does_not_offer_is_a_method_it_does_not_know() {
                 let request =
                     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
                 send(&near, &request).await;
-                let answer = hear(&near).await;
+                let answer = receive(&near).await;
                 assert_eq!(answer["error"]["code"], -32601, "{revision:?} {method} {answer}");
             }
         }

@@ -1,4 +1,4 @@
-//! Who hears of calls that break the contract of their tool.
+//! Reports about calls that violate a tool's contract.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,18 +9,18 @@ use mcp_sdk::{
 };
 use serde_json::json;
 
-type Heard = Arc<Mutex<Vec<String>>>;
+type Reported = Arc<Mutex<Vec<String>>>;
 
 fn schema(text: &'static str) -> Json {
     Json::parse(text).unwrap()
 }
 
-/// A server whose tools take a number; what they give back is wrong if it is negative.
-fn server(validation: Validation, heard: &Heard) -> Server {
-    let heard = Arc::clone(heard);
+/// A server whose tools take a number; their output is invalid if it is negative.
+fn server(validation: Validation, reported: &Reported) -> Server {
+    let reported = Arc::clone(reported);
     let validation = validation.on_finding(move |finding| {
-        assert_eq!(finding.severity, Severity::Error, "what is refused is an error");
-        heard.lock().unwrap().push(finding.rule.name.to_owned());
+        assert_eq!(finding.severity, Severity::Error, "what is rejected is an error");
+        reported.lock().unwrap().push(finding.rule.name.to_owned());
     });
     let input = r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#;
     let output = r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#;
@@ -37,8 +37,8 @@ fn server(validation: Validation, heard: &Heard) -> Server {
 }
 
 async fn breaches(validation: Validation, revision: Revision, lists: bool) -> Vec<String> {
-    let heard = Heard::default();
-    let server = server(validation, &heard);
+    let reported = Reported::default();
+    let server = server(validation, &reported);
     let (near, far) = memory::pair(16);
     tokio::spawn(async move { server.serve(far).await });
     let client = Client::builder("test", "1.0.0")
@@ -55,11 +55,11 @@ async fn breaches(validation: Validation, revision: Revision, lists: bool) -> Ve
         let called = client.call_tool(tool, json!({ "n": n })).await;
         assert!(called.as_ref().map_or(true, |result| result.is_error), "{tool}: {called:?}");
     }
-    heard.lock().unwrap().clone()
+    reported.lock().unwrap().clone()
 }
 
 #[tokio::test]
-async fn every_breach_is_heard_of_once_listed_or_not() {
+async fn every_violation_is_reported_once_listed_or_not() {
     for revision in [Revision::V2024_11_05, Revision::V2025_11_25, Revision::LATEST] {
         for lists in [false, true] {
             for validation in [Validation::enforce(), Validation::observe()] {
@@ -78,10 +78,10 @@ async fn every_breach_is_heard_of_once_listed_or_not() {
 }
 
 #[tokio::test]
-async fn rules_that_are_off_are_kept_but_not_heard_of() {
+async fn rules_that_are_off_are_enforced_but_not_reported() {
     let mut settings = mcp_sdk::Settings::default();
     settings.rules.insert("tool-arguments-invalid".to_owned(), mcp_sdk::Setting::Off);
     let validation = Validation::with(mcp_sdk::Strictness::Enforce, settings);
-    let heard = breaches(validation, Revision::LATEST, true).await;
-    assert_eq!(heard, ["tool-structured-content-invalid", "tool-structured-content-missing"]);
+    let reported = breaches(validation, Revision::LATEST, true).await;
+    assert_eq!(reported, ["tool-structured-content-invalid", "tool-structured-content-missing"]);
 }

@@ -1,4 +1,4 @@
-//! What people do every day.
+//! Everyday use.
 
 use std::{
     collections::BTreeMap,
@@ -44,11 +44,11 @@ fn server(validation: Validation) -> Server {
         })
         .tool("ask", "Asks the user", async |_: NoArguments, context| {
             let form = ElicitForm::new().required("name", ElicitForm::string());
-            let said = context.elicit("who", &ElicitRequest::form("Who are you?", form)).await?;
+            let result = context.elicit("who", &ElicitRequest::form("Who are you?", form)).await?;
             let request = CreateMessageRequest::new(vec![SamplingMessage::user("Greet!")], 10);
             let greeting = context.sample("greeting", &request).await?;
             let roots = context.roots("roots").await?;
-            let name = said.content.unwrap_or_default()["name"].clone();
+            let name = result.content.unwrap_or_default()["name"].clone();
             Ok(format!("{} {name} {}", greeting.content.all_text(), roots.len()))
         })
         .tool("fail", "Fails", async |_: NoArguments, _| {
@@ -160,11 +160,11 @@ async fn the_newest_revision_is_found() {
 }
 
 #[tokio::test]
-async fn arguments_that_break_the_contract_never_reach_the_tool() {
+async fn invalid_arguments_never_reach_the_tool() {
     for revision in Revision::ALL {
         let findings = Arc::default();
         let client = connect(Some(revision), &findings).await;
-        let said = match client.call_tool("sum", json!({ "numbers": "three" })).await {
+        let result = match client.call_tool("sum", json!({ "numbers": "three" })).await {
             Err(error) => {
                 assert!(revision <= Revision::V2025_06_18, "{error}");
                 assert_eq!(error.code(), Some(-32602), "{error}");
@@ -175,26 +175,26 @@ async fn arguments_that_break_the_contract_never_reach_the_tool() {
                 result.all_text()
             }
         };
-        assert!(said.contains("/numbers: "), "{said}");
+        assert!(result.contains("/numbers: "), "{result}");
         client.all_tools().await.unwrap();
-        // Now the client knows the contract too and does not even ask.
+        // Now the client knows the contract too and does not send the call.
         let error = client.call_tool("sum", json!({ "numbers": "three" })).await.unwrap_err();
         assert_eq!(error.code(), None, "{error}");
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_is_given_up_while_it_is_opened_is_closed() {
+async fn an_abandoned_connection_attempt_is_closed() {
     let (near, far) = memory::pair(16);
     let connecting = tokio::spawn(Client::builder("test", "1.0.0").connect(near));
-    assert!(far.receive().await.unwrap().is_some(), "it asks which revisions are spoken");
+    assert!(far.receive().await.unwrap().is_some(), "it probes for the revision");
     connecting.abort();
-    // What it says on leaving does not matter.
+    // Anything it sends while closing does not matter.
     while far.receive().await.unwrap().is_some() {}
 }
 
 #[tokio::test]
-async fn nothing_is_said_about_progress_after_the_answer() {
+async fn no_progress_is_reported_after_the_response() {
     let (near, far) = memory::pair(16);
     let server = Server::builder("test", "1.0.0")
         .validation(Validation::off())

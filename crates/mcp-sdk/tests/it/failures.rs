@@ -1,4 +1,4 @@
-//! What the guide to errors promises.
+//! The table in the guide to errors.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ fn shown(outcome: Result<CallToolResult, ClientError>) -> String {
 }
 
 #[tokio::test]
-async fn every_failure_reaches_whom_it_should() {
+async fn every_failure_is_reported_as_documented() {
     for revision in Revision::ALL {
         let client = connect(revision).await;
         let missing = match revision {

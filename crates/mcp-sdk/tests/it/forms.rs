@@ -1,4 +1,4 @@
-//! Forms that users fill in, and answers that do not fit them.
+//! Forms, and answers that do not match them.
 
 use std::sync::{
     Arc, Mutex,
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 const WITH_FORMS: [Revision; 3] =
     [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28];
 
-/// Its tool asks for an age, and counts how often it is given one.
+/// Its tool asks for an age, and counts the answers.
 fn server(validation: Validation, given: Arc<AtomicUsize>) -> Server {
     Server::builder("test", "1.0.0")
         .validation(validation)
@@ -50,7 +50,7 @@ fn filled_in(content: &Value) -> ElicitResult {
     ElicitResult::accept(content.as_object().unwrap().clone())
 }
 
-/// What the tool says, and how often it was given an answer.
+/// The tool's output, and how many answers it got.
 async fn greet(
     revision: Revision,
     (ours, theirs): (Validation, Validation),
@@ -72,15 +72,15 @@ async fn greet(
         tokio::spawn(async move { server.serve(far).await });
         builder.connect(near).await.unwrap()
     };
-    let said = match client.call_tool("greet", json!({})).await {
+    let message = match client.call_tool("greet", json!({})).await {
         Ok(result) => result.all_text(),
         Err(error) => format!("{error:?}"),
     };
-    (said, given.load(Ordering::Relaxed))
+    (message, given.load(Ordering::Relaxed))
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_fit_its_form_never_reaches_the_tool() {
+async fn an_answer_that_does_not_match_its_form_never_reaches_the_tool() {
     for revision in WITH_FORMS {
         for over_http in [false, true] {
             for ours in [Validation::enforce(), Validation::observe()] {
@@ -89,9 +89,12 @@ async fn an_answer_that_does_not_fit_its_form_never_reaches_the_tool() {
                     (filled_in(&json!({})), "`age`"),
                 ] {
                     let strictness = (ours.clone(), Validation::off());
-                    let (said, given) = greet(revision, strictness, answer, over_http).await;
-                    assert!(said.contains("the answer to `age` does not match the form"), "{said}");
-                    assert!(said.contains(what), "{revision}: {said}");
+                    let (message, given) = greet(revision, strictness, answer, over_http).await;
+                    assert!(
+                        message.contains("the answer to `age` does not match the form"),
+                        "{message}"
+                    );
+                    assert!(message.contains(what), "{revision}: {message}");
                     assert_eq!(given, 0, "{revision}");
                 }
             }
@@ -100,7 +103,7 @@ async fn an_answer_that_does_not_fit_its_form_never_reaches_the_tool() {
 }
 
 #[tokio::test]
-async fn answers_that_fit_and_users_who_decline_are_heard() {
+async fn valid_and_declined_answers_reach_the_tool() {
     for revision in WITH_FORMS {
         for (answer, action) in [
             (filled_in(&json!({ "age": 35 })), "Accept"),
@@ -109,20 +112,20 @@ async fn answers_that_fit_and_users_who_decline_are_heard() {
         ] {
             for over_http in [false, true] {
                 let strictness = (Validation::enforce(), Validation::enforce());
-                let heard = greet(revision, strictness, answer.clone(), over_http).await;
-                assert_eq!(heard, (action.to_owned(), 1), "{revision}");
+                let outcome = greet(revision, strictness, answer.clone(), over_http).await;
+                assert_eq!(outcome, (action.to_owned(), 1), "{revision}");
             }
         }
     }
 }
 
 #[tokio::test]
-async fn a_client_does_not_send_what_does_not_fit() {
+async fn a_client_does_not_send_an_invalid_answer() {
     for revision in WITH_FORMS {
         let strictness = (Validation::off(), Validation::enforce());
         let wrong = filled_in(&json!({ "age": "old" }));
-        let (said, given) = greet(revision, strictness, wrong.clone(), false).await;
-        assert_eq!(given, 0, "{revision}: {said}");
+        let (message, given) = greet(revision, strictness, wrong.clone(), false).await;
+        assert_eq!(given, 0, "{revision}: {message}");
         let (_, given) =
             greet(revision, (Validation::off(), Validation::off()), wrong, false).await;
         assert_eq!(given, 1, "{revision}: nobody looks");
@@ -130,7 +133,7 @@ async fn a_client_does_not_send_what_does_not_fit() {
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_fit_is_reported_once() {
+async fn an_invalid_answer_is_reported_once() {
     for revision in WITH_FORMS {
         for over_http in [false, true] {
             let found = Arc::new(Mutex::new(Vec::new()));

@@ -1,4 +1,4 @@
-//! Several servers at one host.
+//! A host with several servers.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -51,12 +51,12 @@ fn names<T>(list: &MergedList<T>) -> Vec<&str> {
     list.entries.iter().map(|entry| entry.name.as_str()).collect()
 }
 
-async fn said(host: &Host, tool: &str) -> String {
+async fn call(host: &Host, tool: &str) -> String {
     host.call_tool(tool, json!({})).await.unwrap().all_text()
 }
 
 #[tokio::test]
-async fn names_that_collide_are_told_apart() {
+async fn colliding_names_are_qualified() {
     let host = empty();
     let only = |_: NoArguments, _: Context| async { Ok("only") };
     add(&host, "a", &named("first").tool("only", "Only here", only).build().unwrap()).await;
@@ -70,10 +70,10 @@ async fn names_that_collide_are_told_apart() {
     assert_eq!(tools.collisions[0].name, "who");
     assert_eq!(tools.collisions[0].servers, ["a", "b"]);
 
-    assert_eq!(said(&host, "a__who").await, "first");
-    assert_eq!(said(&host, "b__who").await, "second");
-    assert_eq!(said(&host, "only").await, "only");
-    assert_eq!(said(&host, "a__only").await, "only");
+    assert_eq!(call(&host, "a__who").await, "first");
+    assert_eq!(call(&host, "b__who").await, "second");
+    assert_eq!(call(&host, "only").await, "only");
+    assert_eq!(call(&host, "a__only").await, "only");
     let error = host.call_tool("who", json!({})).await.unwrap_err();
     assert_eq!(error.to_string(), "several servers have the tool `who`; use `a__who` or `b__who`");
     let error = host.call_tool("nobody", json!({})).await.unwrap_err();
@@ -81,25 +81,25 @@ async fn names_that_collide_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_long_name_goes_on_working_when_the_collision_is_over() {
+async fn a_qualified_name_keeps_working_after_the_collision() {
     let host = empty();
     add(&host, "a", &named("first").build().unwrap()).await;
     add(&host, "b", &named("second").build().unwrap()).await;
-    assert_eq!(said(&host, "b__who").await, "second");
+    assert_eq!(call(&host, "b__who").await, "second");
     let gone = host.remove("a").unwrap();
     assert!(host.remove("a").is_none());
     assert_eq!(names(&host.tools().await), ["who"]);
-    assert_eq!(said(&host, "who").await, "second");
-    assert_eq!(said(&host, "b__who").await, "second");
+    assert_eq!(call(&host, "who").await, "second");
+    assert_eq!(call(&host, "b__who").await, "second");
     let error = host.call_tool("a__who", json!({})).await.unwrap_err();
     assert!(matches!(error, HostError::Unknown { .. }), "{error}");
     assert_eq!(host.servers(), ["b"]);
-    // The client was given back, not closed.
+    // The client was returned, not closed.
     assert_eq!(gone.call_tool("who", json!({})).await.unwrap().all_text(), "first");
 }
 
 #[tokio::test]
-async fn a_server_that_is_gone_hides_nobody_and_is_named() {
+async fn a_server_that_is_gone_is_reported_and_hides_no_other() {
     let host = empty();
     let server = named("first").build().unwrap();
     let only = |_: NoArguments, _: Context| async { Ok("only") };
@@ -114,40 +114,40 @@ async fn a_server_that_is_gone_hides_nobody_and_is_named() {
 
     serving.abort();
     loop {
-        let told = events.recv().await.unwrap();
-        if matches!(told.event, ClientEvent::Closed) {
-            assert_eq!(&*told.server, "dying");
+        let event = events.recv().await.unwrap();
+        if matches!(event.event, ClientEvent::Closed) {
+            assert_eq!(&*event.server, "dying");
             break;
         }
     }
     let tools = host.tools().await;
-    // Names do not change because somebody is away for a while.
+    // Names do not change while a server is away.
     assert_eq!(names(&tools), ["alive__who"]);
     assert_eq!(tools.failures.len(), 1);
     assert_eq!(tools.failures[0].0, "dying");
-    assert_eq!(said(&host, "alive__who").await, "first");
+    assert_eq!(call(&host, "alive__who").await, "first");
     let error = host.call_tool("last", json!({})).await.unwrap_err();
     assert_eq!(error.server(), Some("dying"));
     assert!(error.to_string().contains("`dying`"), "{error}");
     let error = host.call_tool("unheard", json!({})).await.unwrap_err();
     assert!(error.to_string().contains("server `dying`"), "{error}");
 
-    // It comes back.
+    // The server returns.
     let again = connect(&named("third").build().unwrap(), None).await;
     assert!(host.add("dying", again).unwrap().is_some());
     assert_eq!(host.servers(), ["alive", "dying"]);
     assert_eq!(names(&host.tools().await), ["alive__who", "dying__who"]);
-    assert_eq!(said(&host, "dying__who").await, "third");
+    assert_eq!(call(&host, "dying__who").await, "third");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_hangs_costs_the_time_limit_once_and_no_call_to_others() {
+async fn a_server_that_hangs_costs_one_timeout_and_does_not_affect_others() {
     let host = Host::builder().list_timeout(Duration::from_secs(3)).build().unwrap();
     add(&host, "quick", &named("quick").build().unwrap()).await;
     let server = named("slow").build().unwrap();
     let client = connect(&server, Some(Revision::V2025_11_25)).await;
     host.add("slow", client).unwrap();
-    // A peer that answers the handshake and then nothing.
+    // A peer that completes the handshake and then never responds.
     let (near, far) = memory::pair(16);
     let silent = tokio::spawn(async move { Silent::after_handshake(far).await });
     let builder = Client::builder("host", "1.0.0").revision(Revision::V2025_11_25);
@@ -160,13 +160,13 @@ async fn a_server_that_hangs_costs_the_time_limit_once_and_no_call_to_others() {
     assert_eq!(tools.failures[0].1.to_string(), "server `silent` did not list its tools within 3s");
 
     let start = tokio::time::Instant::now();
-    assert_eq!(said(&host, "quick__who").await, "quick");
-    assert_eq!(said(&host, "slow__who").await, "slow");
+    assert_eq!(call(&host, "quick__who").await, "quick");
+    assert_eq!(call(&host, "slow__who").await, "slow");
     assert_eq!(start.elapsed().as_secs(), 0);
     silent.abort();
 }
 
-/// Says hello and then nothing.
+/// Completes the handshake and then never responds.
 struct Silent;
 
 impl Silent {
@@ -191,7 +191,7 @@ impl Silent {
 }
 
 #[tokio::test]
-async fn news_are_passed_on_and_lists_follow_in_both_eras() {
+async fn notifications_are_forwarded_and_lists_updated_in_both_eras() {
     for revision in [Revision::V2025_06_18, Revision::LATEST] {
         let host = empty();
         let server = named("first").build().unwrap();
@@ -199,31 +199,31 @@ async fn news_are_passed_on_and_lists_follow_in_both_eras() {
         let mut events = host.events();
         assert_eq!(names(&host.tools().await), ["who"]);
 
-        // A subscription takes a moment to arrive.
-        let told = async {
+        // A subscription takes a moment to take effect.
+        let change = async {
             loop {
                 server.mcp().tools().announce();
                 let wait = Duration::from_millis(50);
-                if let Ok(told) = tokio::time::timeout(wait, events.recv()).await {
-                    return told.unwrap();
+                if let Ok(event) = tokio::time::timeout(wait, events.recv()).await {
+                    return event.unwrap();
                 }
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), told).await.unwrap();
+        tokio::time::timeout(Duration::from_secs(20), change).await.unwrap();
         let new = |_: NoArguments, _: Context| async { Ok("new") };
         server.add_tool("new", "Was not there before", new).unwrap();
         let waiting = async {
             loop {
-                let told = events.recv().await.unwrap();
-                assert_eq!(&*told.server, "a");
-                assert!(matches!(told.event, ClientEvent::ToolsChanged), "{told:?}");
+                let event = events.recv().await.unwrap();
+                assert_eq!(&*event.server, "a");
+                assert!(matches!(event.event, ClientEvent::ToolsChanged), "{event:?}");
                 if names(&host.tools().await) == ["who", "new"] {
                     return;
                 }
             }
         };
         tokio::time::timeout(Duration::from_secs(20), waiting).await.unwrap();
-        assert_eq!(said(&host, "new").await, "new");
+        assert_eq!(call(&host, "new").await, "new");
         assert!(server.remove_tool("new"));
     }
 }
@@ -239,7 +239,7 @@ async fn arguments_are_checked_before_anything_is_sent() {
     for part in ["tool `sum`", "server `calc`", "at /numbers/0"] {
         assert!(shown.contains(part), "{shown}");
     }
-    // The gate of the client holds such a call back as well, once the tool is listed.
+    // Once the tool is listed, the client's gate blocks such a call too.
     let client = host.client("calc").unwrap();
     let error = client.call_tool("sum", json!({ "numbers": ["x"] })).await.unwrap_err();
     assert!(error.to_string().contains("not sent"), "{error}");
@@ -297,7 +297,7 @@ async fn resources_and_prompts_find_their_server() {
 }
 
 #[tokio::test]
-async fn twenty_servers_of_both_eras_work_side_by_side() {
+async fn twenty_servers_of_both_eras_work_concurrently() {
     let host = empty();
     for index in 0..20 {
         let revisions = Revision::ALL;
@@ -313,7 +313,7 @@ async fn twenty_servers_of_both_eras_work_side_by_side() {
     assert_eq!(names(&tools)[..3], ["s0__who", "own-0", "s1__who"]);
     let calls = (0..20).map(|index| {
         let host = host.clone();
-        async move { said(&host, &format!("own-{index}")).await }
+        async move { call(&host, &format!("own-{index}")).await }
     });
     let answers = futures_util::future::join_all(calls).await;
     assert_eq!(answers, (0..20).map(|index| index.to_string()).collect::<Vec<_>>());
@@ -337,7 +337,7 @@ async fn a_server_with_too_much_to_list_is_a_failure() {
 }
 
 #[tokio::test]
-async fn a_host_that_is_dropped_leaves_its_servers() {
+async fn dropping_a_host_disconnects_its_servers() {
     for revision in [Revision::V2025_11_25, Revision::LATEST] {
         let (near, far) = memory::pair(16);
         let server = named("left").build().unwrap();
@@ -352,7 +352,7 @@ async fn a_host_that_is_dropped_leaves_its_servers() {
 }
 
 #[tokio::test]
-async fn a_server_without_news_is_asked_each_time() {
+async fn a_server_without_list_changes_is_listed_each_time() {
     let mut settings = mcp_sdk::core::McpSettings::default();
     settings.list_changes = false;
     let server = named("quiet").settings(settings).build().unwrap();
@@ -361,8 +361,8 @@ async fn a_server_without_news_is_asked_each_time() {
     assert_eq!(names(&host.tools().await), ["who"]);
     let new = |_: NoArguments, _: Context| async { Ok("new") };
     server.add_tool("new", "Was not there before", new).unwrap();
-    // A name nobody has is looked for as well.
-    assert_eq!(said(&host, "new").await, "new");
+    // So is an unknown name.
+    assert_eq!(call(&host, "new").await, "new");
     server.remove_tool("who");
     assert_eq!(names(&host.tools().await), ["new"]);
 }

@@ -1,4 +1,4 @@
-//! What decides over HTTP which era a request belongs to.
+//! How the era of an HTTP request is determined.
 
 use mcp_sdk::{
     NoArguments, Server, Validation,
@@ -10,7 +10,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// Where a server that speaks `revisions` listens.
+/// Starts a server that supports `revisions` and returns its address.
 async fn start(revisions: Revisions) -> String {
     start_with(revisions, Validation::enforce()).await
 }
@@ -66,7 +66,7 @@ async fn the_stateless_era_has_no_handshake() {
 }
 
 #[tokio::test]
-async fn a_server_without_the_handshake_says_what_it_speaks() {
+async fn a_server_without_the_handshake_lists_its_revisions() {
     let address = start(Revisions::from(Revision::LATEST)).await;
     for headers in [&[][..], &[("mcp-protocol-version", "2025-11-25")]] {
         let response = post(&address, headers, INITIALIZE).await;
@@ -76,7 +76,7 @@ async fn a_server_without_the_handshake_says_what_it_speaks() {
 }
 
 #[tokio::test]
-async fn a_handshake_stays_one_whatever_its_meta_says() {
+async fn a_handshake_is_one_whatever_its_meta_says() {
     let address = start(Revisions::ALL).await;
     let meta = r#""params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
         "io.modelcontextprotocol/clientCapabilities":{}},"#;
@@ -99,7 +99,7 @@ async fn a_handshake_that_fails_leaves_no_session() {
 }
 
 #[tokio::test]
-async fn the_service_speaks_what_the_server_speaks() {
+async fn the_service_supports_the_revisions_of_the_server() {
     let address = start(Revisions::up_to(Revision::V2025_06_18)).await;
     let response = post(&address, &[], INITIALIZE).await;
     assert!(response.contains(r#""protocolVersion":"2025-06-18""#), "{response}");
@@ -114,7 +114,7 @@ async fn the_service_speaks_what_the_server_speaks() {
 }
 
 #[tokio::test]
-async fn a_request_that_overtakes_the_end_of_the_handshake_is_served() {
+async fn a_request_before_the_initialized_notification_is_served() {
     let address = start(Revisions::ALL).await;
     let response = post(&address, &[], INITIALIZE).await;
     let session = response.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
@@ -128,7 +128,7 @@ async fn a_request_that_overtakes_the_end_of_the_handshake_is_served() {
 }
 
 #[tokio::test]
-async fn what_is_no_json_is_a_bad_request_in_a_session_too() {
+async fn invalid_json_is_a_bad_request_even_in_a_session() {
     for revisions in [Revisions::ALL, Revisions::LEGACY] {
         let address = start(revisions).await;
         let response = post(&address, &[], INITIALIZE).await;
@@ -148,7 +148,7 @@ async fn what_is_no_json_is_a_bad_request_in_a_session_too() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_there_is_called_empty() {
+async fn a_missing_body_is_reported_as_empty() {
     let address = start(Revisions::ALL).await;
     for (headers, body) in [(&[][..], ""), (&[("mcp-protocol-version", "2026-07-28")], " \r\n")] {
         let response = post(&address, headers, body).await;
@@ -159,7 +159,7 @@ async fn a_body_that_is_not_there_is_called_empty() {
 }
 
 #[tokio::test]
-async fn a_request_without_params_hears_what_must_be_in_them() {
+async fn a_request_without_params_gets_an_error_about_the_missing_metadata() {
     let address = start(Revisions::ALL).await;
     let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")];
     for params in ["", r#","params":{}"#] {

@@ -1,4 +1,4 @@
-//! How long a message may be: one setting, whatever it travels over.
+//! The message size limit: one setting for every transport.
 
 use mcp_sdk::{
     Client, NoArguments, Server, Validation,
@@ -33,7 +33,7 @@ fn client(limit: usize) -> mcp_sdk::ClientBuilder {
         .revision(Revision::LATEST)
 }
 
-/// Where the server listens over HTTP.
+/// Starts the server over HTTP and returns its address.
 async fn start(server: Server) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -45,7 +45,7 @@ async fn start(server: Server) -> String {
 }
 
 #[tokio::test]
-async fn longer_messages_than_usual_pass_if_both_sides_say_so() {
+async fn long_messages_pass_if_both_sides_raise_the_limit() {
     let text = "x".repeat(17 * MEBIBYTE);
     for validation in [Validation::off(), Validation::enforce()] {
         let server = server(20 * MEBIBYTE, validation);
@@ -63,7 +63,7 @@ async fn longer_messages_than_usual_pass_if_both_sides_say_so() {
 }
 
 #[tokio::test]
-async fn what_is_longer_than_the_server_takes_is_refused() {
+async fn messages_over_the_limit_of_the_server_are_rejected() {
     let text = "x".repeat(2000);
     for validation in [Validation::off(), Validation::enforce()] {
         let server = server(1500, validation);
@@ -84,7 +84,7 @@ async fn what_is_longer_than_the_server_takes_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_longer_than_the_client_takes_is_no_answer() {
+async fn responses_over_the_limit_of_the_client_fail_the_call() {
     let server = server(MEBIBYTE, Validation::enforce());
     let url = start(server).await;
     let client = client(1500).connect_http(&url).await.unwrap();

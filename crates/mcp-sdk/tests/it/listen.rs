@@ -1,4 +1,4 @@
-//! Servers that clients reach over the network, from the first connection to the shutdown.
+//! Servers over the network, from the first connection to the shutdown.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use mcp_sdk::{
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-/// Its tool `slow` says that it has begun, and ends a moment later.
+/// Its tool `slow` signals its start and ends a moment later.
 fn server(begun: tokio::sync::mpsc::Sender<()>) -> Server {
     Server::builder("test", "1.0.0")
         .tool("quick", "Is quick", async |_: NoArguments, _| Ok("quick"))
@@ -31,7 +31,7 @@ fn server(begun: tokio::sync::mpsc::Sender<()>) -> Server {
         .unwrap()
 }
 
-/// A shutdown lets what is in work finish, and then ends the server.
+/// A shutdown lets requests in flight finish, and then ends the server.
 async fn shut_down_during_a_call(
     client: Client,
     mut begun: tokio::sync::mpsc::Receiver<()>,
@@ -84,20 +84,20 @@ async fn websocket_in_both_eras() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_dropped_leaves_its_client() {
+async fn dropping_a_server_disconnects_its_client() {
     let (near, far) = memory::pair(16);
     let server = server(tokio::sync::mpsc::channel(1).0);
     let serving = tokio::spawn(async move { server.serve(far).await });
     let client = Client::builder("test", "1.0.0").connect(near).await.unwrap();
     let mut events = client.events();
     serving.abort();
-    let told = tokio::time::timeout(Duration::from_secs(20), events.recv()).await;
-    assert!(matches!(told, Ok(Ok(mcp_sdk::ClientEvent::Closed))), "{told:?}");
+    let event = tokio::time::timeout(Duration::from_secs(20), events.recv()).await;
+    assert!(matches!(event, Ok(Ok(mcp_sdk::ClientEvent::Closed))), "{event:?}");
     assert!(client.call_tool("quick", json!({})).await.is_err());
 }
 
 #[tokio::test]
-async fn a_port_that_is_taken_is_told() {
+async fn a_port_in_use_is_an_error() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let server = server(tokio::sync::mpsc::channel(1).0);
@@ -109,7 +109,7 @@ async fn a_port_that_is_taken_is_told() {
     }
 }
 
-/// The rules that speak about a message which is no JSON, as the answer tells them.
+/// The rules in the error response to a message that is not JSON.
 async fn rules_against(transport: &impl Transport, text: &'static str) -> Vec<String> {
     let (bytes, role) = (text.into(), OutboundRole::Request);
     transport
@@ -124,7 +124,7 @@ async fn rules_against(transport: &impl Transport, text: &'static str) -> Vec<St
 }
 
 #[tokio::test]
-async fn every_way_to_a_websocket_is_judged_as_one() {
+async fn every_way_to_open_a_websocket_uses_the_same_rules() {
     let pretty = "{\n  \"jsonrpc\": \"2.0\",\r\n  \"id\": 1,\n  \"method\": \"ping\"\n}\n";
     let server = server(tokio::sync::mpsc::channel(1).0);
     let bind = || WsListener::bind("127.0.0.1:0", WsServerSettings::default());
@@ -142,7 +142,7 @@ async fn every_way_to_a_websocket_is_judged_as_one() {
 }
 
 #[tokio::test]
-async fn tools_with_bad_marks_are_left_out_only_where_there_are_headers() {
+async fn tools_with_invalid_header_marks_are_omitted_only_over_http() {
     let schema = r#"{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"A"}}}"#;
     let server = Server::builder("test", "1.0.0")
         .validation(Validation::off())
@@ -170,7 +170,7 @@ async fn tools_with_bad_marks_are_left_out_only_where_there_are_headers() {
     assert_eq!(names(builder().connect_http(&url).await.unwrap()).await, ["plain"]);
 }
 
-/// A subscription has no end of its own; a server that goes says that it is over, and how.
+/// A subscription is open-ended; a server that shuts down ends it with a result.
 #[tokio::test]
 async fn a_shutdown_answers_subscriptions() {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -187,16 +187,16 @@ async fn a_shutdown_answers_subscriptions() {
     let request = crate::wire::http_request(&address, "subscriptions/listen", &[], params);
     let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
-    let (mut heard, mut buffer) = (String::new(), [0; 4096]);
-    while !heard.contains("notifications/subscriptions/acknowledged") {
+    let (mut received, mut buffer) = (String::new(), [0; 4096]);
+    while !received.contains("notifications/subscriptions/acknowledged") {
         let count = stream.read(&mut buffer).await.unwrap();
-        assert_ne!(count, 0, "{heard}");
-        heard.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
+        assert_ne!(count, 0, "{received}");
+        received.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
     }
     stop.send(()).unwrap();
-    let rest = stream.read_to_string(&mut heard);
+    let rest = stream.read_to_string(&mut received);
     tokio::time::timeout(Duration::from_secs(30), rest).await.unwrap().unwrap();
-    let last = heard.lines().rev().find_map(|line| line.strip_prefix("data: ")).unwrap();
+    let last = received.lines().rev().find_map(|line| line.strip_prefix("data: ")).unwrap();
     let answer: serde_json::Value = serde_json::from_str(last).unwrap();
     assert_eq!(answer["id"], 1, "{answer}");
     assert_eq!(answer["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1, "{answer}");

@@ -13,7 +13,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// What a side of the conversation found while it went on, and a recording of what it saw.
+/// The findings of one side of a live conversation, and its recording.
 #[derive(Clone)]
 struct Live {
     found: Arc<Mutex<Vec<String>>>,
@@ -121,8 +121,8 @@ const MODERN_LIST: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","para
     "io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},
     "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 
-/// A request to a server: method, headers, body. `SESSION` stands for the header with the id of the
-/// session.
+/// A request to a server: method, headers, body. `SESSION` is replaced by the header with the
+/// session id.
 type Request = (&'static str, String, &'static str);
 
 fn post(headers: &[&str], body: &'static str) -> Request {
@@ -133,7 +133,7 @@ const SESSION: &str = "SESSION";
 const VERSION: &str = "MCP-Protocol-Version: 2025-11-25\r\n";
 const MODERN: &str = "MCP-Protocol-Version: 2026-07-28\r\n";
 
-/// Conversations with mistakes of the client, and the rules that they break.
+/// Conversations with mistakes of the client, and the rules that they violate.
 fn conversations() -> Vec<(&'static str, Vec<Request>, &'static [&'static str])> {
     let opened = |rest: Vec<Request>| {
         let mut all = vec![post(&[ACCEPT, JSON], INITIALIZE)];
@@ -185,9 +185,9 @@ async fn a_server_finds_what_its_recording_shows() {
             for (method, headers, body) in requests {
                 let headers = headers.replace(SESSION, &session);
                 let response = send(&address, method, &headers, body).await;
-                let line = response.lines().find(|line| line.starts_with("mcp-session-id"));
-                if let Some(line) = line {
-                    session = format!("{line}\r\n");
+                let opened = response.lines().find(|text| text.starts_with("mcp-session-id"));
+                if let Some(header) = opened {
+                    session = format!("{header}\r\n");
                 }
             }
             let case = format!("{case}, {strictness:?}");
@@ -197,7 +197,7 @@ async fn a_server_finds_what_its_recording_shows() {
 }
 
 #[tokio::test]
-async fn what_breaks_a_rule_of_http_is_refused_under_enforcement_alone() {
+async fn violations_of_http_rules_are_rejected_only_under_enforcement() {
     let half = ["Accept: application/json\r\n", JSON, MODERN, "Mcp-Method: tools/list\r\n"];
     for (strictness, status) in [(Strictness::Observe, "200"), (Strictness::Enforce, "400")] {
         let live = Live::new();
@@ -209,7 +209,7 @@ async fn what_breaks_a_rule_of_http_is_refused_under_enforcement_alone() {
 }
 
 #[tokio::test]
-async fn two_sides_that_keep_the_rules_find_nothing() {
+async fn a_valid_conversation_has_no_findings() {
     for revision in Revision::ALL {
         let (ours, theirs) = (Live::new(), Live::new());
         let address = serve(server(theirs.validation(Strictness::Enforce))).await;
@@ -231,7 +231,7 @@ async fn two_sides_that_keep_the_rules_find_nothing() {
     }
 }
 
-/// How a server answers wrongly: what stands in for a part of its right responses.
+/// Faults of a server: a part of its valid responses, and its replacement.
 const FAULTS: [(&str, &str, &str); 4] = [
     ("nothing", "nothing", ""),
     ("a notification is answered with 200", "202 Accepted", "200 OK"),
@@ -239,7 +239,7 @@ const FAULTS: [(&str, &str, &str); 4] = [
     ("a result is called plain text", "content-type: application/json\r\nx-list", "x-list"),
 ];
 
-/// The right response to a request, by what it says.
+/// The valid response to a request.
 fn response_to(request: &str) -> String {
     let has = |text| request.contains(text);
     let (head, body) = if has("\"initialize\"") {
@@ -258,7 +258,7 @@ fn response_to(request: &str) -> String {
     format!("HTTP/1.1 {head}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}")
 }
 
-/// A server that has `right` of its responses replaced.
+/// A server whose responses have `right` replaced by `wrong`.
 async fn serve_wrongly(right: &'static str, wrong: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -267,7 +267,7 @@ async fn serve_wrongly(right: &'static str, wrong: &'static str) -> String {
             tokio::spawn(async move {
                 let mut request = Vec::new();
                 let mut chunk = [0; 4096];
-                // Every request comes in one or two pieces: its head, and its body.
+                // Every request arrives in one or two parts: head and body.
                 while let Ok(length @ 1..) = stream.read(&mut chunk).await {
                     request.extend_from_slice(&chunk[..length]);
                     let text = String::from_utf8_lossy(&request).into_owned();
@@ -294,7 +294,7 @@ async fn a_client_finds_what_its_recording_shows() {
             .connect_http(&format!("http://{address}/mcp"))
             .await
             .unwrap();
-        // It may fail, which is not what this is about.
+        // It may fail, which does not matter here.
         let _ = client.all_tools().await;
         client.close().await;
         let found = live.agrees(case);

@@ -1,4 +1,4 @@
-//! Servers and clients of this crate with each other, at every revision.
+//! Servers and clients of this crate, connected to each other at every revision.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! How a client finds the revision that both sides speak.
+//! How a client finds a revision that both sides support.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +17,7 @@ fn server(revisions: Revisions) -> Server {
         .unwrap()
 }
 
-/// A client that keeps every finding.
+/// A client that collects every finding.
 fn client() -> (ClientBuilder, Arc<Mutex<Vec<String>>>) {
     let findings: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = Arc::clone(&findings);
@@ -54,14 +54,14 @@ fn check_speaks(
     assert_eq!(*findings.lock().unwrap(), Vec::<String>::new());
     let client = client.clone();
     async move {
-        let said = client.call_tool("hello", json!({})).await.unwrap();
-        assert_eq!(said.all_text(), "hello");
+        let result = client.call_tool("hello", json!({})).await.unwrap();
+        assert_eq!(result.all_text(), "hello");
         client.close().await;
     }
 }
 
 #[tokio::test]
-async fn a_server_of_the_handshake_era_is_met_halfway() {
+async fn a_server_of_the_handshake_era_is_detected() {
     for newest in Revision::ALL.into_iter().filter(|revision| *revision != Revision::LATEST) {
         let (builder, findings) = client();
         let client = in_memory(server(Revisions::up_to(newest)), builder).await.unwrap();
@@ -71,7 +71,7 @@ async fn a_server_of_the_handshake_era_is_met_halfway() {
 
 #[cfg(feature = "http")]
 #[tokio::test]
-async fn over_http_too() {
+async fn a_server_of_the_handshake_era_is_detected_over_http() {
     for newest in [Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25] {
         let (builder, findings) = client();
         let client = over_http(server(Revisions::up_to(newest)), builder).await.unwrap();
@@ -83,16 +83,16 @@ async fn over_http_too() {
 }
 
 #[tokio::test]
-async fn a_server_that_speaks_only_the_newest_revision_says_so_to_an_older_client() {
+async fn a_server_of_the_newest_revision_alone_rejects_an_older_client() {
     let (builder, _) = client();
     let builder = builder.revision(Revision::V2025_06_18);
     let error = in_memory(server(Revisions::only(Revision::LATEST)), builder).await.unwrap_err();
-    let said = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
-    assert!(format!("{error} {said}").contains("2025-06-18"), "{error} {said}");
+    let result = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    assert!(format!("{error} {result}").contains("2025-06-18"), "{error} {result}");
 }
 
 #[tokio::test]
-async fn a_client_of_the_newest_revision_alone_is_told_what_the_server_speaks() {
+async fn a_client_of_the_newest_revision_alone_learns_what_the_server_supports() {
     let (builder, _) = client();
     let builder = builder.revision(Revision::LATEST);
     let error = in_memory(server(Revisions::LEGACY), builder).await.unwrap_err();

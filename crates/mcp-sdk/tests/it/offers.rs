@@ -1,4 +1,4 @@
-//! What comes and goes while a server runs.
+//! Adding and removing entries while a server runs.
 
 use mcp_sdk::{
     BuildError, Client, ClientEvent, NoArguments, Server, ToolFunction,
@@ -7,7 +7,7 @@ use mcp_sdk::{
 };
 
 #[tokio::test]
-async fn clients_hear_of_what_comes_and_goes() {
+async fn clients_are_notified_of_added_and_removed_entries() {
     let server = Server::builder("test", "1.0.0").offers_everything().build().unwrap();
     let (near, far) = memory::pair(16);
     let serving = server.clone();
@@ -17,7 +17,7 @@ async fn clients_hear_of_what_comes_and_goes() {
         .connect(near)
         .await
         .unwrap();
-    // Whoever has an answer has finished the handshake before it asked.
+    // A client that has a response has finished its handshake.
     client.ping().await.unwrap();
     let mut events = client.events();
 
@@ -48,7 +48,7 @@ async fn clients_hear_of_what_comes_and_goes() {
 }
 
 #[test]
-fn what_clients_do_not_know_of_or_cannot_use_is_not_added() {
+fn undeclared_or_invalid_entries_are_not_added() {
     let read = async |_, _, _| Ok(ReadResourceResult::new(Vec::new()));
     let get = async |_, _| Ok(GetPromptResult::new(Vec::new()));
     let server = Server::builder("test", "1.0.0").build().unwrap();
@@ -56,8 +56,8 @@ fn what_clients_do_not_know_of_or_cannot_use_is_not_added() {
     assert!(matches!(prompt, Err(BuildError::NotOffered { what: "prompts" })), "{prompt:?}");
     let resource = server.add_resource(Resource::new("test://late", "late"), read);
     assert!(matches!(resource, Err(BuildError::NotOffered { what: "resources" })), "{resource:?}");
-    let told = resource.unwrap_err().to_string();
-    assert!(told.contains("`offers_resources`"), "{told}");
+    let error = resource.unwrap_err().to_string();
+    assert!(error.contains("`offers_resources`"), "{error}");
     let server = Server::builder("test", "1.0.0").offers_everything().build().unwrap();
     let resource = server.add_resource(Resource::new("no uri", "late"), read);
     assert!(matches!(resource, Err(BuildError::Uri { .. })), "{resource:?}");

@@ -1,6 +1,6 @@
-//! A message is parsed once on its way in, and at most once on its way out, whoever looks at it.
+//! A message is parsed once when it is received, and at most once when it is sent.
 //!
-//! Client and server run on one thread here, so that the parses of both can be counted.
+//! Client and server run on one thread here, which makes it possible to count the parses of both.
 
 use mcp_json::testing::parses;
 use mcp_sdk::{Client, Server, Structured, Validation, core::Revision};
@@ -23,7 +23,7 @@ fn server(validation: Validation) -> Server {
         .unwrap()
 }
 
-/// How many texts both sides parse for one call.
+/// The number of texts that both sides parse for one call.
 async fn parses_of_a_call(
     over: Over,
     revision: Revision,
@@ -32,7 +32,7 @@ async fn parses_of_a_call(
 ) -> u64 {
     let client = Client::builder("test", "1.0.0").validation(ours).revision(revision);
     let client = connect(over, server(theirs), client, (1 << 20, 1 << 20)).await;
-    // What is done only once is done now: the tools are listed, a stream for notifications is open.
+    // Work that is done only once: listing the tools, opening a stream for notifications.
     client.all_tools().await.unwrap();
     let call = async || {
         let result = client.call_tool("echo", json!({ "numbers": [1, 2, 3] })).await.unwrap();
@@ -53,9 +53,9 @@ async fn every_message_is_parsed_once_on_each_side() {
     for over in OVER {
         for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::LATEST] {
             for (ours, theirs, expected) in [
-                // Each side reads what comes in.
+                // Each side parses what it receives.
                 (Validation::off(), Validation::off(), 2),
-                // A client also judges its request, a server its answer.
+                // A client also checks its request, a server its response.
                 (Validation::enforce(), Validation::off(), 3),
                 (Validation::off(), Validation::enforce(), 3),
                 (Validation::off(), Validation::observe(), 3),

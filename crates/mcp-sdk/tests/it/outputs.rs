@@ -1,4 +1,4 @@
-//! What tools give back, at every revision.
+//! The output of tools, at every revision.
 
 use mcp_sdk::{
     Client, NoArguments, Server, Structured,
@@ -29,9 +29,9 @@ async fn connect(revision: Revision) -> Client {
     Client::builder("test", "1.0.0").revision(revision).connect(near).await.unwrap()
 }
 
-/// A client may hold a server to what it has listed, whatever the revision.
+/// A client may rely on a listed output schema at any revision.
 #[tokio::test]
-async fn who_lists_an_output_schema_gives_structured_content() {
+async fn a_tool_with_a_listed_output_schema_has_structured_content() {
     for revision in Revision::ALL {
         let client = connect(revision).await;
         let tools = client.all_tools().await.unwrap();
@@ -48,7 +48,7 @@ async fn who_lists_an_output_schema_gives_structured_content() {
 }
 
 #[tokio::test]
-async fn output_that_is_no_object_is_text_in_the_handshake_era() {
+async fn output_that_is_not_an_object_is_text_in_the_handshake_era() {
     for revision in Revision::ALL {
         let client = connect(revision).await;
         let promised: Vec<bool> = client

@@ -1,4 +1,4 @@
-//! A client and a server, over everything that messages travel over.
+//! A client and a server over every transport.
 
 use mcp_sdk::{
     Client, ClientBuilder, Server,
@@ -12,7 +12,7 @@ use tokio::{io::DuplexStream, net::TcpListener};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
     Memory,
-    /// Standard streams are the same.
+    /// The same as standard streams.
     Lines,
     Http,
     WebSocket,
@@ -20,8 +20,7 @@ pub(crate) enum Over {
 
 pub(crate) const OVER: [Over; 4] = [Over::Memory, Over::Lines, Over::Http, Over::WebSocket];
 
-/// Connects a client to a server. `limits` are the lengths of the longest messages that the server
-/// and the client take.
+/// Connects a client to a server. `limits` are the message size limits of the server and the client.
 pub(crate) async fn connect(
     over: Over,
     server: Server,

@@ -1,4 +1,4 @@
-//! Servers that are restarted, and clients that go on.
+//! Restarted servers and reconnecting clients.
 
 use mcp_sdk::{
     Client, ClientError, NoArguments, Server,
@@ -24,9 +24,9 @@ fn start(listener: TcpListener, answer: &'static str) -> (oneshot::Sender<()>, J
 }
 
 #[tokio::test]
-async fn a_client_finds_a_restarted_server_again() {
+async fn a_client_reconnects_to_a_restarted_server() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        // Kept open between the two, so that nobody else gets the port.
+        // Kept open between the two servers to reserve the port.
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         port.set_nonblocking(true).unwrap();
         let listener = || TcpListener::from_std(port.try_clone().unwrap()).unwrap();
@@ -57,7 +57,7 @@ async fn a_client_finds_a_restarted_server_again() {
 }
 
 #[tokio::test]
-async fn nobody_knows_the_way_of_a_transport_that_was_given() {
+async fn a_client_with_a_custom_transport_cannot_reconnect() {
     let (near, far) = memory::pair(16);
     tokio::spawn(async move { server("x").serve(far).await });
     let client = Client::builder("test", "1.0.0").connect(near).await.unwrap();

@@ -1,4 +1,4 @@
-//! What the guide to validation promises about messages that do not pass, as HTTP shows it.
+//! The table of rejected messages in the guide to validation, over HTTP.
 
 use mcp_sdk::{Server, schemars::JsonSchema, transport::http::server::HttpSettings};
 use serde::Deserialize;
@@ -56,7 +56,7 @@ fn call(version: &str, method: &str, mut params: Value) -> String {
 }
 
 #[tokio::test]
-async fn every_refusal_has_its_code_and_status() {
+async fn every_rejection_has_its_code_and_status() {
     let address = start().await;
     let v = "2026-07-28";
     let good = json!({ "name": "sum", "arguments": { "numbers": [1, 2] } });
@@ -78,7 +78,7 @@ async fn every_refusal_has_its_code_and_status() {
             call(v, "tools/list", json!({ "cursor": 7 })),
             (400, Some(-32602)),
         ),
-        // A result that models read, in this revision.
+        // In this revision, a result for models to read.
         ("bad arguments", "tools/call", "sum", call(v, "tools/call", bad), (200, None)),
         (
             "other header",

@@ -1,4 +1,4 @@
-//! Calls of several rounds, in which the client carries the state.
+//! Calls that take several rounds, in which the client holds the state.
 
 use mcp_sdk::{
     Server, Validation,
@@ -18,7 +18,7 @@ struct Delete {
 
 fn server() -> Server {
     Server::builder("test", "1.0.0")
-        // Ids are the least of what this client does wrong.
+        // This client sends invalid messages on purpose.
         .validation(Validation::off())
         .tool("delete", "Deletes", async |delete: Delete, context| {
             context.keep(Json::of(&"begun")?);
@@ -30,7 +30,7 @@ fn server() -> Server {
 }
 
 #[tokio::test]
-async fn state_is_of_no_use_to_a_call_with_other_arguments() {
+async fn state_is_rejected_for_other_arguments() {
     let (near, far) = memory::pair(16);
     tokio::spawn(async move { server().serve(far).await });
     let mut call = json!({ "name": "delete", "arguments": { "what": "a" } });
@@ -48,10 +48,10 @@ async fn state_is_of_no_use_to_a_call_with_other_arguments() {
     assert_eq!(done["result"]["content"][0]["text"], "a is gone", "{done}");
 }
 
-/// Two users of one server: what the one was given to bring back is of no use to the other.
+/// The state of one user is rejected from another.
 #[cfg(feature = "http")]
 #[tokio::test]
-async fn state_is_of_no_use_to_somebody_else() {
+async fn state_is_rejected_from_another_principal() {
     use mcp_sdk::transport::http::server::{HttpSettings, ServeSettings, serve};
 
     let server = Server::builder("test", "1.0.0")

@@ -1,4 +1,4 @@
-//! News that clients of a stateless revision ask for.
+//! Subscriptions of stateless revisions.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use mcp_sdk::{
 };
 use serde_json::{Value, json};
 
-use crate::wire::{ask, hear};
+use crate::wire::{ask, receive};
 
 fn server() -> Server {
     Server::builder("test", "1.0.0").offers_everything().build().unwrap()
@@ -32,7 +32,7 @@ async fn a_subscription_does_not_outlive_its_conversation() {
 }
 
 #[tokio::test]
-async fn news_that_may_not_be_sent_hold_back_no_others() {
+async fn a_blocked_notification_does_not_stop_later_ones() {
     let (near, far) = memory::pair(16);
     let server = server();
     let mcp = server.mcp().clone();
@@ -41,13 +41,13 @@ async fn news_that_may_not_be_sent_hold_back_no_others() {
     assert_eq!(first["method"], "notifications/subscriptions/acknowledged", "{first}");
     mcp.resource_updated("test://one/no uri %");
     mcp.resource_updated("test://one");
-    let news = hear(&near).await;
-    assert_eq!(news["method"], "notifications/resources/updated", "{news}");
-    assert_eq!(news["params"]["uri"], "test://one", "{news}");
+    let notification = receive(&near).await;
+    assert_eq!(notification["method"], "notifications/resources/updated", "{notification}");
+    assert_eq!(notification["params"]["uri"], "test://one", "{notification}");
 }
 
 #[tokio::test]
-async fn who_reads_slowly_misses_no_resource_that_changed() {
+async fn a_slow_client_misses_no_updated_resource() {
     let (near, far) = memory::pair(16);
     let server = server();
     let serving = server.clone();
@@ -61,7 +61,7 @@ async fn who_reads_slowly_misses_no_resource_that_changed() {
         missing.insert(uri);
     }
     while !missing.is_empty() {
-        let news = hear(&near).await;
-        assert!(missing.remove(news["params"]["uri"].as_str().unwrap()), "{news}");
+        let notification = receive(&near).await;
+        assert!(missing.remove(notification["params"]["uri"].as_str().unwrap()), "{notification}");
     }
 }

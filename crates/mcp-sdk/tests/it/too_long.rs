@@ -1,5 +1,5 @@
-//! Messages beyond the limit: they are not sent, and who waits for one that came is told at once,
-//! on both sides and over everything that messages travel over.
+//! Messages over the size limit: they are not sent, and a received one fails its request at once,
+//! on both sides and over every transport.
 
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ fn sampling(text: String) -> CreateMessageRequest {
     CreateMessageRequest::new(vec![SamplingMessage::user(text)], 10)
 }
 
-/// Lets the model read what went wrong.
-fn told(sampled: Result<CreateMessageResult, Error>) -> Result<&'static str, Failure> {
+/// Reports the error to the model.
+fn report(sampled: Result<CreateMessageResult, Error>) -> Result<&'static str, Failure> {
     match sampled {
         Ok(_) => Ok("sampled"),
         Err(Error::InputRequired) => Err(Error::InputRequired.into()),
@@ -60,10 +60,10 @@ fn server(limit: usize, validation: Validation) -> Server {
             Ok("logged")
         })
         .tool("ask", "Asks much", async |_: NoArguments, context| {
-            told(context.sample("ask", &sampling(long())).await)
+            report(context.sample("ask", &sampling(long())).await)
         })
-        .tool("hear", "Asks a little", async |_: NoArguments, context| {
-            told(context.sample("hear", &sampling("short".to_owned())).await)
+        .tool("answer", "Asks a little", async |_: NoArguments, context| {
+            report(context.sample("answer", &sampling("short".to_owned())).await)
         })
         .build()
         .unwrap()
@@ -77,9 +77,9 @@ fn client(limit: usize, revision: Revision) -> ClientBuilder {
         .on_sampling(async |_| Ok(CreateMessageResult::new("model", Content::text(long()))))
 }
 
-/// Far less than the time-out of a call.
+/// Far less than the timeout of a call.
 async fn at_once<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(20), future).await.expect("nobody waits")
+    tokio::time::timeout(Duration::from_secs(20), future).await.expect("no timeout")
 }
 
 async fn everywhere(limits: (usize, usize), test: impl AsyncFn(Client, Over, Revision)) {
@@ -89,7 +89,7 @@ async fn everywhere(limits: (usize, usize), test: impl AsyncFn(Client, Over, Rev
             for validation in [Validation::off(), Validation::enforce()] {
                 let server = server(theirs, validation);
                 let client = client(ours, revision);
-                let client = at_once(connect(over, server, client, limits)).await;
+                let client = at_once(Box::pin(connect(over, server, client, limits))).await;
                 at_once(test(client, over, revision)).await;
             }
         }
@@ -107,7 +107,7 @@ fn cause(error: &ClientError) -> &PeerError {
 }
 
 #[tokio::test]
-async fn a_server_sends_an_error_instead_of_an_answer_that_is_too_long() {
+async fn a_server_sends_an_error_instead_of_a_response_that_is_too_long() {
     everywhere((SMALL, LARGE), async |client, over, revision| {
         let error = client.call_tool("long", json!({})).await.unwrap_err();
         assert_eq!(error.code(), Some(-32603), "{over:?} {revision}: {error}");
@@ -130,52 +130,52 @@ async fn a_client_does_not_send_a_request_that_is_too_long() {
 }
 
 #[tokio::test]
-async fn news_that_are_too_long_are_dropped() {
+async fn notifications_that_are_too_long_are_dropped() {
     everywhere((SMALL, LARGE), async |client, over, revision| {
         client.set_log_level(LogLevel::Info).await.unwrap();
         let mut events = client.events();
         assert_eq!(client.call_tool("log", json!({})).await.unwrap().all_text(), "logged");
-        let heard = loop {
+        let logged = loop {
             match events.recv().await {
                 Ok(ClientEvent::Log(message)) => break message.data,
                 Ok(_) => {}
-                Err(error) => panic!("{over:?} {revision}: nothing is heard: {error}"),
+                Err(error) => panic!("{over:?} {revision}: nothing was received: {error}"),
             }
         };
-        assert_eq!(heard, json!("short"), "{over:?} {revision}");
+        assert_eq!(logged, json!("short"), "{over:?} {revision}");
         still_works(&client).await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn questions_of_a_server_and_their_answers_have_the_same_limit() {
-    // The server's question is too long; in the stateless era it is its answer.
+async fn requests_from_a_server_and_their_responses_have_the_same_limit() {
+    // The server's request is too long; in the stateless era, its result.
     everywhere((SMALL, LARGE), async |client, over, revision| {
-        let said = match client.call_tool("ask", json!({})).await {
+        let message = match client.call_tool("ask", json!({})).await {
             Ok(result) => result.all_text(),
             Err(error) => error.to_string(),
         };
-        assert!(said.contains("exceeds the limit of 1500"), "{over:?} {revision}: {said}");
+        assert!(message.contains("exceeds the limit of 1500"), "{over:?} {revision}: {message}");
         still_works(&client).await;
     })
     .await;
-    // The client's answer is too long; in the stateless era it is in its next request.
+    // The client's response is too long; in the stateless era, its next request.
     everywhere((LARGE, SMALL), async |client, over, revision| {
-        let said = match client.call_tool("hear", json!({})).await {
+        let message = match client.call_tool("answer", json!({})).await {
             Ok(result) => result.all_text(),
             Err(error) => error.to_string(),
         };
-        assert!(said.contains("exceeds the limit of 1500"), "{over:?} {revision}: {said}");
+        assert!(message.contains("exceeds the limit of 1500"), "{over:?} {revision}: {message}");
         still_works(&client).await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn an_answer_longer_than_the_client_takes_fails_its_call_at_once() {
+async fn a_response_over_the_limit_of_the_client_fails_its_call_at_once() {
     everywhere((LARGE, SMALL), async |client, over, revision| {
-        // Another call waits meanwhile, and is not concerned.
+        // Another call is in flight, and not affected.
         let (other, options) = (client.clone(), CallOptions::new());
         let slow =
             tokio::spawn(async move { other.call_tool_with("slow", json!({}), &options).await });
@@ -183,7 +183,7 @@ async fn an_answer_longer_than_the_client_takes_fails_its_call_at_once() {
         let error = client.call_tool("long", json!({})).await.unwrap_err();
         assert!(error.to_string().contains("exceeds the limit of 1500"), "{over:?}: {error}");
         if over == Over::WebSocket {
-            // What does not fit ends the connection there, with everything on it.
+            // Here a message over the limit ends the connection and everything on it.
             assert!(error.is_disconnected(), "{error}");
             assert!(slow.await.unwrap().is_err());
             return;
@@ -199,9 +199,9 @@ async fn an_answer_longer_than_the_client_takes_fails_its_call_at_once() {
 }
 
 #[tokio::test]
-async fn an_answer_longer_than_the_server_takes_fails_its_question_at_once() {
+async fn a_response_over_the_limit_of_the_server_fails_its_request_at_once() {
     everywhere((SMALL, LARGE), async |client, over, revision| {
-        let said = match client.call_tool("hear", json!({})).await {
+        let message = match client.call_tool("answer", json!({})).await {
             Ok(result) => result.all_text(),
             Err(error) => error.to_string(),
         };
@@ -210,7 +210,7 @@ async fn an_answer_longer_than_the_server_takes_fails_its_question_at_once() {
             Over::Memory | Over::Lines | Over::Http => "exceeds the limit of 1500",
             Over::WebSocket => "code 1009",
         };
-        assert!(said.contains(expected), "{over:?} {revision}: {said}");
+        assert!(message.contains(expected), "{over:?} {revision}: {message}");
         if over != Over::WebSocket {
             still_works(&client).await;
         }
@@ -218,7 +218,7 @@ async fn an_answer_longer_than_the_server_takes_fails_its_question_at_once() {
     .await;
 }
 
-/// A server that answers whatever comes with one event, and leaves the stream open after it.
+/// A server that answers everything with one event and leaves the stream open.
 async fn leaving_streams_open(event: impl Fn(&str) -> String + Send + Sync + 'static) -> String {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -249,7 +249,7 @@ async fn leaving_streams_open(event: impl Fn(&str) -> String + Send + Sync + 'st
 }
 
 #[tokio::test]
-async fn an_event_longer_than_the_client_takes_fails_its_call_though_the_stream_goes_on() {
+async fn an_event_over_the_limit_fails_its_call_while_the_stream_stays_open() {
     for id_first in [true, false] {
         let url = leaving_streams_open(move |id| {
             let result = format!(r#""result":{{"content":[],"x":"{}"}}"#, long());
@@ -260,7 +260,7 @@ async fn an_event_longer_than_the_client_takes_fails_its_call_though_the_stream_
             }
         })
         .await;
-        // Its first call asks what the server offers.
+        // Its first request asks for the server's capabilities.
         let connecting = client(SMALL, Revision::LATEST).connect_http(&url);
         let error = at_once(connecting).await.unwrap_err();
         let is_too_long =

@@ -16,9 +16,9 @@ async fn client(server: &Server, revision: Revision) -> Client {
     Client::builder("test", "1.0.0").revision(revision).connect(near).await.unwrap()
 }
 
-/// On one thread: nothing else could go on if the tool blocked it.
+/// On one thread, which a blocking tool would hold up.
 #[tokio::test]
-async fn a_blocking_tool_holds_up_nobody() {
+async fn a_blocking_tool_does_not_hold_up_other_calls() {
     let (release, released) = mpsc::channel::<()>();
     let released = Mutex::new(released);
     let server = Server::builder("test", "1.0.0")
@@ -44,7 +44,7 @@ async fn a_blocking_tool_holds_up_nobody() {
 }
 
 #[tokio::test]
-async fn clients_see_all_that_is_said_of_a_function() {
+async fn clients_see_all_metadata_of_a_function() {
     let mut meta = Meta::default();
     meta.insert("example.com/since", "1.0.0");
     let function = ToolFunction::new("now", "Tells the time", async |_: NoArguments, _| Ok("late"))

@@ -1,4 +1,4 @@
-//! A client that writes its messages by hand.
+//! A client that sends handwritten messages.
 
 use mcp_sdk::{
     core::{Inbound, Outbound, OutboundRole, Transport as _},
@@ -6,10 +6,10 @@ use mcp_sdk::{
 };
 use serde_json::{Value, json};
 
-/// Sends a request of the newest revision and gives what comes first.
+/// Sends a request of the newest revision and returns the next message.
 pub(crate) async fn ask(near: &MemoryTransport, method: &str, params: Value) -> Value {
     send(near, &request(1, method, params)).await;
-    hear(near).await
+    receive(near).await
 }
 
 /// A request of the newest revision.
@@ -21,7 +21,7 @@ pub(crate) fn request(id: i64, method: &str, mut params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
-/// Posts a request of the newest revision over HTTP and gives the answer.
+/// Posts a request of the newest revision over HTTP and returns the response.
 #[cfg(feature = "http")]
 pub(crate) async fn post(
     address: &str,
@@ -40,7 +40,7 @@ pub(crate) async fn post(
     serde_json::from_str(body).unwrap()
 }
 
-/// A request of the newest revision with all that stands around it over HTTP.
+/// A request of the newest revision with its HTTP headers.
 #[cfg(feature = "http")]
 pub(crate) fn http_request(
     address: &str,
@@ -67,13 +67,13 @@ pub(crate) async fn send(near: &MemoryTransport, message: &Value) {
     send_text(near, &message.to_string()).await;
 }
 
-/// Sends a message as it is spelled.
+/// Sends a message verbatim.
 pub(crate) async fn send_text(near: &MemoryTransport, message: &str) {
     let (bytes, role) = (message.to_owned().into(), OutboundRole::Request);
     near.send(Outbound { bytes, role, ticket: None, labels: None, parsed: None }).await.unwrap();
 }
 
-pub(crate) async fn hear(near: &MemoryTransport) -> Value {
+pub(crate) async fn receive(near: &MemoryTransport) -> Value {
     match near.receive().await.unwrap() {
         Some(Inbound::Message { bytes, .. }) => serde_json::from_slice(&bytes).unwrap(),
         other => panic!("no message: {other:?}"),

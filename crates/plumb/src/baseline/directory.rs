@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_named_from_where_the_baseline_lies() {
+    fn files_are_named_relative_to_the_baseline() {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("a/b")).unwrap();
         fs::create_dir_all(root.path().join("c")).unwrap();
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_not_there_is_an_error() {
+    fn a_missing_directory_is_an_error() {
         assert!(BaselineDirectory::of(Path::new("no/such/baseline.json")).is_err());
         let directory = BaselineDirectory::of(Path::new("baseline.json")).unwrap();
         assert_eq!(directory.name(Some(Path::new("no/such.jsonl"))), "no/such.jsonl");

@@ -41,7 +41,7 @@ impl Place {
     }
 
     #[track_caller]
-    fn check_refused(&self, text: &str, expected: &str) {
+    fn check_rejected(&self, text: &str, expected: &str) {
         let path = self.path("broken.json");
         fs::write(&path, text).unwrap();
         let error = anyhow::Error::from(Baseline::load(&path).unwrap_err());
@@ -75,7 +75,7 @@ fn three() -> [Finding; 3] {
 }
 
 #[test]
-fn it_is_sorted_and_holds_nothing_of_the_traffic() {
+fn it_is_sorted_and_contains_nothing_from_the_traffic() {
     let place = Place::new();
     place.written(&[("traces/b.jsonl", &three()[..1]), ("traces/a.jsonl", &three())]);
     let text = fs::read_to_string(place.path("baseline.json")).unwrap();
@@ -84,7 +84,7 @@ fn it_is_sorted_and_holds_nothing_of_the_traffic() {
 }
 
 #[test]
-fn what_is_known_is_known_as_often_as_it_was_there() {
+fn a_finding_is_known_as_often_as_it_was_recorded() {
     let place = Place::new();
     let mut known = place.written(&[("traces/a.jsonl", &three())]);
     known.enter(Some(&place.path("traces/a.jsonl")));
@@ -109,7 +109,7 @@ fn a_file_named_twice_is_known_twice() {
 }
 
 #[test]
-fn what_is_not_found_any_more_is_stale() {
+fn entries_that_no_longer_occur_are_stale() {
     let place = Place::new();
     let mut known =
         place.written(&[("traces/a.jsonl", &three()), ("traces/b.jsonl", &three()[..1])]);
@@ -177,30 +177,30 @@ fn an_empty_one_is_written_and_read() {
 }
 
 #[test]
-fn what_is_no_baseline_is_refused() {
+fn invalid_baselines_are_rejected() {
     let place = Place::new();
-    place.check_refused("", "EOF");
-    place.check_refused("[]", "");
-    place.check_refused("{}", "missing field `plumbBaseline`");
-    place.check_refused("{\"plumbBaseline\":1}", "missing field `findings`");
-    place.check_refused("{\"plumbBaseline\":2,\"rows\":{}}", "it has format 2");
-    place.check_refused("{\"plumbBaseline\":1,\"findings\":[{}]}", "missing field `file`");
-    place.check_refused("<<<<<<< HEAD\n", "expected value at line 1 column 1");
-    place.check_refused("\u{feff}{}", "expected value");
+    place.check_rejected("", "EOF");
+    place.check_rejected("[]", "");
+    place.check_rejected("{}", "missing field `plumbBaseline`");
+    place.check_rejected("{\"plumbBaseline\":1}", "missing field `findings`");
+    place.check_rejected("{\"plumbBaseline\":2,\"rows\":{}}", "it has format 2");
+    place.check_rejected("{\"plumbBaseline\":1,\"findings\":[{}]}", "missing field `file`");
+    place.check_rejected("<<<<<<< HEAD\n", "expected value at line 1 column 1");
+    place.check_rejected("\u{feff}{}", "expected value");
     let row = |from: &str, to: &str| {
         let row = r#"{"file":"a","rule":"b","fingerprint":"0123456789abcdef","count":1}"#;
         format!(r#"{{"plumbBaseline":1,"findings":[{}]}}"#, row.replace(from, to))
     };
-    place.check_refused(&row("0123", "zzzz"), "`zzzz456789abcdef` is not a fingerprint");
-    place.check_refused(&row(":1}", ":0}"), "nonzero");
-    place.check_refused(&row(":1}", ":-1}"), "invalid value");
-    place.check_refused(&row(":1}", ":\"1\"}"), "invalid type");
-    place.check_refused(&row("\"rule\"", "\"rules\""), "unknown field `rules`");
-    place.check_refused(&"[".repeat(100_000), "invalid type");
+    place.check_rejected(&row("0123", "zzzz"), "`zzzz456789abcdef` is not a fingerprint");
+    place.check_rejected(&row(":1}", ":0}"), "nonzero");
+    place.check_rejected(&row(":1}", ":-1}"), "invalid value");
+    place.check_rejected(&row(":1}", ":\"1\"}"), "invalid type");
+    place.check_rejected(&row("\"rule\"", "\"rules\""), "unknown field `rules`");
+    place.check_rejected(&"[".repeat(100_000), "invalid type");
 }
 
 #[test]
-fn what_is_not_even_text_is_refused() {
+fn binary_files_are_rejected() {
     let place = Place::new();
     let path = place.path("binary.json");
     fs::write(&path, b"\x7fELF\x00\xff\n").unwrap();
@@ -213,7 +213,7 @@ fn what_is_not_even_text_is_refused() {
 }
 
 #[test]
-fn more_than_anybody_will_look_through_is_not_written() {
+fn too_many_entries_are_not_written() {
     let place = Place::new();
     let path = place.path("baseline.json");
     let mut recorded = Baseline::recording(&path).unwrap();
@@ -243,7 +243,7 @@ fn names_that_would_move_the_cursor_do_not() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said() {
+fn unreadable_baselines_are_reported() {
     let place = Place::new();
     for path in [place.path("missing.json"), place.path("traces")] {
         let error = anyhow::Error::from(Baseline::load(&path).unwrap_err());
@@ -254,7 +254,7 @@ fn what_cannot_be_read_is_said() {
 }
 
 #[test]
-fn nothing_but_a_baseline_is_written_over() {
+fn only_a_baseline_is_overwritten() {
     let place = Place::new();
     fs::write(place.path("trace.jsonl"), "{\"from\":\"client\"}\n").unwrap();
     let error = Baseline::recording(&place.path("trace.jsonl")).unwrap_err().to_string();

@@ -23,7 +23,7 @@
 //! [profiles.house]
 //! extends = "spec"
 //! rules = { id-unsafe-integer = "error" }
-//! requests = ["weather/forecast"]             # known beside those of the revision
+//! requests = ["weather/forecast"]             # known besides those of the revision
 //! notifications = ["notifications/weather"]
 //! ```
 //!

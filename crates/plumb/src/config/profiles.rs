@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_end() {
+    fn cycles_end() {
         let profiles = profiles(&[("one", "two", &[]), ("two", "one", &[])]);
         assert!(profiles.extends_itself("one"));
         assert!(profiles.resolve("one").is_err());

@@ -75,7 +75,7 @@ notifications = "notifications/weather"
 }
 
 #[test]
-fn patterns_and_layers_stand_for_their_rules_also_in_profiles() {
+fn patterns_and_layers_select_rules_in_profiles_too() {
     let config = read(
         "[rules]\n'batch-*' = 'off'\nbatch-empty = 'error'\n\
          [profiles.house]\nrules = { 'layer:json' = 'warning', '*' = 'off' }",
@@ -101,7 +101,7 @@ fn a_single_schema_needs_no_array() {
 }
 
 #[test]
-fn unknown_keys_are_refused_at_every_level() {
+fn unknown_keys_are_rejected_at_every_level() {
     check_faults(
         "revison = 'auto'",
         "plumb.toml:1:1: unknown key `revison` (did you mean `revision`?)",
@@ -189,7 +189,7 @@ fn wrong_types_are_named() {
 }
 
 #[test]
-fn profiles_must_be_new_and_end_somewhere() {
+fn profiles_must_be_new_and_acyclic() {
     check_faults(
         "[profiles.spec]\n",
         "plumb.toml:1:11: `spec` is a built-in profile and cannot be redefined (give it another name and say `extends = \"spec\"`)",

@@ -208,7 +208,7 @@ mod tests {
 
     /// What the SARIF 2.1.0 specification requires of the members we write, by section.
     #[test]
-    fn the_log_keeps_to_the_standard() {
+    fn the_log_follows_the_standard() {
         let log = log();
         assert_eq!(log["version"], "2.1.0", "3.13.2");
         let runs = log["runs"].as_array().expect("3.13.4");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn like_findings_have_different_fingerprints() {
+    fn similar_findings_have_different_fingerprints() {
         let mut located = testing::findings();
         located.truncate(1);
         located.push(located[0].clone());

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_shown_is_said() {
+    fn what_is_not_shown_is_reported() {
         let summary =
             Summary { dropped: 1, known: 2, unreadable: 1, unjudged: 3, ..Summary::default() };
         assert_eq!(

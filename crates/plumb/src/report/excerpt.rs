@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_shown_is_made_visible() {
+    fn unprintable_characters_are_made_visible() {
         let excerpt = excerpt(b"a\n\t\x1b[31m\xffb\x7f\xe2\x80\xae", 1..2);
         assert_eq!(excerpt.text, "a␊␉␛[31m\u{fffd}b␡\u{fffd}");
         assert_eq!(marked(&excerpt), "␊");
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_outside_the_message_do_no_harm() {
+    fn spans_outside_the_message_are_harmless() {
         let past = excerpt(b"ab", 7..9);
         assert_eq!((past.text.as_str(), past.span), ("ab", Some(2..2)));
         let continuation = excerpt(&[0x80; 3000], 1000..2000);

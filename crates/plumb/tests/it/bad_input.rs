@@ -1,4 +1,4 @@
-//! Bad input is normal input: a clear outcome, and the other lines are still judged.
+//! Bad input is normal input: the outcome is clear, and the other lines are still checked.
 
 use std::{
     fs,
@@ -45,7 +45,7 @@ fn an_empty_file_is_clean_and_said_to_be_empty() {
 }
 
 #[test]
-fn a_binary_file_is_judged_line_by_line() {
+fn a_binary_file_is_checked_line_by_line() {
     let mut file = vec![0x7f, b'E', b'L', b'F', 0, 1, 2, 0xff, b'\n'];
     file.extend_from_slice(BARE_BAD.as_bytes());
     file.extend_from_slice(b"\n\x00\x00\x00\n");
@@ -53,9 +53,9 @@ fn a_binary_file_is_judged_line_by_line() {
 }
 
 #[test]
-fn a_line_of_a_gigabyte_is_passed_over_in_little_memory() {
+fn a_line_of_a_gigabyte_is_skipped_in_little_memory() {
     let place = Place::new();
-    // The address space is limited: a buffer that grew with the line would be refused.
+    // The address space is limited: a buffer that grew with the line could not be allocated.
     let script =
         format!("ulimit -v 400000; exec {} check --format json -", env!("CARGO_BIN_EXE_plumb"));
     let mut child = Command::new("sh")
@@ -127,7 +127,7 @@ fn a_truncated_line_does_not_hide_the_others() {
 }
 
 #[test]
-fn carriage_returns_before_line_breaks_are_white_space() {
+fn carriage_returns_before_line_breaks_are_whitespace() {
     check(GOOD.replace('\n', "\r\n").as_bytes(), &[], 0, &[]);
     check(BAD.replace('\n', "\r\n").as_bytes(), &[], 1, &[(1, "params-invalid")]);
 }
@@ -169,7 +169,7 @@ fn a_hundred_thousand_nested_arrays_are_too_deep_not_a_crash() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said_and_the_rest_is_judged() {
+fn unreadable_input_is_reported_and_the_rest_is_checked() {
     let place = Place::new().file("bad.jsonl", BAD);
     let run = place.run(&["check", "--format", "json", "missing.jsonl", "bad.jsonl"]);
     assert_eq!(rules(&run.stdout), [(1, "params-invalid".to_owned())]);
@@ -178,12 +178,12 @@ fn what_cannot_be_read_is_said_and_the_rest_is_judged() {
 }
 
 #[test]
-fn a_directory_without_permission_is_said_and_the_rest_is_judged() {
+fn a_directory_without_permission_is_reported_and_the_rest_is_checked() {
     let place = Place::new().file("bad.jsonl", BAD).file("secret/t.jsonl", BAD);
     let root = place.0.path();
     fs::set_permissions(root, fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(root.join("secret"), fs::Permissions::from_mode(0o000)).unwrap();
-    // Permissions mean nothing to root: become somebody else, with a copy they can reach.
+    // Permissions do not apply to root: become another user, with a copy they can reach.
     let program = root.join("plumb");
     fs::copy(env!("CARGO_BIN_EXE_plumb"), &program).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -213,7 +213,7 @@ fn nobody_is_blamed_for_text_whose_writer_is_unknown() {
 }
 
 #[test]
-fn findings_that_were_not_kept_are_said() {
+fn dropped_findings_are_reported() {
     let both = BARE_BAD.replace("\"name\":7", "\"name\":7,\"arguments\":8");
     let place = Place::new()
         .file("plumb.toml", "[limits]\nfindings = 1\n")

@@ -1,4 +1,4 @@
-//! Baselines: what is known does not fail a run, and what is gone is said.
+//! Baselines: known findings do not fail a run, and entries that are gone are reported.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn writing_it_twice_gives_the_same() {
 }
 
 #[test]
-fn what_is_known_is_neither_shown_nor_a_failure_in_any_format() {
+fn known_findings_are_neither_shown_nor_a_failure_in_any_format() {
     for format in FORMATS {
         let args =
             ["check", "--format", format, "--fail-on", "warning", "--baseline", "known.json"];
@@ -51,13 +51,13 @@ fn what_is_known_is_neither_shown_nor_a_failure_in_any_format() {
 }
 
 #[test]
-fn what_is_new_is_shown_and_fails_in_every_format() {
+fn new_findings_are_shown_and_fail_in_every_format() {
     for format in FORMATS {
-        // Lines above, and one finding more of a kind that is known.
+        // More lines above, and one more finding of a known kind.
         let place = place().file("traces/bad.jsonl", &format!("{GOOD}{GOOD}{BAD}{BAD}{BAD}"));
         let args = ["check", "--format", format, "--baseline", "known.json", "traces"];
         let run = place.run(&args).exits(1);
-        // JUnit says a message twice.
+        // JUnit has each message twice.
         let count = run.stdout.matches("is not of type").count();
         assert_eq!(count, 1 + usize::from(format == "junit"), "{format}: {}", run.stdout);
         place.run(&[&args[..], &["--fail-on", "never"]].concat()).exits(0);
@@ -65,7 +65,7 @@ fn what_is_new_is_shown_and_fails_in_every_format() {
 }
 
 #[test]
-fn what_is_gone_is_said_and_fails_nothing() {
+fn stale_entries_are_reported_and_do_not_fail() {
     let place = place().file("traces/bad.jsonl", &format!("{GOOD}{BAD}"));
     for format in FORMATS {
         let args = ["check", "--format", format, "--baseline", "known.json", "traces"];
@@ -82,7 +82,7 @@ fn what_is_gone_is_said_and_fails_nothing() {
 }
 
 #[test]
-fn files_that_are_not_looked_at_are_left_alone_unless_they_are_gone() {
+fn unchecked_files_are_not_stale_unless_they_are_gone() {
     let place = place();
     let args = ["check", "--baseline", "known.json", "traces/bad.jsonl"];
     assert_eq!(place.run(&args).exits(0).stderr, "");
@@ -108,7 +108,7 @@ fn it_means_the_same_from_every_directory() {
 }
 
 #[test]
-fn a_first_one_can_be_written_where_the_configuration_wants_it() {
+fn the_configured_baseline_can_be_written_for_the_first_time() {
     let place = Place::new().file("plumb.toml", "baseline = 'known.json'\n").file("bad.jsonl", BAD);
     let run = place.run(&["check", "bad.jsonl"]).exits(2);
     run.complains("could not read the baseline `known.json`").complains("--write-baseline");
@@ -126,7 +126,7 @@ fn standard_input_can_be_known_too() {
 }
 
 #[test]
-fn many_entries_that_are_gone_are_cut_short() {
+fn many_stale_entries_are_truncated() {
     let place = Place::new();
     let place = (0..30).fold(place, |place, file| place.file(&format!("t/{file}.jsonl"), BAD));
     place.run(&["check", "-q", "--write-baseline", "known.json", "t"]).exits(0);
@@ -141,7 +141,7 @@ fn many_entries_that_are_gone_are_cut_short() {
 }
 
 #[test]
-fn what_is_no_baseline_is_exit_code_2_before_anything_is_read() {
+fn an_invalid_baseline_is_exit_code_2_before_anything_is_read() {
     let place = place()
         .file("broken.json", "{\"plumbBaseline\":1,\n\"findings\":[{]}")
         .file("other.json", "{\"name\":\"x\"}")
@@ -161,7 +161,7 @@ fn what_is_no_baseline_is_exit_code_2_before_anything_is_read() {
 }
 
 #[test]
-fn nothing_but_a_baseline_is_written_over() {
+fn only_a_baseline_is_overwritten() {
     let place = place();
     let run = place.run(&["check", "--write-baseline", "traces/bad.jsonl", "traces"]).exits(2);
     run.complains("is not a baseline and is left alone");

@@ -1,4 +1,4 @@
-//! `plumb check`: what it reads, what it prints, how it ends.
+//! `plumb check`: input, output and exit codes.
 
 use std::{
     fs,
@@ -108,7 +108,7 @@ fn a_flood_is_cut_for_people_and_complete_for_programs() {
 }
 
 #[test]
-fn the_side_at_fault_is_said_in_every_format() {
+fn the_side_at_fault_is_named_in_every_format() {
     for (format, said) in [
         ("human", "error[params-invalid] by the client: "),
         ("json", "\"atFault\":\"client\""),
@@ -153,7 +153,7 @@ fn the_line_that_explains_a_finding_is_shown() {
 }
 
 #[test]
-fn what_shows_only_in_hindsight_is_shown_where_it_stands() {
+fn a_finding_made_later_is_shown_on_its_own_line() {
     let open = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":3,"method":"ping"}}"#;
     let later = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":4,"method":"ping"}}"#;
     let answer = r#"{"from":"server","msg":{"jsonrpc":"2.0","id":4,"result":{}}}"#;
@@ -168,7 +168,7 @@ fn what_shows_only_in_hindsight_is_shown_where_it_stands() {
 }
 
 #[test]
-fn a_recording_may_be_said_to_begin_at_the_beginning() {
+fn a_recording_can_be_declared_to_start_at_the_beginning() {
     let answer = "{\"from\":\"server\",\"msg\":{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}}\n";
     let place = Place::new().file("t.jsonl", answer);
     place.run(&["check", "t.jsonl"]).exits(0).prints("no findings");
@@ -179,7 +179,7 @@ fn a_recording_may_be_said_to_begin_at_the_beginning() {
 }
 
 #[test]
-fn a_line_too_long_to_be_judged_is_shown_where_it_can_be_read_again() {
+fn a_line_too_long_to_be_checked_is_shown_if_it_can_be_read_again() {
     let place = Place::new()
         .file("plumb.toml", "[limits]\nmessage_bytes = 60\n")
         .file("long.ndjson", &format!("{}\n", "x".repeat(700_000)));
@@ -195,7 +195,7 @@ fn quiet_prints_findings_only() {
 }
 
 #[test]
-fn verbose_says_what_is_in_force() {
+fn verbose_prints_the_settings_in_use() {
     let run = place().run(&["check", "-v", "good.jsonl"]).exits(0);
     run.complains("configuration: none")
         .complains("schema of 2025-11-25: embedded")
@@ -203,7 +203,7 @@ fn verbose_says_what_is_in_force() {
 }
 
 #[test]
-fn colours_can_be_forced_and_refused() {
+fn colours_can_be_forced_and_disabled() {
     let coloured = place().run(&["check", "--color", "always", "bad.jsonl"]).exits(1);
     coloured.prints("\x1b[");
     let plain = place().run(&["check", "bad.jsonl"]).exits(1);
@@ -211,13 +211,13 @@ fn colours_can_be_forced_and_refused() {
 }
 
 #[test]
-fn a_missing_file_is_exit_code_2_and_the_others_are_judged() {
+fn a_missing_file_is_exit_code_2_and_the_others_are_checked() {
     let run = place().run(&["check", "missing.jsonl", "bad.jsonl"]).exits(2);
     run.prints("params-invalid").complains("error: ").complains("missing.jsonl");
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_failure() {
+fn a_closed_pipe_is_not_a_failure() {
     let place = Place::new().file("many.jsonl", &BAD.repeat(20_000));
     for format in ["human", "json", "github"] {
         let mut child =
@@ -266,7 +266,7 @@ fn a_schema_may_be_named_by_a_file_url() {
 }
 
 #[test]
-fn what_a_schema_cannot_change_is_said() {
+fn what_a_schema_cannot_change_is_reported() {
     let schema = r#"{"$defs": {
         "EmptyResult": {"type": "object"},
         "RequestId": {"type": ["string", "integer", "null"]},
@@ -279,7 +279,7 @@ fn what_a_schema_cannot_change_is_said() {
 }
 
 #[test]
-fn a_schema_of_ones_own_is_used() {
+fn a_custom_schema_is_used() {
     let root = env!("CARGO_MANIFEST_DIR");
     let ours = format!("{root}/../mcp-schema/revisions/2025-11-25/schema.json");
     let text = fs::read_to_string(ours).unwrap();
@@ -327,7 +327,7 @@ fn results_without_their_requests_are_counted() {
 }
 
 #[test]
-fn what_comes_through_a_pipe_is_judged_as_it_comes() {
+fn piped_input_is_checked_as_it_arrives() {
     let place = Place::new();
     let mut command = place.command(&["check", "--format", "json", "--jobs", "2", "-"]);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! The commands that tell rather than check.
+//! The other commands.
 
 use super::{BAD, Place};
 
@@ -49,7 +49,7 @@ fn a_profile_says_which_rules_and_how() {
 }
 
 #[test]
-fn a_profile_that_is_not_there_leads_on() {
+fn an_unknown_profile_gets_suggestions() {
     let run = Place::new().run(&["rules", "--profile", "shcema"]).exits(2);
     run.complains("did you mean `schema`?").complains("help: profiles are spec");
     let place = Place::new().file("mine.toml", "[profiles.house]\n").file("plumb.toml", "[rules");
@@ -89,7 +89,7 @@ fn several_rules_and_findings_are_explained() {
 }
 
 #[test]
-fn what_cannot_be_explained_is_said() {
+fn what_cannot_be_explained_is_reported() {
     let refused = |args: &[&str], input: &str| {
         let run = Place::new().run_with_input(args, input).exits(2);
         assert_eq!(run.stdout, "");
@@ -104,7 +104,7 @@ fn what_cannot_be_explained_is_said() {
 }
 
 #[test]
-fn an_unknown_rule_leads_on() {
+fn an_unknown_rule_gets_suggestions() {
     let run = Place::new().run(&["explain", "parms-invalid"]).exits(2);
     run.complains("did you mean `params-invalid`?").complains("`plumb rules` lists them");
 }
@@ -122,7 +122,7 @@ fn definitions_are_shown_and_exported() {
 }
 
 #[test]
-fn an_unknown_definition_leads_on() {
+fn an_unknown_definition_gets_suggestions() {
     let run = Place::new().run(&["schema", "CallToolResults"]).exits(2);
     run.complains("did you mean `CallToolResult`?");
     let run = Place::new().run(&["schema", "--revision", "2024-11-05", "elicitation/create"]);

@@ -1,5 +1,5 @@
-//! Profiles that carry the name of another validator, as `plumb check --profile` runs them. Every
-//! case of theirs is a test of `mcp-rules`; these show that the command says the same.
+//! Profiles named after other validators, run by `plumb check --profile`. Every case is a test of
+//! `mcp-rules`; these show that the command agrees.
 
 use super::Place;
 

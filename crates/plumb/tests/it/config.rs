@@ -1,9 +1,9 @@
-//! `plumb.toml`: found, obeyed, refused.
+//! `plumb.toml`: finding, applying and rejecting it.
 
 use super::{BAD, DOUBTFUL, Place};
 
 #[test]
-fn the_file_is_found_upwards_and_obeyed() {
+fn the_file_is_found_in_parents_and_applied() {
     let place = Place::new()
         .file("plumb.toml", "[rules]\nparams-invalid = 'off'\n")
         .file("deep/er/bad.jsonl", BAD);
@@ -23,7 +23,7 @@ fn the_command_line_wins() {
 }
 
 #[test]
-fn patterns_and_layers_are_obeyed() {
+fn patterns_and_layers_are_applied() {
     let place = Place::new()
         .file("plumb.toml", "[rules]\n'params-*' = 'off'\n'layer:json' = 'error'\n")
         .file("bad.jsonl", BAD)
@@ -37,7 +37,7 @@ fn patterns_and_layers_are_obeyed() {
 }
 
 #[test]
-fn settings_that_can_have_no_effect_are_named_however_quiet_it_is() {
+fn settings_without_effect_are_reported_even_with_quiet() {
     let place = Place::new()
         .file("plumb.toml", "profile = 'jsonrpc'\n[rules]\nparams-invalid = 'off'\n")
         .file("doubtful.jsonl", DOUBTFUL);
@@ -94,7 +94,7 @@ fn faults_are_shown_with_their_place() {
 }
 
 #[test]
-fn a_file_that_is_not_toml_is_refused() {
+fn a_file_that_is_not_toml_is_rejected() {
     let place = Place::new().file("plumb.toml", "[rules\n").file("bad.jsonl", BAD);
     place.run(&["check", "bad.jsonl"]).exits(2).complains("plumb.toml:1");
 }
@@ -106,7 +106,7 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
-fn a_profile_of_ones_own_can_be_chosen() {
+fn a_custom_profile_can_be_chosen() {
     let file = "[profiles.house]\nextends = 'spec'\nrules = { id-unsafe-integer = 'error' }\n";
     let place = Place::new().file("plumb.toml", file).file("doubtful.jsonl", DOUBTFUL);
     place.run(&["check", "doubtful.jsonl"]).exits(0);

@@ -1,4 +1,4 @@
-//! What `--help` says, as people read it.
+//! The output of `--help`.
 
 use super::Place;
 

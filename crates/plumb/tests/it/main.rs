@@ -1,4 +1,4 @@
-//! The program as its users meet it: arguments in, output and exit code out.
+//! The program as users run it: arguments in, output and exit code out.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -71,7 +71,7 @@ impl Place {
 
     fn run_with_input(&self, args: &[&str], input: &str) -> Run {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
-        // It may well end before it has read everything.
+        // It may exit before it has read everything.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         let output = child.wait_with_output().unwrap();
         Run {

@@ -1,4 +1,4 @@
-//! What a request shows in its HTTP headers.
+//! What requests mirror in HTTP headers.
 
 use std::collections::BTreeMap;
 
@@ -36,8 +36,8 @@ struct Call {
     arguments: Value,
 }
 
-/// Arguments that the tool wants to see in headers. One of them breaks the tool's schema on purpose:
-/// a client that enforces contracts would never send it.
+/// Arguments that are mirrored in headers. One of them violates the tool's schema on purpose: a
+/// client that enforces schemas would never send it.
 pub(super) async fn show_arguments(task: &Task) -> anyhow::Result<Client> {
     let calls: Calls = task.context()?;
     let client = task.connect_with(task.client().validation(Validation::observe())).await?;
@@ -48,12 +48,12 @@ pub(super) async fn show_arguments(task: &Task) -> anyhow::Result<Client> {
     Ok(client)
 }
 
-/// Tools that want to see them in headers that cannot be.
+/// Tools with invalid header annotations.
 pub(super) async fn leave_out_bad_tools(task: &Task) -> anyhow::Result<Client> {
     let client = task.connect().await?;
     let tools = client.all_tools().await?;
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    ensure!(names == ["valid_tool"], "these tools can be used: {names:?}");
+    ensure!(names == ["valid_tool"], "unexpected usable tools: {names:?}");
     client.call_tool("valid_tool", json!({ "region": "us-west1" })).await?;
     Ok(client)
 }

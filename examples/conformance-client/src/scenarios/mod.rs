@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::task::Task;
 
-/// A scenario that is not known here is a failure: doing something else would prove nothing.
+/// An unknown scenario is a failure: doing something else would prove nothing.
 pub(crate) async fn play(task: &Task) -> anyhow::Result<()> {
     let client = match &*task.scenario {
         "initialize" => connect(task).await,
@@ -27,7 +27,7 @@ pub(crate) async fn play(task: &Task) -> anyhow::Result<()> {
         "http-invalid-tool-headers" => headers::leave_out_bad_tools(task).await,
         "json-schema-2020-12-preservation" => schemas::echo(task).await,
         "json-schema-ref-no-deref" => list_tools(task).await,
-        unknown => bail!("the scenario `{unknown}` is not known"),
+        unknown => bail!("unknown scenario `{unknown}`"),
     }?;
     client.close().await;
     Ok(())
@@ -54,14 +54,14 @@ async fn call_tool(task: &Task) -> anyhow::Result<Client> {
     Ok(client)
 }
 
-/// The server closes the stream before the answer; the transport comes back for it in time.
+/// The server closes the stream before the answer; the transport resumes it in time.
 async fn resume_stream(task: &Task) -> anyhow::Result<Client> {
     let client = list_tools(task).await?;
     client.call_tool("test_reconnection", json!({})).await?;
     Ok(client)
 }
 
-/// Everything a client can declare is declared, with every request.
+/// Declares everything a client can, with every request.
 async fn introduce(task: &Task) -> anyhow::Result<Client> {
     let offering = task
         .client()

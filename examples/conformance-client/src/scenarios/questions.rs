@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::task::Task;
 
-/// A user who takes every form as it is.
+/// A user who accepts every form unchanged.
 pub(super) async fn accept(request: ElicitRequest) -> Result<ElicitResult, Failure> {
     Ok(ElicitResult::accept(request.defaults()))
 }
@@ -22,7 +22,8 @@ pub(super) async fn accept_defaults(task: &Task) -> anyhow::Result<Client> {
     Ok(client)
 }
 
-/// While the user is asked, another call goes out; it must know nothing of the one that waits.
+/// While the user is being asked, another call is made; it must not carry the state of the waiting
+/// one.
 pub(super) async fn carry_state(task: &Task) -> anyhow::Result<Client> {
     let connected: Arc<OnceLock<Client>> = Arc::default();
     let meanwhile = Arc::clone(&connected);

@@ -1,4 +1,4 @@
-//! What becomes of a tool's schema on its way through the client.
+//! How a tool's schema passes through the client.
 
 use anyhow::Context as _;
 use mcp_sdk::Client;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::task::Task;
 
-/// Sends a schema back as it came.
+/// Sends a schema back unchanged.
 pub(super) async fn echo(task: &Task) -> anyhow::Result<Client> {
     let client = task.connect().await?;
     let tools = client.all_tools().await?;

@@ -179,7 +179,8 @@ impl AskedElicitation {
         AskedElicitation {
             at: event.at,
             is_url: WITH_URLS.contains(event.revision) && is_url_mode(params),
-            schema: schema.map(|schema| StatedSchema::of(schema, event.revision, &mut room)),
+            schema: schema
+                .map(|schema| StatedSchema::of(schema, event.revision, &mut room, known.criteria)),
             has_required: required
                 .is_some_and(|required| required.is_array() && !required.is_empty()),
         }

@@ -79,7 +79,7 @@ impl Lifecycle {
                 notes.note(not_first(event).related(
                     self.initialize_line(),
                     "this `initialize` was answered with an error",
-                ))
+                ));
             }
             Phase::Initializing if !self.one_sided => notes.note(
                 Fault::new(

@@ -21,9 +21,9 @@ const MAX_REFUSED: usize = 16;
 pub(super) struct Negotiations {
     refused: Bounded<Box<str>, Refusal>,
     /// A `server/discover` that the server did not know, while it was not known to be modern.
-    undiscovered: Option<Moment>,
+    undiscovered: Option<Box<Moment>>,
     /// Where the server listed its versions, none of which has a handshake.
-    modern_only: Option<Moment>,
+    modern_only: Option<Box<Moment>>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -163,7 +163,7 @@ impl Negotiations {
             return;
         }
         let Some(shown) = known.modern_server else {
-            self.undiscovered.get_or_insert(event.at);
+            self.undiscovered.get_or_insert_with(|| Box::new(event.at));
             return;
         };
         let code = event.error().and_then(|error| error.get("code")).unwrap_or(event.node());
@@ -177,12 +177,12 @@ impl Negotiations {
     fn note_listed(&mut self, versions: Option<Node<'_>>, event: &Event<'_>) {
         let mut versions = listed(versions).peekable();
         let any = versions.peek().is_some();
-        self.modern_only = (any && versions.all(is_modern)).then_some(event.at);
+        self.modern_only = (any && versions.all(is_modern)).then(|| Box::new(event.at));
     }
 
     /// Whoever has no handshake should say so to those who try one.
     fn check_initialize(&self, event: &Event<'_>, notes: &mut Notes) {
-        let (Some(shown), Some(error)) = (self.modern_only, event.error()) else { return };
+        let (Some(shown), Some(error)) = (&self.modern_only, event.error()) else { return };
         if names_version(error.raw()) {
             return;
         }

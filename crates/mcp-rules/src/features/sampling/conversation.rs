@@ -72,7 +72,9 @@ impl AskedSampling {
             let input = tool.get("inputSchema").filter(|schema| schema.is_object());
             Some(OfferedTool {
                 name: (*tool.get("name")?.as_str()?).into(),
-                input: input.map(|schema| StatedSchema::of(schema, event.revision, &mut room)),
+                input: input.map(|schema| {
+                    StatedSchema::of(schema, event.revision, &mut room, known.criteria)
+                }),
             })
         });
         AskedSampling {

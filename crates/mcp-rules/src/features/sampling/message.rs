@@ -11,7 +11,7 @@ use mcp_jsonrpc::ErrorCode;
 
 use crate::{
     Findings, Level,
-    contract::{self, Contract},
+    contract::{self, SchemaContract},
     criteria::Criteria,
     features::{
         tools::schema,
@@ -74,7 +74,9 @@ fn check_structured(criteria: &Criteria, params: Node<'_>, findings: &mut Findin
             let (Some(schema), Some(content)) = (schema, block.get("structuredContent")) else {
                 continue;
             };
-            let breaches = Contract::of(criteria, *schema, findings.revision()).breaches(content);
+            let breaches =
+                SchemaContract::read(criteria.tool_schemas(), *schema, findings.revision())
+                    .breaches(content);
             let faults = contract::faults(
                 &STRUCTURED_CONTENT_INVALID,
                 &breaches,

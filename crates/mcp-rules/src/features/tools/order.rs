@@ -12,8 +12,8 @@ use crate::{
 /// The last complete listing, and the one that is being read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Order {
-    complete: Option<Complete>,
-    reading: Option<Reading>,
+    complete: Option<Box<Complete>>,
+    reading: Option<Box<Reading>>,
 }
 
 /// Names are kept as what stands for them.
@@ -41,7 +41,7 @@ impl Order {
         };
         let Some(list) = result.get("tools") else { return };
         let mut reading = match (page.cursor, self.reading.take()) {
-            (None, _) => Reading::default(),
+            (None, _) => Box::default(),
             (Some(cursor), Some(reading)) if reading.next == Some(cursor) => reading,
             (Some(_), _) => return,
         };
@@ -71,7 +71,7 @@ impl Order {
                     .help("list tools in a fixed order, for instance by name"),
             );
         }
-        self.complete = Some(Complete { at: event.at, names });
+        self.complete = Some(Box::new(Complete { at: event.at, names }));
     }
 }
 

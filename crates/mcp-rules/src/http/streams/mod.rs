@@ -30,7 +30,7 @@ rules! {
     ENDED_EARLY: "http-stream-ended-early", Http, Level::Warning, UNINTERRUPTED, "basic/transports#sending-messages-to-the-server";
     AFTER_RESPONSE: "http-message-after-response", Http, Level::Warning, STREAMABLE, "basic/transports#sending-messages-to-the-server";
     EVENT_TYPE: "sse-event-type", Http, Level::Warning, STREAMABLE, "";
-    EVENT_ID_DUPLICATE: "sse-event-id-duplicate", Http, Level::Error, RESUMABLE, "basic/transports#resumability-and-redelivery";
+    EVENT_ID_DUPLICATE: "sse-event-id-duplicate", Http, Level::Error, RESUMABLE, "basic/transports#resumability-and-redelivery", Tolerated;
     WRONG_STREAM: "sse-replay-wrong-stream", Http, Level::Error, RESUMABLE, "basic/transports#resumability-and-redelivery";
     PRIMING: "sse-priming-missing", Http, Level::Warning, POLLED, "basic/transports#sending-messages-to-the-server";
     RETRY: "sse-retry-missing", Http, Level::Warning, POLLED, "basic/transports#sending-messages-to-the-server";

@@ -2,17 +2,17 @@ use mcp_sdk::{Host, core::Revision};
 use serde_json::{Value, json};
 
 use super::{Script, builder, connected, within};
-use crate::wire::hear;
+use crate::wire::receive;
 
 fn list() -> Value {
     json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "private", "tools": [] })
 }
 
-/// Answers requests for lists until `method` comes, and counts them.
+/// Answers list requests until `method` arrives, and counts them.
 async fn serve_until(script: &Script, method: &str) -> (Value, usize) {
     let mut lists = 0;
     loop {
-        let message = hear(&script.0).await;
+        let message = receive(&script.0).await;
         if message["method"] == method {
             return (message, lists);
         }
@@ -22,30 +22,30 @@ async fn serve_until(script: &Script, method: &str) -> (Value, usize) {
     }
 }
 
-/// A change between the list and the moment in which the server begins to tell is told by nobody.
+/// A change between listing and the start of the subscription is not notified.
 #[tokio::test]
-async fn a_list_from_before_the_server_told_changes_is_fetched_again() {
+async fn a_list_from_before_the_subscription_is_fetched_again() {
     let offered = json!({ "tools": { "listChanged": true } });
     let (client, script) = connected(builder(), Revision::LATEST, offered.clone()).await;
     let host = Host::builder().server("one", client.clone()).build().unwrap();
     let (listen, _) = within(serve_until(&script, "subscriptions/listen")).await;
     let ping = async {
-        // What comes before it has been listed.
+        // Listed before the acknowledgement.
         host.tools().await;
         host.tools().await;
         client.discover().await
     };
     let serving = async {
         let (request, lists) = serve_until(&script, "server/discover").await;
-        assert_eq!(lists, 2, "nobody would have told of a change");
+        assert_eq!(lists, 2, "a change could have been missed");
         let meta = json!({ "io.modelcontextprotocol/subscriptionId": listen["id"] });
         let params = json!({ "_meta": meta, "notifications": { "toolsListChanged": true } });
-        script.tell("notifications/subscriptions/acknowledged", params).await;
+        script.notify("notifications/subscriptions/acknowledged", params).await;
         script.answer(&request, super::discovered(offered)).await;
     };
     let (pinged, ()) = within(async { tokio::join!(ping, serving) }).await;
     pinged.unwrap();
-    // The host hears of the acknowledgement in a task of its own.
+    // The host processes the acknowledgement in its own task.
     for _ in 0..10 {
         tokio::task::yield_now().await;
     }
@@ -56,7 +56,7 @@ async fn a_list_from_before_the_server_told_changes_is_fetched_again() {
     };
     let serving = async {
         let (request, lists) = serve_until(&script, "server/discover").await;
-        assert_eq!(lists, 1, "once again, and then changes are told");
+        assert_eq!(lists, 1, "once more, after which changes are notified");
         script.answer(&request, super::discovered(json!({}))).await;
     };
     let (pinged, ()) = within(async { tokio::join!(listing, serving) }).await;

@@ -1,4 +1,4 @@
-//! A server of HTTP that is written by hand.
+//! A handwritten HTTP server.
 
 use std::sync::{
     Arc,
@@ -14,7 +14,7 @@ use tokio::{
 
 use super::{builder, initialized, within};
 
-/// One request: its first word and its body.
+/// One request: its method and its body.
 pub(super) async fn read(stream: &mut TcpStream) -> Option<(String, Value)> {
     let mut text = Vec::new();
     loop {
@@ -62,7 +62,7 @@ async fn serve(mut stream: TcpStream, streams: Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn a_session_has_one_stream_for_what_nobody_asked_for() {
+async fn a_session_has_one_stream_for_notifications() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let streams = Arc::<AtomicUsize>::default();

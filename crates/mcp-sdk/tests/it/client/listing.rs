@@ -13,7 +13,7 @@ async fn serve_pages(script: &Script, method: &str, key: &str, entry: serde_json
 }
 
 #[tokio::test]
-async fn every_list_can_be_had_as_a_whole() {
+async fn every_list_can_be_fetched_completely() {
     let offered = json!({ "prompts": {}, "resources": {} });
     let (client, script) = connected(builder(), Revision::LATEST_LEGACY, offered).await;
     let serving = serve_pages(&script, "prompts/list", "prompts", json!({ "name": "a" }));

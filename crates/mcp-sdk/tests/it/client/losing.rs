@@ -1,4 +1,4 @@
-//! Servers of the handshake era that go away over HTTP.
+//! Servers of the handshake era that disappear, over HTTP.
 
 use std::{
     sync::{
@@ -42,11 +42,11 @@ async fn legacy(url: &str) -> Client {
 }
 
 #[tokio::test]
-async fn a_forgotten_session_ends_subscriptions_and_fails_the_lists_of_a_host() {
+async fn an_expired_session_ends_subscriptions_and_fails_the_lists_of_a_host() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let address = listener.local_addr().unwrap();
-    // Kept, so that nobody else gets the port between the two servers.
+    // Kept open between the two servers to reserve the port.
     let again = TcpListener::from_std(listener.try_clone().unwrap()).unwrap();
     let (stop, serving) = start(TcpListener::from_std(listener).unwrap());
     let client = legacy(&format!("http://{address}/mcp")).await;
@@ -69,7 +69,7 @@ async fn a_forgotten_session_ends_subscriptions_and_fails_the_lists_of_a_host() 
     assert!(!subscription.is_open());
     let error = within(client.subscribe(&["test://a"])).await.unwrap_err();
     assert!(error.is_disconnected(), "{error}");
-    // The host hears of it in a task of its own.
+    // The host notices in its own task.
     within(async {
         while host.tools().await.failures.is_empty() {
             tokio::task::yield_now().await;
@@ -80,7 +80,7 @@ async fn a_forgotten_session_ends_subscriptions_and_fails_the_lists_of_a_host() 
 
 #[derive(Default)]
 struct Hand {
-    /// What the server's own stream is answered with.
+    /// The response to the GET that opens the server's stream.
     refuses_streams: AtomicBool,
     has_no_stream: bool,
     streams: AtomicUsize,
@@ -151,7 +151,7 @@ impl Hand {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_given_up_ends_subscriptions_and_is_opened_for_new_ones() {
+async fn a_lost_stream_ends_subscriptions_and_is_reopened_for_new_ones() {
     let (hand, url) = Hand::default().start().await;
     let client = legacy(&url).await;
     within(hand.opened.notified()).await;
@@ -174,7 +174,7 @@ async fn a_stream_that_is_given_up_ends_subscriptions_and_is_opened_for_new_ones
 }
 
 #[tokio::test]
-async fn a_server_without_a_stream_of_its_own_ends_nothing() {
+async fn a_server_without_a_notification_stream_keeps_subscriptions() {
     let (hand, url) = Hand { has_no_stream: true, ..Hand::default() }.start().await;
     let client = legacy(&url).await;
     let subscription = within(client.subscribe(&["test://a"])).await.unwrap();
@@ -187,13 +187,13 @@ async fn a_server_without_a_stream_of_its_own_ends_nothing() {
 }
 
 #[tokio::test]
-async fn who_waited_for_a_stream_that_broke_off_hears_why() {
+async fn a_call_whose_stream_broke_fails_with_the_reason() {
     let (_hand, url) = Hand::default().start().await;
     let client = legacy(&url).await;
     let options = CallOptions::new().timeout(Duration::from_secs(1));
     let error = within(client.call_tool_with("x", (), &options)).await.unwrap_err();
     let cut_off = matches!(error, ClientError::Call { cause: PeerError::CutOff { .. }, .. });
     assert!(cut_off, "{error}");
-    let said = "no answer within 1s; last: the connection is lost: the stream ended";
-    assert!(error.to_string().contains(said), "{error}");
+    let expected = "no answer within 1s; last: the connection is lost: the stream ended";
+    assert!(error.to_string().contains(expected), "{error}");
 }

@@ -1,4 +1,4 @@
-//! The client with servers that say exactly what the test wants.
+//! The client with scripted servers.
 
 mod errors;
 mod hosts;
@@ -23,7 +23,7 @@ use mcp_sdk::{
 };
 use serde_json::{Value, json};
 
-use crate::wire::{hear, send};
+use crate::wire::{receive, send};
 
 /// The server's end of a conversation.
 struct Script(MemoryTransport);
@@ -36,25 +36,25 @@ impl Script {
 
     /// The next message, which must have this method.
     async fn expect(&self, method: &str) -> Value {
-        let message = hear(&self.0).await;
+        let message = receive(&self.0).await;
         assert_eq!(message["method"], method, "{message}");
         message
     }
 
     async fn answer(&self, request: &Value, result: Value) {
-        self.say(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })).await;
+        self.send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })).await;
     }
 
     async fn refuse(&self, request: &Value, code: i64, message: &str) {
         let error = json!({ "code": code, "message": message });
-        self.say(json!({ "jsonrpc": "2.0", "id": request["id"], "error": error })).await;
+        self.send(json!({ "jsonrpc": "2.0", "id": request["id"], "error": error })).await;
     }
 
-    async fn tell(&self, method: &str, params: Value) {
-        self.say(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
+    async fn notify(&self, method: &str, params: Value) {
+        self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
     }
 
-    async fn say(&self, message: Value) {
+    async fn send(&self, message: Value) {
         send(&self.0, &message).await;
     }
 
@@ -64,7 +64,7 @@ impl Script {
         self.answer(&request, discovered(capabilities)).await;
     }
 
-    /// Shakes hands.
+    /// Completes the handshake.
     async fn initialized(&self, capabilities: Value) {
         let request = self.expect("initialize").await;
         self.answer(&request, initialized("2025-11-25", capabilities)).await;
@@ -72,13 +72,13 @@ impl Script {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is written where it is needed")]
+#[expect(clippy::needless_pass_by_value, reason = "callers pass literals")]
 fn discovered(capabilities: Value) -> Value {
     json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
         "supportedVersions": ["2026-07-28"], "capabilities": capabilities })
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is written where it is needed")]
+#[expect(clippy::needless_pass_by_value, reason = "callers pass literals")]
 fn initialized(revision: &str, capabilities: Value) -> Value {
     json!({ "protocolVersion": revision, "capabilities": capabilities,
         "serverInfo": { "name": "script", "version": "1" } })
@@ -88,7 +88,7 @@ fn builder() -> ClientBuilder {
     Client::builder("client", "1.0.0")
 }
 
-/// A client of the era of `revision`, and the server it speaks to.
+/// A client at `revision`, and its scripted server.
 async fn connected(
     builder: ClientBuilder,
     revision: Revision,

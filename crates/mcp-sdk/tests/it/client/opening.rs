@@ -13,11 +13,11 @@ use tokio::time::{Instant, sleep};
 use super::{Script, builder, discovered, initialized};
 
 #[tokio::test(start_paused = true)]
-async fn a_late_answer_to_the_probe_counts() {
+async fn a_late_response_to_the_probe_counts() {
     let findings: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = Arc::clone(&findings);
     let validation = Validation::enforce().on_finding(move |finding| {
-        // What this server lacks is of no interest here.
+        // Ignore what this server lacks.
         if finding.at_fault.or(finding.from) != Some(Side::Server) {
             seen.lock().unwrap().push(format!("{}: {}", finding.rule.name, finding.message));
         }
@@ -32,7 +32,7 @@ async fn a_late_answer_to_the_probe_counts() {
             if answers_both {
                 script.answer(&handshake, initialized("2025-11-25", json!({ "tools": {} }))).await;
             } else {
-                script.refuse(&handshake, -32601, "there is no such method").await;
+                script.refuse(&handshake, -32601, "unknown method").await;
             }
         };
         let connecting = builder().validation(validation.clone()).connect(near);
@@ -52,7 +52,7 @@ async fn a_late_answer_to_the_probe_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_server_of_the_handshake_era_is_still_understood() {
+async fn a_slow_server_of_the_handshake_era_is_detected() {
     let (near, script) = Script::new();
     let serving = async {
         let probe = script.expect("server/discover").await;
@@ -67,12 +67,12 @@ async fn a_slow_server_of_the_handshake_era_is_still_understood() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_handshake_leaves_the_decision_to_the_probe() {
+async fn after_a_rejected_handshake_the_probe_decides() {
     let (near, script) = Script::new();
     let serving = async {
         let probe = script.expect("server/discover").await;
         let handshake = script.expect("initialize").await;
-        script.refuse(&handshake, -32601, "there is no such method").await;
+        script.refuse(&handshake, -32601, "unknown method").await;
         sleep(Duration::from_secs(5)).await;
         script.answer(&probe, discovered(json!({}))).await;
     };
@@ -81,7 +81,7 @@ async fn a_refused_handshake_leaves_the_decision_to_the_probe() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_hangs_costs_one_time_out() {
+async fn a_server_that_hangs_costs_one_timeout() {
     for (builder, seconds) in [
         (builder(), 60),
         (builder().connect_timeout(Duration::from_secs(8)), 8),
@@ -97,7 +97,7 @@ async fn a_server_that_hangs_costs_one_time_out() {
 }
 
 #[tokio::test]
-async fn who_insists_on_a_revision_hears_what_the_server_speaks_instead() {
+async fn a_required_revision_fails_with_what_the_server_supports() {
     let (near, script) = Script::new();
     let serving = async {
         let probe = script.expect("server/discover").await;
@@ -109,6 +109,6 @@ async fn who_insists_on_a_revision_hears_what_the_server_speaks_instead() {
     let (refused, ()) = tokio::join!(connecting, serving);
     let error = refused.unwrap_err();
     assert!(matches!(error, ClientError::NoCommonRevision { .. }), "{error}");
-    let said = "the server supports 2025-03-26, and this client requires 2026-07-28";
-    assert_eq!(error.to_string(), said);
+    let expected = "the server supports 2025-03-26, and this client requires 2026-07-28";
+    assert_eq!(error.to_string(), expected);
 }

@@ -1,4 +1,4 @@
-//! What a client says and hears before there is a conversation over HTTP.
+//! Connecting over HTTP.
 
 use std::{
     sync::{Arc, Mutex},
@@ -15,7 +15,7 @@ use super::{builder, within};
 
 type Heads = Arc<Mutex<Vec<String>>>;
 
-/// Answers everything with `reply`, or never; what has come, as it came.
+/// Answers everything with `reply`, or never; returns its URL and the received heads.
 async fn answering(reply: Option<&'static str>) -> (String, Heads) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -51,17 +51,17 @@ async fn a_token_is_sent_and_never_shown() {
 }
 
 #[tokio::test]
-async fn a_header_that_cannot_be_sent_is_told() {
+async fn a_header_that_cannot_be_sent_is_an_error() {
     for (name, value) in [("no name", "x"), ("x-key", "secret\n"), ("Mcp-Session-Id", "secret")] {
         let connecting = builder().header(name, value).connect_http("http://127.0.0.1:1/mcp");
-        let said = within(connecting).await.unwrap_err().to_string();
-        let named = said.to_ascii_lowercase().contains(&name.to_ascii_lowercase());
-        assert!(named && !said.contains("secret"), "{said}");
+        let error = within(connecting).await.unwrap_err().to_string();
+        let named = error.to_ascii_lowercase().contains(&name.to_ascii_lowercase());
+        assert!(named && !error.contains("secret"), "{error}");
     }
 }
 
 #[tokio::test]
-async fn who_is_not_let_in_hears_where_and_does_not_ask_again() {
+async fn an_unauthorized_client_fails_with_the_url_and_does_not_retry() {
     for reply in [
         "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-type: application/json\r\n\r\n{\"error\":\"no token\"}",
         "HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-type: text/html\r\n\r\n<html>\n<title>Go away</title>",
@@ -69,44 +69,44 @@ async fn who_is_not_let_in_hears_where_and_does_not_ask_again() {
         let (url, heads) = answering(Some(reply)).await;
         let error = within(builder().connect_http(&url)).await.unwrap_err();
         assert!(matches!(error, ClientError::AccessDenied { .. }), "{error:?}");
-        let said = error.to_string();
-        let reason = said.contains("no token") || said.contains("Go away");
-        assert!(said.contains(&url) && said.contains("credentials") && reason, "{said}");
-        assert!(!said.contains('\n'), "{said}");
+        let error = error.to_string();
+        let reason = error.contains("no token") || error.contains("Go away");
+        assert!(error.contains(&url) && error.contains("credentials") && reason, "{error}");
+        assert!(!error.contains('\n'), "{error}");
         assert_eq!(heads.lock().unwrap().len(), 1);
     }
 }
 
 #[tokio::test]
-async fn a_server_that_is_silent_is_named_with_the_limit_that_was_set() {
+async fn a_silent_server_is_named_with_the_timeout() {
     let (url, _heads) = answering(None).await;
     let connecting = builder().connect_timeout(Duration::from_millis(500)).connect_http(&url);
-    let said = within(connecting).await.unwrap_err().to_string();
-    assert!(said.contains(&url) && said.contains("no answer within 500ms"), "{said}");
+    let error = within(connecting).await.unwrap_err().to_string();
+    assert!(error.contains(&url) && error.contains("no answer within 500ms"), "{error}");
 }
 
 #[tokio::test]
-async fn the_usual_path_is_not_hinted_at_where_it_was_asked_for() {
+async fn there_is_no_hint_if_the_usual_path_was_used() {
     let (url, _heads) =
         answering(Some("HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n")).await;
-    let said = within(builder().connect_http(&url)).await.unwrap_err().to_string();
-    assert_eq!(said, format!("there is nothing at {url} (HTTP status 404)"));
+    let error = within(builder().connect_http(&url)).await.unwrap_err().to_string();
+    assert_eq!(error, format!("there is nothing at {url} (HTTP status 404)"));
 }
 
 #[tokio::test]
-async fn a_url_without_a_scheme_is_told_what_it_lacks() {
-    let said = within(builder().connect_http("127.0.0.1:1/mcp")).await.unwrap_err().to_string();
-    assert!(said.contains("127.0.0.1:1/mcp") && said.contains("begin with http://"), "{said}");
-    let said = within(builder().connect_http("")).await.unwrap_err().to_string();
-    assert_eq!(said, "could not connect: the URL cannot be used: it is empty");
+async fn a_url_without_a_scheme_fails_with_the_reason() {
+    let error = within(builder().connect_http("127.0.0.1:1/mcp")).await.unwrap_err().to_string();
+    assert!(error.contains("127.0.0.1:1/mcp") && error.contains("begin with http://"), "{error}");
+    let error = within(builder().connect_http("")).await.unwrap_err().to_string();
+    assert_eq!(error, "could not connect: the URL cannot be used: it is empty");
 }
 
 #[tokio::test]
-async fn the_end_is_told_once() {
+async fn the_end_is_reported_once() {
     let (client, _script) =
         super::connected(builder(), mcp_sdk::core::Revision::LATEST_LEGACY, serde_json::json!({}))
             .await;
     client.close().await;
-    let said = within(client.ping()).await.unwrap_err().to_string();
-    assert_eq!(said, "`ping`: the conversation is over: it was closed");
+    let error = within(client.ping()).await.unwrap_err().to_string();
+    assert_eq!(error, "`ping`: the conversation is over: it was closed");
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Script, builder, connected, within};
 
 #[tokio::test]
-async fn roots_that_may_change_are_announced_and_their_change_is_told() {
+async fn changeable_roots_are_declared_and_changes_notified() {
     let (near, script) = Script::new();
     let builder = builder()
         .roots([Root::new("file:///a")])
@@ -25,13 +25,13 @@ async fn roots_that_may_change_are_announced_and_their_change_is_told() {
     let client = client.unwrap();
     within(client.set_roots([Root::new("file:///b")])).await.unwrap();
     script.expect("notifications/roots/list_changed").await;
-    script.say(json!({ "jsonrpc": "2.0", "id": 7, "method": "roots/list" })).await;
-    let answer = crate::wire::hear(&script.0).await;
+    script.send(json!({ "jsonrpc": "2.0", "id": 7, "method": "roots/list" })).await;
+    let answer = crate::wire::receive(&script.0).await;
     assert_eq!(answer["result"]["roots"], json!([{ "uri": "file:///b" }]));
-    // Another client of the same builder has its own.
+    // Another client from the same builder has its own roots.
     let (other, script) = connected(builder, Revision::LATEST_LEGACY, json!({})).await;
-    script.say(json!({ "jsonrpc": "2.0", "id": 7, "method": "roots/list" })).await;
-    let answer = crate::wire::hear(&script.0).await;
+    script.send(json!({ "jsonrpc": "2.0", "id": 7, "method": "roots/list" })).await;
+    let answer = crate::wire::receive(&script.0).await;
     assert_eq!(answer["result"]["roots"], json!([{ "uri": "file:///a" }]));
     drop(other);
 }
@@ -45,7 +45,7 @@ async fn fixed_roots_cannot_be_changed() {
 }
 
 #[tokio::test]
-async fn where_servers_ask_each_time_nothing_is_promised_or_told() {
+async fn in_the_stateless_era_root_changes_are_neither_declared_nor_notified() {
     let (near, script) = Script::new();
     let connecting = builder().roots_may_change().connect(near);
     let opening = async {
@@ -62,7 +62,7 @@ async fn where_servers_ask_each_time_nothing_is_promised_or_told() {
 }
 
 #[tokio::test]
-async fn a_root_that_is_no_file_is_refused_at_once() {
+async fn a_root_that_is_not_a_file_uri_is_rejected() {
     let (near, _script) = Script::new();
     let connected = within(builder().roots([Root::new("https://a.example")]).connect(near)).await;
     assert!(matches!(connected, Err(ClientError::BadRoot { .. })), "{connected:?}");

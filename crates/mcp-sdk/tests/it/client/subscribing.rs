@@ -20,11 +20,11 @@ fn tagged(request: &Value, mut params: Value) -> Value {
 
 async fn acknowledge(script: &Script, request: &Value, granted: Value) {
     let params = tagged(request, json!({ "notifications": granted }));
-    script.tell("notifications/subscriptions/acknowledged", params).await;
+    script.notify("notifications/subscriptions/acknowledged", params).await;
 }
 
 #[tokio::test]
-async fn a_subscription_is_open_when_the_server_has_agreed_and_misses_nothing_after_that() {
+async fn a_subscription_opens_once_acknowledged_and_misses_nothing() {
     let (client, script) = connected(builder(), Revision::LATEST, offered()).await;
     let mut all = client.events();
     let subscribing = tokio::spawn({
@@ -37,7 +37,7 @@ async fn a_subscription_is_open_when_the_server_has_agreed_and_misses_nothing_af
     let granted = json!({ "toolsListChanged": true, "resourceSubscriptions": ["test://one"] });
     acknowledge(&script, &request, granted).await;
     let updated = tagged(&request, json!({ "uri": "test://one" }));
-    script.tell("notifications/resources/updated", updated).await;
+    script.notify("notifications/resources/updated", updated).await;
     let mut subscription = within(subscribing).await.unwrap().unwrap();
     let granted = subscription.granted();
     assert!(granted.tools && !granted.prompts && !granted.resources, "{granted:?}");
@@ -54,25 +54,25 @@ async fn a_subscription_is_open_when_the_server_has_agreed_and_misses_nothing_af
 }
 
 #[tokio::test]
-async fn who_reads_hears_when_the_server_ends_the_subscription() {
+async fn a_reader_is_notified_when_the_server_ends_the_subscription() {
     let (client, script) = connected(builder(), Revision::LATEST, offered()).await;
     let ending = async {
         let request = script.expect("subscriptions/listen").await;
         acknowledge(&script, &request, json!({ "toolsListChanged": true })).await;
-        script.tell("notifications/tools/list_changed", tagged(&request, json!({}))).await;
+        script.notify("notifications/tools/list_changed", tagged(&request, json!({}))).await;
         let result = tagged(&request, json!({ "resultType": "complete" }));
         script.answer(&request, result).await;
     };
     let (subscription, ()) = tokio::join!(client.subscribe(&[]), ending);
     let mut subscription = subscription.unwrap();
-    let told = within(subscription.recv()).await;
-    assert!(matches!(told, Ok(ClientEvent::ToolsChanged)), "{told:?}");
+    let event = within(subscription.recv()).await;
+    assert!(matches!(event, Ok(ClientEvent::ToolsChanged)), "{event:?}");
     assert_eq!(within(subscription.recv()).await.unwrap_err(), ListenError::Closed);
     assert!(!subscription.is_open());
 }
 
 #[tokio::test]
-async fn a_refused_subscription_is_an_error() {
+async fn a_rejected_subscription_is_an_error() {
     let (client, script) = connected(builder(), Revision::LATEST, offered()).await;
     let refusing = async {
         let request = script.expect("subscriptions/listen").await;
@@ -95,7 +95,7 @@ async fn a_subscription_to_nothing_is_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_never_agrees_is_not_waited_for() {
+async fn an_unacknowledged_subscription_times_out() {
     let (client, script) = connected(builder(), Revision::LATEST, offered()).await;
     let silence = async {
         script.expect("subscriptions/listen").await;
@@ -107,7 +107,7 @@ async fn a_server_that_never_agrees_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_server_of_the_handshake_era_hears_when_nobody_wants_to_know_any_more() {
+async fn the_last_subscriber_unsubscribes_in_the_handshake_era() {
     let (client, script) = connected(builder(), Revision::LATEST_LEGACY, offered()).await;
     let agree = async |method: &str| {
         let request = script.expect(method).await;
@@ -117,7 +117,7 @@ async fn a_server_of_the_handshake_era_hears_when_nobody_wants_to_know_any_more(
     let (first, uri) =
         tokio::join!(client.subscribe(&["test://one"]), agree("resources/subscribe"));
     assert_eq!(uri, "test://one");
-    // The server need not be asked twice.
+    // The server is not asked twice.
     let second = within(client.subscribe(&["test://one"])).await.unwrap();
     assert!(second.granted().tools);
     drop(first.unwrap());
@@ -130,7 +130,7 @@ async fn a_server_of_the_handshake_era_hears_when_nobody_wants_to_know_any_more(
 }
 
 #[tokio::test]
-async fn what_was_subscribed_to_before_a_refusal_is_taken_back() {
+async fn earlier_subscriptions_are_undone_after_a_rejection() {
     let (client, script) = connected(builder(), Revision::LATEST_LEGACY, offered()).await;
     let serving = async {
         let request = script.expect("resources/subscribe").await;
@@ -147,20 +147,20 @@ async fn what_was_subscribed_to_before_a_refusal_is_taken_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_subscription_that_nobody_waited_for_is_taken_back() {
+async fn a_timed_out_subscription_is_undone() {
     let (client, script) = connected(builder(), Revision::LATEST_LEGACY, offered()).await;
     let too_slow = async {
         let request = script.expect("resources/subscribe").await;
         let cancelled = script.expect("notifications/cancelled").await;
         assert_eq!(cancelled["params"]["requestId"], request["id"]);
-        // It may have come too late.
+        // The cancellation may have come too late.
         let request = script.expect("resources/unsubscribe").await;
         assert_eq!(request["params"]["uri"], "test://one");
         script.answer(&request, json!({})).await;
     };
     let (subscribed, ()) = tokio::join!(client.subscribe(&["test://one"]), too_slow);
     subscribed.unwrap_err();
-    // The server is asked again, whatever it has made of the first time.
+    // The server is asked again, whatever happened to the first request.
     let agreeing = async {
         let request = script.expect("resources/subscribe").await;
         script.answer(&request, json!({})).await;
@@ -170,7 +170,7 @@ async fn a_subscription_that_nobody_waited_for_is_taken_back() {
 }
 
 #[tokio::test]
-async fn no_resource_waits_for_what_the_server_makes_of_another() {
+async fn resources_are_subscribed_concurrently() {
     let (client, script) = connected(builder(), Revision::LATEST_LEGACY, offered()).await;
     let uris = ["test://one", "test://two"];
     let subscribing =
@@ -186,7 +186,7 @@ async fn no_resource_waits_for_what_the_server_makes_of_another() {
 }
 
 #[tokio::test]
-async fn who_reads_hears_when_the_server_is_gone() {
+async fn a_reader_is_notified_when_the_server_is_gone() {
     for revision in [Revision::LATEST, Revision::LATEST_LEGACY] {
         let (client, script) = connected(builder(), revision, offered()).await;
         let mut all = client.events();
@@ -199,26 +199,26 @@ async fn who_reads_hears_when_the_server_is_gone() {
         let (subscription, ()) = tokio::join!(client.subscribe(&[]), agreeing);
         let mut subscription = subscription.unwrap();
         drop(script);
-        let heard = within(async { while subscription.recv().await.is_ok() {} });
-        heard.await;
+        let drained = within(async { while subscription.recv().await.is_ok() {} });
+        drained.await;
         assert!(!subscription.is_open(), "{revision}");
-        let told = within(all.recv()).await;
-        assert!(matches!(told, Ok(ClientEvent::Closed)), "{revision}: {told:?}");
+        let event = within(all.recv()).await;
+        assert!(matches!(event, Ok(ClientEvent::Closed)), "{revision}: {event:?}");
         assert_eq!(within(all.recv()).await.unwrap_err(), ListenError::Closed, "{revision}");
         let late = within(client.events().recv()).await;
         assert_eq!(late.unwrap_err(), ListenError::Closed, "{revision}");
     }
 }
 
-/// The whole way, with a server of this crate.
+/// End to end, with a server of this crate.
 async fn check_news(client: Client, mcp: &Mcp) {
     let revision = client.revision();
     let mut subscription = within(client.subscribe(&["test://one"])).await.unwrap();
     assert!(subscription.granted().tools, "{revision}");
     mcp.resource_updated("test://one");
-    let told = within(subscription.recv()).await.unwrap();
-    let updated = matches!(&told, ClientEvent::ResourceUpdated { uri } if uri == "test://one");
-    assert!(updated, "{revision}: {told:?}");
+    let event = within(subscription.recv()).await.unwrap();
+    let updated = matches!(&event, ClientEvent::ResourceUpdated { uri } if uri == "test://one");
+    assert!(updated, "{revision}: {event:?}");
     assert!(subscription.is_open());
     drop(subscription);
     within(client.ping()).await.unwrap();
@@ -226,7 +226,7 @@ async fn check_news(client: Client, mcp: &Mcp) {
 }
 
 #[tokio::test]
-async fn news_arrive_in_memory_in_both_eras() {
+async fn notifications_arrive_in_memory_in_both_eras() {
     for revision in Revision::ALL {
         let server = Server::builder("test", "1.0.0").offers_everything().build().unwrap();
         let mcp = server.mcp().clone();
@@ -239,7 +239,7 @@ async fn news_arrive_in_memory_in_both_eras() {
 
 #[cfg(feature = "http")]
 #[tokio::test]
-async fn news_arrive_over_http_without_a_session() {
+async fn notifications_arrive_over_http_without_a_session() {
     use mcp_sdk::transport::http::server::HttpSettings;
     let server = Server::builder("test", "1.0.0").offers_everything().build().unwrap();
     let mcp = server.mcp().clone();

@@ -18,7 +18,7 @@ fn done() -> serde_json::Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_extends_the_time_out_up_to_a_maximum() {
+async fn progress_extends_the_timeout_up_to_a_maximum() {
     let (client, script) = connected(builder(), Revision::LATEST_LEGACY, tools()).await;
     let reports = async |count: u32| {
         let request = script.expect("tools/call").await;
@@ -26,7 +26,7 @@ async fn progress_extends_the_time_out_up_to_a_maximum() {
         for number in 1..=count {
             sleep(Duration::from_secs(50)).await;
             let params = json!({ "progressToken": token, "progress": number });
-            script.tell("notifications/progress", params).await;
+            script.notify("notifications/progress", params).await;
         }
         request
     };
@@ -48,7 +48,7 @@ async fn progress_extends_the_time_out_up_to_a_maximum() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_progress_the_time_out_is_as_long_as_it_was() {
+async fn without_progress_the_timeout_is_unchanged() {
     let (client, script) = connected(builder(), Revision::LATEST_LEGACY, tools()).await;
     let begun = Instant::now();
     let (called, request) = tokio::join!(client.call_tool("slow", ()), script.expect("tools/call"));
@@ -60,7 +60,7 @@ async fn without_progress_the_time_out_is_as_long_as_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn time_in_which_the_user_is_asked_does_not_count() {
+async fn waiting_for_the_user_does_not_count() {
     let asking = builder().on_elicitation(async |_| {
         sleep(Duration::from_secs(600)).await;
         Ok(ElicitResult::decline())
@@ -72,8 +72,8 @@ async fn time_in_which_the_user_is_asked_does_not_count() {
     let serving = async {
         script.expect("tools/call").await;
         sleep(Duration::from_secs(30)).await;
-        script.say(question).await;
-        let answer = crate::wire::hear(&script.0).await;
+        script.send(question).await;
+        let answer = crate::wire::receive(&script.0).await;
         assert_eq!(answer["result"]["action"], "decline", "{answer}");
     };
     let (called, ()) = tokio::join!(client.call_tool("slow", ()), serving);

@@ -20,7 +20,7 @@ use mcp_sdk::{
 };
 use serde_json::{Value, json};
 
-/// Gives back its arguments, or fails as they say, and counts how often it was run.
+/// Returns its arguments, or fails as they say, and counts its calls.
 #[derive(Default, Clone)]
 struct EchoTool {
     runs: Arc<AtomicUsize>,
@@ -67,7 +67,7 @@ fn everywhere() -> Vec<(MemoryTransport, EchoTool)> {
     ways
 }
 
-async fn say(transport: &impl Transport, text: &str) {
+async fn send_text(transport: &impl Transport, text: &str) {
     let (bytes, role) = (text.to_owned().into(), OutboundRole::Request);
     transport
         .send(Outbound { bytes, role, ticket: None, labels: None, parsed: None })
@@ -76,9 +76,9 @@ async fn say(transport: &impl Transport, text: &str) {
 }
 
 async fn ask(transport: &impl Transport, text: &str) -> String {
-    say(transport, text).await;
+    send_text(transport, text).await;
     let answer = tokio::time::timeout(std::time::Duration::from_secs(60), transport.receive());
-    let answer = answer.await.expect("nothing may hang").unwrap();
+    let answer = answer.await.expect("no timeout").unwrap();
     let Some(Inbound::Message { bytes, .. }) = answer else { panic!("no answer to {text}") };
     String::from_utf8(bytes.to_vec()).unwrap()
 }
@@ -91,7 +91,7 @@ fn call(id: &str, method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
 }
 
-/// Wire types with `serde`: strict both ways, payloads as values.
+/// Wire types with `serde`: strict in both directions, payloads as values.
 #[tokio::test]
 async fn wire_types_with_serde() {
     for (transport, _) in everywhere() {
@@ -138,7 +138,7 @@ async fn a_registry_filled_from_outside_is_served() {
     assert_eq!(answer, json!({ "jsonrpc": "2.0", "id": 1, "result": { "text": "hello" } }));
 }
 
-/// The method is the tool's name, params are its arguments: one switch.
+/// The method is the tool's name, the params are its arguments: one switch.
 #[tokio::test]
 async fn bare_dispatch_is_one_switch() {
     let (near, far) = memory::pair(16);
@@ -153,9 +153,9 @@ async fn bare_dispatch_is_one_switch() {
     assert_eq!((&answers[1]["id"], &answers[1]["error"]["code"]), (&json!(1.5), &json!(-32601)));
 }
 
-/// Instance paths speak of the message as it is: there is no `/params/arguments` in it.
+/// Pointers refer to the actual message, which has no `/params/arguments`.
 #[tokio::test]
-async fn bare_dispatch_has_paths_into_the_message_as_it_is() {
+async fn bare_dispatch_has_pointers_into_the_actual_message() {
     for (transport, _) in everywhere().into_iter().skip(2) {
         let message: Value =
             serde_json::from_str(&call("1", "count", r#"{"count":"three"}"#)).unwrap();
@@ -169,15 +169,15 @@ async fn bare_dispatch_has_paths_into_the_message_as_it_is() {
     }
 }
 
-/// A notification runs the tool too, without an answer.
+/// A notification runs the tool too, without a response.
 #[tokio::test]
-async fn a_bare_notification_runs_the_tool_without_an_answer() {
+async fn a_bare_notification_runs_the_tool_without_a_response() {
     for (transport, echo) in everywhere() {
         for params in ["{}", r#"{"fail":"tool"}"#, r#"{"fail":"panic"}"#] {
             let text = format!(r#"{{"jsonrpc":"2.0","method":"echo","params":{params}}}"#);
-            say(&transport, &text).await;
+            send_text(&transport, &text).await;
         }
-        say(&transport, r#"{"jsonrpc":"2.0","method":"no-such"}"#).await;
+        send_text(&transport, r#"{"jsonrpc":"2.0","method":"no-such"}"#).await;
         let answer = ask_value(&transport, &call("7", "echo", "{}")).await;
         assert_eq!(answer["id"], 7, "nothing else is answered: {answer}");
         assert_eq!(echo.runs.load(Ordering::Relaxed), 4);
@@ -213,9 +213,9 @@ async fn the_error_table_in_bare_dispatch() {
     }
 }
 
-/// Ids: string, number and null are echoed as they came.
+/// Ids: string, number and null are echoed unchanged.
 #[tokio::test]
-async fn ids_are_echoed_as_they_came() {
+async fn ids_are_echoed_unchanged() {
     for (transport, _) in everywhere() {
         for id in [
             "1",
@@ -235,9 +235,9 @@ async fn ids_are_echoed_as_they_came() {
     }
 }
 
-/// An unreadable id is null in base JSON-RPC.
+/// An unreadable id is null in plain JSON-RPC.
 #[tokio::test]
-async fn an_unreadable_id_is_null_in_base_json_rpc() {
+async fn an_unreadable_id_is_null_in_plain_json_rpc() {
     for (transport, _) in everywhere() {
         for text in
             ["{", "7", "[]", r#"{"jsonrpc":"2.0","id":{},"method":"echo"}"#, r#"{"jsonrpc":"2.0"}"#]
@@ -249,10 +249,10 @@ async fn an_unreadable_id_is_null_in_base_json_rpc() {
     }
 }
 
-/// An unreadable id is what the revision says in MCP: null while every error had to have one, left
-/// out since.
+/// In MCP an unreadable id depends on the revision: null where every error needs an id, otherwise
+/// omitted.
 #[tokio::test]
-async fn an_unreadable_id_is_as_the_revision_says_in_mcp() {
+async fn an_unreadable_id_depends_on_the_revision_in_mcp() {
     for (revision, is_null) in
         [("2024-11-05", true), ("2025-03-26", true), ("2025-06-18", true), ("2025-11-25", false)]
     {
@@ -270,7 +270,7 @@ async fn an_unreadable_id_is_as_the_revision_says_in_mcp() {
     }
 }
 
-/// A WebSocket stream from `connect` handed to the processor, with plain WebSocket servers and
+/// A WebSocket stream from `connect` passed to the processor, with plain WebSocket servers and
 /// clients.
 #[cfg(feature = "ws")]
 mod websocket {

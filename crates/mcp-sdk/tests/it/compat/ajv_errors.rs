@@ -1,5 +1,5 @@
-//! Errors as `ajv` users know them: the `data` of a refused `tools/call`. What `ajv` says about
-//! hundreds of schemas is compared by `scripts/ajv`; these are the cases that the page names.
+//! Errors in the style of `ajv`: the `data` of a rejected `tools/call`. `scripts/ajv` compares our
+//! output with that of `ajv` for hundreds of schemas; these are the documented cases.
 
 use mcp_sdk::{
     Failure, NoArguments, Server,
@@ -8,7 +8,7 @@ use mcp_sdk::{
 use serde_json::{Value, json};
 
 use super::base_stack::{call, open};
-use crate::wire::{hear, send};
+use crate::wire::{receive, send};
 
 fn server(schema: &Value, answered: InvalidArguments) -> Server {
     Server::builder("test", "1.0.0")
@@ -21,12 +21,12 @@ fn server(schema: &Value, answered: InvalidArguments) -> Server {
         .unwrap()
 }
 
-/// What a server answers to a call with these arguments.
+/// The server's response to a call with these arguments.
 async fn answer(server: Server, tool: &str, arguments: &Value, revision: Revision) -> Value {
     let near = open(server, revision).await;
     let params = json!({ "name": tool, "arguments": arguments });
     send(&near, &call(&json!(1), "tools/call", &params, revision)).await;
-    hear(&near).await
+    receive(&near).await
 }
 
 /// The entries of `error.data`, each as keyword, `instancePath`, `schemaPath` and `params`.
@@ -120,7 +120,7 @@ async fn params_are_filled_for_every_keyword() {
 }
 
 #[tokio::test]
-async fn a_union_has_an_entry_of_its_own_after_those_of_its_branches() {
+async fn a_union_has_its_own_entry_after_those_of_its_branches() {
     let schema =
         json!({"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"minimum":5}]}}});
     let found = entries(&schema, &json!({"a":1})).await;
@@ -162,7 +162,7 @@ async fn the_default_follows_the_revision_and_a_setting_chooses_one() {
 }
 
 #[tokio::test]
-async fn models_are_told_what_is_allowed() {
+async fn models_see_what_is_allowed() {
     let schema =
         json!({"type":"object","properties":{"a":{"enum":["x","y"]}},"additionalProperties":false});
     let server = server(&schema, InvalidArguments::ToolResult);
@@ -174,7 +174,7 @@ async fn models_are_told_what_is_allowed() {
 }
 
 #[tokio::test]
-async fn internal_errors_are_protocol_errors_where_these_were_chosen() {
+async fn internal_errors_are_protocol_errors_if_chosen() {
     let schema = json!({"type":"object"});
     let revision = Revision::V2025_11_25;
     let chosen = server(&schema, InvalidArguments::ProtocolError);
@@ -186,7 +186,7 @@ async fn internal_errors_are_protocol_errors_where_these_were_chosen() {
 }
 
 #[tokio::test]
-async fn bare_dispatch_has_the_entries_beside_the_type_of_the_error() {
+async fn bare_dispatch_has_the_entries_beside_the_error_type() {
     let schema = json!({"type":"object","properties":{"count":{"type":"integer"}}});
     let server = Server::builder("test", "1.0.0")
         .dispatch(Dispatch::Bare)
@@ -195,7 +195,7 @@ async fn bare_dispatch_has_the_entries_beside_the_type_of_the_error() {
         .unwrap();
     let near = open(server, Revision::LATEST).await;
     send(&near, &json!({"jsonrpc":"2.0","id":1,"method":"t","params":{"count":"three"}})).await;
-    let answer = hear(&near).await;
+    let answer = receive(&near).await;
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
     let data = &answer["error"]["data"];
     assert_eq!(data["error_type"], "invalid_params", "{answer}");

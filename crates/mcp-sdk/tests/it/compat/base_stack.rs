@@ -1,5 +1,5 @@
-//! The profile `base-stack` in live conversations: a bad request is answered with -32600 and all its
-//! errors, a bad response is reported and replaced by an error.
+//! The profile `base-stack` in live conversations: an invalid request is answered with -32600 and
+//! all its errors, an invalid response is reported and replaced by an error.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,7 @@ use mcp_sdk::{
 };
 use serde_json::{Value, json};
 
-use crate::wire::{hear, send, send_text};
+use crate::wire::{receive, send, send_text};
 
 fn base_stack() -> Validation {
     let mut settings = Settings::default();
@@ -35,7 +35,7 @@ fn server() -> Server {
         .unwrap()
 }
 
-/// A server, and a client of it that writes by hand and has finished the handshake, if there is one.
+/// A client of `server` that sends handwritten messages, after the handshake if there is one.
 pub(super) async fn open(server: Server, revision: Revision) -> MemoryTransport {
     let (near, far) = memory::pair(16);
     tokio::spawn(async move { server.serve(far).await });
@@ -44,7 +44,7 @@ pub(super) async fn open(server: Server, revision: Revision) -> MemoryTransport 
             "protocolVersion": revision.as_str(), "capabilities": { "sampling": {} },
             "clientInfo": { "name": "test", "version": "1" } } });
         send(&near, &initialize).await;
-        assert_eq!(hear(&near).await["result"]["protocolVersion"], revision.as_str());
+        assert_eq!(receive(&near).await["result"]["protocolVersion"], revision.as_str());
         send(&near, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
     }
     near
@@ -64,7 +64,7 @@ pub(super) fn call(id: &Value, method: &str, params: &Value, revision: Revision)
 
 const THREE_FAULTS: &str = r#"{"jsonrpc":"1.0","method":"","id":2,"params":7}"#;
 
-/// Looks for the three faults of the message at `place`: the whole, or an entry of a batch.
+/// Checks for the three faults of the message at `place`: the whole message, or an entry of a batch.
 #[track_caller]
 fn lists_three_faults(answer: &Value, place: &str) {
     assert_eq!(answer["id"], 2, "{answer}");
@@ -77,36 +77,36 @@ fn lists_three_faults(answer: &Value, place: &str) {
 }
 
 #[tokio::test]
-async fn a_server_answers_a_bad_request_with_all_its_errors() {
+async fn a_server_answers_an_invalid_request_with_all_its_errors() {
     for revision in Revision::ALL {
         let near = open(server(), revision).await;
         send_text(&near, THREE_FAULTS).await;
-        lists_three_faults(&hear(&near).await, "");
-        // The conversation goes on.
+        lists_three_faults(&receive(&near).await, "");
+        // The conversation continues.
         send(&near, &call(&json!(3), "tools/call", &json!({ "name": "greet" }), revision)).await;
-        assert_eq!(hear(&near).await["result"]["content"][0]["text"], "hello", "{revision}");
+        assert_eq!(receive(&near).await["result"]["content"][0]["text"], "hello", "{revision}");
     }
 }
 
 #[tokio::test]
-async fn any_method_is_a_proper_request_if_not_one_that_is_served() {
+async fn any_method_is_valid_even_if_not_served() {
     for revision in Revision::ALL {
         let near = open(server(), revision).await;
         send(&near, &call(&json!(1), "tools/execute", &json!({}), revision)).await;
-        let answer = hear(&near).await;
+        let answer = receive(&near).await;
         assert_eq!(answer["error"]["code"], -32601, "{revision}: {answer}");
         assert_eq!(answer["id"], 1, "{answer}");
     }
 }
 
 #[tokio::test]
-async fn ids_may_be_null_or_fractions() {
+async fn ids_may_be_null_or_fractional() {
     for revision in Revision::ALL {
         let near = open(server(), revision).await;
         for id in [json!(null), json!(1.5), json!("a"), json!(7)] {
             let greet = call(&id, "tools/call", &json!({ "name": "greet" }), revision);
             send(&near, &greet).await;
-            let answer = hear(&near).await;
+            let answer = receive(&near).await;
             assert_eq!(answer["result"]["content"][0]["text"], "hello", "{revision}: {answer}");
             assert_eq!(answer.get("id"), Some(&id), "{answer}");
         }
@@ -120,7 +120,7 @@ async fn batches_are_served_in_every_revision() {
         let greet = |id| call(&json!(id), "tools/call", &json!({ "name": "greet" }), revision);
         let bad: Value = serde_json::from_str(THREE_FAULTS).unwrap();
         send(&near, &json!([greet(1), bad, greet(3)])).await;
-        let answers = hear(&near).await;
+        let answers = receive(&near).await;
         let answers = answers.as_array().unwrap_or_else(|| panic!("{revision}: {answers}"));
         let [first, second, third] = &answers[..] else { panic!("{answers:?}") };
         for (answer, id) in [(first, 1), (third, 3)] {
@@ -130,45 +130,45 @@ async fn batches_are_served_in_every_revision() {
         lists_three_faults(second, "/1");
         assert_eq!(second["error"]["data"][0]["index"], 1, "{second}");
         send(&near, &json!([])).await;
-        assert_eq!(hear(&near).await["error"]["code"], -32600, "an empty one is none");
+        assert_eq!(receive(&near).await["error"]["code"], -32600, "an empty batch is invalid");
     }
 }
 
-type Heard = Arc<Mutex<Vec<String>>>;
+type Reported = Arc<Mutex<Vec<String>>>;
 
-fn heard_by(validation: Validation) -> (Validation, Heard) {
-    let heard = Heard::default();
-    let sink = Arc::clone(&heard);
+fn reporting(validation: Validation) -> (Validation, Reported) {
+    let reported = Reported::default();
+    let sink = Arc::clone(&reported);
     let validation =
         validation.on_finding(move |finding| sink.lock().unwrap().push(finding.message.clone()));
-    (validation, heard)
+    (validation, reported)
 }
 
-/// A client with the profile, and its server, which writes by hand and has finished the handshake.
-async fn client() -> (Client, MemoryTransport, Heard) {
+/// A client with the profile, and its handwritten server, after the handshake.
+async fn client() -> (Client, MemoryTransport, Reported) {
     let (near, far) = memory::pair(16);
-    let (validation, heard) = heard_by(base_stack());
+    let (validation, reported) = reporting(base_stack());
     let client = Client::builder("test", "1.0.0")
         .validation(validation)
         .on_sampling(async |_| Ok(CreateMessageResult::new("model", Content::text("Hi"))))
         .revision(Revision::V2025_11_25);
     let connecting = tokio::spawn(client.connect(near));
-    let initialize = hear(&far).await;
+    let initialize = receive(&far).await;
     let result = json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} },
         "serverInfo": { "name": "test", "version": "1" } });
     send(&far, &json!({ "jsonrpc": "2.0", "id": initialize["id"], "result": result })).await;
-    assert_eq!(hear(&far).await["method"], "notifications/initialized");
-    (connecting.await.unwrap().unwrap(), far, heard)
+    assert_eq!(receive(&far).await["method"], "notifications/initialized");
+    (connecting.await.unwrap().unwrap(), far, reported)
 }
 
 #[tokio::test]
-async fn a_client_answers_a_bad_request_with_all_its_errors() {
+async fn a_client_answers_an_invalid_request_with_all_its_errors() {
     let (_client, far, _) = client().await;
     send_text(&far, THREE_FAULTS).await;
-    lists_three_faults(&hear(&far).await, "");
+    lists_three_faults(&receive(&far).await, "");
 }
 
-/// Responses that are wrong, with the places that are.
+/// Invalid responses, with the pointers to their faults.
 fn bad_responses(id: &Value) -> [(Value, &'static [&'static str]); 3] {
     [
         (
@@ -197,26 +197,26 @@ fn is_invalid(error: &ClientError, places: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_client_gets_an_error_instead_of_a_bad_response() {
+async fn a_client_gets_an_error_instead_of_an_invalid_response() {
     for which in 0..3 {
-        let (client, far, heard) = client().await;
+        let (client, far, reported) = client().await;
         let calling = tokio::spawn(async move { client.call_tool("any", json!({})).await });
-        let (response, places) = bad_responses(&hear(&far).await["id"])[which].clone();
+        let (response, places) = bad_responses(&receive(&far).await["id"])[which].clone();
         send(&far, &response).await;
         is_invalid(&calling.await.unwrap().unwrap_err(), places);
-        assert_eq!(heard.lock().unwrap().len(), places.len(), "{heard:?}");
+        assert_eq!(reported.lock().unwrap().len(), places.len(), "{reported:?}");
     }
 }
 
 #[tokio::test]
-async fn a_host_gets_an_error_instead_of_a_bad_response() {
+async fn a_host_gets_an_error_instead_of_an_invalid_response() {
     let (client, far, _) = client().await;
     let host = Host::builder().server("wrong", client).build().unwrap();
     let calling = tokio::spawn(async move { host.call_tool("any", json!({})).await });
-    let list = hear(&far).await;
+    let list = receive(&far).await;
     let tools = json!([{ "name": "any", "inputSchema": { "type": "object" } }]);
     send(&far, &json!({ "jsonrpc": "2.0", "id": list["id"], "result": { "tools": tools } })).await;
-    let (response, places) = bad_responses(&hear(&far).await["id"])[1].clone();
+    let (response, places) = bad_responses(&receive(&far).await["id"])[1].clone();
     send(&far, &response).await;
     let error = calling.await.unwrap().unwrap_err();
     let HostError::Server { server, cause } = &error else { panic!("{error}") };
@@ -225,22 +225,22 @@ async fn a_host_gets_an_error_instead_of_a_bad_response() {
 }
 
 #[tokio::test]
-async fn a_tool_gets_an_error_instead_of_a_bad_response() {
+async fn a_tool_gets_an_error_instead_of_an_invalid_response() {
     let near = open(server(), Revision::V2025_11_25).await;
     send(&near, &call(&json!(1), "tools/call", &json!({ "name": "ask" }), Revision::V2025_11_25))
         .await;
-    let question = hear(&near).await;
+    let question = receive(&near).await;
     assert_eq!(question["method"], "sampling/createMessage", "{question}");
     send(&near, &bad_responses(&question["id"])[1].0).await;
-    let answer = hear(&near).await;
+    let answer = receive(&near).await;
     assert_eq!(answer["result"]["isError"], true, "{answer}");
-    let said = answer["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(said.contains("the answer breaks the protocol"), "{answer}");
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("the answer breaks the protocol"), "{answer}");
 }
 
 #[tokio::test]
-async fn a_server_replaces_a_bad_response_of_its_own() {
-    let (validation, heard) = heard_by(base_stack());
+async fn a_server_replaces_its_own_invalid_response() {
+    let (validation, reported) = reporting(base_stack());
     for (uri, is_bad) in [("resource://github", false), ("https://example.com/a", true)] {
         let server = Server::builder("test", "1.0.0")
             .validation(validation.clone())
@@ -252,7 +252,7 @@ async fn a_server_replaces_a_bad_response_of_its_own() {
         for revision in Revision::ALL {
             let near = open(server.clone(), revision).await;
             send(&near, &call(&json!(1), "resources/list", &json!({}), revision)).await;
-            let answer = hear(&near).await;
+            let answer = receive(&near).await;
             assert_eq!(answer["error"]["code"] == -32603, is_bad, "{revision}: {answer}");
             if is_bad {
                 let finding = &answer["error"]["data"][0];
@@ -260,10 +260,10 @@ async fn a_server_replaces_a_bad_response_of_its_own() {
             }
         }
     }
-    assert!(!heard.lock().unwrap().is_empty());
+    assert!(!reported.lock().unwrap().is_empty());
 }
 
-/// Posts `body` and gives the status and what is answered.
+/// Posts `body` and returns the status and the response.
 #[cfg(feature = "http")]
 async fn post(address: &str, headers: &str, body: &str) -> (String, Value) {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -286,7 +286,7 @@ async fn post(address: &str, headers: &str, body: &str) -> (String, Value) {
 
 #[cfg(feature = "http")]
 #[tokio::test]
-async fn over_http_a_bad_request_is_answered_with_all_its_errors() {
+async fn over_http_an_invalid_request_is_answered_with_all_its_errors() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     tokio::spawn(async move {
@@ -308,30 +308,30 @@ async fn over_http_a_bad_request_is_answered_with_all_its_errors() {
     assert_eq!(answers[0]["result"], json!({}), "{answers}");
     lists_three_faults(&answers[1], "/1");
 
-    // The headers say the same as the body, whatever that is worth.
+    // The headers match the body.
     let headers = "mcp-protocol-version: 2026-07-28\r\nmcp-method: \r\n";
     let (_, answer) = post(&address, headers, THREE_FAULTS).await;
     lists_three_faults(&answer, "");
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_answered_with_a_null_id() {
+async fn unreadable_messages_are_answered_with_a_null_id() {
     for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
         let near = open(server(), revision).await;
         for text in ["{", "[]", "7"] {
             send_text(&near, text).await;
-            let answer = hear(&near).await;
+            let answer = receive(&near).await;
             assert_eq!(answer.get("id"), Some(&Value::Null), "{revision} {text} {answer}");
         }
     }
 }
 
 #[tokio::test]
-async fn an_answer_to_nothing_is_not_answered() {
+async fn an_unexpected_response_is_not_answered() {
     let near = open(server(), Revision::V2025_11_25).await;
     let both = r#"{"jsonrpc":"2.0","id":500,"result":{},"error":{"code":1,"message":"no"}}"#;
     send_text(&near, both).await;
     send_text(&near, r#"{"jsonrpc":"2.0","result":{}}"#).await;
     send(&near, &call(&json!(7), "ping", &json!({}), Revision::V2025_11_25)).await;
-    assert_eq!(hear(&near).await["id"], 7);
+    assert_eq!(receive(&near).await["id"], 7);
 }

@@ -1,4 +1,4 @@
-//! Batches that settings let in are served, and judged entry by entry.
+//! Batches allowed by the settings are served, and judged entry by entry.
 
 use mcp_sdk::{
     NoArguments, Server, Setting, Settings, Severity, Strictness, Validation, core::Revision,
@@ -6,10 +6,10 @@ use mcp_sdk::{
 use serde_json::json;
 
 use super::base_stack::open;
-use crate::wire::{hear, send};
+use crate::wire::{receive, send};
 
 #[tokio::test]
-async fn a_batch_that_is_let_in_is_judged_entry_by_entry_and_served() {
+async fn an_allowed_batch_is_judged_entry_by_entry_and_served() {
     for setting in [Setting::Off, Setting::On(Severity::Warning)] {
         let mut settings = Settings::default();
         settings.rules.insert("batch-not-supported".to_owned(), setting);
@@ -27,7 +27,7 @@ async fn a_batch_that_is_let_in_is_judged_entry_by_entry_and_served() {
             ]),
         )
         .await;
-        let answers = hear(&near).await;
+        let answers = receive(&near).await;
         assert_eq!(answers[0]["result"]["content"][0]["text"], "hello", "{answers}");
         assert_eq!(answers[1]["error"]["code"], -32602, "{answers}");
         assert_eq!(answers[1]["error"]["data"][0]["pointer"], "/1/params", "{answers}");

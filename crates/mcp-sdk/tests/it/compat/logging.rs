@@ -1,4 +1,4 @@
-//! Log lines about refused messages say where and why, and show no value of the traffic.
+//! Log lines about rejected messages have position and reason, but no values from the traffic.
 
 use std::{
     fmt::{self, Write as _},
@@ -16,9 +16,9 @@ use tracing::{
 };
 
 use super::base_stack::open;
-use crate::wire::{hear, send, send_text};
+use crate::wire::{receive, send, send_text};
 
-/// Writes events that are on by default down, a line each.
+/// Records the events that are enabled by default, one line each.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -58,9 +58,9 @@ struct Arguments {
 }
 
 #[tokio::test]
-async fn refused_messages_are_logged_without_their_values() {
+async fn rejected_messages_are_logged_without_their_values() {
     let log = Log::default();
-    // With one subscriber alone, a thread that has none may switch an event off for all threads.
+    // With only one subscriber, a thread without one may disable an event for all threads.
     let _other = tracing::Dispatch::new(Log::default());
     let _logging = tracing::subscriber::set_default(log.clone());
     let server = Server::builder("test", "1.0.0")
@@ -76,16 +76,16 @@ async fn refused_messages_are_logged_without_their_values() {
         json!({ "jsonrpc": "2.0", "id": { "c4n4ry": 1 }, "method": "ping" }),
     ] {
         send(&near, &message).await;
-        assert!(hear(&near).await["error"]["code"].is_number());
+        assert!(receive(&near).await["error"]["code"].is_number());
     }
     send_text(&near, "c4n4ry").await;
-    assert_eq!(hear(&near).await["error"]["code"], -32700);
+    assert_eq!(receive(&near).await["error"]["code"], -32700);
 
     let lines = log.0.lock().expect("no thread panicked").clone();
     let shown: Vec<&String> = lines.iter().filter(|line| line.contains("c4n4ry")).collect();
     assert!(shown.is_empty(), "{shown:#?}");
     let arguments = lines.iter().find(|line| line.contains("tool-arguments-invalid"));
-    let arguments = arguments.expect("broken arguments are logged");
+    let arguments = arguments.expect("invalid arguments are logged");
     for part in ["/params/arguments/count", "\"/count\"", "#/properties/count/type", "\"type\""] {
         assert!(arguments.contains(part), "{part} in {arguments}");
     }

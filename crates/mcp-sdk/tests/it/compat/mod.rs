@@ -1,5 +1,4 @@
-//! What people who come from other validators and adapters try first with live conversations, table
-//! by table.
+//! What users of other validators and adapters try first in live conversations, table by table.
 
 mod adapter_pair;
 mod ajv_errors;

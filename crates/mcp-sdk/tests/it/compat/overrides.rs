@@ -1,4 +1,4 @@
-//! Schemas of the protocol that replace the embedded ones, in servers, clients and hosts.
+//! Overrides of the embedded protocol schemas, in servers, clients and hosts.
 
 use mcp_sdk::{
     Client, ClientError, Host, HostError, NoArguments, Server, ServerBuilder, Validation,
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 const REVISION: Revision = Revision::V2025_11_25;
 
-/// The schemas of the protocol, but a tool must not be called `forbidden`, nor may a result of one
-/// contain anything if `silent`.
+/// Protocol schemas that forbid a tool named `forbidden` and, if `silent`, any content in the result
+/// of a tool.
 fn schemas(silent: bool) -> Schemas {
     let mut document: Value = serde_json::from_str(schema_text(REVISION)).unwrap();
     let definitions = &mut document["$defs"];
@@ -44,8 +44,8 @@ async fn call(client: &Client, tool: &str) -> Result<String, ClientError> {
 }
 
 #[tokio::test]
-async fn a_server_refuses_what_its_override_forbids() {
-    // However else it is changed on the way into the server.
+async fn a_server_rejects_what_its_override_forbids() {
+    // The override survives other changes to the validation.
     for limit in [None, Some(1 << 20)] {
         let mut builder = builder().validation(Validation::enforce().schemas(schemas(false)));
         if let Some(limit) = limit {
@@ -57,14 +57,14 @@ async fn a_server_refuses_what_its_override_forbids() {
         assert_eq!(refused.code(), Some(-32602), "{refused}");
         assert!(refused.to_string().contains("/params/name"), "{refused}");
         assert_eq!(call(&client, "allowed").await.unwrap(), "done");
-        // It is for one revision.
+        // The override is for one revision.
         let other = connect(&server, Validation::off(), Revision::V2025_06_18).await;
         assert_eq!(call(&other, "forbidden").await.unwrap(), "done");
     }
 }
 
 #[tokio::test]
-async fn a_server_holds_back_answers_that_its_override_forbids() {
+async fn a_server_withholds_responses_that_its_override_forbids() {
     let validation = Validation::enforce().schemas(schemas(true));
     let server = builder().validation(validation).build().unwrap();
     let client = connect(&server, Validation::off(), REVISION).await;
@@ -73,7 +73,7 @@ async fn a_server_holds_back_answers_that_its_override_forbids() {
 }
 
 #[tokio::test]
-async fn a_client_neither_sends_nor_takes_what_its_override_forbids() {
+async fn a_client_neither_sends_nor_accepts_what_its_override_forbids() {
     let server = builder().build().unwrap();
     for limit in [None, Some(1 << 20)] {
         let (near, far) = memory::pair(16);
@@ -98,7 +98,7 @@ async fn a_client_neither_sends_nor_takes_what_its_override_forbids() {
 }
 
 #[tokio::test]
-async fn a_host_does_as_its_clients_do() {
+async fn a_host_behaves_like_its_clients() {
     let server = builder().build().unwrap();
     let strict = Validation::enforce().schemas(schemas(false));
     let host = Host::builder()
@@ -125,7 +125,7 @@ async fn new_conversations_have_new_schemas_and_running_ones_keep_theirs() {
     let after = connect(&server, Validation::off(), REVISION).await;
     assert_eq!(call(&before, "forbidden").await.unwrap(), "done");
     assert_eq!(call(&after, "forbidden").await.unwrap_err().code(), Some(-32602));
-    // The file is not there, so nothing changes.
+    // The file does not exist, so nothing changes.
     assert!(server.schemas().reload(&SourceLimits::default()).is_err());
     server.replace_schemas(Schemas::embedded());
     let last = connect(&server, Validation::off(), REVISION).await;

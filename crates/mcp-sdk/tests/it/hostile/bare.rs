@@ -1,4 +1,4 @@
-//! Servers whose methods are their tools, without the rest of the protocol.
+//! Bare dispatch: servers whose methods are their tools.
 
 use mcp_sdk::{
     Failure, NoArguments, Profile, Server, Settings, Strictness, Validation,
@@ -46,7 +46,7 @@ async fn ask(transport: &MemoryTransport, text: &str) -> Value {
     serde_json::from_slice(&bytes).unwrap()
 }
 
-/// Validations under which such a server can be served.
+/// The validations to test such a server with.
 fn validations() -> Vec<Validation> {
     let mut settings = Settings::default();
     settings.profile = Profile::JsonRpc;
@@ -82,7 +82,7 @@ async fn errors_have_the_codes_of_json_rpc() {
 }
 
 #[tokio::test]
-async fn batches_and_ids_of_all_kinds_are_served() {
+async fn batches_and_all_kinds_of_ids_are_served() {
     for validation in validations() {
         let transport = served(validation.clone());
         let batch = r#"[{"jsonrpc":"2.0","id":null,"method":"echo","params":{"text":"a"}},

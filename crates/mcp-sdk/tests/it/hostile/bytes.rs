@@ -1,4 +1,4 @@
-//! Bytes that come late, in pieces, or not at all.
+//! Bytes that arrive late, in pieces, or not at all.
 
 use std::{process::Stdio, time::Duration};
 
@@ -18,7 +18,7 @@ use super::{
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 const PING_AGAIN: &str = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
 
-/// The server as a child that is spoken to byte by byte.
+/// The server as a child process, with raw access to its streams.
 struct Raw {
     child: Child,
     input: Option<ChildStdin>,
@@ -45,7 +45,7 @@ impl Raw {
         Some(serde_json::from_str(&line).unwrap())
     }
 
-    /// Ends its input and waits until it has left.
+    /// Closes its input and waits for it to exit.
     async fn end(&mut self) -> std::process::ExitStatus {
         self.input.take();
         within(self.child.wait()).await.unwrap()
@@ -53,7 +53,7 @@ impl Raw {
 }
 
 #[tokio::test]
-async fn half_a_line_is_no_message_until_it_ends() {
+async fn half_a_line_is_not_a_message() {
     let mut server = Raw::start();
     let (first, second) = PING.split_at(20);
     server.write(first).await;
@@ -64,7 +64,7 @@ async fn half_a_line_is_no_message_until_it_ends() {
 }
 
 #[tokio::test]
-async fn a_line_that_is_cut_by_the_end_is_told_so() {
+async fn a_line_truncated_by_the_end_gets_an_error() {
     let mut server = Raw::start();
     server.write(&PING[..20]).await;
     assert!(server.end().await.success());
@@ -73,7 +73,7 @@ async fn a_line_that_is_cut_by_the_end_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_last_line_without_its_end_is_served() {
+async fn a_last_line_without_a_newline_is_served() {
     let mut server = Raw::start();
     server.write(PING).await;
     assert!(server.end().await.success());
@@ -81,7 +81,7 @@ async fn a_last_line_without_its_end_is_served() {
 }
 
 #[tokio::test]
-async fn a_child_takes_byte_by_byte() {
+async fn a_child_accepts_input_byte_by_byte() {
     let mut server = Raw::start();
     for byte in format!("{PING}\n").chars() {
         server.write(&byte.to_string()).await;
@@ -91,7 +91,7 @@ async fn a_child_takes_byte_by_byte() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_are_told_so() {
+async fn invalid_utf8_gets_an_error() {
     let mut server = Raw::start();
     server.input.as_mut().unwrap().write_all(b"{\"id\":\"\xff\"}\n\0\0\n").await.unwrap();
     for _ in 0..2 {
@@ -102,7 +102,7 @@ async fn bytes_that_are_no_text_are_told_so() {
 }
 
 #[tokio::test]
-async fn a_line_beyond_the_limit_is_answered_and_the_next_one_served() {
+async fn a_line_over_the_limit_gets_an_error_and_the_next_is_served() {
     let mut server = Raw::start();
     let long = "x".repeat(1 << 20);
     for _ in 0..17 {
@@ -116,7 +116,7 @@ async fn a_line_beyond_the_limit_is_answered_and_the_next_one_served() {
 }
 
 #[tokio::test]
-async fn requests_in_work_are_answered_after_the_last_word() {
+async fn requests_in_flight_are_answered_after_the_input_ends() {
     let mut server = Raw::start();
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -138,7 +138,7 @@ async fn requests_in_work_are_answered_after_the_last_word() {
 }
 
 #[tokio::test]
-async fn http_takes_byte_by_byte() {
+async fn http_accepts_input_byte_by_byte() {
     for kind in [Kind::HttpSession, Kind::HttpStateless] {
         let wire = Wire::open(kind, Checks::Enforce).await;
         let call = wire.call(1, "echo", json!({ "text": "slow" }));
@@ -158,7 +158,7 @@ async fn http_takes_byte_by_byte() {
 }
 
 #[tokio::test]
-async fn http_that_is_cut_anywhere_does_no_harm() {
+async fn truncated_http_does_no_harm() {
     for kind in [Kind::HttpSession, Kind::HttpStateless] {
         let mut wire = Wire::open(kind, Checks::Enforce).await;
         let call = wire.call(1, "echo", json!({ "text": "cut" }));
@@ -172,7 +172,7 @@ async fn http_that_is_cut_anywhere_does_no_harm() {
 }
 
 #[tokio::test]
-async fn a_body_beyond_the_limit_is_refused() {
+async fn a_body_over_the_limit_is_rejected() {
     for kind in [Kind::HttpSession, Kind::HttpStateless] {
         let mut wire = Wire::open(kind, Checks::Enforce).await;
         let call = wire.call(1, "echo", json!({ "text": "x".repeat(17 << 20) }));
@@ -183,7 +183,7 @@ async fn a_body_beyond_the_limit_is_refused() {
 }
 
 #[tokio::test]
-async fn a_websocket_takes_frames_in_pieces_and_survives_a_cut_one() {
+async fn a_websocket_accepts_fragments_and_survives_a_truncated_frame() {
     let wire = Wire::open(Kind::WebSocket, Checks::Enforce).await;
     let mut whole = WebSocket::open(wire.address()).await;
     let (first, second) = PING.split_at(11);
@@ -201,7 +201,7 @@ async fn a_websocket_takes_frames_in_pieces_and_survives_a_cut_one() {
     assert_eq!(within(whole.next()).await["result"], json!({}));
 }
 
-/// A WebSocket by hand.
+/// A handwritten WebSocket.
 struct WebSocket(BufReader<TcpStream>);
 
 impl WebSocket {
@@ -233,7 +233,7 @@ impl WebSocket {
     }
 }
 
-/// A short frame of a client; the mask is zero.
+/// A short client frame with a zero mask.
 fn frame(opening: u8, text: &str) -> Vec<u8> {
     let mut frame = vec![opening, 0x80 | u8::try_from(text.len()).unwrap(), 0, 0, 0, 0];
     frame.extend_from_slice(text.as_bytes());
@@ -241,7 +241,7 @@ fn frame(opening: u8, text: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_peer_that_dies_in_the_middle_of_its_request_is_let_go() {
+async fn a_peer_that_dies_in_mid_request_is_disconnected() {
     let mut server = Raw::start();
     server.write(&PING[..10]).await;
     let _ = tokio::time::timeout(Duration::from_millis(50), server.next()).await;

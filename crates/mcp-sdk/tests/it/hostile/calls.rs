@@ -1,4 +1,4 @@
-//! Calls that cross, repeat, are taken back or never end.
+//! Calls that cross, repeat, are cancelled or never end.
 
 use std::{
     sync::{Arc, Mutex},
@@ -20,13 +20,13 @@ use super::{
     within,
 };
 
-/// Waits until so many have been counted.
+/// Waits until the counter reaches `count`.
 async fn reaches(counter: &watch::Sender<usize>, count: usize) {
     within(counter.subscribe().wait_for(|now| *now >= count)).await.unwrap();
 }
 
 #[tokio::test]
-async fn answers_that_nobody_asked_for_are_passed_over() {
+async fn unexpected_responses_are_ignored() {
     for kind in Kind::ALL {
         for checks in Checks::ALL {
             let mut wire = Wire::open(kind, checks).await;
@@ -36,7 +36,7 @@ async fn answers_that_nobody_asked_for_are_passed_over() {
                 r#"{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":"no"}}"#,
                 r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}"#,
             ] {
-                wire.say(answer).await;
+                wire.send(answer).await;
             }
             within(wire.still_works()).await;
         }
@@ -48,11 +48,11 @@ async fn two_requests_with_one_id_are_both_answered() {
     for kind in Kind::ALL {
         for checks in Checks::ALL {
             let mut wire = Wire::open(kind, checks).await;
-            // Refused ones do not wait for others.
+            // Rejected requests do not wait for others.
             let count = if checks == Checks::Off { 2 } else { 1 };
             let call = wire.call(7, "together", json!({ "count": count }));
-            wire.say(&call).await;
-            wire.say(&call).await;
+            wire.send(&call).await;
+            wire.send(&call).await;
             for _ in 0..2 {
                 let answer = within(wire.next()).await;
                 assert_eq!(answer["id"], 7, "{kind:?} {checks:?}: {answer}");
@@ -62,15 +62,15 @@ async fn two_requests_with_one_id_are_both_answered() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_taken_back_ends_without_an_answer() {
+async fn a_cancelled_call_ends_without_a_response() {
     for kind in [Kind::Memory, Kind::WebSocket, Kind::HttpSession] {
         for checks in Checks::ALL {
             let mut wire = Wire::open(kind, checks).await;
-            wire.say(&wire.call(1, "never", json!({}))).await;
+            wire.send(&wire.call(1, "never", json!({}))).await;
             reaches(&wire.seen.started, 1).await;
-            let taken_back = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+            let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
                 "params": { "requestId": 1 } });
-            wire.say(&taken_back.to_string()).await;
+            wire.send(&cancelled.to_string()).await;
             reaches(&wire.seen.dropped, 1).await;
             within(wire.still_works()).await;
         }
@@ -78,13 +78,13 @@ async fn a_call_that_is_taken_back_ends_without_an_answer() {
 }
 
 #[tokio::test]
-async fn taking_back_nonsense_changes_nothing() {
+async fn invalid_cancellations_change_nothing() {
     for kind in [Kind::Memory, Kind::Child, Kind::WebSocket, Kind::HttpSession] {
         let mut wire = Wire::open(kind, Checks::Off).await;
         for id in [json!(99), json!(null), json!({}), json!([1]), json!("x")] {
             let params = json!({ "requestId": id });
             let method = "notifications/cancelled";
-            wire.say(&json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string())
+            wire.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string())
                 .await;
         }
         within(wire.still_works()).await;
@@ -92,7 +92,7 @@ async fn taking_back_nonsense_changes_nothing() {
 }
 
 #[tokio::test]
-async fn hanging_up_takes_a_call_back_only_where_there_is_no_session() {
+async fn disconnecting_cancels_a_call_only_without_a_session() {
     for kind in [Kind::HttpSession, Kind::HttpStateless] {
         let mut wire = Wire::open(kind, Checks::Enforce).await;
         let call = wire.call(1, "never", json!({}));
@@ -104,7 +104,7 @@ async fn hanging_up_takes_a_call_back_only_where_there_is_no_session() {
         if kind == Kind::HttpStateless {
             reaches(&wire.seen.dropped, 1).await;
         } else {
-            // Time in which it could be noticed.
+            // Time to notice it.
             tokio::time::sleep(Duration::from_millis(200)).await;
             within(wire.still_works()).await;
             assert_eq!(*wire.seen.dropped.borrow(), 0);
@@ -129,7 +129,7 @@ async fn http_client(revision: Revision) -> (Client, Seen) {
 }
 
 #[tokio::test]
-async fn dropping_a_call_takes_it_back() {
+async fn dropping_a_call_cancels_it() {
     for revision in Revision::ALL {
         for (client, seen) in [client(revision).await, http_client(revision).await] {
             let (calling, observed) = (client.clone(), seen.clone());
@@ -145,7 +145,7 @@ async fn dropping_a_call_takes_it_back() {
 }
 
 #[tokio::test]
-async fn taking_a_call_back_breaks_no_rule() {
+async fn cancelling_a_call_violates_no_rule() {
     for revision in Revision::ALL {
         let (seen, findings) = (Seen::default(), Arc::new(Mutex::new(Vec::new())));
         let sink = Arc::clone(&findings);
@@ -164,9 +164,9 @@ async fn taking_a_call_back_breaks_no_rule() {
     }
 }
 
-/// The request may have come in an exchange that this one knows nothing of.
+/// The request may have been made in another exchange.
 #[tokio::test]
-async fn a_cancellation_in_an_exchange_of_its_own_breaks_only_a_rule_of_http() {
+async fn a_cancellation_in_a_separate_exchange_violates_only_a_rule_of_http() {
     let findings = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&findings);
     let note = move |finding: &Finding| sink.lock().unwrap().push(finding.message.clone());
@@ -180,7 +180,7 @@ async fn a_cancellation_in_an_exchange_of_its_own_breaks_only_a_rule_of_http() {
 }
 
 #[tokio::test]
-async fn a_call_without_an_answer_times_out_and_is_taken_back() {
+async fn a_call_without_a_response_times_out_and_is_cancelled() {
     for revision in [Revision::LATEST_LEGACY, Revision::LATEST] {
         let (client, seen) = client(revision).await;
         let options = CallOptions::new().timeout(Duration::from_millis(20));
@@ -194,7 +194,7 @@ async fn a_call_without_an_answer_times_out_and_is_taken_back() {
 }
 
 #[tokio::test]
-async fn dropping_thousands_of_calls_takes_all_of_them_back() {
+async fn dropping_thousands_of_calls_cancels_all_of_them() {
     const COUNT: usize = 5_000;
     let (client, seen) = client(Revision::LATEST).await;
     let calls: Vec<_> = (0..COUNT)
@@ -209,7 +209,7 @@ async fn dropping_thousands_of_calls_takes_all_of_them_back() {
 }
 
 #[tokio::test]
-async fn closing_a_client_fails_its_calls_and_lets_the_server_go() {
+async fn closing_a_client_fails_its_calls_and_disconnects() {
     for revision in [Revision::LATEST_LEGACY, Revision::LATEST] {
         for (client, seen) in [client(revision).await, http_client(revision).await] {
             let calling = client.clone();
@@ -226,7 +226,7 @@ async fn closing_a_client_fails_its_calls_and_lets_the_server_go() {
 }
 
 #[tokio::test]
-async fn a_child_with_a_call_that_never_ends_can_be_left() {
+async fn a_child_with_an_endless_call_can_be_closed() {
     let client = Client::builder("client", "1");
     let client = within(client.connect_child(&child(Checks::Enforce))).await.unwrap();
     let calling = client.clone();

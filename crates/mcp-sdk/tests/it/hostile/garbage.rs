@@ -1,4 +1,4 @@
-//! Servers that answer with rubbish, or not at all: callers of our client are told so and never hang.
+//! Servers that respond with garbage, or not at all: calls of our client fail and never hang.
 
 use std::{
     sync::{Arc, Mutex},
@@ -18,7 +18,7 @@ use tokio::{
 
 use super::{wire::Checks, within};
 
-/// A server in memory that says what `answer` says to each request after the handshake.
+/// A server in memory that sends what `answer` returns for each request after the handshake.
 async fn served(checks: Checks, answer: impl Fn(&Value) -> Vec<String> + Send + 'static) -> Client {
     let (near, far) = memory::pair(64);
     tokio::spawn(async move {
@@ -32,7 +32,7 @@ async fn served(checks: Checks, answer: impl Fn(&Value) -> Vec<String> + Send + 
                 Vec::new()
             };
             for answer in answers {
-                say(&far, answer).await;
+                send_text(&far, answer).await;
             }
         }
     });
@@ -45,7 +45,7 @@ async fn served(checks: Checks, answer: impl Fn(&Value) -> Vec<String> + Send + 
         .unwrap()
 }
 
-async fn say(transport: &MemoryTransport, text: String) {
+async fn send_text(transport: &MemoryTransport, text: String) {
     let role = OutboundRole::Notification;
     let outbound = Outbound { bytes: text.into(), role, ticket: None, labels: None, parsed: None };
     transport.send(outbound).await.unwrap();
@@ -68,9 +68,9 @@ fn good(request: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }).to_string()
 }
 
-/// What is wrong with its id readable reaches who waits for it.
+/// An invalid response with a readable id fails its call.
 #[tokio::test]
-async fn an_answer_that_is_none_is_told_to_who_waits() {
+async fn an_invalid_response_fails_its_call() {
     for wrong in [
         r#"{"jsonrpc":"2.0","id":ID}"#,
         r#"{"jsonrpc":"1.0","id":ID,"result":{}}"#,
@@ -107,7 +107,7 @@ async fn a_result_of_the_wrong_shape_is_invalid_or_unreadable() {
 }
 
 #[tokio::test]
-async fn rubbish_before_the_answer_does_not_matter() {
+async fn garbage_before_the_response_does_not_matter() {
     for checks in Checks::ALL {
         let client = served(checks, |request| {
             vec![
@@ -139,7 +139,7 @@ async fn silence_times_out() {
 }
 
 #[tokio::test]
-async fn a_list_that_turns_in_circles_ends() {
+async fn a_cyclic_list_ends() {
     let client = served(Checks::Off, |request| {
         let result = json!({ "tools": [], "nextCursor": "again" });
         vec![json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }).to_string()]
@@ -148,15 +148,15 @@ async fn a_list_that_turns_in_circles_ends() {
     assert_eq!(within(client.all_tools()).await.unwrap().len(), 0);
 }
 
-/// The old way to begin comes after the new one was not understood, however that shows.
+/// The handshake follows when the probe was not understood, in whichever way.
 #[tokio::test]
-async fn servers_that_do_not_know_the_probe_are_spoken_to_in_the_old_way() {
+async fn servers_that_do_not_know_the_probe_get_a_handshake() {
     for probed in [
         "true",
         r#"echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'"#,
         r#"echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}'"#,
         r#"echo '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}'"#,
-        "echo rubbish",
+        "echo garbage",
     ] {
         let script = format!(
             r#"echo 'listening on standard input' ; read line; {probed}; read line; case "$line" in *initialize*) ;; *) exit 9;; esac
@@ -177,7 +177,7 @@ async fn servers_that_do_not_know_the_probe_are_spoken_to_in_the_old_way() {
         within(client.ping()).await.unwrap();
         within(client.close()).await;
         let findings = findings.lock().unwrap();
-        assert!(!findings.is_empty(), "the stray line is one");
+        assert!(!findings.is_empty(), "the stray line is a finding");
         assert!(
             findings.iter().all(|(_, side)| side.as_deref() == Some("server")),
             "{probed}: {findings:?}"
@@ -185,7 +185,7 @@ async fn servers_that_do_not_know_the_probe_are_spoken_to_in_the_old_way() {
     }
 }
 
-/// A server of HTTP that opens a session and then answers every POST with the same bytes.
+/// An HTTP server that opens a session and then answers every POST with the same bytes.
 async fn http_served(reply: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -226,14 +226,14 @@ async fn http_served(reply: &'static [u8]) -> String {
 }
 
 #[tokio::test]
-async fn rubbish_over_http_is_told_to_who_waits() {
+async fn garbage_over_http_fails_the_call() {
     for reply in [
-        &b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\nrubbish"[..],
+        &b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\ngarbage"[..],
         b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n[]",
         b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n7",
         b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}",
         b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: rubbish\n\n",
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: garbage\n\n",
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
         b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n<html>",
         b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
@@ -260,9 +260,9 @@ async fn progress_functions_may_panic_or_end_other_calls() {
     let client = served(Checks::Off, |request| {
         let token = &request["params"]["_meta"]["progressToken"];
         let params = json!({ "progressToken": token, "progress": 1 });
-        let told =
+        let progress =
             json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
-        vec![told.to_string(), good(request)]
+        vec![progress.to_string(), good(request)]
     })
     .await;
     let options = CallOptions::new().on_progress(|_| panic!("on purpose"));
@@ -272,7 +272,7 @@ async fn progress_functions_may_panic_or_end_other_calls() {
     let other = client.clone();
     let options = CallOptions::new().on_progress(move |_| {
         let options = CallOptions::new().on_progress(|_| {});
-        // Begun and dropped while this runs.
+        // Started and dropped meanwhile.
         drop(futures_now(other.call_tool_with("any", json!({}), &options)));
     });
     let answer = within(client.call_tool_with("any", json!({}), &options)).await.unwrap();

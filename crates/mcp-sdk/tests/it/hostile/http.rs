@@ -1,4 +1,4 @@
-//! HTTP by hand, so that it can be wrong: one request on one connection.
+//! Handwritten, possibly invalid HTTP: one request per connection.
 
 use std::{fmt::Write as _, net::SocketAddr};
 
@@ -8,7 +8,7 @@ use tokio::{
     net::TcpStream,
 };
 
-/// What came back.
+/// An HTTP response.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: u16,
@@ -17,13 +17,13 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// The value of a header, whose name is given in lower case.
+    /// The value of a header with this lower-case name.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(':'));
         lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
     }
 
-    /// The messages in it, whether it is JSON or a stream of events.
+    /// The messages in the body, which is JSON or an event stream.
     pub(super) fn messages(&self) -> Vec<Value> {
         if self.header("content-type").is_some_and(|kind| kind.contains("event-stream")) {
             let data = self.body.lines().filter_map(|line| line.strip_prefix("data:"));
@@ -48,7 +48,7 @@ pub(super) fn written(headers: &[(&str, String)], body: &str) -> String {
 
 pub(super) async fn post(to: SocketAddr, headers: &[(&str, String)], body: &str) -> Reply {
     let mut stream = TcpStream::connect(to).await.unwrap();
-    // It may be refused before it was read to its end.
+    // It may be rejected before it is fully read.
     let _ = stream.write_all(written(headers, body).as_bytes()).await;
     read(&mut stream).await
 }

@@ -1,4 +1,4 @@
-//! Very much at once, and peers that stop in the middle of it.
+//! High load, and peers that stop in the middle of it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use super::{
     within,
 };
 
-/// Connections are files, and there are not so many of them.
+/// Fewer over connections, which use file descriptors.
 fn crowd(kind: Kind) -> usize {
     match kind {
         Kind::Memory | Kind::Child | Kind::WebSocket => 10_000,
@@ -24,14 +24,14 @@ fn crowd(kind: Kind) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_thousand_requests_wait_at_once_and_all_are_answered() {
+async fn ten_thousand_requests_are_in_flight_and_all_are_answered() {
     for kind in Kind::ALL {
         for checks in Checks::ALL {
             within(async {
                 let count = crowd(kind);
                 let mut wire = Wire::open(kind, checks).await;
                 for id in 0..count {
-                    wire.say(&wire.call(id, "together", json!({ "count": count }))).await;
+                    wire.send(&wire.call(id, "together", json!({ "count": count }))).await;
                 }
                 let mut missing: std::collections::HashSet<_> = (0..count).collect();
                 while !missing.is_empty() {
@@ -48,7 +48,7 @@ async fn ten_thousand_requests_wait_at_once_and_all_are_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn clients_of_ours_get_all_their_answers() {
+async fn our_clients_get_all_their_responses() {
     let seen = Seen::default();
     let address = http_server(Checks::Enforce, &seen).await;
     let url = format!("http://{address}/mcp");
@@ -66,8 +66,9 @@ async fn clients_of_ours_get_all_their_answers() {
                 .map(|number| {
                     let (client, text) = (client.clone(), number.to_string());
                     tokio::spawn(async move {
-                        let said = client.call_tool("echo", json!({ "text": text })).await.unwrap();
-                        assert_eq!(said.all_text(), text);
+                        let result =
+                            client.call_tool("echo", json!({ "text": text })).await.unwrap();
+                        assert_eq!(result.all_text(), text);
                     })
                 })
                 .collect();
@@ -80,13 +81,13 @@ async fn clients_of_ours_get_all_their_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_flood_of_rubbish_is_answered_to_its_end() {
+async fn a_flood_of_garbage_is_answered_completely() {
     for kind in [Kind::Memory, Kind::Child, Kind::WebSocket] {
         for checks in Checks::ALL {
             within(async {
                 let mut wire = Wire::open(kind, checks).await;
                 for _ in 0..5_000 {
-                    wire.say("rubbish").await;
+                    wire.send("garbage").await;
                 }
                 for _ in 0..5_000 {
                     assert_eq!(wire.next().await["error"]["code"], -32700);
@@ -98,7 +99,7 @@ async fn a_flood_of_rubbish_is_answered_to_its_end() {
     }
 }
 
-/// Whoever does not read is let go, and the server's task ends.
+/// A client that does not read is disconnected, and the server's task ends.
 #[tokio::test]
 async fn a_client_that_never_reads_does_not_hold_the_server() {
     let (near, far) = tokio::io::duplex(4096);
@@ -126,14 +127,14 @@ async fn a_client_that_never_reads_does_not_hold_the_server() {
 }
 
 #[tokio::test]
-async fn a_client_in_memory_that_never_reads_holds_only_itself() {
+async fn a_client_in_memory_that_never_reads_blocks_only_itself() {
     let (near, far) = memory::pair(4);
     let server = server(Validation::enforce(), &Seen::default());
     let serving = tokio::spawn(async move { server.serve(far).await });
     let flood = async {
         loop {
             let outbound = Outbound {
-                bytes: "rubbish".into(),
+                bytes: "garbage".into(),
                 role: OutboundRole::Notification,
                 ticket: None,
                 labels: None,
@@ -142,7 +143,7 @@ async fn a_client_in_memory_that_never_reads_holds_only_itself() {
             near.send(outbound).await.unwrap();
         }
     };
-    // Sooner or later the server does not listen any further.
+    // At some point the server stops receiving.
     let stopped = tokio::time::timeout(Duration::from_secs(3), flood).await;
     assert!(stopped.is_err());
     near.close().await;
@@ -150,7 +151,7 @@ async fn a_client_in_memory_that_never_reads_holds_only_itself() {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_fails_everything_that_waits() {
+async fn pending_calls_fail_when_a_server_dies() {
     let script = r#"read line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25",
         "capabilities":{"tools":{}},"serverInfo":{"name":"mortal","version":"1"}}}' | tr -d '\n'; echo;
         i=0; while [ $i -lt 1001 ]; do read line; i=$((i+1)); done; exit 3"#;
@@ -172,7 +173,7 @@ async fn a_server_that_dies_fails_everything_that_waits() {
 }
 
 #[tokio::test]
-async fn a_server_whose_task_is_dropped_fails_everything_that_waits() {
+async fn pending_calls_fail_when_the_task_of_a_server_is_dropped() {
     let seen = Seen::default();
     let (near, far) = memory::pair(16);
     let served = server(Validation::enforce(), &seen);

@@ -1,4 +1,4 @@
-//! Single messages that are wrong, and what is said to them.
+//! Single invalid messages, and the responses to them.
 
 use mcp_sdk::core::{Meta, Revision};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::{
     within,
 };
 
-/// Says `text` and looks at the code of the error that comes back.
+/// Sends `text` and checks the code of the error response.
 async fn refused(wire: &mut Wire, text: &str, code: i64) -> Value {
     let answer = within(wire.ask(text)).await;
     assert_eq!(answer["error"]["code"], code, "{:?} {text:.200}: {answer}", wire.kind);
@@ -24,7 +24,7 @@ async fn everywhere(test: impl AsyncFn(Wire, Checks)) {
 }
 
 #[tokio::test]
-async fn what_is_not_json_is_told_so_and_the_conversation_goes_on() {
+async fn invalid_json_gets_an_error_and_the_conversation_continues() {
     everywhere(async |mut wire, checks| {
         for text in
             ["{", "hello", r#"{"jsonrpc":"2.0","id":1,"method""#, "\u{feff}{}", "nul", "{}{}"]
@@ -44,8 +44,8 @@ async fn a_byte_order_mark_before_a_valid_message_is_named() {
     everywhere(async |mut wire, checks| {
         let marked = format!("\u{feff}{}", wire.call(1, "echo", json!({ "text": "x" })));
         let answer = refused(&mut wire, &marked, -32700).await;
-        let said = answer["error"]["message"].as_str().unwrap();
-        assert!(said.contains("byte order mark"), "{:?} {checks:?}: {answer}", wire.kind);
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.contains("byte order mark"), "{:?} {checks:?}: {answer}", wire.kind);
         if checks == Checks::Enforce {
             let finding = answer["error"]["data"][0]["message"].as_str().unwrap();
             assert!(finding.contains("byte order mark"), "{:?}: {answer}", wire.kind);
@@ -56,7 +56,7 @@ async fn a_byte_order_mark_before_a_valid_message_is_named() {
 }
 
 #[tokio::test]
-async fn json_that_is_no_message_is_told_so() {
+async fn json_that_is_not_a_message_gets_an_error() {
     everywhere(async |mut wire, checks| {
         for text in [
             "7",
@@ -83,7 +83,7 @@ async fn json_that_is_no_message_is_told_so() {
 }
 
 #[tokio::test]
-async fn what_has_an_id_that_can_be_read_is_answered_with_it() {
+async fn a_readable_id_is_used_in_the_error() {
     everywhere(async |mut wire, _| {
         let text = r#"{"jsonrpc":"1.0","id":"mine","method":"tools/list"}"#;
         assert_eq!(refused(&mut wire, text, -32600).await["id"], "mine");
@@ -111,7 +111,7 @@ async fn unknown_methods_tools_and_params_have_their_codes() {
 }
 
 #[tokio::test]
-async fn arguments_that_break_the_contract_are_findings() {
+async fn invalid_arguments_are_findings() {
     everywhere(async |mut wire, checks| {
         let wrong = wire.call(1, "echo", json!({ "text": 7 }));
         let answer = within(wire.ask(&wrong)).await;
@@ -128,7 +128,7 @@ async fn arguments_that_break_the_contract_are_findings() {
 }
 
 #[tokio::test]
-async fn tools_that_fail_panic_or_lie_are_told_apart() {
+async fn tools_that_fail_panic_or_violate_their_schema_are_distinguished() {
     everywhere(async |mut wire, checks| {
         let failed = wire.ask(&wire.call(1, "fail", json!({}))).await;
         assert_eq!(failed["result"]["isError"], true, "{failed}");
@@ -151,7 +151,7 @@ async fn tools_that_fail_panic_or_lie_are_told_apart() {
 }
 
 #[tokio::test]
-async fn ids_come_back_as_they_were() {
+async fn ids_are_returned_unchanged() {
     everywhere(async |mut wire, _| {
         for id in [
             "1234567890123",
@@ -176,11 +176,11 @@ async fn ids_come_back_as_they_were() {
 }
 
 #[tokio::test]
-async fn ids_that_mcp_does_not_know_get_an_answer_too() {
+async fn ids_that_mcp_does_not_allow_get_a_response_too() {
     everywhere(async |mut wire, checks| {
         for id in ["null", "1.5", r#""\ud800""#] {
             let text = wire.call("ID", "echo", json!({ "text": "x" })).replace(r#""ID""#, id);
-            wire.say(&text).await;
+            wire.send(&text).await;
             let answer = within(wire.next()).await;
             if checks == Checks::Enforce {
                 assert!(answer["error"].is_object(), "{id}: {answer}");
@@ -192,14 +192,14 @@ async fn ids_that_mcp_does_not_know_get_an_answer_too() {
 }
 
 #[tokio::test]
-async fn text_that_is_no_unicode_is_refused_or_passed_but_never_lost() {
+async fn text_that_is_not_unicode_is_rejected_or_passed_but_never_lost() {
     everywhere(async |mut wire, _| {
         let text = wire.call(1, "echo", json!({ "text": "TEXT" })).replace("TEXT", r"\ud800");
         let answer = within(wire.ask(&text)).await;
         assert_eq!(answer["id"], 1, "{answer}");
         let text = wire.call(2, "TEXT", json!({})).replace("TEXT", r"\ud800x");
         let answer = within(wire.ask(&text)).await;
-        // Over HTTP no header can say the same.
+        // Over HTTP no header can match it.
         let code = if wire.kind == Kind::HttpStateless { -32020 } else { -32602 };
         assert_eq!(answer["error"]["code"], code, "{answer}");
         wire.still_works().await;
@@ -208,7 +208,7 @@ async fn text_that_is_no_unicode_is_refused_or_passed_but_never_lost() {
 }
 
 #[tokio::test]
-async fn nesting_has_an_end() {
+async fn nesting_is_limited() {
     everywhere(async |mut wire, _| {
         for depth in [60, 120, 200, 100_000] {
             let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
@@ -223,7 +223,7 @@ async fn nesting_has_an_end() {
 }
 
 #[tokio::test]
-async fn members_that_are_there_twice_do_not_confuse_anybody() {
+async fn duplicate_members_are_handled() {
     everywhere(async |mut wire, _| {
         let text = wire.call(1, "echo", json!({ "text": "x" }));
         let answer = within(wire.ask(&text.replace(r#""id":1"#, r#""id":1,"id":2"#))).await;
@@ -268,7 +268,7 @@ async fn batch(kind: Kind, checks: Checks, revision: Revision) {
         let findings = answer["error"]["data"].as_array();
         let findings =
             findings.unwrap_or_else(|| panic!("{kind:?} {checks:?} {revision}: {answer}"));
-        // Rules are silent where the revision does not know better, or is not known yet.
+        // The rules are silent if the revision allows it, or is not known yet.
         let is_settled = revision != Revision::LATEST || kind == Kind::HttpStateless;
         let is_judged =
             checks == Checks::Enforce && revision >= Revision::V2025_06_18 && is_settled;
@@ -286,6 +286,6 @@ async fn batch(kind: Kind, checks: Checks, revision: Revision) {
     assert_eq!(by_id(json!(1))["result"]["content"][0]["text"], "one");
     assert_eq!(by_id(json!(2))["result"]["content"][0]["text"], "two");
     assert_eq!(by_id(Value::Null)["error"]["code"], -32600);
-    wire.say(r#"[{"jsonrpc":"2.0","method":"notifications/nobody"}]"#).await;
+    wire.send(r#"[{"jsonrpc":"2.0","method":"notifications/nobody"}]"#).await;
     wire.still_works().await;
 }

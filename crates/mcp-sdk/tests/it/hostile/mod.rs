@@ -1,5 +1,5 @@
-//! Bad input through the whole stack, over every transport: everybody who waits gets an answer or
-//! an error, nothing hangs, and the conversation goes on where it can.
+//! Bad input through the whole stack, over every transport: every caller gets a response or an
+//! error, nothing hangs, and the conversation continues where possible.
 
 mod bare;
 mod bytes;
@@ -15,5 +15,5 @@ use std::time::Duration;
 
 /// A hang is a failure.
 async fn within<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(60), what).await.expect("nothing may hang")
+    tokio::time::timeout(Duration::from_secs(60), what).await.expect("no timeout")
 }

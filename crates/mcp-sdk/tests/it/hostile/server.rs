@@ -1,4 +1,4 @@
-//! A server with tools that behave badly. Also compiled as a program of its own, to be a child.
+//! A server with misbehaving tools. Also compiled as a separate program, to run as a child process.
 
 use std::{
     future::pending,
@@ -31,7 +31,7 @@ struct Much {
     bytes: usize,
 }
 
-/// What happened to calls of the tool `never`, and how many of `together` wait.
+/// What happened to calls of the tool `never`, and how many calls of `together` are waiting.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) started: Arc<watch::Sender<usize>>,
@@ -52,7 +52,7 @@ impl Default for Seen {
     }
 }
 
-/// Counts when a call is let go.
+/// Counts dropped calls.
 struct Going(Arc<watch::Sender<usize>>);
 
 impl Drop for Going {

@@ -1,4 +1,4 @@
-//! A client that says whatever it likes, over each of the transports.
+//! A client that sends arbitrary messages, over each of the transports.
 
 use std::{
     net::SocketAddr,
@@ -24,7 +24,7 @@ use super::{
     server::{Seen, server},
 };
 
-/// The ways to a server.
+/// The transports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Memory,
@@ -46,7 +46,7 @@ impl Kind {
     }
 }
 
-/// A setting of the server with a name that can be shown.
+/// The server's validation, with a name to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Checks {
     Off,
@@ -70,16 +70,16 @@ pub(super) struct Wire {
     pub(super) revision: Revision,
     pub(super) seen: Seen,
     way: Way,
-    heard: mpsc::UnboundedReceiver<Value>,
+    received: mpsc::UnboundedReceiver<Value>,
 }
 
 enum Way {
     Whole(Arc<dyn Transport>, Option<SocketAddr>),
-    Http { to: SocketAddr, session: Option<String>, heard: mpsc::UnboundedSender<Value> },
+    Http { to: SocketAddr, session: Option<String>, sender: mpsc::UnboundedSender<Value> },
 }
 
 impl Wire {
-    /// Opens a conversation, up to the end of the handshake if there is one.
+    /// Opens a conversation, including the handshake if there is one.
     pub(super) async fn open(kind: Kind, checks: Checks) -> Wire {
         Wire::open_at(kind, checks, kind.revision()).await
     }
@@ -90,33 +90,33 @@ impl Wire {
             Kind::HttpSession | Kind::HttpStateless => Wire::http(kind, checks, seen).await,
             _ => {
                 let (transport, to) = transport(kind, checks, &seen).await;
-                let (sender, heard) = mpsc::unbounded_channel();
+                let (sender, received) = mpsc::unbounded_channel();
                 tokio::spawn(listen(Arc::clone(&transport), sender));
-                Wire { kind, revision, seen, way: Way::Whole(transport, to), heard }
+                Wire { kind, revision, seen, way: Way::Whole(transport, to), received }
             }
         };
         wire.revision = revision;
         if revision != Revision::LATEST {
-            wire.shake_hands().await;
+            wire.handshake().await;
         }
         wire
     }
 
     async fn http(kind: Kind, checks: Checks, seen: Seen) -> Wire {
         let to = http_server(checks, &seen).await;
-        let (sender, heard) = mpsc::unbounded_channel();
-        let way = Way::Http { to, session: None, heard: sender };
-        Wire { kind, revision: kind.revision(), seen, way, heard }
+        let (sender, received) = mpsc::unbounded_channel();
+        let way = Way::Http { to, session: None, sender };
+        Wire { kind, revision: kind.revision(), seen, way, received }
     }
 
-    async fn shake_hands(&mut self) {
+    async fn handshake(&mut self) {
         let opening = json!({ "jsonrpc": "2.0", "id": "opening", "method": "initialize", "params": {
             "protocolVersion": self.revision, "capabilities": {},
             "clientInfo": { "name": "hostile", "version": "1" },
         }});
         match &mut self.way {
             Way::Whole(..) => {
-                self.say(&opening.to_string()).await;
+                self.send(&opening.to_string()).await;
                 assert_eq!(self.next().await["id"], "opening");
             }
             Way::Http { to, session, .. } => {
@@ -129,8 +129,8 @@ impl Wire {
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         let initialized = initialized.to_string();
         match &self.way {
-            Way::Whole(..) => self.say(&initialized).await,
-            // Exchanges of HTTP overtake each other, so this one has to be over first.
+            Way::Whole(..) => self.send(&initialized).await,
+            // HTTP exchanges are unordered, so this one must end first.
             Way::Http { to, .. } => {
                 let reply = post(*to, &self.headers(&initialized), &initialized).await;
                 assert_eq!(reply.status, 202, "{reply:?}");
@@ -138,7 +138,7 @@ impl Wire {
         }
     }
 
-    /// A request as this conversation writes it.
+    /// A request in the format of this conversation.
     pub(super) fn request(&self, id: impl Into<Value>, method: &str, params: Value) -> String {
         let mut params = params;
         if self.revision == Revision::LATEST {
@@ -151,13 +151,13 @@ impl Wire {
         json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params }).to_string()
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "it is written where it is needed")]
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass literals")]
     pub(super) fn call(&self, id: impl Into<Value>, tool: &str, arguments: Value) -> String {
         self.request(id, "tools/call", json!({ "name": tool, "arguments": arguments }))
     }
 
-    /// Sends one message, whatever it is. Over HTTP in an exchange of its own.
-    pub(super) async fn say(&self, text: &str) {
+    /// Sends one message of any content; over HTTP in its own exchange.
+    pub(super) async fn send(&self, text: &str) {
         match &self.way {
             Way::Whole(transport, _) => {
                 let bytes = text.to_owned().into();
@@ -165,13 +165,13 @@ impl Wire {
                 let outbound = Outbound { bytes, role, ticket: None, labels: None, parsed: None };
                 transport.send(outbound).await.unwrap();
             }
-            Way::Http { to, heard, .. } => {
-                let (to, heard, text) = (*to, heard.clone(), text.to_owned());
+            Way::Http { to, sender, .. } => {
+                let (to, sender, text) = (*to, sender.clone(), text.to_owned());
                 let headers = self.headers(&text);
                 let exchange = async move {
                     for message in post(to, &headers, &text).await.messages() {
                         // The test may be over.
-                        let _ = heard.send(message);
+                        let _ = sender.send(message);
                     }
                 };
                 tokio::spawn(exchange);
@@ -179,7 +179,7 @@ impl Wire {
         }
     }
 
-    /// What the head of an HTTP request with this body says.
+    /// The headers of an HTTP request with this body.
     pub(super) fn headers(&self, text: &str) -> Vec<(&'static str, String)> {
         let Way::Http { session, .. } = &self.way else { return Vec::new() };
         let mut headers = vec![("mcp-protocol-version", self.revision.to_string())];
@@ -188,14 +188,16 @@ impl Wire {
         }
         if self.revision == Revision::LATEST {
             let message: Value = serde_json::from_str(text).unwrap_or_default();
-            let said = |value: &Value| value.as_str().map(str::to_owned);
-            headers.push(("mcp-method", said(&message["method"]).unwrap_or("tools/call".into())));
-            headers.push(("mcp-name", said(&message["params"]["name"]).unwrap_or("echo".into())));
+            let text_of = |value: &Value| value.as_str().map(str::to_owned);
+            headers
+                .push(("mcp-method", text_of(&message["method"]).unwrap_or("tools/call".into())));
+            headers
+                .push(("mcp-name", text_of(&message["params"]["name"]).unwrap_or("echo".into())));
         }
         headers
     }
 
-    /// Where the server listens.
+    /// The server's address.
     pub(super) fn address(&self) -> SocketAddr {
         match &self.way {
             Way::Http { to, .. } | Way::Whole(_, Some(to)) => *to,
@@ -203,9 +205,9 @@ impl Wire {
         }
     }
 
-    /// The next message of the server; null if there is none any more.
+    /// The next message from the server; null if there are no more.
     pub(super) async fn next(&mut self) -> Value {
-        let message = self.heard.recv().await.unwrap_or(Value::Null);
+        let message = self.received.recv().await.unwrap_or(Value::Null);
         match message.as_array() {
             Some(batch) => batch.iter().for_each(assert_findings_can_be_read),
             None => assert_findings_can_be_read(&message),
@@ -214,11 +216,11 @@ impl Wire {
     }
 
     pub(super) async fn ask(&mut self, text: &str) -> Value {
-        self.say(text).await;
+        self.send(text).await;
         self.next().await
     }
 
-    /// Whether the conversation still works.
+    /// Checks that the conversation still works.
     pub(super) async fn still_works(&mut self) {
         let answer = self.ask(&self.call("still", "echo", json!({ "text": "here" }))).await;
         assert_eq!(answer["result"]["content"][0]["text"], "here", "{:?}: {answer}", self.kind);
@@ -226,7 +228,7 @@ impl Wire {
     }
 }
 
-/// Whoever goes through `error.data`, or its `errors`, never finds anything but objects.
+/// Checks that `error.data`, or its `errors`, is a list of objects.
 fn assert_findings_can_be_read(message: &Value) {
     let Some(data) = message["error"].get("data") else { return };
     let findings = data.as_array().or_else(|| data["errors"].as_array());
@@ -234,11 +236,11 @@ fn assert_findings_can_be_read(message: &Value) {
     assert!(findings.iter().all(|finding| finding["message"].is_string()), "{message}");
 }
 
-async fn listen(transport: Arc<dyn Transport>, heard: mpsc::UnboundedSender<Value>) {
+async fn listen(transport: Arc<dyn Transport>, sender: mpsc::UnboundedSender<Value>) {
     while let Ok(Some(inbound)) = transport.receive().await {
         let Inbound::Message { bytes, .. } = inbound else { continue };
         let message = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        if heard.send(message).is_err() {
+        if sender.send(message).is_err() {
             return;
         }
     }
@@ -299,7 +301,7 @@ pub(super) fn child(checks: Checks) -> ChildCommand {
     if checks == Checks::Off { command.arg("off") } else { command }
 }
 
-/// The server as a program. Cargo builds it with the tests, unless it is told to build only some.
+/// The server as a program. Cargo builds it with the tests, unless only some targets are built.
 pub(super) fn program() -> PathBuf {
     static LOOKED: Once = Once::new();
     let tests = std::env::current_exe().unwrap();
@@ -311,7 +313,7 @@ pub(super) fn program() -> PathBuf {
         let made = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
         if made(&program) < made(&tests) {
             let mut cargo = Command::new(env!("CARGO"));
-            // What cargo tells tests would make it build everything anew.
+            // The variables that cargo sets for tests would cause a complete rebuild.
             for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CARGO_PKG_")) {
                 cargo.env_remove(name);
             }

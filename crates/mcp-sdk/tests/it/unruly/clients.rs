@@ -1,4 +1,4 @@
-//! Clients that say whatever comes to their mind.
+//! Clients that send arbitrary messages.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::{
     server,
 };
 
-async fn say(near: &MemoryTransport, message: &Value, record: &mut Record) {
+async fn send(near: &MemoryTransport, message: &Value, record: &mut Record) {
     let bytes = message.to_string().into_bytes();
     record.push((Side::Client, bytes.clone()));
     let role = OutboundRole::Request;
@@ -24,17 +24,17 @@ async fn say(near: &MemoryTransport, message: &Value, record: &mut Record) {
     near.send(sent).await.unwrap();
 }
 
-/// Listens until nothing more comes, and answers what the server asks as `step` says.
+/// Receives until there is nothing more, and answers the server's requests as `step` says.
 async fn listen(near: &MemoryTransport, step: &Step, record: &mut Record) {
-    // Time stands still while anybody has something to do.
-    while let Ok(heard) = tokio::time::timeout(Duration::from_millis(50), near.receive()).await {
-        let Some(Inbound::Message { bytes, .. }) = heard.unwrap() else {
+    // Time is paused while any task can run.
+    while let Ok(received) = tokio::time::timeout(Duration::from_millis(50), near.receive()).await {
+        let Some(Inbound::Message { bytes, .. }) = received.unwrap() else {
             panic!("the server has ended the conversation");
         };
         let message: Value = serde_json::from_slice(&bytes).unwrap();
         record.push((Side::Server, bytes.to_vec()));
         for answer in step.answers(&message) {
-            say(near, &answer, record).await;
+            send(near, &answer, record).await;
         }
     }
 }
@@ -46,11 +46,11 @@ async fn converse(opening: Opening, steps: &[Step], validation: Validation) -> R
     let mut record = Record::new();
     let calm = Step::default();
     for message in opening.messages() {
-        say(&near, &message, &mut record).await;
+        send(&near, &message, &mut record).await;
         listen(&near, &calm, &mut record).await;
     }
     for (position, step) in steps.iter().enumerate() {
-        say(&near, &step.message(opening, position), &mut record).await;
+        send(&near, &step.message(opening, position), &mut record).await;
         if !step.hurries() {
             listen(&near, step, &mut record).await;
         }

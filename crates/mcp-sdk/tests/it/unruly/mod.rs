@@ -1,5 +1,5 @@
-//! Whatever the other side says, servers and clients stay within the protocol, and every request
-//! gets its answer.
+//! Whatever the peer sends, servers and clients follow the protocol, and every request gets a
+//! response.
 
 mod clients;
 mod script;
@@ -48,11 +48,11 @@ fn server(validation: Validation) -> Server {
         })
         .tool("ask", "Asks the user", async |_: NoArguments, context| {
             let form = ElicitForm::new().required("name", ElicitForm::string());
-            let said = context.elicit("who", &ElicitRequest::form("Who are you?", form)).await?;
+            let answer = context.elicit("who", &ElicitRequest::form("Who are you?", form)).await?;
             let request = CreateMessageRequest::new(vec![SamplingMessage::user("Greet!")], 10);
             let greeting = context.sample("greeting", &request).await?;
             let roots = context.roots("roots").await?;
-            Ok(format!("{:?} {} {}", said.content, greeting.content.all_text(), roots.len()))
+            Ok(format!("{:?} {} {}", answer.content, greeting.content.all_text(), roots.len()))
         })
         .tool("fail", "Fails", async |_: NoArguments, _| {
             Err::<String, _>(std::io::Error::other("no luck").into())
@@ -78,23 +78,23 @@ fn server(validation: Validation) -> Server {
         .unwrap()
 }
 
-/// Everything that was said, in the order in which the client saw it.
+/// All messages, in the order in which the client saw them.
 type Record = Vec<(Side, Vec<u8>)>;
 
-/// What an observer cannot decide: answers and cancellations may cross, MCP and JSON-RPC contradict
-/// each other about errors without an id, and who has neither shaken hands nor said anything about
-/// itself leaves open which era it speaks.
+/// Rules that an observer cannot decide: responses and cancellations may cross, MCP and JSON-RPC
+/// contradict each other on errors without an id, and a client with neither a handshake nor metadata
+/// leaves its era open.
 const UNDECIDED: [&str; 4] = [
     "cancel-completed-request",
     "error-code-legacy-range",
     "error-id-null",
     "response-after-cancel",
 ];
-/// What a server that lets everything pass makes of metadata of a wrong shape, and of `null` where
-/// there should be nothing.
+/// Rules that a server without enforcement violates when it gets malformed metadata, or `null`
+/// instead of an absent member.
 const LENIENT: [&str; 2] = ["request-meta-not-rejected", "tool-arguments-invalid-accepted"];
 
-/// What can be held against `side`, from severity `least` on.
+/// The findings against `side` with at least severity `least`.
 fn faults(side: Side, least: Severity, record: &Record, excused: &[&str]) -> Vec<String> {
     let engine = Engine::new(Schemas::embedded(), Settings::default());
     let mut session = engine.session(None);
@@ -115,7 +115,7 @@ fn faults(side: Side, least: Severity, record: &Record, excused: &[&str]) -> Vec
     findings.as_slice().iter().filter(by_side).map(shown).collect()
 }
 
-fn told(record: &Record) -> String {
+fn shown(record: &Record) -> String {
     let line = |(side, bytes): &(Side, Vec<u8>)| {
         format!("{}: {}\n", side.as_str(), String::from_utf8_lossy(bytes))
     };
@@ -129,11 +129,11 @@ fn is_faultless(
     excused: &[&str],
 ) -> Result<(), TestCaseError> {
     let faults = faults(side, least, record, excused);
-    prop_assert!(faults.is_empty(), "{}\n{}", faults.join("\n"), told(record));
+    prop_assert!(faults.is_empty(), "{}\n{}", faults.join("\n"), shown(record));
     Ok(())
 }
 
-/// Plays a conversation in which time stands still while anybody has something to do.
+/// Runs a conversation with paused time.
 fn play<T>(conversation: impl Future<Output = T>) -> T {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();

@@ -1,4 +1,4 @@
-//! What an unruly client says: right messages, and what becomes of them when something slips.
+//! The messages of an unruly client: valid ones, and ones with a random fault.
 
 use mcp_sdk::core::Revision;
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ impl Opening {
     }
 }
 
-/// One message of the client, and how it answers what it is asked meanwhile.
+/// One message of the client, and how it answers the server's requests meanwhile.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Step {
     method: usize,
@@ -44,7 +44,7 @@ pub(super) struct Step {
     hurry: bool,
 }
 
-/// What goes wrong with a message, if anything.
+/// The fault of a message, if any.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Slip {
     pub(super) kind: u8,
@@ -52,7 +52,7 @@ pub(super) struct Slip {
     value: u8,
 }
 
-/// Methods and what they take.
+/// Methods and their params.
 fn methods() -> Vec<(&'static str, Value)> {
     vec![
         ("tools/list", json!({})),
@@ -95,7 +95,7 @@ fn methods() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What stands where something else should.
+/// Values in the place of others.
 fn odd_values() -> Vec<Value> {
     vec![
         Value::Null,
@@ -128,12 +128,12 @@ impl Step {
         )
     }
 
-    /// Whether the next message follows at once.
+    /// Whether the next message follows immediately.
     pub(super) fn hurries(&self) -> bool {
         self.hurry
     }
 
-    /// The message at this place of the conversation.
+    /// The message at this position of the conversation.
     pub(super) fn message(&self, opening: Opening, position: usize) -> Value {
         let (method, mut params) = methods().swap_remove(self.method);
         let mut message = json!({ "jsonrpc": "2.0", "method": method });
@@ -163,9 +163,9 @@ impl Step {
         message
     }
 
-    /// What is said to something that the server said.
-    pub(super) fn answers(&self, said: &Value) -> Vec<Value> {
-        let (Some(method), Some(id)) = (said["method"].as_str(), said.get("id")) else {
+    /// The messages in reply to one from the server.
+    pub(super) fn answers(&self, received: &Value) -> Vec<Value> {
+        let (Some(method), Some(id)) = (received["method"].as_str(), received.get("id")) else {
             return Vec::new();
         };
         let result = match method {
@@ -202,13 +202,13 @@ impl Slip {
         })
     }
 
-    /// A value that hardly fits anywhere.
+    /// A value that is rarely valid.
     pub(super) fn odd_value(self) -> Value {
         let odd = odd_values();
         odd[usize::from(self.value) % odd.len()].clone()
     }
 
-    /// Spoils something in one of two messages.
+    /// Corrupts every other message.
     fn spoil(self, message: &mut Value) {
         let odd = self.odd_value();
         match self.kind {
@@ -230,7 +230,7 @@ impl Slip {
         }
     }
 
-    /// Takes something out of `part`.
+    /// Removes something from `part`.
     pub(super) fn impair(self, part: &mut Value) {
         remove_nth(part, self.place);
     }
@@ -241,7 +241,7 @@ impl Slip {
     }
 }
 
-/// One of all values within `value`, counted in depth.
+/// One of all values within `value`, in depth-first order.
 fn nth_place(value: &mut Value, place: u8) -> Option<&mut Value> {
     let mut places = Vec::new();
     collect(value, "", &mut places);
@@ -270,7 +270,7 @@ fn collect(value: &Value, path: &str, places: &mut Vec<String>) {
     }
 }
 
-/// Removes one of the members of an object, or of those within.
+/// Removes one of the members of an object, at any depth.
 fn remove_nth(value: &mut Value, place: u8) {
     let mut places = Vec::new();
     collect(value, "", &mut places);

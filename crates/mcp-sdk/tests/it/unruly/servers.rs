@@ -1,4 +1,4 @@
-//! Servers whose words arrive distorted: a server of ours, and somebody in between.
+//! Servers whose messages arrive distorted: our server, and an interfering proxy.
 
 use std::{
     collections::BTreeMap,
@@ -25,13 +25,13 @@ use super::{Record, UNDECIDED, is_faultless, script::Slip, server};
 
 async fn forward(to: &MemoryTransport, bytes: Vec<u8>) {
     let role = OutboundRole::Request;
-    // Whoever has hung up hears no more.
+    // The receiver may have disconnected.
     let _ = to
         .send(Outbound { bytes: bytes.into(), role, ticket: None, labels: None, parsed: None })
         .await;
 }
 
-/// What a server has no reason to say.
+/// Messages that a server has no reason to send.
 fn uncalled_for() -> Vec<Value> {
     vec![
         json!({ "jsonrpc": "2.0", "id": 900, "method": "ping" }),
@@ -59,10 +59,10 @@ fn uncalled_for() -> Vec<Value> {
     ]
 }
 
-/// The slips from here on put something before a message.
+/// Slips from this number on insert something before a message.
 const INTRUDES: u8 = 238;
 
-/// What arrives of a message.
+/// The message as it arrives.
 fn distorted(slip: Slip, mut message: Value) -> Vec<Value> {
     let part = if message.get("result").is_some() { "result" } else { "params" };
     match slip.kind {
@@ -78,7 +78,7 @@ fn distorted(slip: Slip, mut message: Value) -> Vec<Value> {
     vec![message]
 }
 
-/// Stands between client and server until the client hangs up.
+/// Relays between client and server until the client disconnects.
 async fn interfere(
     client: MemoryTransport,
     server: MemoryTransport,
@@ -86,14 +86,14 @@ async fn interfere(
     record: Arc<Mutex<Record>>,
     connected: Arc<AtomicBool>,
 ) {
-    // Who is asked something before it knows the era cannot know whether it may answer.
+    // A client that gets a request before it knows the era cannot know whether it may respond.
     let is_fair = |slip: &Slip| slip.kind < INTRUDES || connected.load(Ordering::Relaxed);
     let mut slips = slips.into_iter();
     loop {
         tokio::select! {
             biased;
-            said = server.receive() => {
-                let Ok(Some(Inbound::Message { bytes, .. })) = said else { break };
+            received = server.receive() => {
+                let Ok(Some(Inbound::Message { bytes, .. })) = received else { break };
                 let message = serde_json::from_slice(&bytes).unwrap();
                 let slip = slips.next().filter(is_fair).unwrap_or_default();
                 for message in distorted(slip, message) {
@@ -102,8 +102,8 @@ async fn interfere(
                     forward(&client, bytes).await;
                 }
             }
-            said = client.receive() => {
-                let Ok(Some(Inbound::Message { bytes, .. })) = said else { break };
+            received = client.receive() => {
+                let Ok(Some(Inbound::Message { bytes, .. })) = received else { break };
                 record.lock().await.push((Side::Client, bytes.to_vec()));
                 forward(&server, bytes.to_vec()).await;
             }
@@ -112,7 +112,7 @@ async fn interfere(
     server.close().await;
 }
 
-/// Uses the server in the way that `wish` says; whether it works does not matter.
+/// Uses the server as `wish` says, and ignores the outcome.
 async fn make_use(client: &Client, wish: u8) {
     match wish % 12 {
         0 => drop(client.all_tools().await),
@@ -158,7 +158,7 @@ async fn converse(revision: Option<Revision>, slips: Vec<Slip>, wishes: Vec<u8>)
     if let Some(revision) = revision {
         builder = builder.revision(revision);
     }
-    // Two hours, which pass at once: nothing may wait for ever.
+    // Two hours of paused time: nothing may wait forever.
     let patience = Duration::from_secs(2 * 60 * 60);
     let connected = tokio::time::timeout(patience, builder.connect(client_end)).await;
     if let Ok(client) = connected.expect("connecting ends") {
@@ -171,7 +171,7 @@ async fn converse(revision: Option<Revision>, slips: Vec<Slip>, wishes: Vec<u8>)
         tokio::time::timeout(patience, client.close()).await.expect("closing ends");
         drop(client);
     }
-    tokio::time::timeout(patience, between).await.expect("the client hangs up").unwrap();
+    tokio::time::timeout(patience, between).await.expect("the client disconnects").unwrap();
     Arc::into_inner(record).unwrap().into_inner()
 }
 
@@ -185,8 +185,8 @@ proptest! {
         wishes in prop::collection::vec(any::<u8>(), 0..8),
     ) {
         let record = super::play(converse(revision, slips, wishes));
-        // Warnings are about what whoever uses the client wishes, although the server, as it seems,
-        // did not offer it.
+        // Warnings are about requests that the user of the client makes although the server did not
+        // appear to support them.
         is_faultless(Side::Client, Severity::Error, &record, &UNDECIDED)?;
     }
 }

@@ -63,8 +63,8 @@ pub use settings::HttpSettings;
 ///   stream is opened once it is accepted.
 /// - Once the session has expired, sending returns [`TransportError::SessionExpired`], and so does
 ///   receiving after everything before it; continue with [`HttpTransport::renewed`].
-/// - When the server's own stream was there, or could not be asked for, and is given up,
-///   [`Inbound::Deaf`] is received. It is tried again with the next message that is sent.
+/// - If the notification stream is lost and cannot be reopened, or could not be opened,
+///   [`Inbound::Deaf`] is received. Sending the next message tries again.
 pub struct HttpTransport {
     shared: Arc<Shared>,
     inbox_receiver: Mutex<InboxReceiver>,

@@ -57,7 +57,8 @@ impl Reply {
             return Reply::Accepted(body);
         }
         if let Some(coding) = foreign_coding(&head.headers) {
-            let text = format!("the response is coded as `{coding}`, which nobody asked for");
+            let text =
+                format!("the response has the content coding `{coding}`, which was not requested");
             return Reply::Unreadable(TransportError::Framing(text));
         }
         match media_type(&head.headers).as_str() {

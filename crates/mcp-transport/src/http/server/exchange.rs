@@ -35,7 +35,7 @@ pub(super) struct StatelessExchange {
     ending: Option<CancellationToken>,
     state: Mutex<State>,
     /// Wakes the receiver.
-    news: Notify,
+    wake_receiver: Notify,
     this: Weak<StatelessExchange>,
 }
 
@@ -88,7 +88,7 @@ impl StatelessExchange {
             wants_answer,
             ending,
             state: Mutex::new(state),
-            news: Notify::new(),
+            wake_receiver: Notify::new(),
             this: this.clone(),
         })
     }
@@ -126,7 +126,7 @@ impl StatelessExchange {
         let phase = std::mem::replace(&mut state.phase, Phase::Over);
         drop(state);
         drop(phase);
-        self.news.notify_one();
+        self.wake_receiver.notify_one();
     }
 
     /// The handler of the POST is done, which is fine if the response has become a stream.
@@ -152,10 +152,10 @@ impl StatelessExchange {
                 }
             }
             match &self.ending {
-                None => self.news.notified().await,
+                None => self.wake_receiver.notified().await,
                 Some(ending) => tokio::select! {
                     biased;
-                    () = self.news.notified() => {}
+                    () = self.wake_receiver.notified() => {}
                     () = ending.cancelled() => return None,
                 },
             }
@@ -177,7 +177,7 @@ impl StatelessExchange {
         permit.send(event(&outbound));
         if matches!(outbound.role, OutboundRole::Answer(_)) {
             end(&mut state.phase);
-            self.news.notify_one();
+            self.wake_receiver.notify_one();
         }
         Ok(())
     }
@@ -220,7 +220,7 @@ impl StatelessExchange {
         if let Some(waker) = waker {
             waker.wake();
         }
-        self.news.notify_one();
+        self.wake_receiver.notify_one();
         Ok(None)
     }
 
@@ -242,7 +242,7 @@ impl StatelessExchange {
         if let Some(waker) = waker {
             waker.wake();
         }
-        self.news.notify_one();
+        self.wake_receiver.notify_one();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

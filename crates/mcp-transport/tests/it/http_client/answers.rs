@@ -175,7 +175,7 @@ async fn a_compressed_body_is_not_taken_for_a_message() {
     let response = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\n\
         content-length: 3\r\n\r\nabc";
     let over = "1 over: the framing is broken: \
-        the response is coded as `gzip`, which nobody asked for";
+        the response has the content coding `gzip`, which was not requested";
     assert_eq!(received(response, 1).await, [over]);
 }
 

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_strange_is_left_out() {
+    fn missing_and_malformed_members_are_left_out() {
         assert_eq!(describe(&json!({ "rule": "params-invalid" })), None);
         let strange = json!({
             "file": 1, "severity": [], "from": "nobody", "atFault": {}, "line": -1, "revision": null,

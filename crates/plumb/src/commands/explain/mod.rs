@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_finding_said_stands_before_the_docs() {
+    fn a_finding_comes_before_the_docs() {
         let page = explained(
             r#"{"file":"t.jsonl","rule":"params-invalid","severity":"error","from":"client","line":5,
             "message":"null is not of type \"string\"","instancePath":"/params/cursor"}"#,

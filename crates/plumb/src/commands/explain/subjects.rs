@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_refused(text: &str, expected: &str) {
+    fn check_rejected(text: &str, expected: &str) {
         let error = names(text).unwrap_err();
         let said = crate::failure::describe(&error, &crate::style::Palette::plain());
         assert!(said.contains(expected), "{said}");
@@ -153,22 +153,22 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_rule_is_refused() {
-        check_refused("param-invalid", "did you mean `params-invalid`?");
-        check_refused("weather", "`plumb rules` lists them");
-        check_refused("", "there is no rule ``");
-        check_refused("batch", "perhaps one of batch-not-supported, batch-empty");
-        check_refused("{\"rule\":\"parms-invalid\"}", "did you mean `params-invalid`?");
+    fn unknown_rules_are_rejected() {
+        check_rejected("param-invalid", "did you mean `params-invalid`?");
+        check_rejected("weather", "`plumb rules` lists them");
+        check_rejected("", "there is no rule ``");
+        check_rejected("batch", "perhaps one of batch-not-supported, batch-empty");
+        check_rejected("{\"rule\":\"parms-invalid\"}", "did you mean `params-invalid`?");
     }
 
     #[test]
-    fn what_is_no_finding_is_refused() {
-        check_refused("{\"jsonrpc\":\"2.0\"}", "no `rule`");
-        check_refused("[{\"rule\":\"params-invalid\"}]", "no `rule`");
-        check_refused("{\"rule\":7}", "no `rule`");
-        check_refused("{", "is not JSON");
-        check_refused("{\"rule\":\"params-invalid\"} x", "is not JSON");
-        check_refused(&"{\"a\":".repeat(10_000), "is not JSON");
+    fn invalid_findings_are_rejected() {
+        check_rejected("{\"jsonrpc\":\"2.0\"}", "no `rule`");
+        check_rejected("[{\"rule\":\"params-invalid\"}]", "no `rule`");
+        check_rejected("{\"rule\":7}", "no `rule`");
+        check_rejected("{", "is not JSON");
+        check_rejected("{\"rule\":\"params-invalid\"} x", "is not JSON");
+        check_rejected(&"{\"a\":".repeat(10_000), "is not JSON");
     }
 
     #[test]

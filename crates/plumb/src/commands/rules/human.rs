@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_revision_settles_the_level() {
+    fn a_revision_determines_the_level() {
         let schema = of_layer(Layer::Schema);
         let level = |revision| {
             let text = table(&schema, Some(revision), Palette::plain(), 100);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn no_rules_are_said_to_be_none() {
+    fn an_empty_list_is_reported() {
         let text = table(&[], None, Palette::plain(), 80);
         assert_eq!(text, "0 rules; `plumb explain RULE` says more about one\n");
     }

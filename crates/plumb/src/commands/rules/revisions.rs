@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_read_as_people_say_them() {
+    fn ranges_read_naturally() {
         assert_eq!(describe(Revisions::from(Revision::V2025_06_18)), "from 2025-06-18");
         assert_eq!(describe(Revisions::only(Revision::V2025_03_26)), "only 2025-03-26");
         assert_eq!(describe(Revisions::up_to(Revision::V2025_03_26)), "up to 2025-03-26");

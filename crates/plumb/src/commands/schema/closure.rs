@@ -74,7 +74,7 @@ mod tests {
     }}"##;
 
     #[test]
-    fn references_are_followed_in_circles_too() {
+    fn cyclic_references_are_followed() {
         let document = Document::parse(TEXT).unwrap();
         let names = |start: &str| -> Vec<String> {
             document.closure(&[start]).unwrap().keys().cloned().collect()

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn json_carries_all_it_refers_to() {
+    fn json_contains_everything_it_refers_to() {
         let subject = find(Revision::V2025_11_25, "CallToolResult").unwrap();
         let value = json(Revision::V2025_11_25, Some(subject)).unwrap();
         assert_eq!(value["$ref"], "#/$defs/CallToolResult");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_lead_on() {
+    fn unknown_names_get_suggestions() {
         let error = find(Revision::V2025_11_25, "tool/call").map(drop).unwrap_err();
         assert!(error.to_string().contains("did you mean `tools/call`?"), "{error}");
         let error = find(Revision::V2024_11_05, "elicitation/create").map(drop).unwrap_err();

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_written_shortly() {
+    fn types_are_abbreviated() {
         let check = |schema: Value, expected: &str| assert_eq!(notation(&schema), expected);
         check(json!({"$ref": "#/$defs/Tool"}), "Tool");
         check(json!({"type": ["string", "integer"]}), "string | integer");

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_said_with_how_to_see_it() {
+    fn hidden_findings_are_counted_with_a_hint() {
         let out = testing::Shared::default();
         let mut human = Human::new(out.clone(), look(80));
         let kind = Kind {

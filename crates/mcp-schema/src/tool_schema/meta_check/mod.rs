@@ -108,7 +108,7 @@ impl Check {
     fn schema(&self, node: Node<'_>, levels: usize) -> bool {
         match node.kind() {
             Kind::Bool => true,
-            Kind::Object => self.every_member(node, levels, |keyword, value, levels| {
+            Kind::Object => every_member(node, levels, |keyword, value, levels| {
                 self.keyword(&shape(keyword), value, levels)
             }),
             _ => false,
@@ -117,33 +117,30 @@ impl Check {
 
     fn keyword(&self, shape: &Shape, value: Node<'_>, levels: usize) -> bool {
         match shape {
-            Shape::Schema => self.schema(value, levels),
             Shape::Schemas => self.schemas(value, levels),
             Shape::Items if self.dialect < Dialect::Draft202012 && value.is_array() => {
                 self.schemas(value, levels)
             }
-            Shape::Items => self.schema(value, levels),
+            Shape::Schema | Shape::Items => self.schema(value, levels),
             Shape::SchemaMap => {
                 value.is_object()
-                    && self.every_member(value, levels, |_, schema, levels| {
-                        self.schema(schema, levels)
-                    })
+                    && every_member(value, levels, |_, schema, levels| self.schema(schema, levels))
             }
             Shape::PatternMap => {
                 value.is_object()
-                    && self.every_member(value, levels, |pattern, schema, levels| {
+                    && every_member(value, levels, |pattern, schema, levels| {
                         self.is_pattern(pattern) && self.schema(schema, levels)
                     })
             }
             Shape::Dependencies => {
                 value.is_object()
-                    && self.every_member(value, levels, |_, needed, levels| {
+                    && every_member(value, levels, |_, needed, levels| {
                         is_names(needed, levels) || self.schema(needed, levels)
                     })
             }
             Shape::NamesMap => {
                 value.is_object()
-                    && self.every_member(value, levels, |_, names, levels| is_names(names, levels))
+                    && every_member(value, levels, |_, names, levels| is_names(names, levels))
             }
             Shape::Names => is_names(value, levels),
             Shape::Types => is_types(value, levels),
@@ -153,11 +150,11 @@ impl Check {
             Shape::Positive => value.as_f64().is_some_and(|value| value > 0.0),
             Shape::Count => value.as_u64().is_some() && !value.raw().starts_with(b"-"),
             Shape::Pattern => value.str_bytes().is_some_and(|pattern| self.is_pattern(&pattern)),
-            Shape::List => value.is_array() && self.is_data(value, levels),
+            Shape::List => value.is_array() && is_data(value, levels),
             Shape::Reference => is_local_reference(value),
             Shape::Url => value.str_bytes().is_some_and(|url| is_plain_url(&url)),
             Shape::Anchor => value.str_bytes().is_some_and(|anchor| is_plain_anchor(&anchor)),
-            Shape::Data => self.is_data(value, levels),
+            Shape::Data => is_data(value, levels),
             Shape::Rare => false,
         }
     }
@@ -169,43 +166,40 @@ impl Check {
             && node.elements().all(|schema| self.schema(schema, levels - 1))
     }
 
-    /// Data is free, but a reference may lead into it and take it for a schema.
-    fn is_data(&self, node: Node<'_>, levels: usize) -> bool {
-        match node.kind() {
-            Kind::Object => self.every_member(node, levels, |name, value, levels| match name {
-                b"$ref" | b"$dynamicRef" | b"$recursiveRef" => is_local_reference(value),
-                _ => self.is_data(value, levels),
-            }),
-            Kind::Array if node.is_empty() => true,
-            Kind::Array => {
-                levels > 0 && node.elements().all(|element| self.is_data(element, levels - 1))
-            }
-            _ => true,
-        }
-    }
-
-    /// Whether `fits` holds for name and value of each member, which are one level deeper.
-    #[inline]
-    fn every_member(
-        &self,
-        node: Node<'_>,
-        levels: usize,
-        fits: impl Fn(&[u8], Node<'_>, usize) -> bool,
-    ) -> bool {
-        if node.is_empty() {
-            return true;
-        }
-        levels > 0
-            && node.members().all(|(name, value)| {
-                name.str_bytes().is_some_and(|name| fits(&name, value, levels - 1))
-            })
-    }
-
     /// Up to draft-07 the meta-schemas demand that expressions are some; later ones only advise it.
     fn is_pattern(&self, pattern: &[u8]) -> bool {
         self.dialect > Dialect::Draft7
             || std::str::from_utf8(pattern).is_ok_and(jsonschema_regex::is_valid_ecma_regex)
     }
+}
+
+/// Data is free, but a reference may lead into it and take it for a schema.
+fn is_data(node: Node<'_>, levels: usize) -> bool {
+    match node.kind() {
+        Kind::Object => every_member(node, levels, |name, value, levels| match name {
+            b"$ref" | b"$dynamicRef" | b"$recursiveRef" => is_local_reference(value),
+            _ => is_data(value, levels),
+        }),
+        Kind::Array if node.is_empty() => true,
+        Kind::Array => levels > 0 && node.elements().all(|element| is_data(element, levels - 1)),
+        _ => true,
+    }
+}
+
+/// Whether `fits` holds for name and value of each member, which are one level deeper.
+#[inline]
+fn every_member(
+    node: Node<'_>,
+    levels: usize,
+    fits: impl Fn(&[u8], Node<'_>, usize) -> bool,
+) -> bool {
+    if node.is_empty() {
+        return true;
+    }
+    levels > 0
+        && node.members().all(|(name, value)| {
+            name.str_bytes().is_some_and(|name| fits(&name, value, levels - 1))
+        })
 }
 
 /// Strings, all different.
