@@ -67,13 +67,11 @@ impl<'p, 'r> Pipeline<'p, 'r> {
             }
             self.work();
         });
-        match self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(error) => Err(error),
-            None => {
-                let queue = self.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
-                Ok((self.output.into_inner(), queue.into_failures()))
-            }
+        if let Some(error) = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
         }
+        let queue = self.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok((self.output.into_inner(), queue.into_failures()))
     }
 
     /// Works on one chunk after the other.

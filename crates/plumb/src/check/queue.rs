@@ -64,13 +64,16 @@ pub(super) enum Unreadable {
     Read(Arc<str>, #[source] io::Error),
 }
 
+/// A file, and what is left of it to be read.
+type Open<'e> = (Arc<CheckedFile<'e>>, Chunks<Box<dyn Read + Send>>);
+
 /// What is still to be checked.
 pub(super) struct Queue<'e> {
     engine: &'e Engine,
     origin: Origin,
     max_line: usize,
     sources: std::vec::IntoIter<Source>,
-    open: Option<(Arc<CheckedFile<'e>>, Chunks<Box<dyn Read + Send>>)>,
+    open: Option<Open<'e>>,
     tasks: u64,
     failures: Vec<Unreadable>,
 }
@@ -113,7 +116,7 @@ impl<'e> Queue<'e> {
     }
 
     /// The next file that can be opened.
-    fn open_next(&mut self) -> Option<(Arc<CheckedFile<'e>>, Chunks<Box<dyn Read + Send>>)> {
+    fn open_next(&mut self) -> Option<Open<'e>> {
         loop {
             let opened = match self.sources.next()? {
                 Source::Stdin => {
