@@ -60,8 +60,8 @@ pub use model::{
 };
 pub use ports::{
     Answer, Ask, BoxFuture, Call, Carriage, Clock, Contract, ContractRefused, Contracts, Edges,
-    Handler, Inbound, Labels, Outbound, OutboundRole, Peer, PeerError, Purpose, Refusal,
-    RefusalReason, Seal, Standing, Ticket, Transport, TransportError, Unchecked,
+    Handler, Inbound, MessageHeaders, Outbound, OutboundRole, Peer, PeerError, Purpose, Refusal,
+    RefusalReason, ResponseStatus, Seal, Ticket, Transport, TransportError, Unchecked,
 };
 pub use request_id::RequestId;
 pub use revision::{Era, Revision, Revisions, UnknownRevision};

@@ -1,6 +1,6 @@
 //! The JSON-RPC code and `data` of each domain error.
 
-use mcp_core::{Dispatch, Era, Error, Json, Refusal, RefusalReason, Revision, Standing};
+use mcp_core::{Dispatch, Era, Error, Json, Refusal, RefusalReason, ResponseStatus, Revision};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -40,24 +40,24 @@ pub(crate) fn refusal_to_json_rpc(refusal: &Refusal) -> JsonRpcError {
 }
 
 /// The outcome that a transport should expose for a request that failed with `error`.
-pub(crate) fn standing_of(error: &Error) -> Standing {
+pub(crate) fn status_of(error: &Error) -> ResponseStatus {
     match error {
-        Error::MethodNotFound { .. } => Standing::UnknownMethod,
+        Error::MethodNotFound { .. } => ResponseStatus::UnknownMethod,
         Error::InvalidMeta { .. }
         | Error::MissingCapability { .. }
         | Error::UnsupportedRevision { .. }
-        | Error::HeaderMismatch { .. } => Standing::BadRequest,
-        Error::Refused(refusal) => standing_of_refusal(refusal.reason),
-        _ => Standing::Served,
+        | Error::HeaderMismatch { .. } => ResponseStatus::BadRequest,
+        Error::Refused(refusal) => status_of_refusal(refusal.reason),
+        _ => ResponseStatus::Served,
     }
 }
 
 /// The outcome that a transport should expose for a rejected message.
-pub(crate) fn standing_of_refusal(reason: RefusalReason) -> Standing {
+pub(crate) fn status_of_refusal(reason: RefusalReason) -> ResponseStatus {
     match reason {
-        RefusalReason::UnknownMethod => Standing::UnknownMethod,
-        RefusalReason::Invalid => Standing::Served,
-        _ => Standing::BadRequest,
+        RefusalReason::UnknownMethod => ResponseStatus::UnknownMethod,
+        RefusalReason::Invalid => ResponseStatus::Served,
+        _ => ResponseStatus::BadRequest,
     }
 }
 
@@ -256,15 +256,15 @@ mod tests {
     #[test]
     fn every_refusal_has_its_code() {
         use RefusalReason as R;
-        for (reason, code, standing) in [
-            (R::NotJson, -32700, Standing::BadRequest),
-            (R::NotAMessage, -32600, Standing::BadRequest),
-            (R::UnknownMethod, -32601, Standing::UnknownMethod),
-            (R::InvalidParams, -32602, Standing::BadRequest),
-            (R::HeaderMismatch, -32020, Standing::BadRequest),
-            (R::MissingCapability, -32021, Standing::BadRequest),
-            (R::UnsupportedRevision, -32022, Standing::BadRequest),
-            (R::Invalid, -32603, Standing::Served),
+        for (reason, code, status) in [
+            (R::NotJson, -32700, ResponseStatus::BadRequest),
+            (R::NotAMessage, -32600, ResponseStatus::BadRequest),
+            (R::UnknownMethod, -32601, ResponseStatus::UnknownMethod),
+            (R::InvalidParams, -32602, ResponseStatus::BadRequest),
+            (R::HeaderMismatch, -32020, ResponseStatus::BadRequest),
+            (R::MissingCapability, -32021, ResponseStatus::BadRequest),
+            (R::UnsupportedRevision, -32022, ResponseStatus::BadRequest),
+            (R::Invalid, -32603, ResponseStatus::Served),
         ] {
             for findings in [vec![], vec![Json::parse(r#"{"rule":"r"}"#).unwrap()]] {
                 let data = list(&findings);
@@ -272,7 +272,7 @@ mod tests {
                 let refusal = Refusal { index: None, reason, message: "no".into(), findings };
                 let written = refusal_to_json_rpc(&refusal);
                 assert_eq!(written, JsonRpcError { data, ..JsonRpcError::new(code, "no") });
-                assert_eq!(standing_of(&Error::Refused(refusal)), standing);
+                assert_eq!(status_of(&Error::Refused(refusal)), status);
             }
         }
     }
@@ -372,6 +372,6 @@ mod tests {
         };
         let data = r#"{"error_type":"unsupported_revision","requested":"2099-01-01","supported":["2026-07-28"],"errors":[]}"#;
         check(&error, Revision::LATEST, Dispatch::Mcp, -32022, data);
-        assert_eq!(standing_of(&error), Standing::BadRequest);
+        assert_eq!(status_of(&error), ResponseStatus::BadRequest);
     }
 }

@@ -2,8 +2,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use mcp_core::{
-    Carriage, Edges, Inbound, Labels, Outbound, OutboundRole, Refusal, RefusalReason, Side, Ticket,
-    Transport, TransportError,
+    Carriage, Edges, Inbound, MessageHeaders, Outbound, OutboundRole, Refusal, RefusalReason, Side,
+    Ticket, Transport, TransportError,
 };
 use mcp_json::{Limits, Parsed, SyntaxError, SyntaxErrorKind, TapePool};
 
@@ -142,7 +142,7 @@ impl<T: Transport> JsonRpcTransport<T> {
                 Some(Arrival::TooLong { ticket, length, limit, edges })
             }
             Some(Inbound::Over { ticket, error }) => Some(Arrival::Over { ticket, error }),
-            Some(Inbound::Deaf { error }) => Some(Arrival::NotificationsLost(error)),
+            Some(Inbound::NotificationsLost { error }) => Some(Arrival::NotificationsLost(error)),
             Some(_) => Some(Arrival::Skipped),
         })
     }
@@ -257,12 +257,12 @@ impl<T: Transport> JsonRpcTransport<T> {
         message: OutgoingMessage,
         role: OutboundRole,
         ticket: Option<Ticket>,
-        labels: Option<Box<Labels>>,
+        headers: Option<Box<MessageHeaders>>,
     ) -> impl Future<Output = Result<(), SendError>> {
         let admitted = self.admit(message);
         async move {
             let (bytes, parsed) = admitted?;
-            let outbound = Outbound { bytes, role, ticket, labels, parsed };
+            let outbound = Outbound { bytes, role, ticket, headers, parsed };
             self.transport.send(outbound).await.map_err(SendError::Transport)
         }
     }
@@ -301,10 +301,10 @@ impl<T: Transport> JsonRpcTransport<T> {
         bytes: Bytes,
         role: OutboundRole,
         ticket: Option<Ticket>,
-        labels: Option<Box<Labels>>,
+        headers: Option<Box<MessageHeaders>>,
     ) -> Result<(), SendError> {
         self.fits(&bytes).map_err(SendError::Transport)?;
-        let outbound = Outbound { bytes, role, ticket, labels, parsed: None };
+        let outbound = Outbound { bytes, role, ticket, headers, parsed: None };
         self.transport.send(outbound).await.map_err(SendError::Transport)
     }
 

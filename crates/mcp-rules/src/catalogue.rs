@@ -1,8 +1,8 @@
 use std::sync::LazyLock;
 
-use crate::{Meta, features, http, payload, wire};
+use crate::{RuleMeta, features, http, payload, wire};
 
-static CATALOGUE: LazyLock<Vec<&'static Meta>> = LazyLock::new(|| {
+static CATALOGUE: LazyLock<Vec<&'static RuleMeta>> = LazyLock::new(|| {
     let tables = wire::RULES.into_iter().chain([payload::RULES]).chain(features::rules());
     let mut rules: Vec<_> = tables.chain(http::FAMILIES).flatten().copied().collect();
     rules.sort_by_key(|rule| rule.layer);
@@ -10,11 +10,11 @@ static CATALOGUE: LazyLock<Vec<&'static Meta>> = LazyLock::new(|| {
 });
 
 /// Every rule, in the order of the layers.
-pub fn catalogue() -> impl Iterator<Item = &'static Meta> {
+pub fn catalogue() -> impl Iterator<Item = &'static RuleMeta> {
     CATALOGUE.iter().copied()
 }
 
 /// The rule called `name`.
-pub fn rule(name: &str) -> Option<&'static Meta> {
+pub fn rule(name: &str) -> Option<&'static RuleMeta> {
     catalogue().find(|meta| meta.name == name)
 }

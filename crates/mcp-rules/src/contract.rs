@@ -7,7 +7,7 @@ use mcp_json::{Limits, Node, Span, Tape};
 use mcp_jsonrpc::ErrorCode;
 use mcp_schema::{Dialect, ToolSchema, ToolSchemas, Violation};
 
-use crate::{Meta, findings::Fault, violation::violation_fault};
+use crate::{RuleMeta, findings::Fault, violation::violation_fault};
 
 /// Where the specification says in which dialect a schema without `$schema` is written.
 const WITH_DIALECT: Revisions = Revisions::from(Revision::V2025_11_25);
@@ -140,7 +140,7 @@ fn keywords(violation: &Violation) -> impl Iterator<Item = &str> {
 
 /// A fault for each breach.
 pub(crate) fn faults<'v>(
-    rule: &'static Meta,
+    rule: &'static RuleMeta,
     breaches: &'v [Violation],
     code: ErrorCode,
     help: &'static str,

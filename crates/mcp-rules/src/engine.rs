@@ -9,10 +9,10 @@ use crate::{
     criteria::Criteria,
     features::modern::initiative,
     findings::Scene,
-    payload::{self, Verdict},
+    payload::{self, PayloadOutcome},
     wire::{
         framing, json,
-        jsonrpc::{self, Standing},
+        jsonrpc::{self, EnvelopeOutcome},
     },
 };
 
@@ -135,9 +135,9 @@ impl Engine {
                     // Whoever sends a batch means the one revision that has them.
                     findings.scene().revision = Some(Revision::V2025_03_26);
                 }
-                let standing =
+                let outcome =
                     jsonrpc::check_batch(message, whole.revision, whole.settled, findings);
-                if standing == Standing::Void {
+                if outcome == EnvelopeOutcome::Void {
                     return;
                 }
                 for (index, (entry, context)) in message.elements().zip(contexts).enumerate() {
@@ -177,7 +177,7 @@ impl Engine {
         context: &Context,
         findings: &mut Findings<'_>,
     ) -> bool {
-        if jsonrpc::check(envelope, context, findings) == Standing::Void {
+        if jsonrpc::check(envelope, context, findings) == EnvelopeOutcome::Void {
             let lists_all = self.settings().profile.envelope().every_fault;
             if lists_all && !self.settings().stops_before(Layer::Schema) {
                 payload::check_despite(self.schemas(), envelope, context, findings);
@@ -192,9 +192,9 @@ impl Engine {
             return false;
         }
         match payload::check(self.schemas(), envelope, context, findings) {
-            Verdict::Broken => false,
-            Verdict::Nothing => true,
-            Verdict::Fits(payload) => {
+            PayloadOutcome::Broken => false,
+            PayloadOutcome::Nothing => true,
+            PayloadOutcome::Fits(payload) => {
                 if self.settings().depth == Depth::Everything {
                     findings.scene().code = payload.code().map(ErrorCode::code);
                     payload::check_deeper(&self.criteria, payload, findings);

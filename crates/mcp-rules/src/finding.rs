@@ -3,14 +3,14 @@ use mcp_json::Span;
 use serde::{Serialize, ser::SerializeMap as _};
 use serde_json::Value;
 
-use crate::{Meta, Severity};
+use crate::{RuleMeta, Severity};
 
 /// Something a peer got wrong, and where.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
     /// The rule that was broken.
-    pub rule: &'static Meta,
+    pub rule: &'static RuleMeta,
     /// How bad it is, after the user's settings.
     pub severity: Severity,
     /// The revision it was judged by; absent where no revision matters.
@@ -68,7 +68,7 @@ pub struct SchemaFault {
 
 impl Finding {
     /// A finding that so far says only which rule was broken and how.
-    pub fn new(rule: &'static Meta, severity: Severity, message: impl Into<String>) -> Finding {
+    pub fn new(rule: &'static RuleMeta, severity: Severity, message: impl Into<String>) -> Finding {
         Finding {
             rule,
             severity,

@@ -1,7 +1,7 @@
 use mcp_core::{Revision, Side};
 use mcp_json::{Node, Span};
 
-use crate::{Finding, Layer, Meta, Related, SchemaFault, Setting, Settings, Severity};
+use crate::{Finding, Layer, Related, RuleMeta, SchemaFault, Setting, Settings, Severity};
 
 /// What was found, in the order it was found.
 ///
@@ -88,7 +88,7 @@ impl<'s> Findings<'s> {
     }
 
     /// Whether `rule` can be reported at all; lets costly checks be skipped.
-    pub(crate) fn wants(&self, rule: &'static Meta) -> bool {
+    pub(crate) fn wants(&self, rule: &'static RuleMeta) -> bool {
         self.severity(rule, self.scene.revision, None).is_some()
     }
 
@@ -150,7 +150,7 @@ impl<'s> Findings<'s> {
 
     fn severity(
         &self,
-        rule: &'static Meta,
+        rule: &'static RuleMeta,
         revision: Option<Revision>,
         case: Option<Severity>,
     ) -> Option<Severity> {
@@ -174,7 +174,7 @@ const fn speaks_of_json(layer: Layer) -> bool {
 /// What a rule says about a message; [`Findings`] knows the rest.
 #[derive(Debug, Clone)]
 pub(crate) struct Fault {
-    rule: &'static Meta,
+    rule: &'static RuleMeta,
     severity: Option<Severity>,
     /// The revision that is broken, if it is not the message's own.
     revision: Option<Revision>,
@@ -191,7 +191,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    pub(crate) fn new(rule: &'static Meta, message: impl Into<String>) -> Fault {
+    pub(crate) fn new(rule: &'static RuleMeta, message: impl Into<String>) -> Fault {
         Fault {
             rule,
             severity: None,

@@ -80,7 +80,7 @@ pub use gate::{
 pub use http::{HeaderMismatch, Headers, HttpEvent, HttpPart, SseEvent, header_mismatches};
 pub use http_traffic::FollowedHttp;
 pub use layer::{Layer, UnknownLayer};
-pub use meta::Meta;
+pub use meta::RuleMeta;
 pub use method_names::ExtraMethods;
 pub use mirrored::{
     HeaderParam, HeaderParamFault, HeaderParams, HeaderValueFault, ParamValue, decode_header_value,

@@ -4,7 +4,7 @@ use crate::{Enforcement, Layer, Level};
 
 /// What is known about a rule without running it.
 #[derive(Debug, Clone, Copy)]
-pub struct Meta {
+pub struct RuleMeta {
     /// Stable, kebab-case, states the defect.
     pub name: &'static str,
     /// Where in the stack it looks.
@@ -21,7 +21,7 @@ pub struct Meta {
     pub docs: &'static str,
 }
 
-impl Meta {
+impl RuleMeta {
     /// The one-sentence summary: what is wrong when this rule fires.
     pub fn summary(&self) -> &'static str {
         self.docs.lines().next().unwrap_or_default().trim_start_matches("# ").trim()
@@ -29,20 +29,20 @@ impl Meta {
 }
 
 /// Rules are compared by name: the name is the identifier.
-impl PartialEq for Meta {
+impl PartialEq for RuleMeta {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Meta {}
+impl Eq for RuleMeta {}
 
 /// A table of rules: name, layer, level, revisions, clause, and how gates treat it unless that
 /// follows from its severity. The documentation of each is the file of its name under `docs/`.
 macro_rules! rules {
     ($($ident:ident: $name:literal, $layer:ident, $level:expr, $applies:expr, $clause:literal $(, $enforcement:ident)?;)*) => {
         $(
-            pub(crate) static $ident: crate::Meta = crate::Meta {
+            pub(crate) static $ident: crate::RuleMeta = crate::RuleMeta {
                 name: $name,
                 layer: crate::Layer::$layer,
                 level: $level,
@@ -52,7 +52,7 @@ macro_rules! rules {
                 docs: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/", $name, ".md")),
             };
         )*
-        pub(crate) static RULES: &[&crate::Meta] = &[$(&$ident),*];
+        pub(crate) static RULES: &[&crate::RuleMeta] = &[$(&$ident),*];
     };
 }
 

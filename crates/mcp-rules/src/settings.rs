@@ -4,7 +4,9 @@ use mcp_json::Limits as JsonLimits;
 
 use mcp_schema::MethodKind;
 
-use crate::{ExtraMethods, Layer, Level, Meta, Profile, Setting, Severity, method_names::Naming};
+use crate::{
+    ExtraMethods, Layer, Level, Profile, RuleMeta, Setting, Severity, method_names::Naming,
+};
 
 /// How strictly to judge: a profile, the user's own levels on top of it, and limits.
 #[derive(Debug, Clone, Default)]
@@ -79,7 +81,7 @@ impl Limits {
 
 impl Settings {
     /// How `rule` reports under these settings.
-    pub fn level(&self, rule: &Meta) -> Level {
+    pub fn level(&self, rule: &RuleMeta) -> Level {
         match self.rule(rule) {
             None => rule.level,
             Some(Setting::On(Severity::Error)) => Level::Error,
@@ -89,7 +91,7 @@ impl Settings {
     }
 
     /// What the user or the profile says about `rule`; `None` leaves it to the rule itself.
-    pub(crate) fn rule(&self, rule: &Meta) -> Option<Setting> {
+    pub(crate) fn rule(&self, rule: &RuleMeta) -> Option<Setting> {
         if let Some(setting) = self.rules.get(rule.name) {
             return Some(*setting);
         }
@@ -101,7 +103,7 @@ impl Settings {
 
     /// Whether saying something about `rule` can make a difference: the profile may leave its
     /// layer out altogether.
-    pub fn looks_at(&self, rule: &Meta) -> bool {
+    pub fn looks_at(&self, rule: &RuleMeta) -> bool {
         !self.stops_before(rule.layer)
     }
 

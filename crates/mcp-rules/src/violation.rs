@@ -3,12 +3,12 @@
 use mcp_jsonrpc::ErrorCode;
 use mcp_schema::Violation;
 
-use crate::{Meta, SchemaFault, findings::Fault, null_member};
+use crate::{RuleMeta, SchemaFault, findings::Fault, null_member};
 
 /// The fault that a violation is, reported as `rule`. `prefix` is the JSON pointer of the value
 /// that was judged in its message.
 pub(crate) fn violation_fault(
-    rule: &'static Meta,
+    rule: &'static RuleMeta,
     violation: &Violation,
     prefix: &str,
     code: Option<ErrorCode>,

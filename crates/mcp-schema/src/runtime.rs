@@ -5,7 +5,7 @@ use jsonschema::{Draft, PatternOptions, Validator};
 use mcp_json::{Node, SchemaNode, TapeJson};
 use serde_json::{Map, Value};
 
-use crate::program::{Program, Verdict, step_budget};
+use crate::program::{Program, WalkOutcome, step_budget};
 use crate::report;
 use crate::survey::Survey;
 use crate::violation::Violation;
@@ -51,19 +51,19 @@ impl RuntimeSchema {
 
     /// Whether `node` fits. What cannot be decided within the budget does not.
     pub(crate) fn accepts(&self, node: Node<'_>) -> bool {
-        self.judge(node) == Verdict::Accepted
+        self.judge(node) == WalkOutcome::Accepted
     }
 
-    pub(crate) fn judge(&self, node: Node<'_>) -> Verdict {
+    pub(crate) fn judge(&self, node: Node<'_>) -> WalkOutcome {
         match self {
             RuntimeSchema::Program(program) => program.accepts(node),
             RuntimeSchema::Validator(fallback) => {
                 if !fallback.survey.is_affordable(node, step_budget(node.raw().len())) {
-                    Verdict::Undecided
+                    WalkOutcome::Undecided
                 } else if fallback.validator.is_valid(SchemaNode::from(node)) {
-                    Verdict::Accepted
+                    WalkOutcome::Accepted
                 } else {
-                    Verdict::Rejected
+                    WalkOutcome::Rejected
                 }
             }
         }
@@ -83,9 +83,9 @@ impl RuntimeSchema {
     pub(crate) fn violations(&self, node: Node<'_>) -> Vec<Violation> {
         match self {
             RuntimeSchema::Program(program) => match program.accepts(node) {
-                Verdict::Accepted => Vec::new(),
-                Verdict::Undecided => vec![Violation::undecided(node)],
-                Verdict::Rejected => program.explain(node),
+                WalkOutcome::Accepted => Vec::new(),
+                WalkOutcome::Undecided => vec![Violation::undecided(node)],
+                WalkOutcome::Rejected => program.explain(node),
             },
             RuntimeSchema::Validator(fallback) => {
                 if !fallback.survey.is_affordable(node, step_budget(node.raw().len())) {

@@ -2,7 +2,7 @@ use std::{fmt, sync::Arc};
 
 use mcp_core::{Contract, ContractRefused, Contracts, Dispatch, Json, Purpose, Revision, Side};
 use mcp_json::Node;
-use mcp_rules::{Engine, Finding, FindingSink, Meta, SchemaContract, SchemaFault, Severity};
+use mcp_rules::{Engine, Finding, FindingSink, RuleMeta, SchemaContract, SchemaFault, Severity};
 use mcp_schema::{ToolSchemas, Violation};
 
 /// Contracts from JSON Schemas, checked on the parsed text.
@@ -171,7 +171,7 @@ impl ToolContract {
     }
 }
 
-fn catalogued(rule: &'static str) -> &'static Meta {
+fn catalogued(rule: &'static str) -> &'static RuleMeta {
     mcp_rules::rule(rule).expect("the rules of contracts are in the catalogue")
 }
 

@@ -125,10 +125,10 @@ mod client;
 mod contracts;
 mod feed;
 pub mod guide;
+mod header_params;
 mod host;
 #[cfg(feature = "http")]
 mod http_watch;
-mod labels;
 mod seal;
 mod server;
 mod stray;

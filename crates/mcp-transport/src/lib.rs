@@ -26,7 +26,7 @@
 //! let (client, server) = memory::pair(16);
 //! let bytes = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.into();
 //! let role = OutboundRole::Notification;
-//! client.send(Outbound { bytes, role, ticket: None, labels: None, parsed: None }).await?;
+//! client.send(Outbound { bytes, role, ticket: None, headers: None, parsed: None }).await?;
 //! client.close().await;
 //! assert!(matches!(server.receive().await?, Some(Inbound::Message { .. })));
 //! assert!(server.receive().await?.is_none());

@@ -123,7 +123,7 @@ mod tests {
 
     fn message() -> Outbound {
         let (bytes, role) = (Bytes::from_static(b"{}"), OutboundRole::Notification);
-        Outbound { bytes, role, ticket: None, labels: None, parsed: None }
+        Outbound { bytes, role, ticket: None, headers: None, parsed: None }
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcp_rules::Meta;
+use mcp_rules::RuleMeta;
 
 /// A name that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,7 +46,7 @@ impl fmt::Display for UnknownName {
 }
 
 /// The rule called `name`.
-pub(crate) fn rule(name: &str) -> Result<&'static Meta, UnknownName> {
+pub(crate) fn rule(name: &str) -> Result<&'static RuleMeta, UnknownName> {
     mcp_rules::rule(name)
         .ok_or_else(|| UnknownName::new("rule", name, mcp_rules::catalogue().map(|rule| rule.name)))
 }

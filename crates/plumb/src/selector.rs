@@ -1,6 +1,6 @@
 //! Which rules a level applies to: one by name, those that match a pattern, or those of a layer.
 
-use mcp_rules::{Layer, Meta};
+use mcp_rules::{Layer, RuleMeta};
 
 use crate::names::{self, UnknownName};
 
@@ -12,7 +12,7 @@ const LAYER: &str = "layer:";
 pub(crate) struct Selector {
     /// As it was written.
     pub(crate) text: String,
-    pub(crate) rules: Vec<&'static Meta>,
+    pub(crate) rules: Vec<&'static RuleMeta>,
     /// If several select the same rule, the highest counts.
     pub(crate) rank: Rank,
 }
@@ -61,7 +61,7 @@ impl Selector {
         Ok(Selector::of(text, Rank::Layer, |rule| rule.layer == layer))
     }
 
-    fn of(text: &str, rank: Rank, fits: impl Fn(&Meta) -> bool) -> Selector {
+    fn of(text: &str, rank: Rank, fits: impl Fn(&RuleMeta) -> bool) -> Selector {
         let rules = mcp_rules::catalogue().filter(|rule| fits(rule)).collect();
         Selector { text: text.to_owned(), rules, rank }
     }

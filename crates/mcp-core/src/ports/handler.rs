@@ -37,7 +37,7 @@ pub trait Handler: fmt::Debug + Send + Sync {
     }
 
     /// Called when notifications from the peer may be lost from now on; the conversation continues.
-    fn deaf(&self) {}
+    fn notifications_lost(&self) {}
 
     /// Called when the peer will send nothing more. Requests in flight are finished, except
     /// long-lived subscriptions, which should end.

@@ -19,7 +19,8 @@ pub use peer::{Ask, Peer, PeerError};
 pub use refusal::{Refusal, RefusalReason};
 pub use seal::Seal;
 pub use transport::{
-    Carriage, Inbound, Labels, Outbound, OutboundRole, Standing, Ticket, Transport, TransportError,
+    Carriage, Inbound, MessageHeaders, Outbound, OutboundRole, ResponseStatus, Ticket, Transport,
+    TransportError,
 };
 
 pub use futures_util::future::BoxFuture;

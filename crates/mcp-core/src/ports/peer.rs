@@ -1,6 +1,6 @@
 use std::{borrow::Cow, fmt, time::Duration};
 
-use super::{BoxFuture, Labels, TransportError};
+use super::{BoxFuture, MessageHeaders, TransportError};
 use crate::{Error, Json, Notification};
 
 /// The other side of a conversation; sends it notifications and requests.
@@ -28,13 +28,13 @@ pub struct Ask {
     /// [`Duration::MAX`] waits as long as the conversation lasts.
     pub timeout: Option<Duration>,
     /// What the transport may repeat in headers.
-    pub labels: Option<Box<Labels>>,
+    pub headers: Option<Box<MessageHeaders>>,
 }
 
 impl Ask {
     /// A request of `method` with `params` and the defaults for everything else.
     pub fn new(method: impl Into<Cow<'static, str>>, params: Option<Json>) -> Ask {
-        Ask { method: method.into(), params, timeout: None, labels: None }
+        Ask { method: method.into(), params, timeout: None, headers: None }
     }
 }
 

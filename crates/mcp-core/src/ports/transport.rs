@@ -160,7 +160,7 @@ pub enum Inbound {
     },
     /// Unsolicited messages from the peer may be lost from now on; the conversation continues.
     /// Sending the next message may restore the connection for them.
-    Deaf {
+    NotificationsLost {
         /// The error.
         error: TransportError,
     },
@@ -177,7 +177,7 @@ pub struct Outbound {
     /// The exchange it belongs to.
     pub ticket: Option<Ticket>,
     /// What the transport may repeat in headers.
-    pub labels: Option<Box<Labels>>,
+    pub headers: Option<Box<MessageHeaders>>,
     /// The message, if it was parsed to be judged, for a transport that others watch.
     pub parsed: Option<Parsed>,
 }
@@ -191,13 +191,13 @@ pub enum OutboundRole {
     /// A notification.
     Notification,
     /// The response, which ends the exchange.
-    Answer(Standing),
+    Answer(ResponseStatus),
 }
 
 /// The outcome of a request, for transports that expose it (as the HTTP status).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a transport must handle each of them")]
-pub enum Standing {
+pub enum ResponseStatus {
     /// The request was served, with a result or an error.
     Served,
     /// The request was malformed, or lacks something required.
@@ -209,7 +209,7 @@ pub enum Standing {
 /// Facts about a message that transports can put into headers for intermediaries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "adapters build it")]
-pub struct Labels {
+pub struct MessageHeaders {
     /// The revision of the message.
     pub revision: Option<Revision>,
     /// The method.

@@ -211,7 +211,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             Arrival::Over { ticket, error } => self.exchange_over(ticket, error),
             Arrival::NotificationsLost(error) => {
                 tracing::debug!(%error, "notifications may be lost from now on");
-                self.handler.deaf();
+                self.handler.notifications_lost();
             }
             Arrival::Skipped => {}
         }

@@ -1,8 +1,8 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use mcp_core::{
-    Ask, BoxFuture, Json, Labels, Notification, OutboundRole, Peer, PeerError, Refusal, Side,
-    Ticket, Transport, TransportError,
+    Ask, BoxFuture, Json, MessageHeaders, Notification, OutboundRole, Peer, PeerError, Refusal,
+    Side, Ticket, Transport, TransportError,
 };
 
 use super::{Link, cancelled};
@@ -66,7 +66,7 @@ impl<T: Transport> JsonRpcPeer<T> {
                 request.to_bytes().into(),
                 OutboundRole::Request,
                 ticket,
-                ask.labels,
+                ask.headers,
             );
             if let Err(error) = sending.await {
                 // The peer has not seen it, so there is nothing to cancel.
@@ -89,10 +89,13 @@ impl<T: Transport> Peer for JsonRpcPeer<T> {
             let transport = &self.link.transport;
             let notification = JsonRpcNotification::from(notification);
             let (bytes, role) = (notification.to_bytes(), OutboundRole::Notification);
-            let labels = (transport.side() == Side::Client).then(|| {
-                Box::new(Labels { method: Some(notification.method), ..Labels::default() })
+            let headers = (transport.side() == Side::Client).then(|| {
+                Box::new(MessageHeaders {
+                    method: Some(notification.method),
+                    ..MessageHeaders::default()
+                })
             });
-            let sent = transport.send(bytes.into(), role, self.ticket, labels).await;
+            let sent = transport.send(bytes.into(), role, self.ticket, headers).await;
             if let Err(SendError::Transport(error @ TransportError::TooLong { .. })) = &sent {
                 // Most callers ignore the error.
                 tracing::warn!(%error, "a notification was not sent");

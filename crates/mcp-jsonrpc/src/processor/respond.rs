@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::{FutureExt as _, future::join_all};
 use mcp_core::{
     Answer, Call, Dispatch, Error, Json, OutboundRole, PeerError, Refusal, RefusalReason, Response,
-    Revision, Standing, Ticket, Transport, TransportError,
+    ResponseStatus, Revision, Ticket, Transport, TransportError,
 };
 use serde_json::json;
 
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     JsonRpcError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, ToJsonRpc as _, Verdict,
-    error_map::{refusal_to_json_rpc, standing_of, standing_of_refusal},
+    error_map::{refusal_to_json_rpc, status_of, status_of_refusal},
     outgoing::write_batch,
     transport::{OutgoingMessage, RefusedMessage, SendError},
 };
@@ -27,13 +27,13 @@ use crate::{
 /// A response on the wire, the outcome for the transport, and the output check still to be made.
 struct OutgoingResponse {
     response: JsonRpcResponse,
-    standing: Standing,
+    status: ResponseStatus,
     check: Option<OutputCheck>,
 }
 
 impl OutgoingResponse {
-    fn new(response: JsonRpcResponse, standing: Standing) -> OutgoingResponse {
-        OutgoingResponse { response, standing, check: None }
+    fn new(response: JsonRpcResponse, status: ResponseStatus) -> OutgoingResponse {
+        OutgoingResponse { response, status, check: None }
     }
 }
 
@@ -86,12 +86,12 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             responses = replace_rejected(responses, &verdict);
             message = write_batch(&responses).into();
         }
-        let role = OutboundRole::Answer(Standing::Served);
+        let role = OutboundRole::Answer(ResponseStatus::Served);
         match self.link.transport.send_unjudged(message.bytes, role, ticket, None).await {
             Ok(()) => {}
             Err(SendError::Transport(error)) if is_too_long(&error) => {
                 let responses = replace_all_too_long(responses, &error);
-                self.send_unjudged(write_batch(&responses), Standing::Served, ticket).await;
+                self.send_unjudged(write_batch(&responses), ResponseStatus::Served, ticket).await;
             }
             Err(error) => tracing::debug!(%error, "could not send the responses to a batch"),
         }
@@ -116,8 +116,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         refusal: Refusal,
         ticket: Option<Ticket>,
     ) {
-        let OutgoingResponse { response, standing, .. } = self.refusal(id, &refusal);
-        self.send_unjudged(response.to_bytes(), standing, ticket).await;
+        let OutgoingResponse { response, status, .. } = self.refusal(id, &refusal);
+        self.send_unjudged(response.to_bytes(), status, ticket).await;
     }
 
     pub(super) fn accepts_batches(&self) -> bool {
@@ -194,7 +194,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let Answer { response, promise } = answer;
         let revision = response.revision;
         OutgoingResponse {
-            standing: response.outcome.as_ref().err().map_or(Standing::Served, standing_of),
+            status: response.outcome.as_ref().err().map_or(ResponseStatus::Served, status_of),
             response: response.to_json_rpc(id, self.handler.dispatch()),
             check: promise.map(|output| OutputCheck { output, revision }),
         }
@@ -208,7 +208,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             || self.handler.revision().is_some_and(|revision| revision < Revision::V2025_11_25);
         let id = id.filter(|id| self.accepts_id(id)).or(uses_null.then_some(JsonRpcId::Null));
         let response = JsonRpcResponse { id, outcome: Err(refusal_to_json_rpc(refusal)) };
-        OutgoingResponse::new(response, standing_of_refusal(refusal.reason))
+        OutgoingResponse::new(response, status_of_refusal(refusal.reason))
     }
 
     pub(super) fn is_bare(&self) -> bool {
@@ -221,41 +221,41 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     }
 
     async fn send(&self, answer: OutgoingResponse, ticket: Option<Ticket>) {
-        let OutgoingResponse { mut response, mut standing, check } = answer;
+        let OutgoingResponse { mut response, mut status, check } = answer;
         let mut message = OutgoingMessage::from(response.to_bytes());
         if let Err(error) = self.link.transport.fits(&message.bytes) {
-            OutgoingResponse { response, standing, .. } = too_long_response(response.id, &error);
+            OutgoingResponse { response, status, .. } = too_long_response(response.id, &error);
             message = response.to_bytes().into();
         } else if let Some((_, error)) = self.output_violations(&[check], &mut message).pop() {
             response.outcome = Err(error);
             message = response.to_bytes().into();
         }
-        let role = OutboundRole::Answer(standing);
+        let role = OutboundRole::Answer(status);
         match self.link.transport.send(message, role, ticket, None).await {
             Ok(()) => {}
             Err(SendError::Transport(error)) if is_too_long(&error) => {
-                let OutgoingResponse { response, standing, .. } =
+                let OutgoingResponse { response, status, .. } =
                     too_long_response(response.id, &error);
-                self.send_unjudged(response.to_bytes(), standing, ticket).await;
+                self.send_unjudged(response.to_bytes(), status, ticket).await;
             }
             Err(SendError::Transport(error)) => {
                 tracing::debug!(%error, "could not send a response");
             }
             // An imperfect error response is better than none.
             Err(SendError::Refused(_)) if response.outcome.is_err() => {
-                self.send_unjudged(response.to_bytes(), standing, ticket).await;
+                self.send_unjudged(response.to_bytes(), status, ticket).await;
             }
             Err(SendError::Refused(refusal)) => {
                 tracing::error!(reason = ?refusal.reason, "our response violates the protocol");
-                let OutgoingResponse { response, standing, .. } =
+                let OutgoingResponse { response, status, .. } =
                     rejected_response(response.id, &refusal);
-                self.send_unjudged(response.to_bytes(), standing, ticket).await;
+                self.send_unjudged(response.to_bytes(), status, ticket).await;
             }
         }
     }
 
-    async fn send_unjudged(&self, bytes: Bytes, standing: Standing, ticket: Option<Ticket>) {
-        let role = OutboundRole::Answer(standing);
+    async fn send_unjudged(&self, bytes: Bytes, status: ResponseStatus, ticket: Option<Ticket>) {
+        let role = OutboundRole::Answer(status);
         if let Err(error) = self.link.transport.send_unjudged(bytes, role, ticket, None).await {
             tracing::debug!(%error, "could not send a response");
             // The transport may still hold the exchange open.
@@ -294,7 +294,7 @@ fn too_long_response(id: Option<JsonRpcId>, error: &TransportError) -> OutgoingR
 fn internal_error(id: Option<JsonRpcId>, message: String, findings: Vec<Json>) -> OutgoingResponse {
     let refusal = Refusal { index: None, reason: RefusalReason::Invalid, message, findings };
     let outcome = Err(refusal_to_json_rpc(&refusal));
-    OutgoingResponse::new(JsonRpcResponse { id, outcome }, Standing::Served)
+    OutgoingResponse::new(JsonRpcResponse { id, outcome }, ResponseStatus::Served)
 }
 
 /// The responses of a batch, with an error in place of each result that does not pass. Error

@@ -40,12 +40,12 @@ pub(crate) struct Cancellation {
     /// Requests whose answer was a task, and when that was.
     tasks: Bounded<(Side, RequestId), Moment>,
     /// How it stands with what was subscribed to, by the id of `subscriptions/listen`.
-    subscriptions: Bounded<RequestId, Standing>,
+    subscriptions: Bounded<RequestId, SubscriptionState>,
 }
 
 /// Whether a server may still say that a subscription is over.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-enum Standing {
+enum SubscriptionState {
     Open,
     /// Its result has come, after so many requests of the client. One page of the specification
     /// wants that, another the notification; a server may send both.
@@ -74,7 +74,11 @@ impl Family for Cancellation {
         match event.what {
             What::Request(id) => {
                 if event.name == "subscriptions/listen" {
-                    self.subscriptions.insert(id.clone(), Standing::Open, known.limits.remembered);
+                    self.subscriptions.insert(
+                        id.clone(),
+                        SubscriptionState::Open,
+                        known.limits.remembered,
+                    );
                 }
             }
             What::Notification => {
@@ -85,10 +89,10 @@ impl Family for Cancellation {
             What::Answer(answer) => {
                 if let (Some(id), Some(request)) = (answer.id, answer.request) {
                     check_answer(request, event, notes);
-                    if let Some(standing) = self.subscriptions.get_mut(id)
+                    if let Some(state) = self.subscriptions.get_mut(id)
                         && event.name == "subscriptions/listen"
                     {
-                        standing.answer(event, known);
+                        state.answer(event, known);
                     }
                     if request.task && tasks::created(event).is_some() {
                         let key = (event.from.other(), id.clone());
@@ -152,9 +156,9 @@ impl Cancellation {
     ) {
         let open = known.requests.open(Side::Client, id);
         if open.is_none_or(|request| request.name() == "subscriptions/listen")
-            && let Some(standing) = self.subscriptions.get_mut(id)
+            && let Some(state) = self.subscriptions.get_mut(id)
         {
-            if let Some(ended) = standing.cancel(event, known) {
+            if let Some(ended) = state.cancel(event, known) {
                 let message = format!("the subscription {id} has ended already");
                 notes.note(
                     Fault::new(&NOT_SUBSCRIPTION, message)
@@ -186,28 +190,28 @@ impl Cancellation {
     }
 }
 
-impl Standing {
+impl SubscriptionState {
     fn answer(&mut self, event: &Event<'_>, known: &Known<'_>) {
         let (at, requests) = (event.at, known.requests.made(Side::Client));
         match self {
-            Standing::Open if event.result().is_some() => {
-                *self = Standing::Answered { at, requests };
+            SubscriptionState::Open if event.result().is_some() => {
+                *self = SubscriptionState::Answered { at, requests };
             }
-            Standing::Open => *self = Standing::Over(at),
-            Standing::Answered { .. } | Standing::Over(_) => {}
+            SubscriptionState::Open => *self = SubscriptionState::Over(at),
+            SubscriptionState::Answered { .. } | SubscriptionState::Over(_) => {}
         }
     }
 
     /// The server cancels. If it has ended the subscription before, that is when.
     fn cancel(&mut self, event: &Event<'_>, known: &Known<'_>) -> Option<Moment> {
         let ended = match *self {
-            Standing::Open => None,
-            Standing::Answered { at, requests } => {
+            SubscriptionState::Open => None,
+            SubscriptionState::Answered { at, requests } => {
                 known.requests.were_answered_since(Side::Client, requests).then_some(at)
             }
-            Standing::Over(at) => Some(at),
+            SubscriptionState::Over(at) => Some(at),
         };
-        *self = Standing::Over(event.at);
+        *self = SubscriptionState::Over(event.at);
         // Over HTTP several clients may have used the id.
         ended.filter(|_| event.at.stream.is_none())
     }

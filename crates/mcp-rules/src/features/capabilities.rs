@@ -4,7 +4,7 @@ use mcp_core::{Revision, Revisions, Side};
 use mcp_json::{Node, Span};
 
 use crate::{
-    Level, Meta,
+    Level, RuleMeta,
     conversation::{Capabilities, Event, Flag, Known, Notes, Topic, What},
     findings::Fault,
 };
@@ -40,7 +40,7 @@ rules! {
 }
 
 /// A message that needs a declaration of its receiver.
-const REQUESTS: &[(Topic, &str, Flag, &Meta)] = &[
+const REQUESTS: &[(Topic, &str, Flag, &RuleMeta)] = &[
     (Topic::Tools, "tools/list", Flag::Tools, &TOOLS),
     (Topic::Tools, "tools/call", Flag::Tools, &TOOLS),
     (Topic::Prompts, "prompts/list", Flag::Prompts, &PROMPTS),
@@ -60,7 +60,7 @@ const REQUESTS: &[(Topic, &str, Flag, &Meta)] = &[
 ];
 
 /// A message that needs a declaration of its sender.
-const NOTIFICATIONS: &[(&str, Flag, &Meta)] = &[
+const NOTIFICATIONS: &[(&str, Flag, &RuleMeta)] = &[
     ("notifications/tools/list_changed", Flag::ToolsListChanged, &TOOLS_CHANGED),
     ("notifications/prompts/list_changed", Flag::PromptsListChanged, &PROMPTS_CHANGED),
     ("notifications/resources/list_changed", Flag::ResourcesListChanged, &RESOURCES_CHANGED),
@@ -106,7 +106,7 @@ fn judge_request(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
 }
 
 /// What the receiver of a request would have to declare and does not.
-fn missing(event: &Event<'_>, declared: &Capabilities) -> Option<(Flag, &'static Meta)> {
+fn missing(event: &Event<'_>, declared: &Capabilities) -> Option<(Flag, &'static RuleMeta)> {
     REQUESTS
         .iter()
         .filter(|(topic, name, ..)| *topic == event.topic && *name == event.name)
@@ -251,7 +251,11 @@ fn check_embedded(event: &Event<'_>, result: Node<'_>, declared: &Capabilities, 
     }
 }
 
-fn undeclared(rule: &'static Meta, message: impl Into<String>, declared: &Capabilities) -> Fault {
+fn undeclared(
+    rule: &'static RuleMeta,
+    message: impl Into<String>,
+    declared: &Capabilities,
+) -> Fault {
     Fault::new(rule, message).related(declared.at().line, "the capabilities were declared here")
 }
 

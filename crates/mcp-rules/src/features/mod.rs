@@ -33,10 +33,10 @@ pub(crate) mod tools;
 mod walk;
 
 pub(crate) use self::family::Family;
-use crate::Meta;
+use crate::RuleMeta;
 
 /// The rules about what a message shows by itself.
-static MESSAGE_RULES: [&[&Meta]; 18] = [
+static MESSAGE_RULES: [&[&RuleMeta]; 18] = [
     content::RULES,
     icons::RULES,
     resources::message::RULES,
@@ -58,7 +58,7 @@ static MESSAGE_RULES: [&[&Meta]; 18] = [
 ];
 
 /// The rules that need a conversation.
-static CONVERSATION_RULES: [&[&Meta]; 16] = [
+static CONVERSATION_RULES: [&[&RuleMeta]; 16] = [
     ids::RULES,
     lifecycle::RULES,
     capabilities::RULES,
@@ -78,6 +78,6 @@ static CONVERSATION_RULES: [&[&Meta]; 16] = [
 ];
 
 /// The tables of all features.
-pub(crate) fn rules() -> impl Iterator<Item = &'static [&'static Meta]> {
+pub(crate) fn rules() -> impl Iterator<Item = &'static [&'static RuleMeta]> {
     MESSAGE_RULES.into_iter().chain(CONVERSATION_RULES)
 }

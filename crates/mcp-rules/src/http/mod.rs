@@ -26,12 +26,12 @@ pub use headers::{HeaderMismatch, header_mismatches};
 
 use self::endpoints::Endpoints;
 use crate::{
-    Meta,
+    RuleMeta,
     conversation::{Bounded, Known, Notes},
 };
 
 /// The rules about HTTP.
-pub(crate) static FAMILIES: [&[&Meta]; 7] = [
+pub(crate) static FAMILIES: [&[&RuleMeta]; 7] = [
     requests::RULES,
     headers::RULES,
     sessions::RULES,

@@ -36,12 +36,12 @@ pub(crate) struct Sessions {
     /// that are older.
     has_older: bool,
     /// Every id the server has assigned or disowned.
-    ids: Bounded<Box<str>, Standing>,
+    ids: Bounded<Box<str>, IdHistory>,
 }
 
 /// What is known of a session id.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Standing {
+struct IdHistory {
     assigned: Option<Moment>,
     ended: Option<Ended>,
 }
@@ -276,18 +276,18 @@ impl Sessions {
             _ => return,
         };
         let ended = Some(Ended { at: event.at, by });
-        if let Some(standing) = self.ids.get_mut(id) {
-            standing.ended = ended;
+        if let Some(history) = self.ids.get_mut(id) {
+            history.ended = ended;
         } else {
-            let standing = Standing { assigned: None, ended };
-            self.ids.insert(id.into(), standing, known.limits.remembered);
+            let history = IdHistory { assigned: None, ended };
+            self.ids.insert(id.into(), history, known.limits.remembered);
         }
     }
 
     /// A session that was not found is served again. That is said once.
     fn revive(&mut self, id: &str) {
-        if let Some(standing) = self.ids.get_mut(id) {
-            standing.ended = standing.ended.filter(|ended| ended.by == End::Deleted);
+        if let Some(history) = self.ids.get_mut(id) {
+            history.ended = history.ended.filter(|ended| ended.by == End::Deleted);
         }
     }
 
@@ -303,8 +303,8 @@ impl Sessions {
         if opens {
             self.current = exchange.session.offered.take();
             if let Some(id) = &self.current {
-                let standing = Standing { assigned: Some(event.at), ended: None };
-                self.ids.insert(id.clone(), standing, known.limits.remembered);
+                let history = IdHistory { assigned: Some(event.at), ended: None };
+                self.ids.insert(id.clone(), history, known.limits.remembered);
             }
         }
     }

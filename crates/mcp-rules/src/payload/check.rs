@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{explain::explain, input_requests, refine, unknown_method};
 use crate::{
-    Answered, Context, Findings, Layer, Level, Meta, SchemaFault,
+    Answered, Context, Findings, Layer, Level, RuleMeta, SchemaFault,
     features::{
         elicitation, inputs,
         modern::{self, ResultType},
@@ -49,7 +49,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    fn rule(self) -> &'static Meta {
+    fn rule(self) -> &'static RuleMeta {
         match self {
             Part::Params => &PARAMS_INVALID,
             Part::NotificationParams => &NOTIFICATION_PARAMS_INVALID,
@@ -109,7 +109,7 @@ impl Payload<'_> {
 
 /// What was found out about the payload of a message.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Verdict<'a> {
+pub(crate) enum PayloadOutcome<'a> {
     /// It fits; deeper rules may look at it.
     Fits(Payload<'a>),
     /// There is none, or no definition to judge it by.
@@ -124,8 +124,8 @@ pub(crate) fn check<'a>(
     envelope: &Envelope<'a>,
     context: &Context,
     findings: &mut Findings<'_>,
-) -> Verdict<'a> {
-    let Some(kind) = envelope.kind() else { return Verdict::Broken };
+) -> PayloadOutcome<'a> {
+    let Some(kind) = envelope.kind() else { return PayloadOutcome::Broken };
     match kind {
         MessageKind::Request => check_call(schemas, Part::Params, envelope, context, findings),
         MessageKind::Notification => {
@@ -137,7 +137,7 @@ pub(crate) fn check<'a>(
             }
             match envelope.result {
                 Some(result) => check_result(schemas, result, context, findings),
-                None => Verdict::Broken,
+                None => PayloadOutcome::Broken,
             }
         }
     }
@@ -149,7 +149,7 @@ fn check_call<'a>(
     envelope: &Envelope<'a>,
     context: &Context,
     findings: &mut Findings<'_>,
-) -> Verdict<'a> {
+) -> PayloadOutcome<'a> {
     let Some(method) = context.method else {
         return unknown_method::report(envelope, context, findings);
     };
@@ -157,28 +157,28 @@ fn check_call<'a>(
         && !method.sender.allows(side)
     {
         report_direction(method, side, name.span(), findings);
-        return Verdict::Broken;
+        return PayloadOutcome::Broken;
     }
     if method.input_request_only {
-        return Verdict::Nothing;
+        return PayloadOutcome::Nothing;
     }
     let (definition, params) = match (method.params, envelope.params) {
         // A profile that allows positional params cannot say what they must be.
-        (_, Some(params)) if params.is_array() => return Verdict::Nothing,
+        (_, Some(params)) if params.is_array() => return PayloadOutcome::Nothing,
         (Some(definition), Some(params)) => (definition, params),
         (None, Some(node)) => {
-            return Verdict::Fits(Payload { part, shape: Shape::Usual, method, node });
+            return PayloadOutcome::Fits(Payload { part, shape: Shape::Usual, method, node });
         }
         (Some(definition), None) if method.params_required => {
             report_missing_params(part, method, definition, envelope.object.span(), findings);
-            return Verdict::Broken;
+            return PayloadOutcome::Broken;
         }
-        (_, None) => return Verdict::Nothing,
+        (_, None) => return PayloadOutcome::Nothing,
     };
     if fits(schemas, definition, params, part, method, findings) {
-        Verdict::Fits(Payload { part, shape: Shape::Usual, method, node: params })
+        PayloadOutcome::Fits(Payload { part, shape: Shape::Usual, method, node: params })
     } else {
-        Verdict::Broken
+        PayloadOutcome::Broken
     }
 }
 
@@ -210,14 +210,14 @@ fn check_result<'a>(
     result: Node<'a>,
     context: &Context,
     findings: &mut Findings<'_>,
-) -> Verdict<'a> {
+) -> PayloadOutcome<'a> {
     let Some((answered, method)) =
         context.answers.and_then(|answered| Some((answered, answered.method?)))
     else {
-        return Verdict::Nothing;
+        return PayloadOutcome::Nothing;
     };
     if method.input_request_only {
-        return Verdict::Nothing; // No request of this revision; whoever asks like that is told elsewhere.
+        return PayloadOutcome::Nothing; // No request of this revision; whoever asks like that is told elsewhere.
     }
     if let Some(original) = answered.original {
         return check_outcome(schemas, original, result, findings);
@@ -230,7 +230,7 @@ fn check_result<'a>(
         modern::report_server_info(result, findings);
     }
     if shape == Shape::InputRequired && !inputs::check_not_empty(result, findings) {
-        return Verdict::Broken;
+        return PayloadOutcome::Broken;
     }
     if shape == Shape::Usual
         && !answered.task
@@ -238,12 +238,12 @@ fn check_result<'a>(
         && !schemas.accepts(definition, result)
     {
         tasks::report_unexpected(result, method, findings);
-        return Verdict::Broken;
+        return PayloadOutcome::Broken;
     }
     if fits(schemas, definition, result, Part::Result, method, findings) {
-        Verdict::Fits(Payload { part: Part::Result, shape, method, node: result })
+        PayloadOutcome::Fits(Payload { part: Part::Result, shape, method, node: result })
     } else {
-        Verdict::Broken
+        PayloadOutcome::Broken
     }
 }
 
@@ -254,13 +254,13 @@ fn check_outcome<'a>(
     original: &'static Method,
     result: Node<'a>,
     findings: &mut Findings<'_>,
-) -> Verdict<'a> {
-    let Some(definition) = original.result else { return Verdict::Nothing };
+) -> PayloadOutcome<'a> {
+    let Some(definition) = original.result else { return PayloadOutcome::Nothing };
     if fits(schemas, definition, result, Part::TaskOutcome, original, findings) {
         let shape = Shape::Usual;
-        Verdict::Fits(Payload { part: Part::Result, shape, method: original, node: result })
+        PayloadOutcome::Fits(Payload { part: Part::Result, shape, method: original, node: result })
     } else {
-        Verdict::Broken
+        PayloadOutcome::Broken
     }
 }
 
@@ -272,14 +272,14 @@ fn result_definition<'a>(
     answered: Answered,
     result: Node<'_>,
     findings: &mut Findings<'_>,
-) -> Result<(&'static Definition, Shape), Verdict<'a>> {
+) -> Result<(&'static Definition, Shape), PayloadOutcome<'a>> {
     if answered.task
         && result.get("task").is_some()
         && let Some(task_result) = method.task_result
     {
         return Ok((task_result, Shape::Task));
     }
-    let definition = method.result.ok_or(Verdict::Nothing)?;
+    let definition = method.result.ok_or(PayloadOutcome::Nothing)?;
     if definition.revision < Revision::V2026_07_28 {
         return Ok((definition, Shape::Usual));
     }
@@ -290,15 +290,15 @@ fn result_definition<'a>(
                 && !findings.settings().stops_before(Layer::Session) =>
         {
             inputs::report_not_allowed(method, result, findings);
-            Err(Verdict::Broken)
+            Err(PayloadOutcome::Broken)
         }
         ResultType::InputRequired => method
             .input_required
             .or_else(|| mcp_schema::definition(definition.revision, "InputRequiredResult"))
             .map(|definition| (definition, Shape::InputRequired))
-            .ok_or(Verdict::Nothing),
-        ResultType::Foreign => Err(Verdict::Nothing),
-        ResultType::Unusable => Err(Verdict::Broken),
+            .ok_or(PayloadOutcome::Nothing),
+        ResultType::Foreign => Err(PayloadOutcome::Nothing),
+        ResultType::Unusable => Err(PayloadOutcome::Broken),
     }
 }
 
@@ -413,17 +413,17 @@ fn check_error<'a>(
     envelope: &Envelope<'_>,
     context: &Context,
     findings: &mut Findings<'_>,
-) -> Verdict<'a> {
+) -> PayloadOutcome<'a> {
     let Some(code) = envelope.error_code() else {
-        return Verdict::Broken;
+        return PayloadOutcome::Broken;
     };
     if findings.settings().profile.has_own_codes() {
-        return Verdict::Nothing; // They may mean something else.
+        return PayloadOutcome::Nothing; // They may mean something else.
     }
     let shape = mcp_schema::defined_code(context.revision, code).and_then(|defined| defined.data);
     let Some(definition) = shape.and_then(|name| mcp_schema::definition(context.revision, name))
     else {
-        return Verdict::Nothing;
+        return PayloadOutcome::Nothing;
     };
     let Some(data) = error.get("data") else {
         findings.report(
@@ -436,14 +436,14 @@ fn check_error<'a>(
                     params: json!({"missingProperty": "data"}),
                 }),
         );
-        return Verdict::Broken;
+        return PayloadOutcome::Broken;
     };
     if schemas.accepts(definition, data) {
         elicitation::check_error_data(data, findings);
-        return Verdict::Nothing;
+        return PayloadOutcome::Nothing;
     }
     for violation in schemas.violations(definition, data) {
         findings.report(violation_fault(&ERROR_DATA_INVALID, &violation, "/error/data", None));
     }
-    Verdict::Broken
+    PayloadOutcome::Broken
 }

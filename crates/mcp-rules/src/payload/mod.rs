@@ -9,6 +9,6 @@ mod refine;
 mod unknown_method;
 
 pub(crate) use self::{
-    check::{RULES, Verdict, check, check_despite},
+    check::{PayloadOutcome, RULES, check, check_despite},
     dispatch::check as check_deeper,
 };

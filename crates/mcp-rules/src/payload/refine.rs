@@ -7,7 +7,7 @@ use mcp_schema::{Method, Violation};
 
 use super::check::Part;
 use crate::{
-    Findings, Meta,
+    Findings, RuleMeta,
     features::{
         caching, cancellation, completion, elicitation, inputs, logging, modern, progress,
         subscriptions, tools::schema,
@@ -17,7 +17,7 @@ use crate::{
 /// A place in a payload and the rule that speaks for it.
 struct Refinement {
     /// The rule to report instead.
-    rule: &'static Meta,
+    rule: &'static RuleMeta,
     /// Which parts of a message.
     parts: &'static [Part],
     /// Of which methods; empty means any.
@@ -67,7 +67,7 @@ const LOGGED: &[&str] = &["logging/setLevel", "notifications/message"];
 
 #[rustfmt::skip]
 static REFINEMENTS: &[Refinement] = {
-    const fn row(rule: &'static Meta, parts: &'static [Part], methods: &'static [&'static str], place: &'static str, what: What, subject: usize) -> Refinement {
+    const fn row(rule: &'static RuleMeta, parts: &'static [Part], methods: &'static [&'static str], place: &'static str, what: What, subject: usize) -> Refinement {
         Refinement { rule, parts, methods, place, what, subject }
     }
     use What::{Any, Missing, TooMany, Wrong};
@@ -107,7 +107,7 @@ static REFINEMENTS: &[Refinement] = {
 /// A rule that describes a violation better than the general one, and the thing it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refined {
-    pub(crate) rule: &'static Meta,
+    pub(crate) rule: &'static RuleMeta,
     /// JSON pointer; the rule is reported once for it.
     pub(crate) subject: String,
 }
@@ -141,7 +141,7 @@ pub(crate) fn missing_params(
     part: Part,
     method: &'static Method,
     findings: &Findings<'_>,
-) -> Option<&'static Meta> {
+) -> Option<&'static RuleMeta> {
     let lacking = |place| {
         candidates(part, method, place, findings).find(|entry| entry.what.covers("required", true))
     };

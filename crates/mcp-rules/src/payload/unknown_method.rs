@@ -4,7 +4,7 @@ use mcp_core::Revisions;
 use mcp_jsonrpc::{Envelope, ErrorCode, MessageKind};
 use mcp_schema::MethodKind;
 
-use super::check::{METHOD_NOT_IN_REVISION, METHOD_UNKNOWN, Verdict};
+use super::check::{METHOD_NOT_IN_REVISION, METHOD_UNKNOWN, PayloadOutcome};
 use crate::{Context, Findings, findings::Fault};
 
 #[cold]
@@ -12,9 +12,9 @@ pub(super) fn report<'a>(
     envelope: &Envelope<'_>,
     context: &Context,
     findings: &mut Findings<'_>,
-) -> Verdict<'a> {
+) -> PayloadOutcome<'a> {
     let Some((node, name)) = envelope.method.and_then(|node| Some((node, node.as_str()?))) else {
-        return Verdict::Broken;
+        return PayloadOutcome::Broken;
     };
     let kind = match envelope.kind() {
         Some(MessageKind::Notification) => MethodKind::Notification,
@@ -23,7 +23,7 @@ pub(super) fn report<'a>(
     let closed = findings.settings().has_closed_names();
     // `method-reserved-prefix` has spoken about the latter.
     if findings.settings().permits_method(&name, kind) || name.starts_with("rpc.") && !closed {
-        return Verdict::Nothing;
+        return PayloadOutcome::Nothing;
     }
     let elsewhere = mcp_schema::revisions_with(&name);
     if elsewhere != Revisions::NONE {
@@ -38,15 +38,15 @@ pub(super) fn report<'a>(
                 .code(ErrorCode::MethodNotFound.code())
                 .help(format!("it is defined in {elsewhere}")),
             );
-            return Verdict::Broken;
+            return PayloadOutcome::Broken;
         }
-        return Verdict::Nothing;
+        return PayloadOutcome::Nothing;
     }
     let known = mcp_schema::methods(context.revision).iter().map(|method| method.name);
     let near = mcp_schema::nearest(&name, known);
     // A private method is legal. Without a declaration to go by, only a near miss is suspicious.
     if context.extensible && near.is_none() && !closed {
-        return Verdict::Nothing;
+        return PayloadOutcome::Nothing;
     }
     let fault = Fault::new(&METHOD_UNKNOWN, format!("no published revision defines `{name}`"))
         .at(node.span())
@@ -55,5 +55,5 @@ pub(super) fn report<'a>(
         Some(near) => fault.help(format!("did you mean `{near}`?")),
         None => fault.help("declare an `experimental` capability for methods of your own"),
     });
-    Verdict::Nothing
+    PayloadOutcome::Nothing
 }

@@ -5,7 +5,7 @@ use mcp_json::{Span, SyntaxError, SyntaxErrorKind};
 use mcp_jsonrpc::ErrorCode;
 
 use super::json;
-use crate::{Findings, Level, Meta, findings::Fault};
+use crate::{Findings, Level, RuleMeta, findings::Fault};
 
 rules! {
     TRACE_LINE_INVALID: "trace-line-invalid", Trace, Level::Error, Revisions::ALL, "";
@@ -55,7 +55,7 @@ pub(crate) fn report_unreadable(
     findings: &mut Findings<'_>,
 ) {
     let at = Span { start: error.offset, end: (error.offset + 1).min(bytes.len()) };
-    let fault = |rule: &'static Meta, message: String| {
+    let fault = |rule: &'static RuleMeta, message: String| {
         Fault::new(rule, message).at(at).code(ErrorCode::ParseError.code())
     };
     let whole = Span { start: 0, end: bytes.len() };
@@ -93,7 +93,7 @@ pub(crate) fn report_unreadable(
 }
 
 /// The rule against text that is not JSON.
-fn not_json(carrier: Carrier, from: Option<Side>) -> &'static Meta {
+fn not_json(carrier: Carrier, from: Option<Side>) -> &'static RuleMeta {
     match (carrier, from) {
         (Carrier::HttpBody, _) => &json::HTTP_BODY_NOT_JSON,
         (Carrier::SseEvent, _) => &json::SSE_DATA_INVALID,

@@ -6,7 +6,7 @@ use mcp_jsonrpc::{Envelope, EnvelopeFault, ErrorCode, FaultKind, MessageKind};
 use mcp_schema::MethodKind::{self, Notification, Request};
 
 use super::{error_code, json};
-use crate::{Context, Findings, Layer, Level, Meta, Severity, findings::Fault};
+use crate::{Context, Findings, Layer, Level, RuleMeta, Severity, findings::Fault};
 
 const BATCHING: Revisions = Revisions::only(Revision::V2025_03_26);
 
@@ -38,7 +38,7 @@ rules! {
 
 /// What is left to do with a message after its envelope was judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum EnvelopeOutcome {
     /// Go on with its payload.
     Sound,
     /// The payload cannot be judged, or the message counts for nothing.
@@ -50,26 +50,26 @@ pub(crate) fn check(
     envelope: &Envelope<'_>,
     context: &Context,
     findings: &mut Findings<'_>,
-) -> Standing {
+) -> EnvelopeOutcome {
     let policy = findings.settings().profile.envelope();
     let contradicts_itself = envelope.result.is_some() && envelope.error.is_some();
     let says_nothing = envelope.method.is_none() && envelope.kind().is_none();
-    let mut standing = Standing::Sound;
+    let mut outcome = EnvelopeOutcome::Sound;
     for fault in envelope.faults() {
         let follows_from_another = contradicts_itself && fault.kind.concerns_error()
             || says_nothing && fault.kind == FaultKind::VersionMissing;
         if follows_from_another && !policy.every_fault {
             continue;
         }
-        if report_fault(envelope, context, fault, findings) == Standing::Void {
-            standing = Standing::Void;
+        if report_fault(envelope, context, fault, findings) == EnvelopeOutcome::Void {
+            outcome = EnvelopeOutcome::Void;
             if !policy.every_fault {
                 break; // A void message is reported once.
             }
         }
     }
-    if standing == Standing::Void && !policy.every_fault {
-        return Standing::Void;
+    if outcome == EnvelopeOutcome::Void && !policy.every_fault {
+        return EnvelopeOutcome::Void;
     }
     if let Some(id) = envelope.id {
         json::check_integer("id", id, findings);
@@ -81,13 +81,13 @@ pub(crate) fn check(
         let code = envelope.error_code().unwrap_or(i64::MAX);
         error_code::check(code, node, context, findings);
     }
-    if standing == Standing::Void || findings.settings().stops_before(Layer::Schema) {
-        return Standing::Void;
+    if outcome == EnvelopeOutcome::Void || findings.settings().stops_before(Layer::Schema) {
+        return EnvelopeOutcome::Void;
     }
     match envelope.kind() {
         Some(MessageKind::Response) => check_response(envelope, context, findings),
         Some(kind) => check_call(envelope, kind, context, findings),
-        None => Standing::Void,
+        None => EnvelopeOutcome::Void,
     }
 }
 
@@ -98,10 +98,10 @@ fn report_fault(
     context: &Context,
     fault: EnvelopeFault,
     findings: &mut Findings<'_>,
-) -> Standing {
+) -> EnvelopeOutcome {
     let policy = findings.settings().profile.envelope();
     let message = fault.kind.message();
-    let report = |findings: &mut Findings<'_>, rule: &'static Meta| {
+    let report = |findings: &mut Findings<'_>, rule: &'static RuleMeta| {
         let fault = invalid_request(rule, message, fault.span);
         findings.report(match rule.name {
             "jsonrpc-version-invalid" => fault.help("write \"jsonrpc\":\"2.0\""),
@@ -121,7 +121,7 @@ fn report_fault(
         FaultKind::MethodEmpty => report(findings, &METHOD_EMPTY),
         FaultKind::IdInvalid => report_bad_id(envelope, context, fault.span, message, findings),
         // Judged with the other ways of lacking an id.
-        FaultKind::ResponseWithoutId if !policy.null_ids => return Standing::Sound,
+        FaultKind::ResponseWithoutId if !policy.null_ids => return EnvelopeOutcome::Sound,
         // Where an error that could not be matched has the id null, leaving it out is no excuse.
         FaultKind::ResponseWithoutId => {
             let rule =
@@ -129,26 +129,28 @@ fn report_fault(
             let fault = invalid_request(rule, message, fault.span);
             findings.report(fault.severity(Severity::Error));
         }
-        FaultKind::ParamsNotStructured if !policy.positional_params => return Standing::Sound,
+        FaultKind::ParamsNotStructured if !policy.positional_params => {
+            return EnvelopeOutcome::Sound;
+        }
         FaultKind::ParamsNotStructured => report(findings, &PARAMS_NOT_OBJECT),
         FaultKind::ResultAndError => {
             report(findings, &RESULT_AND_ERROR);
-            return Standing::Sound;
+            return EnvelopeOutcome::Sound;
         }
         FaultKind::ErrorNotObject
         | FaultKind::ErrorMessageMissing
         | FaultKind::ErrorMessageNotString => {
             report(findings, &ERROR_OBJECT_INVALID);
-            return Standing::Sound;
+            return EnvelopeOutcome::Sound;
         }
         FaultKind::ErrorCodeMissing | FaultKind::ErrorCodeNotInteger => {
             report(findings, &ERROR_CODE_NOT_INTEGER);
-            return Standing::Sound;
+            return EnvelopeOutcome::Sound;
         }
         // Not an object, or what a later version may tell apart.
         _ => report(findings, &MESSAGE_NOT_OBJECT),
     }
-    Standing::Void
+    EnvelopeOutcome::Void
 }
 
 fn report_bad_id(
@@ -168,7 +170,7 @@ fn report_bad_id(
     findings.report(invalid_request(rule, message, span).severity(Severity::Error));
 }
 
-fn invalid_request(rule: &'static Meta, message: impl Into<String>, span: Span) -> Fault {
+fn invalid_request(rule: &'static RuleMeta, message: impl Into<String>, span: Span) -> Fault {
     Fault::new(rule, message).at(span).code(ErrorCode::InvalidRequest.code())
 }
 
@@ -209,7 +211,7 @@ fn check_call(
     kind: MessageKind,
     context: &Context,
     findings: &mut Findings<'_>,
-) -> Standing {
+) -> EnvelopeOutcome {
     let policy = findings.settings().profile.envelope();
     let whole = envelope.object.span();
     if kind == MessageKind::Notification {
@@ -217,7 +219,7 @@ fn check_call(
             let name = envelope.method.and_then(Node::as_str).unwrap_or_default();
             let message = format!("`{name}` is a request, but has no `id`");
             findings.report(invalid_request(&REQUEST_MISSING_ID, message, whole));
-            return Standing::Void;
+            return EnvelopeOutcome::Void;
         }
     } else if let Some(id) = envelope.id {
         if policy.kind_by_name
@@ -227,7 +229,7 @@ fn check_call(
                 invalid_request(&NOTIFICATION_WITH_ID, "the notification has an `id`", id.span())
                     .help("leave the `id` out: nobody will answer"),
             );
-            return Standing::Void;
+            return EnvelopeOutcome::Void;
         }
         if id.is_null() && !policy.null_ids {
             findings.report(
@@ -238,12 +240,12 @@ fn check_call(
                 )
                 .help("use a string or an integer, or leave `id` out of a notification"),
             );
-            return Standing::Void;
+            return EnvelopeOutcome::Void;
         }
         if id.is_number() && !id.is_integer() && !policy.fractional_ids {
             let message = "the `id` of a request must be a string or an integer";
             findings.report(invalid_request(&REQUEST_ID_TYPE, message, id.span()));
-            return Standing::Void;
+            return EnvelopeOutcome::Void;
         }
     }
     // No revision defines such a name.
@@ -257,7 +259,7 @@ fn check_call(
         );
     }
     match envelope.params {
-        Some(params) if params.is_array() && policy.positional_params => Standing::Sound,
+        Some(params) if params.is_array() && policy.positional_params => EnvelopeOutcome::Sound,
         Some(params) if !params.is_object() => {
             let help = if params.is_null() {
                 "leave `params` out where there are none"
@@ -268,9 +270,9 @@ fn check_call(
                 invalid_request(&PARAMS_NOT_OBJECT, "`params` must be an object", params.span())
                     .help(help),
             );
-            Standing::Void
+            EnvelopeOutcome::Void
         }
-        _ => Standing::Sound,
+        _ => EnvelopeOutcome::Sound,
     }
 }
 
@@ -278,7 +280,7 @@ fn check_response(
     envelope: &Envelope<'_>,
     context: &Context,
     findings: &mut Findings<'_>,
-) -> Standing {
+) -> EnvelopeOutcome {
     let policy = findings.settings().profile.envelope();
     let usable = envelope.id.is_some_and(|id| {
         let fits_policy =
@@ -289,7 +291,7 @@ fn check_response(
         report_unusable_id(envelope, context, findings);
     }
     if envelope.result.is_some() && envelope.error.is_some() {
-        return Standing::Void;
+        return EnvelopeOutcome::Void;
     }
     match envelope.result {
         Some(result) if !result.is_object() && !policy.positional_params => {
@@ -297,11 +299,11 @@ fn check_response(
                 invalid_request(&RESULT_NOT_OBJECT, "`result` must be an object", result.span())
                     .help("an empty result is `{}`"),
             );
-            Standing::Void
+            EnvelopeOutcome::Void
         }
-        _ if !usable && envelope.error.is_none() => Standing::Void,
-        _ if envelope.error.is_some_and(|error| !error.is_object()) => Standing::Void,
-        _ => Standing::Sound,
+        _ if !usable && envelope.error.is_none() => EnvelopeOutcome::Void,
+        _ if envelope.error.is_some_and(|error| !error.is_object()) => EnvelopeOutcome::Void,
+        _ => EnvelopeOutcome::Sound,
     }
 }
 
@@ -351,7 +353,7 @@ pub(crate) fn check_batch(
     revision: Revision,
     settled: bool,
     findings: &mut Findings<'_>,
-) -> Standing {
+) -> EnvelopeOutcome {
     let settings = findings.settings();
     if settings.profile.envelope().batches {
         return check_batch_shape(batch, findings);
@@ -359,7 +361,7 @@ pub(crate) fn check_batch(
     if settled && !BATCHING.contains(revision) {
         findings.report(batch_not_supported(revision).at(batch.span()));
         if !settings.judges_batches_in(revision) {
-            return Standing::Void;
+            return EnvelopeOutcome::Void;
         }
     }
     let outcome = check_batch_shape(batch, findings);
@@ -381,11 +383,11 @@ pub(crate) fn check_batch(
     outcome
 }
 
-fn check_batch_shape(batch: Node<'_>, findings: &mut Findings<'_>) -> Standing {
+fn check_batch_shape(batch: Node<'_>, findings: &mut Findings<'_>) -> EnvelopeOutcome {
     if batch.is_empty() {
         let message = FaultKind::BatchEmpty.message();
         findings.report(invalid_request(&BATCH_EMPTY, message, batch.span()));
-        return Standing::Void;
+        return EnvelopeOutcome::Void;
     }
     let limit = findings.settings().limits.batch;
     if batch.len() > limit {
@@ -398,5 +400,5 @@ fn check_batch_shape(batch: Node<'_>, findings: &mut Findings<'_>) -> Standing {
             .help("the entries beyond the limit were not judged"),
         );
     }
-    Standing::Sound
+    EnvelopeOutcome::Sound
 }

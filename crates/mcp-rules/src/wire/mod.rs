@@ -6,7 +6,7 @@ pub(crate) mod framing;
 pub(crate) mod json;
 pub(crate) mod jsonrpc;
 
-use crate::Meta;
+use crate::RuleMeta;
 
-pub(crate) static RULES: [&[&Meta]; 4] =
+pub(crate) static RULES: [&[&RuleMeta]; 4] =
     [framing::RULES, json::RULES, jsonrpc::RULES, error_code::RULES];

@@ -5,18 +5,18 @@ use mcp_json::{Kind, Node};
 use super::allowance::Allowance;
 use super::{
     Additional, ArrayRules, Index, Literal, Logic, Number, NumberRules, ObjectRules, Program,
-    Property, ROOT, StringRules, Types, Verdict,
+    Property, ROOT, StringRules, Types, WalkOutcome,
 };
 
 impl Program {
     /// Whether `node` satisfies the schema.
-    pub(crate) fn accepts(&self, node: Node<'_>) -> Verdict {
+    pub(crate) fn accepts(&self, node: Node<'_>) -> WalkOutcome {
         let mut allowance = Allowance::for_node(node);
         let accepted = self.check(ROOT, node, &mut allowance);
         match (allowance.is_spent(), accepted) {
-            (true, _) => Verdict::Undecided,
-            (false, true) => Verdict::Accepted,
-            (false, false) => Verdict::Rejected,
+            (true, _) => WalkOutcome::Undecided,
+            (false, true) => WalkOutcome::Accepted,
+            (false, false) => WalkOutcome::Rejected,
         }
     }
 

@@ -11,7 +11,7 @@
 //! - A keyword that is not understood completely makes `compile` decline. The caller then asks
 //!   the `jsonschema` crate, so that a verdict never rests on half a schema.
 //! - Both walks spend from a budget of steps and keep to a depth. Running out is
-//!   [`Verdict::Undecided`], never a yes.
+//!   [`WalkOutcome::Undecided`], never a yes.
 
 mod allowance;
 mod check;
@@ -31,7 +31,7 @@ use name::Name;
 
 /// The outcome of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum WalkOutcome {
     Accepted,
     Rejected,
     /// The budget ran out before the answer was known.

@@ -28,7 +28,7 @@ fn agree(
     let node = document.root();
     let expected = validator.is_valid(SchemaNode::from(node));
     let verdict = program.accepts(node);
-    prop_assert_eq!(verdict == Verdict::Accepted, expected, "{}", text);
+    prop_assert_eq!(verdict == WalkOutcome::Accepted, expected, "{}", text);
     let found = program.explain(node);
     prop_assert_eq!(found.is_empty(), expected, "{} {:?}", text, found);
     for violation in &found {
@@ -245,7 +245,7 @@ fn values_beyond_the_budget_are_undecided() {
     let text = format!("[{}]", vec!["1999"; 5000].join(","));
     let mut tape = Tape::new();
     let document = tape.parse(text.as_bytes(), Limits::default()).unwrap();
-    assert_eq!(program.accepts(document.root()), Verdict::Undecided);
+    assert_eq!(program.accepts(document.root()), WalkOutcome::Undecided);
     let found = program.explain(document.root());
     assert_eq!(found.last().unwrap().keyword, "maxSteps");
 }

@@ -25,7 +25,7 @@ use mcp_json::{Limits, Node, Tape};
 use serde_json::Value;
 
 use crate::ajv::Checklist;
-use crate::program::Verdict;
+use crate::program::WalkOutcome;
 use crate::report;
 use crate::runtime::RuntimeSchema;
 use crate::survey::{Fault, Names, Survey};
@@ -113,9 +113,9 @@ impl ToolSchema {
     /// [`main_violations`](ToolSchema::main_violations) instead.
     pub fn violations(&self, node: Node<'_>) -> Vec<Violation> {
         match self.runtime.judge(node) {
-            Verdict::Accepted => Vec::new(),
-            Verdict::Undecided => vec![Violation::undecided(node)],
-            Verdict::Rejected => {
+            WalkOutcome::Accepted => Vec::new(),
+            WalkOutcome::Undecided => vec![Violation::undecided(node)],
+            WalkOutcome::Rejected => {
                 let found = self.checklist().and_then(|list| list.explain(node));
                 let found = found.filter(|found| !found.is_empty());
                 found.unwrap_or_else(|| self.runtime.violations(node))

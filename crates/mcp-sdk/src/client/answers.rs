@@ -151,7 +151,7 @@ impl Handler for ClientHandler {
         Box::pin(std::future::ready(()))
     }
 
-    fn deaf(&self) {
+    fn notifications_lost(&self) {
         self.events.notifications_lost();
     }
 

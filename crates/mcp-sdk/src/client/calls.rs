@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_core::{Ask, Era, Json, Labels, Meta, PeerError, Progress, ProgressToken};
+use mcp_core::{Ask, Era, Json, MessageHeaders, Meta, PeerError, Progress, ProgressToken};
 use mcp_json::{Limits, Tape};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned, ser::SerializeMap as _};
 use serde_json::{Map, Value, json};
@@ -172,7 +172,7 @@ impl Client {
             params: written,
             // The time-out is applied elsewhere, where progress and questions are known.
             timeout: Some(Duration::MAX),
-            labels: Some(Box::new(self.labels(method, params))),
+            headers: Some(Box::new(self.message_headers(method, params))),
         })
     }
 
@@ -231,18 +231,19 @@ impl Client {
     }
 
     /// What the transport mirrors in headers; older revisions only have the revision.
-    fn labels(&self, method: &str, params: &Map<String, Value>) -> Labels {
-        let mut labels = Labels { revision: Some(self.revision()), ..Labels::default() };
+    fn message_headers(&self, method: &str, params: &Map<String, Value>) -> MessageHeaders {
+        let mut headers =
+            MessageHeaders { revision: Some(self.revision()), ..MessageHeaders::default() };
         if self.revision().era() == Era::Modern {
-            labels.method = Some(method.to_owned());
-            labels.name = subject(method, params).map(str::to_owned);
+            headers.method = Some(method.to_owned());
+            headers.name = subject(method, params).map(str::to_owned);
             if let ("tools/call", Some(tool), Some(arguments)) =
-                (method, &labels.name, params.get("arguments"))
+                (method, &headers.name, params.get("arguments"))
             {
-                labels.arguments = self.shown_arguments(tool, arguments);
+                headers.arguments = self.shown_arguments(tool, arguments);
             }
         }
-        labels
+        headers
     }
 
     fn shown_arguments(&self, tool: &str, arguments: &Value) -> Vec<(String, String)> {

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{CallOptions, Client, ClientError};
-use crate::labels::Marked;
+use crate::header_params::Marked;
 
 /// The maximum number of tools whose header annotations are remembered.
 const MOST_MARKED: usize = 10_000;

@@ -40,7 +40,7 @@ use self::{
     resource_subscriptions::ResourceSubscriptions,
 };
 pub(crate) use self::{granted::announces_changes, subscription::Listening};
-use crate::{feed::Listener, labels::Marked};
+use crate::{feed::Listener, header_params::Marked};
 
 /// A connection to one server. Cheap to clone; the connection ends with [`Client::close`], or when
 /// the last clone and the last [subscription](Client::subscribe) are dropped.

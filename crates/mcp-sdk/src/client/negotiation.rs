@@ -8,8 +8,8 @@
 use std::{pin::pin, time::Duration};
 
 use mcp_core::{
-    Ask, DiscoverResult, Era, InitializeResult, Json, Labels, Meta, Notification, Peer as _,
-    PeerError, Revision, TransportError,
+    Ask, DiscoverResult, Era, InitializeResult, Json, MessageHeaders, Meta, Notification,
+    Peer as _, PeerError, Revision, TransportError,
 };
 use mcp_jsonrpc::JsonRpcPeer;
 use serde_json::{Map, Value, json};
@@ -124,12 +124,12 @@ impl Negotiation<'_> {
 
     async fn discover(&self, revision: Revision) -> Result<Probe, ClientError> {
         let params = json!({ "_meta": modern_meta(self.builder, revision) });
-        let labels = Labels {
+        let headers = MessageHeaders {
             revision: Some(revision),
             method: Some(DISCOVER.to_owned()),
-            ..Labels::default()
+            ..MessageHeaders::default()
         };
-        match self.ask(DISCOVER, &params, Some(labels)).await? {
+        match self.ask(DISCOVER, &params, Some(headers)).await? {
             Ok(result) => {
                 let found: DiscoverResult = read(DISCOVER, &result)?;
                 self.choose(&found.supported_versions.clone(), Some(found))
@@ -208,13 +208,13 @@ impl Negotiation<'_> {
         &self,
         method: &'static str,
         params: &Value,
-        labels: Option<Labels>,
+        headers: Option<MessageHeaders>,
     ) -> Result<Result<Json, PeerError>, ClientError> {
         let params = Json::of(params)
             .map_err(|cause| ClientError::Unwritable { method: method.to_owned(), cause })?;
         let mut ask = Ask::new(method, Some(params));
         ask.timeout = Some(self.remaining());
-        ask.labels = labels.map(Box::new);
+        ask.headers = headers.map(Box::new);
         // Report the configured limit, not the time that happened to be left.
         Ok(self.peer.request(ask).await.map_err(|cause| match cause {
             PeerError::TimedOut(_) => PeerError::TimedOut(self.limit),

@@ -18,7 +18,7 @@ use mcp_transport::http::{
 };
 
 use super::{ConversationInfo, Server};
-use crate::{http_watch::GateWatch, labels::Marked};
+use crate::{header_params::Marked, http_watch::GateWatch};
 
 impl Server {
     /// The server as a `tower` service, to mount in your own HTTP server next to other routes. The

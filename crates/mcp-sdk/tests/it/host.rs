@@ -171,7 +171,7 @@ struct Silent;
 
 impl Silent {
     async fn after_handshake(transport: memory::MemoryTransport) {
-        use mcp_sdk::core::{Inbound, Outbound, OutboundRole, Standing, Transport as _};
+        use mcp_sdk::core::{Inbound, Outbound, OutboundRole, ResponseStatus, Transport as _};
         let Ok(Some(Inbound::Message { .. })) = transport.receive().await else { return };
         let bytes = json!({"jsonrpc": "2.0", "id": 1, "result": {
             "protocolVersion": "2025-11-25",
@@ -180,9 +180,9 @@ impl Silent {
         }});
         let outbound = Outbound {
             bytes: bytes.to_string().into(),
-            role: OutboundRole::Answer(Standing::Served),
+            role: OutboundRole::Answer(ResponseStatus::Served),
             ticket: None,
-            labels: None,
+            headers: None,
             parsed: None,
         };
         transport.send(outbound).await.unwrap();

@@ -113,7 +113,7 @@ async fn a_port_in_use_is_an_error() {
 async fn rules_against(transport: &impl Transport, text: &'static str) -> Vec<String> {
     let (bytes, role) = (text.into(), OutboundRole::Request);
     transport
-        .send(Outbound { bytes, role, ticket: None, labels: None, parsed: None })
+        .send(Outbound { bytes, role, ticket: None, headers: None, parsed: None })
         .await
         .unwrap();
     let answer = transport.receive().await.unwrap();

@@ -70,7 +70,7 @@ pub(crate) async fn send(near: &MemoryTransport, message: &Value) {
 /// Sends a message verbatim.
 pub(crate) async fn send_text(near: &MemoryTransport, message: &str) {
     let (bytes, role) = (message.to_owned().into(), OutboundRole::Request);
-    near.send(Outbound { bytes, role, ticket: None, labels: None, parsed: None }).await.unwrap();
+    near.send(Outbound { bytes, role, ticket: None, headers: None, parsed: None }).await.unwrap();
 }
 
 pub(crate) async fn receive(near: &MemoryTransport) -> Value {

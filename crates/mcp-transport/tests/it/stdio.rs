@@ -20,7 +20,7 @@ async fn echo_server() {
     eprintln!("{transport:?} speaks");
     while let Some(Inbound::Message { bytes, .. }) = transport.receive().await.unwrap() {
         let role = OutboundRole::Notification;
-        let outbound = Outbound { bytes, role, ticket: None, labels: None, parsed: None };
+        let outbound = Outbound { bytes, role, ticket: None, headers: None, parsed: None };
         transport.send(outbound).await.unwrap();
     }
     transport.close().await;

@@ -13,7 +13,7 @@ pub(crate) fn message(text: impl Into<String>) -> Outbound {
         bytes: Bytes::from(text.into()),
         role: OutboundRole::Notification,
         ticket: None,
-        labels: None,
+        headers: None,
         parsed: None,
     }
 }

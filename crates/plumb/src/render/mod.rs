@@ -14,7 +14,7 @@ mod testing;
 use std::io;
 
 use mcp_core::Revision;
-use mcp_rules::Meta;
+use mcp_rules::RuleMeta;
 
 pub(crate) use self::tally::known;
 use crate::{
@@ -45,7 +45,7 @@ pub(crate) fn to_stdout(plan: &Plan, color: Color) -> Box<dyn Renderer + Send> {
 }
 
 /// The specification's URL for `rule`, if it comes from there.
-pub(crate) fn specification_url(rule: &Meta, revision: Option<Revision>) -> Option<String> {
+pub(crate) fn specification_url(rule: &RuleMeta, revision: Option<Revision>) -> Option<String> {
     let revision = revision
         .filter(|revision| rule.applies.contains(*revision))
         .or_else(|| rule.applies.iter().last())?;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use mcp_core::Revision;
-use mcp_rules::{Finding, Level, Meta, Severity};
+use mcp_rules::{Finding, Level, RuleMeta, Severity};
 use serde_json::{Map, Value, json};
 
 use super::specification_url;
@@ -23,7 +23,7 @@ const FINGERPRINT: &str = "plumbFinding/v1";
 /// Keeps results until the end, since the rules come before them.
 pub(super) struct Sarif<W> {
     out: W,
-    rules: Vec<&'static Meta>,
+    rules: Vec<&'static RuleMeta>,
     results: Vec<Value>,
     /// How often each fingerprint occurred: similar findings in one file must stay distinct.
     seen: BTreeMap<Fingerprint, u64>,
@@ -34,7 +34,7 @@ impl<W: Write> Sarif<W> {
         Sarif { out, rules: Vec::new(), results: Vec::new(), seen: BTreeMap::new() }
     }
 
-    fn rule_index(&mut self, rule: &'static Meta) -> usize {
+    fn rule_index(&mut self, rule: &'static RuleMeta) -> usize {
         let known = self.rules.iter().position(|known| *known == rule);
         known.unwrap_or_else(|| {
             self.rules.push(rule);
@@ -105,7 +105,7 @@ impl<W: Write> Renderer for Sarif<W> {
     }
 }
 
-fn describe(rule: &Meta) -> Value {
+fn describe(rule: &RuleMeta) -> Value {
     let level = match rule.level {
         Level::Error | Level::ErrorIn(_) => Severity::Error,
         Level::Warning | Level::OptIn => Severity::Warning,

@@ -9,7 +9,7 @@ use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
 use mcp_schema::{Dialect, ToolSchemaError, Violation};
 
-use crate::{Findings, Layer, Level, Meta, criteria::Criteria, findings::Fault};
+use crate::{Findings, Layer, Level, RuleMeta, criteria::Criteria, findings::Fault};
 
 /// Where the specification says that schemas are valid, and in which dialect.
 const WITH_DIALECT: Revisions = Revisions::from(Revision::V2025_11_25);
@@ -42,7 +42,7 @@ pub(crate) fn check(criteria: &Criteria, tool: Node<'_>, findings: &mut Findings
 fn check_schema(
     criteria: &Criteria,
     schema: Node<'_>,
-    invalid: &'static Meta,
+    invalid: &'static RuleMeta,
     findings: &mut Findings<'_>,
 ) {
     let Err(error) = criteria.tool_schemas().check(schema) else {
@@ -84,7 +84,7 @@ fn is_invalid_draft_7(criteria: &Criteria, schema: Node<'_>) -> bool {
 #[cold]
 fn report_invalid(
     schema: Node<'_>,
-    rule: &'static Meta,
+    rule: &'static RuleMeta,
     violations: &[Violation],
     findings: &mut Findings<'_>,
 ) {

@@ -10,7 +10,7 @@ use super::{
     PARAM_MISMATCH, PARAM_MISSING, PARAM_UNEXPECTED, PARAM_UNSAFE,
 };
 use crate::{
-    HeaderParam, HeaderParams, HeaderValueFault, Meta, ParamValue, decode_header_value,
+    HeaderParam, HeaderParams, HeaderValueFault, ParamValue, RuleMeta, decode_header_value,
     encode_header_value, findings::Fault, mirrored::decode_copy,
 };
 
@@ -21,7 +21,7 @@ const PARAM_PREFIX: &str = "mcp-param-";
 #[non_exhaustive]
 pub struct HeaderMismatch {
     /// The rule that it breaks.
-    pub rule: &'static Meta,
+    pub rule: &'static RuleMeta,
     /// What is wrong.
     pub message: String,
     /// How to put it right.
@@ -32,7 +32,7 @@ pub struct HeaderMismatch {
 }
 
 impl HeaderMismatch {
-    fn new(rule: &'static Meta, message: impl Into<String>, help: impl Into<String>) -> Self {
+    fn new(rule: &'static RuleMeta, message: impl Into<String>, help: impl Into<String>) -> Self {
         let (message, help) = (message.into(), help.into());
         HeaderMismatch { rule, message, help, must_refuse: true, span: None }
     }

@@ -97,7 +97,7 @@ enum Coverage {
 }
 
 impl Lacking {
-    fn fault(self, rule: &'static crate::Meta, should_be: &str) -> Fault {
+    fn fault(self, rule: &'static crate::RuleMeta, should_be: &str) -> Fault {
         let media_type = self.media_type;
         let message = match (&self.header, self.coverage) {
             (None, _) => "the request has no `Accept`".to_owned(),

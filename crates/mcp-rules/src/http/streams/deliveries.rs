@@ -31,7 +31,7 @@ struct Delivered {
 }
 
 /// Whether an event is known by its id.
-enum Standing {
+enum EventIdStatus {
     New,
     /// The same event again, on a stream that was resumed.
     Replayed(Delivered),
@@ -78,12 +78,12 @@ impl Deliveries {
         notes: &mut Notes,
     ) -> Delivery {
         let id = event_id(sse);
-        let standing = match &id {
+        let status = match &id {
             Some(id) => self.note_event(id, event, sse, exchange, known),
-            None => Standing::New,
+            None => EventIdStatus::New,
         };
         let id = id.unwrap_or_default();
-        if let Standing::Replayed(first) = standing {
+        if let EventIdStatus::Replayed(first) = status {
             if event.settled {
                 judge_replay(id, first, exchange, notes);
             }
@@ -103,7 +103,7 @@ impl Deliveries {
             Copy::Elsewhere(_) | Copy::Replayed => return Delivery::Again,
             Copy::No => self.take_in(event, exchange, known),
         }
-        if let Standing::Taken(first) = standing
+        if let EventIdStatus::Taken(first) = status
             && event.settled
         {
             notes.always(
@@ -125,7 +125,7 @@ impl Deliveries {
         sse: SseEvent<'_>,
         exchange: &Exchange,
         known: &Known<'_>,
-    ) -> Standing {
+    ) -> EventIdStatus {
         let key = (exchange.stream.scope, digest(id.as_bytes()));
         let content = content(event, sse);
         let Some(first) = self.events.get(&key).copied() else {
@@ -136,15 +136,15 @@ impl Deliveries {
                 line: event.at.line,
             };
             self.events.insert(key, delivered, known.limits.remembered);
-            return Standing::New;
+            return EventIdStatus::New;
         };
         let same = first.content == content;
         match (is_resumed(exchange), same) {
-            (true, true) => Standing::Replayed(first),
+            (true, true) => EventIdStatus::Replayed(first),
             // A priming event has no content that could be replayed.
-            (true, false) if first.empty => Standing::Excused,
-            _ if exchange.seen => Standing::Taken(first),
-            _ => Standing::Excused,
+            (true, false) if first.empty => EventIdStatus::Excused,
+            _ if exchange.seen => EventIdStatus::Taken(first),
+            _ => EventIdStatus::Excused,
         }
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ENDED_EARLY, RETRY};
 use crate::{
-    Meta,
+    RuleMeta,
     conversation::{Bounded, Known, Notes, Request},
     findings::Fault,
     http::{Exchange, Observation},
@@ -142,7 +142,7 @@ impl Endings {
 impl Ending {
     fn fault(&self) -> Fault {
         let Ending { line, asked, asked_at, .. } = self;
-        let (rule, message, help): (&'static Meta, _, _) = if lacks_retry(self.revision) {
+        let (rule, message, help): (&'static RuleMeta, _, _) = if lacks_retry(self.revision) {
             (
                 &RETRY,
                 format!("closed before the response to `{asked}`, without a `retry` field"),

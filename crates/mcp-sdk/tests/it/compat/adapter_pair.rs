@@ -70,7 +70,7 @@ fn everywhere() -> Vec<(MemoryTransport, EchoTool)> {
 async fn send_text(transport: &impl Transport, text: &str) {
     let (bytes, role) = (text.to_owned().into(), OutboundRole::Request);
     transport
-        .send(Outbound { bytes, role, ticket: None, labels: None, parsed: None })
+        .send(Outbound { bytes, role, ticket: None, headers: None, parsed: None })
         .await
         .unwrap();
 }

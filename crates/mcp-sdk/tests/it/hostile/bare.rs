@@ -38,7 +38,7 @@ async fn ask(transport: &MemoryTransport, text: &str) -> Value {
     let bytes = text.to_owned().into();
     let role = OutboundRole::Request;
     transport
-        .send(Outbound { bytes, role, ticket: None, labels: None, parsed: None })
+        .send(Outbound { bytes, role, ticket: None, headers: None, parsed: None })
         .await
         .unwrap();
     let answer = within(transport.receive()).await.unwrap();

@@ -47,7 +47,7 @@ async fn served(checks: Checks, answer: impl Fn(&Value) -> Vec<String> + Send + 
 
 async fn send_text(transport: &MemoryTransport, text: String) {
     let role = OutboundRole::Notification;
-    let outbound = Outbound { bytes: text.into(), role, ticket: None, labels: None, parsed: None };
+    let outbound = Outbound { bytes: text.into(), role, ticket: None, headers: None, parsed: None };
     transport.send(outbound).await.unwrap();
 }
 

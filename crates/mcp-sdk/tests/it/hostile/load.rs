@@ -137,7 +137,7 @@ async fn a_client_in_memory_that_never_reads_blocks_only_itself() {
                 bytes: "garbage".into(),
                 role: OutboundRole::Notification,
                 ticket: None,
-                labels: None,
+                headers: None,
                 parsed: None,
             };
             near.send(outbound).await.unwrap();

@@ -162,7 +162,7 @@ impl Wire {
             Way::Whole(transport, _) => {
                 let bytes = text.to_owned().into();
                 let role = OutboundRole::Notification;
-                let outbound = Outbound { bytes, role, ticket: None, labels: None, parsed: None };
+                let outbound = Outbound { bytes, role, ticket: None, headers: None, parsed: None };
                 transport.send(outbound).await.unwrap();
             }
             Way::Http { to, sender, .. } => {

@@ -20,7 +20,7 @@ async fn send(near: &MemoryTransport, message: &Value, record: &mut Record) {
     let bytes = message.to_string().into_bytes();
     record.push((Side::Client, bytes.clone()));
     let role = OutboundRole::Request;
-    let sent = Outbound { bytes: bytes.into(), role, ticket: None, labels: None, parsed: None };
+    let sent = Outbound { bytes: bytes.into(), role, ticket: None, headers: None, parsed: None };
     near.send(sent).await.unwrap();
 }
 

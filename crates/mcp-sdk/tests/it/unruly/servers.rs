@@ -27,7 +27,7 @@ async fn forward(to: &MemoryTransport, bytes: Vec<u8>) {
     let role = OutboundRole::Request;
     // The receiver may have disconnected.
     let _ = to
-        .send(Outbound { bytes: bytes.into(), role, ticket: None, labels: None, parsed: None })
+        .send(Outbound { bytes: bytes.into(), role, ticket: None, headers: None, parsed: None })
         .await;
 }
 

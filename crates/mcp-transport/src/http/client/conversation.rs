@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::{HeaderMap, HeaderValue};
-use mcp_core::{Era, Labels, OutboundRole, Revision, TransportError};
+use mcp_core::{Era, MessageHeaders, OutboundRole, Revision, TransportError};
 
 use crate::http::headers::{PROTOCOL_VERSION, SESSION_ID};
 
@@ -37,10 +37,10 @@ impl Conversation {
         self.state().revision
     }
 
-    /// The era of a message with these labels.
-    pub(super) fn era(&self, labels: Option<&Labels>) -> Era {
-        labels
-            .and_then(|labels| labels.revision)
+    /// The era of a message with these headers.
+    pub(super) fn era(&self, mirrored: Option<&MessageHeaders>) -> Era {
+        mirrored
+            .and_then(|mirrored| mirrored.revision)
             .or(self.revision())
             .map_or(Era::Legacy, Revision::era)
     }
@@ -55,13 +55,13 @@ impl Conversation {
     /// Adds revision and session to the headers of a message.
     pub(super) fn write(
         &self,
-        labels: Option<&Labels>,
+        mirrored: Option<&MessageHeaders>,
         role: OutboundRole,
         headers: &mut HeaderMap,
     ) {
         let state = self.state();
-        let stated = labels.and_then(|labels| labels.revision);
-        let method = labels.and_then(|labels| labels.method.as_deref());
+        let stated = mirrored.and_then(|mirrored| mirrored.revision);
+        let method = mirrored.and_then(|mirrored| mirrored.method.as_deref());
         let modern = stated.or(state.revision).is_some_and(|stated| stated.era() == Era::Modern);
         // Before negotiation, the server may not know the revision the client offers.
         let opening = !modern

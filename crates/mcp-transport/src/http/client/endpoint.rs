@@ -16,7 +16,7 @@ use http::{
 };
 use http_body_util::Full;
 use hyper::body::Incoming;
-use mcp_core::{Era, Labels, Outbound, TransportError};
+use mcp_core::{Era, MessageHeaders, Outbound, TransportError};
 use mcp_json::Parsed;
 
 use super::{
@@ -137,7 +137,7 @@ impl Endpoint {
         outbound: Outbound,
         conversation: &Conversation,
     ) -> Result<Request<Full<Bytes>>, TransportError> {
-        let labels = outbound.labels.as_deref();
+        let mirrored = outbound.headers.as_deref();
         let bytes = outbound.bytes.clone();
         let mut request = self.request(Method::POST, outbound.bytes);
         if self.watch.is_some() {
@@ -146,9 +146,9 @@ impl Endpoint {
         let headers = request.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        conversation.write(labels, outbound.role, headers);
-        if let (Some(labels), Era::Modern) = (labels, conversation.era(labels)) {
-            write_labels(labels, headers)?;
+        conversation.write(mirrored, outbound.role, headers);
+        if let (Some(mirrored), Era::Modern) = (mirrored, conversation.era(mirrored)) {
+            write_mirrored(mirrored, headers)?;
         }
         Ok(request)
     }
@@ -211,19 +211,22 @@ fn parse(url: &str) -> Result<Uri, HttpSetupError> {
     }
 }
 
-fn write_labels(labels: &Labels, headers: &mut HeaderMap) -> Result<(), TransportError> {
+fn write_mirrored(
+    mirrored: &MessageHeaders,
+    headers: &mut HeaderMap,
+) -> Result<(), TransportError> {
     let unsendable = |what: &str, text: &str| {
         TransportError::Framing(format!("{what} {text:?} cannot be sent in a header"))
     };
-    if let Some(method) = &labels.method {
+    if let Some(method) = &mirrored.method {
         let value = HeaderValue::from_str(method).map_err(|_| unsendable("the method", method))?;
         headers.insert(METHOD, value);
     }
-    if let Some(name) = &labels.name {
+    if let Some(name) = &mirrored.name {
         headers.insert(NAME, encode_value(name));
     }
-    for (label, value) in &labels.arguments {
-        let name = param_name(label).ok_or_else(|| unsendable("the label", label))?;
+    for (header, value) in &mirrored.arguments {
+        let name = param_name(header).ok_or_else(|| unsendable("the header name", header))?;
         headers.insert(name, encode_value(value));
     }
     Ok(())

@@ -142,7 +142,9 @@ impl InboxReceiver {
                 Item::Skipped { ticket, skipped: Skipped { length, limit, edges } } => {
                     return Ok(Some(Inbound::Skipped { ticket, length, limit, edges }));
                 }
-                Item::StreamLost { error } => return Ok(Some(Inbound::Deaf { error })),
+                Item::StreamLost { error } => {
+                    return Ok(Some(Inbound::NotificationsLost { error }));
+                }
                 Item::Last { ticket, message, error } => {
                     let refused = error.is_some();
                     self.over = Some((ticket, error));

@@ -64,7 +64,7 @@ pub use settings::HttpSettings;
 /// - Once the session has expired, sending returns [`TransportError::SessionExpired`], and so does
 ///   receiving after everything before it; continue with [`HttpTransport::renewed`].
 /// - If the notification stream is lost and cannot be reopened, or could not be opened,
-///   [`Inbound::Deaf`] is received. Sending the next message tries again.
+///   [`Inbound::NotificationsLost`] is received. Sending the next message tries again.
 pub struct HttpTransport {
     shared: Arc<Shared>,
     inbox_receiver: Mutex<InboxReceiver>,
@@ -145,7 +145,7 @@ impl HttpTransport {
         let ticket = outbound
             .ticket
             .ok_or_else(|| TransportError::Framing("a request needs a ticket".to_owned()))?;
-        let era = shared.conversation.era(outbound.labels.as_deref());
+        let era = shared.conversation.era(outbound.headers.as_deref());
         let permit = match Arc::clone(&self.slots).acquire_owned().await {
             Ok(permit) => permit,
             Err(_closed) => return Err(TransportError::Closed),

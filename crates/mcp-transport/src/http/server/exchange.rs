@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use mcp_core::{
-    BoxFuture, Carriage, Inbound, Outbound, OutboundRole, Standing, Ticket, Transport,
+    BoxFuture, Carriage, Inbound, Outbound, OutboundRole, ResponseStatus, Ticket, Transport,
     TransportError,
 };
 use mcp_json::Parsed;
@@ -43,7 +43,7 @@ pub(super) struct StatelessExchange {
 #[derive(Debug)]
 pub(super) enum ResponseStart {
     /// The answer, and nothing before it.
-    Answer(Standing, Bytes, Option<Parsed>),
+    Answer(ResponseStatus, Bytes, Option<Parsed>),
     /// Messages before the answer.
     Events(EventStream),
 }
@@ -197,13 +197,11 @@ impl StatelessExchange {
             Phase::Over | Phase::Started(_, None) => return Err(closed(&state)),
         };
         state.phase = match outbound.role {
-            OutboundRole::Answer(standing) if self.accepts.json || standing != Standing::Served => {
+            OutboundRole::Answer(status)
+                if self.accepts.json || status != ResponseStatus::Served =>
+            {
                 Phase::Started(
-                    ResponseStart::Answer(
-                        standing,
-                        outbound.bytes.clone(),
-                        outbound.parsed.clone(),
-                    ),
+                    ResponseStart::Answer(status, outbound.bytes.clone(), outbound.parsed.clone()),
                     None,
                 )
             }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use http::{Response, StatusCode, request::Parts};
-use mcp_core::{BoxFuture, Standing};
+use mcp_core::{BoxFuture, ResponseStatus};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
@@ -39,19 +39,19 @@ pub(super) async fn serve(
     }
     let start = poll_fn(|context| conversation.poll_response_start(context)).await;
     Ok(match start.ok_or(HttpFault::Unanswered)? {
-        ResponseStart::Answer(standing, body, parsed) => {
+        ResponseStart::Answer(status, body, parsed) => {
             conversation.poll_once().await;
-            reply::message(status(standing), body, parsed)
+            reply::message(status_code(status), body, parsed)
         }
         ResponseStart::Events(stream) => reply::events(stream),
     })
 }
 
-const fn status(standing: Standing) -> StatusCode {
-    match standing {
-        Standing::Served => StatusCode::OK,
-        Standing::BadRequest => StatusCode::BAD_REQUEST,
-        Standing::UnknownMethod => StatusCode::NOT_FOUND,
+const fn status_code(status: ResponseStatus) -> StatusCode {
+    match status {
+        ResponseStatus::Served => StatusCode::OK,
+        ResponseStatus::BadRequest => StatusCode::BAD_REQUEST,
+        ResponseStatus::UnknownMethod => StatusCode::NOT_FOUND,
     }
 }
 

@@ -1,12 +1,12 @@
 use http::{HeaderMap, HeaderValue};
-use mcp_core::{Labels, Outbound, Revision, Ticket, Transport, TransportError};
+use mcp_core::{MessageHeaders, Outbound, Revision, Ticket, Transport, TransportError};
 use mcp_transport::http::client::{HttpSettings, HttpSetupError, HttpTransport};
 
 use super::{client, client_with, next, notification, request, server::Server};
 
-fn modern(labels: Labels) -> Outbound {
-    let labels = Labels { revision: Some(Revision::V2026_07_28), ..labels };
-    Outbound { labels: Some(Box::new(labels)), ..request(1, "{}") }
+fn modern(headers: MessageHeaders) -> Outbound {
+    let headers = MessageHeaders { revision: Some(Revision::V2026_07_28), ..headers };
+    Outbound { headers: Some(Box::new(headers)), ..request(1, "{}") }
 }
 
 async fn echo() -> Server {
@@ -17,15 +17,15 @@ async fn echo() -> Server {
 async fn labels_stand_in_the_head() {
     let server = echo().await;
     let client = client(&server);
-    let labels = Labels {
+    let headers = MessageHeaders {
         method: Some("tools/call".to_owned()),
         name: Some("get weather".to_owned()),
         arguments: [("Region", "us-west1"), ("Empty", ""), ("Text", "世界"), ("Blank", " x")]
             .map(|(label, value)| (label.to_owned(), value.to_owned()))
             .into(),
-        ..Labels::default()
+        ..MessageHeaders::default()
     };
-    client.send(modern(labels)).await.unwrap();
+    client.send(modern(headers)).await.unwrap();
     assert_eq!(next(&client).await, "1: {}");
     let request = &server.requests()[0];
     for (name, value) in [
@@ -46,20 +46,26 @@ async fn nothing_escapes_from_its_line() {
     let server = echo().await;
     let client = client(&server);
     let evil = "x\r\nX-Evil: 1\r\n\r\nGET /evil HTTP/1.1";
-    let labels = Labels {
+    let headers = MessageHeaders {
         name: Some(evil.to_owned()),
         arguments: vec![("A".to_owned(), evil.to_owned())],
-        ..Labels::default()
+        ..MessageHeaders::default()
     };
-    client.send(modern(labels)).await.unwrap();
+    client.send(modern(headers)).await.unwrap();
     assert_eq!(next(&client).await, "1: {}");
     assert_eq!(next(&client).await, "1 over");
-    for labels in [
-        Labels { method: Some(evil.to_owned()), ..Labels::default() },
-        Labels { arguments: vec![(evil.to_owned(), "1".to_owned())], ..Labels::default() },
-        Labels { arguments: vec![(String::new(), "1".to_owned())], ..Labels::default() },
+    for headers in [
+        MessageHeaders { method: Some(evil.to_owned()), ..MessageHeaders::default() },
+        MessageHeaders {
+            arguments: vec![(evil.to_owned(), "1".to_owned())],
+            ..MessageHeaders::default()
+        },
+        MessageHeaders {
+            arguments: vec![(String::new(), "1".to_owned())],
+            ..MessageHeaders::default()
+        },
     ] {
-        let error = client.send(modern(labels)).await.unwrap_err();
+        let error = client.send(modern(headers)).await.unwrap_err();
         assert!(matches!(error, TransportError::Framing(_)), "{error}");
     }
     let requests = server.requests();

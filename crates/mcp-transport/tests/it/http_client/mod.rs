@@ -12,7 +12,7 @@ mod tls;
 use std::{future::Future, time::Duration};
 
 use bytes::Bytes;
-use mcp_core::{Inbound, Labels, Outbound, OutboundRole, Revision, Ticket, Transport};
+use mcp_core::{Inbound, MessageHeaders, Outbound, OutboundRole, Revision, Ticket, Transport};
 use mcp_transport::http::client::{HttpSettings, HttpTransport};
 
 use self::server::Server;
@@ -35,15 +35,18 @@ fn request(ticket: u64, text: &str) -> Outbound {
         bytes: Bytes::copy_from_slice(text.as_bytes()),
         role: OutboundRole::Request,
         ticket: Some(Ticket(ticket)),
-        labels: None,
+        headers: None,
         parsed: None,
     }
 }
 
 fn labelled(ticket: u64, revision: Revision, method: &str) -> Outbound {
-    let labels =
-        Labels { revision: Some(revision), method: Some(method.to_owned()), ..Labels::default() };
-    Outbound { labels: Some(Box::new(labels)), ..request(ticket, "{}") }
+    let headers = MessageHeaders {
+        revision: Some(revision),
+        method: Some(method.to_owned()),
+        ..MessageHeaders::default()
+    };
+    Outbound { headers: Some(Box::new(headers)), ..request(ticket, "{}") }
 }
 
 fn notification(text: &str) -> Outbound {

@@ -5,7 +5,9 @@ use std::{
 
 use bytes::Bytes;
 use http::{StatusCode, request::Parts};
-use mcp_core::{BoxFuture, Inbound, Outbound, OutboundRole, Revision, Standing, Ticket, Transport};
+use mcp_core::{
+    BoxFuture, Inbound, Outbound, OutboundRole, ResponseStatus, Revision, Ticket, Transport,
+};
 use mcp_json::Parsed;
 use mcp_transport::http::server::{Application, Glimpse, HttpFault, Refused};
 use tokio::sync::Semaphore;
@@ -98,14 +100,14 @@ async fn obey(transport: Arc<dyn Transport>, ticket: Ticket, text: String, gate:
     let (word, rest) = text.split_once(' ').unwrap_or((&text, ""));
     let send = async |role, ticket, text: String| {
         let bytes = Bytes::from(text);
-        transport.send(Outbound { bytes, role, ticket, labels: None, parsed: None }).await
+        transport.send(Outbound { bytes, role, ticket, headers: None, parsed: None }).await
     };
     let tell = async |text: String| send(OutboundRole::Notification, Some(ticket), text).await;
     let pass = async || gate.acquire().await.unwrap().forget();
-    let mut standing = Standing::Served;
+    let mut status = ResponseStatus::Served;
     let answer = match word {
         "init" if rest == "badly" => {
-            standing = Standing::BadRequest;
+            status = ResponseStatus::BadRequest;
             "no".to_owned()
         }
         "init" if rest == "in vain" => "no".to_owned(),
@@ -156,14 +158,14 @@ async fn obey(transport: Arc<dyn Transport>, ticket: Ticket, text: String, gate:
         }
         "ask" => format!("{:?}", send(OutboundRole::Request, None, rest.to_owned()).await),
         "bad" => {
-            standing = Standing::BadRequest;
+            status = ResponseStatus::BadRequest;
             "bad".to_owned()
         }
         "unknown" => {
-            standing = Standing::UnknownMethod;
+            status = ResponseStatus::UnknownMethod;
             "unknown".to_owned()
         }
         _ => rest.to_owned(),
     };
-    let _ = send(OutboundRole::Answer(standing), Some(ticket), answer).await;
+    let _ = send(OutboundRole::Answer(status), Some(ticket), answer).await;
 }

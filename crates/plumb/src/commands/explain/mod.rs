@@ -9,7 +9,7 @@ use std::{
 };
 
 use mcp_core::Revision;
-use mcp_rules::Meta;
+use mcp_rules::RuleMeta;
 
 use self::subjects::{Subject, Subjects};
 use super::Outcome;
@@ -57,7 +57,7 @@ fn page(subject: &Subject) -> String {
     out
 }
 
-fn facts(rule: &Meta, out: &mut String) {
+fn facts(rule: &RuleMeta, out: &mut String) {
     let _ = writeln!(out, "- level: {}", rule.level);
     let _ = writeln!(out, "- layer: {}", rule.layer);
     let _ = writeln!(out, "- revisions: {}", rule.applies);

@@ -1,6 +1,6 @@
 use std::io::{self, Read};
 
-use mcp_rules::Meta;
+use mcp_rules::RuleMeta;
 use serde_json::Value;
 
 use super::found;
@@ -18,7 +18,7 @@ pub(super) struct Subjects(Vec<Subject>);
 /// A rule, and findings of it.
 #[derive(Debug)]
 pub(super) struct Subject {
-    pub(super) rule: &'static Meta,
+    pub(super) rule: &'static RuleMeta,
     /// The findings, as Markdown.
     pub(super) found: Vec<String>,
     /// How many more there were.

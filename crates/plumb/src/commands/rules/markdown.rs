@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use mcp_core::{Revision, Revisions};
-use mcp_rules::{Level, Meta};
+use mcp_rules::{Level, RuleMeta};
 
 use super::{Row, by_layer, revisions};
 use crate::render;
@@ -43,7 +43,7 @@ fn describe(level: Level) -> String {
     }
 }
 
-fn clause(rule: &Meta) -> String {
+fn clause(rule: &RuleMeta) -> String {
     match render::specification_url(rule, Some(Revision::LATEST)) {
         Some(url) => format!("[{}]({url})", rule.clause),
         None => String::new(),

@@ -7,7 +7,7 @@ mod revisions;
 
 use std::io::{self, Write as _};
 
-use mcp_rules::{Layer, Level, Meta, Profile, Settings};
+use mcp_rules::{Layer, Level, Profile, RuleMeta, Settings};
 
 use super::Outcome;
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
 /// A rule, and its level under the current settings.
 #[derive(Debug, Clone, Copy)]
 struct Row {
-    rule: &'static Meta,
+    rule: &'static RuleMeta,
     level: Level,
 }
 
@@ -44,7 +44,7 @@ fn rows(args: &RulesArgs) -> anyhow::Result<Vec<Row>> {
         Some(name) => Some(settings(name, args)?),
         None => None,
     };
-    let level = |rule: &Meta| match &settings {
+    let level = |rule: &RuleMeta| match &settings {
         Some(settings) => settings.level(rule),
         None => rule.level,
     };

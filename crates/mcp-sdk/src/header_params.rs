@@ -39,7 +39,7 @@ impl Marked {
         self.0.is_empty()
     }
 
-    /// The labels of those properties that `arguments` have, and their values.
+    /// The header names of those properties that `arguments` have, and their values.
     pub(crate) fn values(&self, arguments: Node<'_>) -> Vec<(String, String)> {
         let value = |param: &mcp_rules::HeaderParam| {
             let value = param.value(Some(arguments))?;
