@@ -64,7 +64,8 @@ trait HttpFamily {
 /// What is remembered of the HTTP traffic of a session.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Http {
-    exchanges: Bounded<u64, Exchange>,
+    /// Boxed: they are large, and every event puts its own back at the end.
+    exchanges: Bounded<u64, Box<Exchange>>,
     endpoints: Endpoints,
     posts: u64,
     requests: requests::Requests,
@@ -78,11 +79,11 @@ pub(crate) struct Http {
 impl Http {
     /// The exchange of this number, unless it is forgotten.
     pub(crate) fn exchange(&self, number: u64) -> Option<&Exchange> {
-        self.exchanges.get(&number)
+        self.exchanges.get(&number).map(|exchange| &**exchange)
     }
 
     pub(super) fn exchange_mut(&mut self, number: u64) -> Option<&mut Exchange> {
-        self.exchanges.get_mut(&number)
+        self.exchanges.get_mut(&number).map(|exchange| &mut **exchange)
     }
 
     /// Whether an address is not one that messages are posted to.
@@ -146,7 +147,7 @@ impl Http {
 
     /// A client's request comes in: makes room for what is to be known about it.
     pub(super) fn open(&mut self, event: &Observation<'_>, capacity: usize) {
-        let mut exchange = Exchange::open(event);
+        let mut exchange = Box::new(Exchange::open(event));
         if let HttpPart::Request { headers, .. } = event.part {
             exchange.aim = self.endpoints.take_in(&exchange, headers);
         }

@@ -22,7 +22,7 @@ pub(super) fn check(schema: Node<'_>, findings: &mut Findings<'_>) {
         findings.report(
             Fault::new(
                 &RECURSIVE_SCHEMA,
-                "the schema contains itself: Claude Code and RuleMeta's models refuse it",
+                "the schema contains itself: Claude Code and Meta's models refuse it",
             )
             .at(reference.span())
             .help("write out as many levels as are needed, or take the tree as a list"),

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Findings, findings::Fault};
 
-/// Deepest nesting that `OpenAI`'s strict mode, Moonshot and RuleMeta take.
+/// Deepest nesting that `OpenAI`'s strict mode, Moonshot and Meta take.
 const DEEPEST: usize = 10;
 /// Most properties and enum values in a schema that Azure `OpenAI` takes in strict mode.
 const MOST_PROPERTIES: usize = 100;
@@ -107,7 +107,7 @@ impl<'a> Size<'a> {
                 Fault::new(
                     &DEEP_NESTING,
                     format!(
-                        "more than {DEEPEST} levels of nesting; OpenAI's strict mode, Moonshot and RuleMeta take no more, Gemini less"
+                        "more than {DEEPEST} levels of nesting; OpenAI's strict mode, Moonshot and Meta take no more, Gemini less"
                     ),
                 )
                 .at(deep.span())
