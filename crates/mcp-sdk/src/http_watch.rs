@@ -97,7 +97,8 @@ impl HttpWatch for GateWatch {
     }
 }
 
-fn headers(sent: &HeaderMap) -> Headers<'_> {
+/// Headers as the rules read them.
+pub(crate) fn headers(sent: &HeaderMap) -> Headers<'_> {
     sent.iter()
         .map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes())))
         .collect()

@@ -10,7 +10,7 @@ use mcp_json::{Node, Parsed};
 use mcp_jsonrpc::{
     Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind, ToJsonRpc as _,
 };
-use mcp_rules::{Headers, HttpGate, header_mismatches};
+use mcp_rules::{HttpGate, header_mismatches};
 use mcp_transport::http::{
     headers,
     server::{Application, Glimpse, HttpFault, HttpService, HttpSettings, Refused},
@@ -18,7 +18,10 @@ use mcp_transport::http::{
 };
 
 use super::{ConversationInfo, Server};
-use crate::{header_params::Marked, http_watch::GateWatch};
+use crate::{
+    header_params::Marked,
+    http_watch::{self, GateWatch},
+};
 
 impl Server {
     /// The server as a `tower` service, to mount in your own HTTP server next to other routes. The
@@ -193,10 +196,7 @@ impl HttpApplication {
     /// Checks that the headers match the body.
     fn compare(&self, envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), Refused> {
         compare_version(envelope, headers).map_err(|message| refused(envelope, message))?;
-        let headers: Headers<'_> = headers
-            .iter()
-            .map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes())))
-            .collect();
+        let headers = http_watch::headers(headers);
         let params = |tool: &str| {
             let tool = self.server.mcp.tools().get(tool)?;
             let marked = Marked::of(&tool.definition.input_schema).ok()?;
