@@ -1,8 +1,9 @@
-//! Writes one schema per kind of message, from the method table and the schema of the revision
-//! that the product embeds: the JSON-RPC envelope around the definition of params or result.
+//! Writes one schema per kind of message, from the revision's method table and schema that the
+//! product embeds: the JSON-RPC envelope around the definition of params or result.
 //!
-//! Every JSON Schema peer gets exactly these, chosen in exactly the same way. They come out twice:
-//! as text for those that compile at run time, and as attributes for the one that compiles here.
+//! Every JSON Schema peer gets exactly these, selected in exactly the same way. They are written
+//! twice: as text for peers that compile at run time, and as attributes for the one that compiles
+//! here.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 
 const REVISION: &str = "../crates/mcp-schema/revisions/2025-11-25";
 
-/// How the attributes name the schema document; nothing is fetched from there.
+/// The name of the schema document in the attributes; nothing is fetched from there.
 const DOCUMENT: &str = "mcp:2025-11-25";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -30,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The schemas, and which method has which.
+/// The schemas, and which method uses which.
 #[derive(Default)]
 struct Envelopes {
     schemas: Vec<Value>,
@@ -62,7 +63,7 @@ impl Envelopes {
     }
 
     fn add(&mut self, schema: Value) -> usize {
-        // Many requests have the same, empty result.
+        // Many requests share the empty result.
         let known = self.schemas.iter().position(|known| *known == schema);
         known.unwrap_or_else(|| {
             self.schemas.push(schema);

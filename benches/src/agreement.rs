@@ -1,4 +1,4 @@
-//! Whether the contestants are right, before anyone asks how fast.
+//! Checks that the contestants are right before they are timed.
 
 use thiserror::Error;
 
@@ -6,7 +6,7 @@ use crate::contestants::Contestant;
 use crate::corpus::Corpus;
 use crate::corpus::invalid::{broken, broken_arguments};
 
-/// A verdict that is not the right one.
+/// A wrong verdict.
 #[derive(Debug, Error)]
 #[error("{contestant} {said} a message that {is}: {excerpt}")]
 pub struct WrongVerdict {
@@ -19,20 +19,20 @@ pub struct WrongVerdict {
 /// How many verdicts were compared.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Compared {
-    /// On messages without a fault.
+    /// On valid messages.
     pub valid: usize,
-    /// On messages with one fault.
+    /// On messages with one defect.
     pub broken: usize,
 }
 
-/// Every this many messages one is broken in all the ways that it can be.
+/// One in this many messages is broken in every possible way.
 const BREAK_EVERY: usize = 20;
 
-/// Asks every contestant about every message, and about broken ones if it can notice the fault.
+/// Asks every contestant about every message, and about broken ones if it can detect the defect.
 ///
 /// # Errors
 ///
-/// The first verdict that is wrong.
+/// The first wrong verdict.
 pub fn check(
     corpus: &Corpus,
     contestants: &mut [Box<dyn Contestant>],

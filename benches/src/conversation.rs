@@ -1,8 +1,8 @@
-//! What following a whole conversation costs beside looking at single messages.
+//! The cost of following a whole conversation, compared with checking single messages.
 //!
-//! The messages come from one endless conversation. Blocks of it are given in turn to the yardstick
-//! (parsing alone), to the engine without memory and to the engine with a session, each time
-//! another one first; the best round of every block counts.
+//! The messages come from one endless conversation. Blocks of it go in turn to the baseline
+//! (parsing only), the stateless engine and the engine with a session, each time starting with a
+//! different one; the best round of every block counts.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -21,7 +21,7 @@ use crate::trace::Conversation;
 /// Messages that are timed together.
 const BLOCK: usize = 100;
 
-/// Messages of the conversation that is compared in rounds.
+/// Length of the conversation that is measured in rounds.
 pub const MESSAGES: usize = 100_000;
 
 /// Nanoseconds per message.
@@ -45,7 +45,7 @@ impl Cost {
 
 const HEAD: &str = "| | sonic-rs, parse | plumb, every stateless rule | plumb, all layers with a session | × sonic-rs | added by the session and its rules |\n|---|---:|---:|---:|---:|---:|";
 
-/// Who looks at the messages.
+/// State shared by the contestants.
 #[derive(Debug)]
 struct Bench {
     engine: Engine,
@@ -80,8 +80,7 @@ impl Bench {
         for message in block {
             let limits = self.engine.settings().limits.json();
             let document = self.tape.parse(&message.bytes, limits).expect("the messages are JSON");
-            let followed = self.engine.follow(session, Some(message.from), document.root());
-            self.engine.judge(document.root(), &followed, &mut findings);
+            self.engine.check(session, Some(message.from), document.root(), &mut findings);
         }
         if let Some(finding) = findings.as_slice().first() {
             let rule = finding.rule.name;
@@ -127,7 +126,7 @@ pub fn measure(tools: &[Tool], rounds: usize, longest: usize) -> String {
     text
 }
 
-/// Every block in every round by all three; a session begins anew in each round.
+/// Runs every block in every round through all three; each round starts a new session.
 fn in_rounds(messages: &[Message], rounds: usize) -> Cost {
     let mut bench = Bench::new();
     let mut best = vec![[f64::INFINITY; 3]; messages.len().div_ceil(BLOCK)];
@@ -154,7 +153,7 @@ fn per_message(blocks: &[[f64; 3]], messages: usize) -> Cost {
     Cost { parse: sum(0), stateless: sum(1), session: sum(2) }
 }
 
-/// One pass over a long conversation, in parts that are ten times as long as the one before.
+/// One pass over a long conversation, in parts each ten times as long as the one before.
 fn going_on(tools: &[Tool], longest: usize) -> Vec<(String, Cost)> {
     let mut bench = Bench::new();
     let mut session = bench.engine.session(None);
@@ -167,7 +166,7 @@ fn going_on(tools: &[Tool], longest: usize) -> Vec<(String, Cost)> {
         while seen < until {
             let block: Vec<Message> = conversation.by_ref().take(BLOCK).collect();
             seen += block.len();
-            // Warm, so that the order does not matter.
+            // Warms the cache, so that the order does not matter.
             black_box(parse(&block));
             blocks.push([
                 nanoseconds(|| parse(&block)),
@@ -181,25 +180,37 @@ fn going_on(tools: &[Tool], longest: usize) -> Vec<(String, Cost)> {
     costs
 }
 
-/// Many sessions, each in the same place of the same conversation.
+/// Many sessions that take turns, each in another place of the same conversation: the next message is
+/// another one, as it would be on a server, for those who look at single messages too.
 fn interleaved(messages: &[Message], sessions: usize) -> Cost {
-    /// Handshake and list of tools; not timed.
+    /// Handshake and tool list; not timed.
     const OPENING: usize = 20;
+    /// How far apart in the conversation sessions may be.
+    const PLACES: usize = 100;
     let mut bench = Bench::new();
     let mut all: Vec<Session> = (0..sessions).map(|_| bench.engine.session(None)).collect();
-    for session in &mut all {
-        bench.follow(session, &messages[..OPENING]);
+    let place = |number: usize| OPENING + number % PLACES;
+    for (number, session) in all.iter_mut().enumerate() {
+        bench.follow(session, &messages[..place(number)]);
     }
-    let each = (100_000 / sessions).clamp(20, messages.len() - OPENING);
+    let each = (100_000 / sessions).clamp(20, messages.len() - OPENING - PLACES);
     let mut blocks = Vec::new();
-    for message in &messages[OPENING..OPENING + each] {
-        let block = std::slice::from_ref(message);
-        let repeated = |work: &mut dyn FnMut() -> usize| (0..sessions).map(|_| work()).sum();
-        blocks.push([
-            nanoseconds(|| repeated(&mut || parse(block))),
-            nanoseconds(|| repeated(&mut || bench.stateless(block))),
-            nanoseconds(|| all.iter_mut().map(|session| bench.follow(session, block)).sum()),
-        ]);
+    for step in 0..each {
+        for (block, sessions) in all.chunks_mut(BLOCK).enumerate() {
+            let said = |number: usize| {
+                let next = place(block * BLOCK + number) + step;
+                std::slice::from_ref(&messages[next])
+            };
+            let numbers = 0..sessions.len();
+            blocks.push([
+                nanoseconds(|| numbers.clone().map(|number| parse(said(number))).sum()),
+                nanoseconds(|| numbers.map(|number| bench.stateless(said(number))).sum()),
+                nanoseconds(|| {
+                    let turns = sessions.iter_mut().enumerate();
+                    turns.map(|(number, session)| bench.follow(session, said(number))).sum()
+                }),
+            ]);
+        }
     }
     per_message(&blocks, each * sessions)
 }

@@ -1,7 +1,7 @@
-//! What it costs to know whether a message is right: plumb beside its peers.
+//! What it costs to know whether a message is valid: plumb compared with its peers.
 //!
-//! Makes the messages ([`corpus`], [`trace`]), asks every [`contestants`] member for its verdict
-//! on the same bytes, times them side by side ([`measure`]) and writes what came out
+//! Generates the messages ([`corpus`], [`trace`]), asks every contestant ([`contestants`]) for its
+//! verdict on the same bytes, times them side by side ([`measure`]) and writes the results
 //! ([`report`]). Nothing here is part of the product.
 
 pub mod agreement;

@@ -1,4 +1,4 @@
-//! What the figures were measured on.
+//! Describes the machine the figures were measured on.
 
 use std::fs;
 use std::process::Command;
@@ -21,7 +21,7 @@ fn processor() -> String {
     name.map_or_else(|| "unknown".to_owned(), |(_, name)| name.to_owned())
 }
 
-/// The one in the path, which is the one that built this unless somebody takes pains.
+/// The compiler in the path, which is usually the one that built this.
 fn compiler() -> String {
     let output = Command::new("rustc").arg("--version").output();
     let text = output.ok().and_then(|output| String::from_utf8(output.stdout).ok());

@@ -1,16 +1,17 @@
-//! Measures verdicts, writes traces, times the command: `plumb-benches help` says how.
+//! Measures verdicts, writes traces, times the command; see `plumb-benches help`.
 
 #![expect(clippy::print_stdout, reason = "the tables are the point")]
 
 use std::error::Error;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use plumb_benches::agreement::{self, WrongVerdict};
+use plumb_benches::command::Recording;
 use plumb_benches::corpus::{Class, Corpus, known_tools};
 use plumb_benches::report::{self, ClassReport};
 use plumb_benches::{command, contestants, conversation, machine, measure, trace};
@@ -63,11 +64,30 @@ struct Conversations {
 #[derive(Args)]
 struct Trace {
     /// The file to write
-    #[arg(long)]
-    write: PathBuf,
+    #[arg(long, required_unless_present = "folder")]
+    write: Option<PathBuf>,
+    /// What kind of sessions it shall have
+    #[arg(long, value_enum, default_value_t = Sessions::Mixed)]
+    sessions: Sessions,
     /// How long it shall be at least, such as 20M or 1G
     #[arg(long, default_value = "1G", value_parser = parsed_size)]
     bytes: u64,
+    /// The folder to write short sessions to, each in a file of its own
+    #[arg(long, conflicts_with_all = ["write", "sessions", "bytes"])]
+    folder: Option<PathBuf>,
+    /// How many files
+    #[arg(long, default_value_t = 3_000, requires = "folder")]
+    files: u64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Sessions {
+    /// Long sessions over stdio, with some messages as large as a file
+    Mixed,
+    /// Short sessions over stdio, with small messages
+    Stdio,
+    /// Short sessions over HTTP, with small messages and many headers
+    Http,
 }
 
 #[derive(Args)]
@@ -75,9 +95,9 @@ struct Command {
     /// The program
     #[arg(long)]
     plumb: PathBuf,
-    /// The trace to check, as `trace` writes it
-    #[arg(long)]
-    trace: PathBuf,
+    /// A trace to check, or a folder of them, as `trace` writes it, after a title: `HTTP=file`
+    #[arg(long = "recording", required = true)]
+    recordings: Vec<String>,
     /// How often to check it; the fastest counts
     #[arg(long, default_value_t = 3)]
     checks: usize,
@@ -153,17 +173,34 @@ fn session(options: &Conversations) -> Result<(), Box<dyn Error>> {
 }
 
 fn trace(options: &Trace) -> Result<(), Box<dyn Error>> {
-    let mut out = BufWriter::with_capacity(1 << 20, File::create(&options.write)?);
-    let written = trace::write(&mut out, options.bytes)?;
-    out.flush()?;
+    let kind = match options.sessions {
+        Sessions::Mixed => trace::Kind::Mixed,
+        Sessions::Stdio => trace::Kind::Stdio,
+        Sessions::Http => trace::Kind::Http,
+    };
+    let (path, written) = match (&options.folder, &options.write) {
+        (Some(folder), _) => (folder, trace::write_folder(folder, options.files)?),
+        (None, Some(file)) => {
+            let mut out = BufWriter::with_capacity(1 << 20, File::create(file)?);
+            let written = trace::write(&mut out, kind, options.bytes)?;
+            out.flush()?;
+            (file, written)
+        }
+        (None, None) => return Err("there is nothing to write to".into()),
+    };
     let trace::Written { bytes, lines, sessions } = written;
-    eprintln!("{}: {bytes} bytes, {lines} messages, {sessions} sessions", options.write.display());
+    eprintln!("{}: {bytes} bytes, {lines} lines, {sessions} sessions", path.display());
     Ok(())
 }
 
 fn command(options: &Command) -> Result<(), Box<dyn Error>> {
-    let Command { plumb, trace, checks, starts, results } = options;
-    let table = command::measure(plumb, trace, *checks, *starts)?.to_markdown();
+    let Command { plumb, recordings, checks, starts, results } = options;
+    let recordings: Vec<Recording<'_>> = recordings
+        .iter()
+        .map(|text| text.split_once('=').ok_or_else(|| format!("`{text}` has no title")))
+        .map(|found| found.map(|(title, path)| Recording { title, path: Path::new(path) }))
+        .collect::<Result<_, _>>()?;
+    let table = command::measure(plumb, &recordings, *checks, *starts)?.to_markdown();
     println!("{table}");
     if let Some(file) = results {
         report::update(file, "command", &table)?;
@@ -171,7 +208,7 @@ fn command(options: &Command) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A number with `K`, `M` or `G` after it, in steps of a thousand.
+/// Parses a number followed by `K`, `M` or `G`, in powers of a thousand.
 fn parsed_size(text: &str) -> Result<u64, String> {
     let (digits, factor) = match text.strip_suffix(['K', 'M', 'G']) {
         Some(digits) if text.ends_with('K') => (digits, 1_000),

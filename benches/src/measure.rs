@@ -1,10 +1,10 @@
 //! Timing, side by side.
 //!
-//! The messages are cut into blocks that fit the cache, as a message does that was just read from
-//! a peer. A round takes block after block, and on each block every contestant in turn, each time
-//! another one first; so whatever else the machine does hits all of them alike. What is kept for
-//! each contestant is, per block, its fastest and its median round; their sums over all blocks are
-//! the figures.
+//! The messages are split into blocks that fit into the cache, like a message that was just read
+//! from a peer. A round goes through the blocks, and on each block through all contestants, each
+//! time starting with a different one, so that other load on the machine affects all of them alike.
+//! For each contestant, the fastest and the median round of every block are kept; their sums over
+//! all blocks are the figures.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::corpus::{Corpus, Message};
 /// A block ends with the message that reaches this many bytes.
 const BLOCK_BYTES: usize = 64 * 1024;
 
-/// What a contestant needs for one message of a corpus, in nanoseconds.
+/// A contestant's time per message of a corpus, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Timing {
     /// In the best round of every block.
@@ -24,7 +24,7 @@ pub struct Timing {
     pub median: f64,
 }
 
-/// Times all contestants on one corpus; the timings are in their order.
+/// Times all contestants on one corpus; the timings are in the same order.
 pub fn time(
     corpus: &Corpus,
     contestants: &mut [Box<dyn Contestant>],
@@ -55,7 +55,7 @@ pub fn time(
 }
 
 fn pass(block: &[Message], contestant: &mut dyn Contestant) -> Duration {
-    // The contestant before may have pushed the messages out of the cache.
+    // The previous contestant may have evicted the messages from the cache.
     let touched: u64 =
         block.iter().flat_map(|message| &message.bytes).map(|&byte| u64::from(byte)).sum();
     black_box(touched);
@@ -83,7 +83,7 @@ fn nanoseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e9
 }
 
-/// Counts here are far below where a float becomes coarse.
+/// Counts here are far below the range where floats lose precision.
 #[expect(clippy::cast_precision_loss, reason = "small numbers")]
 pub(crate) fn count(number: usize) -> f64 {
     number as f64

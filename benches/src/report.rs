@@ -1,4 +1,4 @@
-//! The tables, and the file they are kept in.
+//! The tables, and the file they are written to.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,16 +8,16 @@ use crate::contestants::{PLUMB, PLUMB_EVERYTHING, SERDE_MACRO, YARDSTICK};
 use crate::corpus::Class;
 use crate::measure::{Timing, count};
 
-/// What came out for one class.
+/// The results for one class.
 #[derive(Debug)]
 pub struct ClassReport {
-    /// Which class.
+    /// The class.
     pub class: Class,
-    /// How many messages it has.
+    /// The number of messages.
     pub messages: usize,
-    /// The length of a message on average.
+    /// The average length of a message.
     pub mean_bytes: f64,
-    /// By contestant.
+    /// Timings by contestant.
     pub timings: Vec<(&'static str, Timing)>,
 }
 
@@ -27,13 +27,13 @@ impl ClassReport {
         found.map(|(_, timing)| timing.best)
     }
 
-    /// How often `contestant` goes into `other`, by their best rounds.
+    /// How many times faster `contestant` is than `other`, by their best rounds.
     fn ratio(&self, other: &str, contestant: &str) -> Option<f64> {
         Some(self.best(other)? / self.best(contestant)?)
     }
 }
 
-/// What plumb with every stateless rule may cost at most, in multiples of the yardstick.
+/// The goal for plumb with every stateless rule: at most this multiple of the baseline.
 const fn goal(class: Class) -> f64 {
     match class {
         Class::Small => 0.85,
@@ -46,10 +46,10 @@ const fn goal(class: Class) -> f64 {
     }
 }
 
-/// How many times faster than the fastest validating peer it has to be, at least.
+/// The goal against the fastest validating peer: at least this many times faster.
 const fn peer_goal(class: Class) -> Option<f64> {
     match class {
-        // The peer does not look into the schemas of tools.
+        // The peer does not check the schemas of tools.
         Class::ToolList => None,
         _ => Some(4.0),
     }
@@ -138,16 +138,16 @@ pub fn allocations(rows: &[(&'static str, Vec<f64>)]) -> String {
     text
 }
 
-/// `sum` shared out among `number`.
+/// `sum` divided by `number`.
 pub fn mean(sum: usize, number: usize) -> f64 {
     count(sum) / count(number)
 }
 
-/// Puts `text` between the marks of `section` in the file, and leaves the rest of it alone.
+/// Replaces the text between the markers of `section` in the file with `text`.
 ///
 /// # Errors
 ///
-/// When the file cannot be read or written, or has no such marks.
+/// If the file cannot be read or written, or does not have these markers.
 pub fn update(file: &Path, section: &str, text: &str) -> io::Result<()> {
     let old = fs::read_to_string(file)?;
     let new = replaced(&old, section, text).ok_or_else(|| {
@@ -173,7 +173,7 @@ fn judged(value: Option<f64>, met: bool, unit: &str) -> String {
     if met { format!("{value}{unit}") } else { format!("**{value}{unit}, missed**") }
 }
 
-/// Two significant digits are all that can be trusted, three are shown.
+/// Only two significant digits can be trusted; three are shown.
 fn number(value: Option<f64>) -> String {
     match value {
         None => "–".to_owned(),

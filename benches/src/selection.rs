@@ -1,5 +1,5 @@
-//! Which schema a message has to fit: chosen by its method, or for a response by the method of
-//! the request it answers, never by trying a union.
+//! Selects the schema for a message by its method, or for a response by the method of the request
+//! it answers, never by trying a union.
 
 use std::sync::LazyLock;
 
@@ -33,7 +33,7 @@ pub fn tool_call(value: &Value) -> Option<(&str, &Value)> {
     Some((params.get("name")?.as_str()?, params.get("arguments").unwrap_or_else(|| &*EMPTY)))
 }
 
-/// What absent arguments stand for.
+/// The value used for absent arguments.
 static EMPTY: LazyLock<Value> = LazyLock::new(|| Value::Object(serde_json::Map::new()));
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Any bytes: no panic, and the verdict and value of `serde_json` bar the known differences.
+//! Arbitrary bytes: no panic, and the same verdict and value as `serde_json`, except for known
+//! differences.
 
 #![no_main]
 
@@ -15,7 +16,7 @@ fuzz_target!(|input: &[u8]| {
             assert_eq!(document.duplicate_keys().next().is_some(), document.has_duplicate_keys());
             check_spans(document.root());
         }
-        // serde_json refuses halves of surrogate pairs, numbers beyond `f64` and deep nesting.
+        // serde_json rejects lone surrogates, numbers out of range for `f64` and deep nesting.
         (Ok(document), Err(error)) => assert!(
             document.lone_surrogates().next().is_some()
                 || error.to_string().contains("number out of range")
@@ -30,8 +31,8 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
-/// What a span covers is the same value when it stands alone; for the outer levels only, as every
-/// level is parsed again.
+/// The text of a span parses to the same value on its own; checked for the outer levels only, as
+/// every level is parsed again.
 fn check_spans(root: Node<'_>) {
     for node in root.elements().chain(root.members().flat_map(|(name, value)| [name, value])) {
         let mut tape = Tape::new();

@@ -1,4 +1,4 @@
-//! Any bytes as a recorded file: no panic, the same findings twice, and each in its message.
+//! Arbitrary bytes as a recorded file: no panic, deterministic findings, each within its message.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any bytes as a tool schema, a line break and a value: no panic, and the quick answer is that of
-//! the full report.
+//! Arbitrary bytes as a tool schema, a line break and a value: no panic, and the quick verdict
+//! agrees with the full report.
 
 #![no_main]
 
@@ -26,7 +26,7 @@ fn compare(input: &[u8]) -> Option<()> {
     assert_eq!(main.is_empty(), violations.is_empty(), "{main:?}");
     for violation in violations.iter().chain(&main) {
         let at = value.root().pointer(&violation.instance_path).expect("the path leads somewhere");
-        // An unexpected property is shown by its key.
+        // An unexpected property is reported at its key.
         let (outer, inner) = (at.span(), violation.span);
         assert!(outer.start <= inner.start && inner.end <= outer.end, "{violation:?}");
     }

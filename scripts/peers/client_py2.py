@@ -14,7 +14,7 @@ plan_file, mode, transport, *target = sys.argv[1:]
 plan = json.load(open(plan_file, encoding="utf-8"))
 
 
-# A client that asks for one version without discovery knows nothing of the server, and tries.
+# A client that requests one version without discovery does not know the server's capabilities, and just tries.
 ANYTHING = types.ServerCapabilities.model_validate({"tools": {}, "prompts": {}, "resources": {}, "completions": {}})
 
 

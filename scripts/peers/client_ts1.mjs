@@ -9,7 +9,7 @@ const sdk = process.env.SDK ?? '@modelcontextprotocol/sdk';
 const { Client } = await import(`${sdk}/client/index.js`);
 const types = await import(`${sdk}/types.js`);
 
-/// What this version of the SDK can be asked for; an old one must not claim what came later.
+/// Capabilities that this version of the SDK supports; an old one must not declare later ones.
 function capabilities() {
   if (plan.bare) return {};
   const own = { roots: { listChanged: true }, sampling: {} };

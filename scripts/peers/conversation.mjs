@@ -38,7 +38,7 @@ export function example(schema) {
   return 'x';
 }
 
-/// Answers to what a server may ask the client for.
+/// Answers to requests from the server.
 export const answers = plan => ({
   roots: async () => ({ roots: [{ uri: `file://${plan.root}`, name: 'root' }] }),
   sampling: async () => ({

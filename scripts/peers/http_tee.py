@@ -32,7 +32,7 @@ class Tee:
         self.trace.flush()
 
     async def serve(self, reader, writer):
-        """One connection of the client: exchange after exchange, until one side has enough."""
+        """One connection of the client: exchange after exchange, until one side closes it."""
         try:
             while await self.exchange(reader, writer):
                 pass

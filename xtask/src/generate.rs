@@ -1,5 +1,5 @@
 //! `cargo xtask generate`: writes `src/generated/` from `revisions/`, and the pages in `docs/` from
-//! the output of plumb.
+//! plumb's output.
 
 use std::{
     collections::BTreeMap,
@@ -40,10 +40,10 @@ pub(crate) fn write() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Names every file that differs from what would be written now.
+/// Lists every file that differs from what would be written now.
 pub(crate) fn check() -> Result<ExitCode> {
     let mut stale = stale()?;
-    // plumb is built from those files, so its output means nothing while one of them is stale.
+    // plumb is built from those files, so its output is meaningless while one of them is stale.
     if stale.is_empty() {
         let pages = pages()?.into_iter();
         stale.extend(pages.filter(|(path, text)| !is_current(path, text)).map(|(path, _)| path));
@@ -55,7 +55,7 @@ pub(crate) fn check() -> Result<ExitCode> {
     Ok(if stale.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Generated modules that are not current.
+/// Generated modules that are out of date.
 fn stale() -> Result<Vec<PathBuf>> {
     let mut stale = strays()?;
     for (path, text) in files()? {
@@ -70,7 +70,7 @@ fn is_current(path: &Path, text: &str) -> bool {
     fs::read_to_string(path).ok().as_deref() == Some(text)
 }
 
-/// The pages made from the output of plumb.
+/// The pages made from plumb's output.
 fn pages() -> Result<[(PathBuf, String); 2]> {
     Ok([(rule_index::path(), rule_index::text()?), (picture::path(), picture::text()?)])
 }

@@ -1,4 +1,4 @@
-//! Where files live in the repository.
+//! Paths in the repository.
 
 use std::path::{Path, PathBuf};
 

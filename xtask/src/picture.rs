@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use crate::layout;
 
 const COMMAND: &str = "plumb check traces/demo.jsonl";
-/// The exit code of a check that found errors, as this one must.
+/// The exit code of a check that found errors, as expected of this one.
 const FOUND_ERRORS: i32 = 1;
 
 pub(crate) fn path() -> PathBuf {

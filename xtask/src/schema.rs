@@ -1,7 +1,7 @@
 //! A revision's `schema.json` as a tree.
 //!
-//! Only the keywords our documents use are known. Anything else is an error: a keyword that the
-//! generator skipped would make the generated verdict wrong without a sign.
+//! Only the keywords used in our documents are supported. Anything else is an error: a keyword that
+//! the generator skipped would silently make the generated code wrong.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use serde_json::{Map, Value};
 /// The dialect every document declares.
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// What a `$ref` starts with.
+/// The prefix of every `$ref`.
 const DEFINITIONS: &str = "#/$defs/";
 
 /// The definitions of one document, by name.
 pub(crate) type Definitions = BTreeMap<String, Schema>;
 
-/// One schema object. Members are absent or empty where the keyword is.
+/// One schema object. Fields are `None` or empty if the keyword is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Schema {
     /// The definition that `$ref` names.
@@ -48,7 +48,7 @@ pub(crate) enum Type {
     Object,
 }
 
-/// Reads a whole document and checks that every reference leads somewhere.
+/// Parses a whole document and checks that every reference resolves.
 pub(crate) fn parse_document(text: &str) -> Result<Definitions> {
     let document: Map<String, Value> =
         serde_json::from_str(text).context("the document is not a JSON object")?;
@@ -83,7 +83,7 @@ pub(crate) fn parse_document(text: &str) -> Result<Definitions> {
 }
 
 impl Schema {
-    /// Whether it says nothing, and so accepts everything.
+    /// Whether it has no constraints, and so accepts everything.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Schema::default()
     }
@@ -102,7 +102,7 @@ impl Schema {
     }
 }
 
-/// The definition `name` together with all it refers to, at any remove.
+/// The definition `name` together with everything it refers to, directly or indirectly.
 pub(crate) fn closure<'a>(
     name: &'a str,
     definitions: &'a Definitions,
@@ -137,7 +137,7 @@ fn parse_keyword(schema: &mut Schema, keyword: &str, value: &Value) -> Result<()
         "type" => schema.types = parse_types(value)?,
         "const" => schema.constant = Some(parse_string(value)?),
         "enum" => schema.choices = parse_strings(value)?,
-        // An annotation in 2020-12: the rules that depend on it have code of their own.
+        // An annotation in 2020-12: the rules that depend on it have their own code.
         "format" => _ = parse_string(value)?,
         "minimum" => schema.minimum = Some(parse_integer(value)?),
         "maximum" => schema.maximum = Some(parse_integer(value)?),

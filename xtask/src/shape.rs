@@ -1,8 +1,8 @@
-//! What a schema decides, in the form the generated code takes.
+//! The constraints of a schema, in the form from which code is generated.
 //!
 //! JSON Schema keywords apply only to values of their own type: `{"required": ["a"]}` accepts the
-//! number 3. Our documents always state the type beside such keywords, and the generator insists
-//! on it, so that a shape is one plain question and the generated verdict is exact.
+//! number 3. Our documents always state the type beside such keywords, and the generator insists on
+//! it, so that a shape is a single check and the generated code is exact.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::schema::{Definitions, Schema, Type};
 
-/// What must hold for a value.
+/// Constraints on a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Shape {
     Anything,
@@ -29,28 +29,28 @@ pub(crate) enum Shape {
         max_items: Option<usize>,
     },
     Object(Object),
-    /// What the named definition says.
+    /// The named definition.
     Definition(String),
-    /// At least one of these holds; they are tried in turn.
+    /// At least one of these must match; they are tried in order.
     Any(Vec<Shape>),
-    /// An object whose member `property` tells which of the alternatives can hold at all.
+    /// An object whose member `property` determines which alternatives are possible.
     Tagged {
         property: String,
-        /// By value of the member.
+        /// Alternatives by value of the member.
         present: BTreeMap<String, Vec<Shape>>,
-        /// When the member is missing.
+        /// Alternatives if the member is missing.
         absent: Vec<Shape>,
     },
 }
 
-/// What must hold for an object.
+/// Constraints on an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Object {
     pub members: BTreeMap<String, Shape>,
     pub required: BTreeSet<String>,
-    /// At least one of these sets of members must be there whole; no sets mean no such condition.
+    /// At least one of these sets of members must be present completely; unless there are no sets.
     pub required_alternatives: Vec<BTreeSet<String>>,
-    /// What holds for every member not in `members`.
+    /// Shape of every member not in `members`.
     pub additional: Box<Shape>,
 }
 
@@ -123,7 +123,7 @@ fn object(schema: &Schema, definitions: &Definitions) -> Result<Shape> {
 }
 
 impl Object {
-    /// Whether every object fits.
+    /// Whether every object matches.
     fn is_plain(&self) -> bool {
         self.required.is_empty()
             && self.required_alternatives.is_empty()
@@ -196,8 +196,8 @@ fn alternatives(branches: &[Schema], definitions: &Definitions) -> Result<Shape>
     Ok(Shape::Tagged { property, present, absent })
 }
 
-/// The member by whose value the alternatives can be told apart, if every one of them fixes it to
-/// some strings: then an alternative that does not list the value cannot hold.
+/// The member whose value distinguishes the alternatives, if every one of them fixes it to some
+/// strings: then an alternative that does not list the value cannot match.
 fn discriminator(branches: &[Shape], definitions: &Definitions) -> Result<Option<String>> {
     let mut common: Option<BTreeMap<String, BTreeSet<String>>> = None;
     for branch in branches {
@@ -214,7 +214,7 @@ fn discriminator(branches: &[Shape], definitions: &Definitions) -> Result<Option
                 .collect(),
         });
     }
-    // The one with the most values splits best; of equals the first by name.
+    // The one with the most values discriminates best; ties go to the first by name.
     Ok((common.into_iter().flatten())
         .filter(|(_, values)| values.len() > 1)
         .max_by(|(one, few), (other, many)| few.len().cmp(&many.len()).then(other.cmp(one)))
@@ -226,7 +226,7 @@ struct Tag {
     required: bool,
 }
 
-/// The members that `shape` fixes to some strings; none unless it takes objects only.
+/// The members that `shape` fixes to some strings; none unless it accepts objects only.
 fn tags(shape: &Shape, definitions: &Definitions) -> Result<BTreeMap<String, Tag>> {
     let object = match shape {
         Shape::Definition(name) => {
@@ -246,7 +246,7 @@ fn tags(shape: &Shape, definitions: &Definitions) -> Result<BTreeMap<String, Tag
         .collect())
 }
 
-/// Refuses a schema that says more than what `remove` takes away.
+/// Rejects a schema that has more constraints than `remove` takes away.
 fn alone(schema: &Schema, remove: impl FnOnce(&mut Schema)) -> Result<()> {
     let mut rest = schema.clone();
     remove(&mut rest);

@@ -1,4 +1,4 @@
-//! Load over Streamable HTTP: one thread and one connection for each request in flight.
+//! Load over Streamable HTTP: one thread and one connection per request in flight.
 
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
@@ -12,9 +12,9 @@ use crate::{INITIALIZE, INITIALIZED, call, is_right, sample::Sample, stateless_c
 /// How calls are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
-    /// In a session of 2025-11-25.
+    /// In a session, as in 2025-11-25.
     Session,
-    /// Each for itself, as in 2026-07-28.
+    /// Independently, as in 2026-07-28.
     Stateless,
 }
 
@@ -29,7 +29,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects, and opens a session if there is one.
+    /// Connects, and opens a session if the era has them.
     ///
     /// # Errors
     ///

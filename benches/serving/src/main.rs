@@ -1,4 +1,4 @@
-//! Measures echo servers: `serving help` says how.
+//! Measures echo servers; see `serving help`.
 
 #![expect(clippy::print_stdout, reason = "the tables are the point")]
 
@@ -7,6 +7,7 @@ use std::{error::Error, fmt::Write as _, io, path::PathBuf, time::Duration};
 use clap::Parser;
 use plumb_serving_benches::{
     http::{self, Connection, Era},
+    pinning::Pinned,
     report,
     sample::{Sample, Summary, summary},
     server::{Contestant, Server},
@@ -26,12 +27,15 @@ struct Arguments {
     /// The Markdown file to which the tables are written
     #[arg(long)]
     results: Option<PathBuf>,
+    /// Only tables whose title contains this
+    #[arg(long, default_value = "")]
+    only: String,
     /// A date to write beside the figures
     #[arg(long)]
     date: Option<String>,
 }
 
-/// What the file says before its tables.
+/// The file's introduction.
 const ABOUT: &str = "# Serving
 
 An echo tool called with a short text: plumb's SDK and [rmcp](https://crates.io/crates/rmcp) with the same plain client,
@@ -41,11 +45,13 @@ where it can, and has no WebSocket. `TCP_NODELAY` is set on its server's sockets
 sessions take 40 ms.
 
 With one request in flight, the figures mostly show how fast the machine wakes a process, which varies by a factor of five
-here. The last column, the server's CPU time per request, varies less.
+here, and depends on whether the system puts client and server on one core or on two. In the pinned table the client runs
+on core 0 and the server, with all its threads, on core 1. The last column, the server's CPU time per request, varies
+least.
 
 ";
 
-/// A server and a round of work for it.
+/// A server and one round of requests to it.
 struct Load {
     server: Server,
     round: Box<dyn FnMut() -> io::Result<Sample>>,
@@ -58,16 +64,29 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ours: Vec<Contestant> =
         everybody.iter().filter(|one| one.validation.is_some()).cloned().collect();
     let mut tables = String::new();
+    let wanted = |title: &str| title.contains(&arguments.only);
     for window in [1, 32] {
         let title = format!("stdio, {window} in flight");
-        let loads = start(&everybody, |one| {
-            let (server, mut load) = StdioLoad::start(one)?;
-            Ok(Load { server, round: Box::new(move || load.round(scale, window)) })
-        })?;
-        tables += &measured(&title, &everybody, loads, rounds)?;
+        if wanted(&title) {
+            tables += &stdio(&title, &everybody, rounds, (scale, window))?;
+        }
+    }
+    for window in [1, 32] {
+        let title =
+            format!("stdio, {window} in flight, pinned: client on core 0, server on core 1");
+        if wanted(&title)
+            && let Some(_pinned) = Pinned::new()
+        {
+            let pinned: Vec<Contestant> =
+                everybody.iter().map(|one| Contestant { is_pinned: true, ..one.clone() }).collect();
+            tables += &stdio(&title, &pinned, rounds, (scale, window))?;
+        }
     }
     for window in [1, 32] {
         let title = format!("WebSocket, {window} in flight");
+        if !wanted(&title) {
+            continue;
+        }
         let loads = start(&ours, |one| {
             let (server, address) = one.start_listening("ws")?;
             let mut load = WsLoad::open(&address)?;
@@ -78,6 +97,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (era, what) in [(Era::Session, "sessions"), (Era::Stateless, "stateless")] {
         for width in [1, 16] {
             let title = format!("HTTP, {what}, {width} connections");
+            if !wanted(&title) {
+                continue;
+            }
             let loads = start(&everybody, |one| {
                 let (server, address) = one.start_listening("http")?;
                 let connections: io::Result<Vec<Connection>> =
@@ -89,13 +111,29 @@ fn main() -> Result<(), Box<dyn Error>> {
             tables += &measured(&title, &everybody, loads, rounds)?;
         }
     }
-    tables += &memory(&everybody, if arguments.quick { 20 } else { 2_000 })?;
+    if wanted("Memory") {
+        tables += &memory(&everybody, if arguments.quick { 20 } else { 2_000 })?;
+    }
     println!("{tables}");
     if let Some(file) = arguments.results {
         let date = arguments.date.map(|date| format!("Measured {date}.\n\n")).unwrap_or_default();
         std::fs::write(file, format!("{ABOUT}{date}{tables}"))?;
     }
     Ok(())
+}
+
+/// `count` calls per round over standard streams, `window` of them in flight.
+fn stdio(
+    title: &str,
+    contestants: &[Contestant],
+    rounds: usize,
+    (count, window): (usize, usize),
+) -> io::Result<String> {
+    let loads = start(contestants, |one| {
+        let (server, mut load) = StdioLoad::start(one)?;
+        Ok(Load { server, round: Box::new(move || load.round(count, window)) })
+    })?;
+    measured(title, contestants, loads, rounds)
 }
 
 fn start(
@@ -105,7 +143,7 @@ fn start(
     contestants.iter().map(start).collect()
 }
 
-/// Rounds take the servers in turn, each time another one first. The first round warms up.
+/// Rounds take turns, each time starting with a different server. The first round is a warm-up.
 fn measured(
     title: &str,
     contestants: &[Contestant],
@@ -134,7 +172,7 @@ fn measured(
     Ok(report::table(title, &rows))
 }
 
-/// What a session costs that nobody uses.
+/// Memory of an idle session.
 fn memory(contestants: &[Contestant], sessions: u64) -> io::Result<String> {
     let mut table = format!(
         "### Memory per idle HTTP session ({sessions} sessions)\n\n| server | bytes |\n|---|---:|\n"

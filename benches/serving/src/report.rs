@@ -4,7 +4,7 @@ use std::{fmt::Write as _, time::Duration};
 
 use crate::sample::Summary;
 
-/// A table of one kind of load; ratios are to the first row.
+/// A table for one kind of load; ratios are relative to the first row.
 pub fn table(title: &str, rows: &[(&str, Summary)]) -> String {
     let mut out = format!(
         "### {title}\n\n| server | requests/s | vs. first | p50 | p99 | CPU time per request |\n|---|---:|---:|---:|---:|---:|\n"

@@ -1,8 +1,8 @@
-//! What one round with one server has shown.
+//! Measurements of one round with one server.
 
 use std::time::Duration;
 
-/// The requests of one round.
+/// Timings of the requests of one round.
 #[derive(Debug, Clone, Default)]
 pub struct Sample {
     /// From the first request to the last answer.
@@ -11,20 +11,20 @@ pub struct Sample {
     pub latencies: Vec<Duration>,
 }
 
-/// All rounds with one server.
+/// Summary of all rounds with one server.
 #[derive(Debug, Clone, Copy)]
 pub struct Summary {
     /// Requests per second in the median round.
     pub per_second: f64,
-    /// Half of the requests were answered faster.
+    /// Median latency.
     pub p50: Duration,
-    /// All but one in a hundred were answered faster.
+    /// 99th percentile of the latency.
     pub p99: Duration,
-    /// What the server's processors worked for one request.
+    /// The server's CPU time per request.
     pub work: Duration,
 }
 
-/// Sums up rounds in which the server worked for `worked` in all.
+/// Summarises rounds in which the server used `worked` of CPU time in total.
 #[expect(clippy::cast_precision_loss, reason = "counts of requests")]
 pub fn summary(samples: &[Sample], worked: Duration) -> Summary {
     let mut rates: Vec<f64> = samples

@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use crate::pinning;
+
 /// A server that runs until it is dropped.
 #[derive(Debug)]
 pub struct Server {
@@ -16,24 +18,32 @@ pub struct Server {
 /// A server to be measured.
 #[derive(Debug, Clone)]
 pub struct Contestant {
-    /// As the tables call it.
+    /// Its name in the tables.
     pub name: &'static str,
-    /// The program beside this one.
+    /// Name of the program, next to this one.
     pub program: &'static str,
-    /// How it validates, if it can be told.
+    /// The validation mode, if it has one.
     pub validation: Option<&'static str>,
+    /// Whether it is pinned to a core.
+    pub is_pinned: bool,
 }
 
 impl Contestant {
-    /// Everybody, the strictest last.
+    /// All contestants, the strictest last.
     pub fn all() -> Vec<Contestant> {
         let ours = |name, validation| Contestant {
             name,
             program: "echo-plumb",
             validation: Some(validation),
+            is_pinned: false,
         };
         vec![
-            Contestant { name: "rmcp 3.8", program: "echo-rmcp", validation: None },
+            Contestant {
+                name: "rmcp 3.8",
+                program: "echo-rmcp",
+                validation: None,
+                is_pinned: false,
+            },
             ours("plumb, validation off", "off"),
             ours("plumb, observing", "observe"),
             ours("plumb, enforcing", "enforce"),
@@ -43,7 +53,13 @@ impl Contestant {
     fn command(&self, transport: &str) -> io::Result<Command> {
         let mut path: PathBuf = std::env::current_exe()?;
         path.set_file_name(self.program);
-        let mut command = Command::new(path);
+        let mut command = if self.is_pinned {
+            let mut command = Command::new("taskset");
+            command.args(["-c", pinning::SERVER]).arg(path);
+            command
+        } else {
+            Command::new(path)
+        };
         command.arg(transport).args(self.validation);
         Ok(command)
     }
@@ -61,11 +77,11 @@ impl Contestant {
         Ok((Server { child }, input, output))
     }
 
-    /// Starts it on a port of its own and says which.
+    /// Starts it on a free port and returns its address.
     ///
     /// # Errors
     ///
-    /// If the program cannot be started or does not say its address.
+    /// If the program cannot be started or does not report its address.
     pub fn start_listening(&self, transport: &str) -> io::Result<(Server, String)> {
         let mut command = self.command(transport)?;
         let mut child = command.stdout(Stdio::piped()).spawn()?;
@@ -77,11 +93,11 @@ impl Contestant {
 }
 
 impl Server {
-    /// Bytes of memory that are its own and in use.
+    /// Resident memory of the process, in bytes.
     ///
     /// # Errors
     ///
-    /// If the system does not say.
+    /// If the system does not report it.
     pub fn resident_bytes(&self) -> io::Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -92,14 +108,14 @@ impl Server {
 }
 
 impl Server {
-    /// The time it has spent on the processors so far, in the kernel too.
+    /// The CPU time it has used so far, including the kernel's.
     ///
     /// # Errors
     ///
-    /// If the system does not say.
+    /// If the system does not report it.
     pub fn processor_time(&self) -> io::Result<Duration> {
         let status = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // The name before this may contain anything, blanks and brackets too.
+        // The name before this may contain anything, including spaces and brackets.
         let fields = status.rsplit_once(") ").map(|(_, fields)| fields).unwrap_or_default();
         let ticks: Option<Vec<u64>> =
             fields.split(' ').skip(11).take(2).map(|field| field.parse().ok()).collect();
@@ -109,12 +125,12 @@ impl Server {
     }
 }
 
-/// The unit in which Linux counts the time of processes for everybody else.
+/// The unit in which Linux reports CPU time to user space.
 const TICK: Duration = Duration::from_millis(10);
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may be gone already.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

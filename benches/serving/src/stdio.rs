@@ -36,7 +36,7 @@ impl StdioLoad {
         Ok((server, load))
     }
 
-    /// Sends `count` calls, `window` of them at a time.
+    /// Sends `count` calls, `window` of them in flight.
     ///
     /// # Errors
     ///

@@ -33,7 +33,7 @@ impl WsLoad {
         Ok(load)
     }
 
-    /// Sends `count` calls, `window` of them at a time.
+    /// Sends `count` calls, `window` of them in flight.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl WsLoad {
             if !is_right(text.as_bytes()) {
                 return Err(io::Error::other(format!("a wrong answer: {text}")));
             }
-            // The echo answers in order.
+            // The echo server answers in order.
             sample.latencies.extend(sent.pop_front().map(|asked| asked.elapsed()));
             if asked < count {
                 self.call()?;

@@ -1,6 +1,6 @@
-//! How often each contestant asks for memory per message.
+//! Counts each contestant's allocations per message.
 //!
-//! A program of its own, because counting would slow down those that allocate while they are
+//! A separate program, because counting would slow down contestants that allocate while they are
 //! timed.
 
 #![expect(clippy::print_stdout, reason = "the table is the point")]
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
             if rows.len() == index {
                 rows.push((contestant.name(), Vec::new()));
             }
-            // Buffers that are kept have their size after one pass.
+            // Reused buffers reach their final size in the first pass.
             contestant.pass(&corpus.messages);
             let region = Region::new(ALLOCATOR);
             contestant.pass(&corpus.messages);
@@ -65,12 +65,12 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What a session keeps, by how far its conversation has come.
+/// Memory kept by a session, by how far its conversation has progressed.
 fn session_memory(tools: &[Tool]) -> String {
     let engine = Engine::new(Schemas::embedded(), Settings::default());
     let mut tape = Tape::new();
     let mut text = "| memory of a session after | bytes |\n|---|---:|\n".to_owned();
-    // A pass before, so that what is shared between sessions is there.
+    // A pass before, so that what sessions share already exists.
     for counted in [false, true] {
         for (messages, title) in [
             (3, "the handshake, idle, no tools"),

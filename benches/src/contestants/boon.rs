@@ -73,7 +73,7 @@ impl Contestant for Boon {
     }
 }
 
-// Nothing of `boon` has `Debug`.
+// No type of `boon` implements `Debug`.
 impl std::fmt::Debug for Boon {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Boon").finish_non_exhaustive()

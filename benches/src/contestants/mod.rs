@@ -1,4 +1,4 @@
-//! Those that are timed: from the bytes of a message to yes or no.
+//! The contestants: each takes the bytes of a message and returns a verdict.
 
 mod boon;
 mod plumb;
@@ -16,41 +16,41 @@ use crate::corpus::Message;
 use crate::corpus::invalid::NoticedBy;
 use crate::corpus::tool_list::Tool;
 
-/// What this is about.
+/// The subject of the benchmarks.
 pub const PLUMB: &str = "plumb";
 
-/// The same with every rule that needs no memory.
+/// The same with every stateless rule.
 pub const PLUMB_EVERYTHING: &str = "plumb, every stateless rule";
 
-/// What every figure is divided by.
+/// The baseline of all ratios.
 pub const YARDSTICK: &str = "sonic-rs, parse to Value";
 
-/// The peer with the fastest verdict.
+/// The peer with the fastest validation.
 pub const SERDE_MACRO: &str = "serde_json + jsonschema, compile-time macro";
 
 /// The peer with a typed model.
 pub const RMCP: &str = "rmcp, typed parse";
 
-/// One way to find out whether a message is right.
+/// One way to determine whether a message is valid.
 pub trait Contestant: std::fmt::Debug {
-    /// How the report calls it.
+    /// Its name in the report.
     fn name(&self) -> &'static str;
 
-    /// What it notices. Those that only parse are there as a floor.
+    /// What it can detect. Those that only parse serve as a lower bound.
     fn notices(&self) -> NoticedBy;
 
-    /// Whether the message is right, as far as this contestant looks.
+    /// Whether the message is valid, as far as this contestant checks.
     fn verdict(&mut self, message: &Message) -> bool;
 
-    /// How many of the messages are right; what is timed.
+    /// The number of valid messages; this is what is timed.
     fn pass(&mut self, messages: &[Message]) -> usize {
         let right = |message: &&Message| black_box(self.verdict(black_box(message)));
         messages.iter().filter(right).count()
     }
 }
 
-/// All contestants, in the order of the report. Those that validate check the arguments of calls
-/// of `tools` too; calls of other tools are not looked into.
+/// All contestants, in report order. Those that validate also check the arguments of calls of
+/// `tools`; calls of other tools are not checked.
 pub fn all(tools: Option<&Vec<Tool>>) -> Vec<Box<dyn Contestant>> {
     let tools = tools.map_or(&[][..], Vec::as_slice);
     vec![

@@ -1,7 +1,7 @@
 //! plumb: the engine, and the arguments of known tools on the same tape.
 //!
-//! Once with the rules its peers have too (JSON, envelope, definitions), once with every rule that
-//! needs no memory: URIs, base64, `_meta` keys, tools' schemas and so on.
+//! Once with the rules its peers have too (JSON, envelope, definitions), once with every stateless
+//! rule: URIs, base64, `_meta` keys, tools' schemas and so on.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::corpus::tool_list::Tool;
 
 const REVISION: Revision = Revision::V2025_11_25;
 
-/// The engine, looking so far.
+/// The engine, checking to this depth.
 #[derive(Debug)]
 pub(super) struct Plumb {
     depth: Depth,
@@ -75,7 +75,7 @@ impl Contestant for Plumb {
     }
 }
 
-/// Whether a call of a known tool keeps to the tool's schema.
+/// Whether the arguments in a call of a known tool fit the tool's schema.
 fn arguments_fit(tools: &HashMap<Vec<u8>, Arc<ToolSchema>>, message: Node<'_>) -> bool {
     if tools.is_empty() {
         return true;
@@ -83,6 +83,6 @@ fn arguments_fit(tools: &HashMap<Vec<u8>, Arc<ToolSchema>>, message: Node<'_>) -
     let Some(params) = message.get("params") else { return true };
     let Some(name) = params.get("name").and_then(Node::str_bytes) else { return true };
     let Some(schema) = tools.get(name.as_ref()) else { return true };
-    // Every call of the corpus has arguments.
+    // Every call in the corpus has arguments.
     params.get("arguments").is_none_or(|arguments| schema.accepts(arguments))
 }

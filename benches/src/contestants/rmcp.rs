@@ -1,7 +1,7 @@
 //! `rmcp`, the Rust SDK: `serde_json` into its message types, as its line transports do.
 //!
-//! Its types take almost any well-formed message (there is a variant for custom methods and
-//! results), so it is no validator; it shows what a typed model costs.
+//! Its types accept almost any well-formed message (there is a variant for custom methods and
+//! results), so it is not a validator; it shows the cost of a typed model.
 
 use mcp_core::Side;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};

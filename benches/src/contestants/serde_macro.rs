@@ -43,7 +43,7 @@ impl Contestant for SerdeMacro {
     }
 }
 
-/// What the macro makes of the schemas.
+/// The validators that the macro generates from the schemas.
 mod compiled {
     #![allow(clippy::all, clippy::pedantic, reason = "generated code of a foreign macro")]
     #![allow(missing_docs, unreachable_pub, dead_code, reason = "generated code")]

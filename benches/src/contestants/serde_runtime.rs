@@ -44,7 +44,7 @@ impl Contestant for SerdeRuntime {
     }
 }
 
-/// The validators of tools' arguments, by name of the tool.
+/// The validators of tools' arguments, by tool name.
 #[derive(Debug)]
 pub(super) struct ToolValidators(HashMap<String, Validator>);
 
@@ -55,7 +55,7 @@ impl ToolValidators {
         ToolValidators(compiled.collect())
     }
 
-    /// Whether the message is anything but a call of a known tool with wrong arguments.
+    /// Whether the message is not a call of a known tool with wrong arguments.
     pub(super) fn accept(&self, value: &Value) -> bool {
         if self.0.is_empty() {
             return true;

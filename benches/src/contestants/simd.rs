@@ -1,7 +1,7 @@
 //! `simd-json` to its borrowed value and to its tape.
 //!
-//! It parses in place and destroys its input, so the copy that a program needs which wants to keep
-//! or forward the bytes is part of the time. Its buffers are kept from message to message.
+//! It parses in place and destroys its input, so the time includes the copy that a program needs if
+//! it wants to keep or forward the bytes. Its buffers are reused.
 
 use simd_json::Buffers;
 
@@ -60,7 +60,7 @@ impl Contestant for Tapes {
     }
 }
 
-// `Buffers` has no `Debug` of its own.
+// `Buffers` does not implement `Debug`.
 impl std::fmt::Debug for Values {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("Values")

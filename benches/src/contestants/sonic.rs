@@ -1,4 +1,4 @@
-//! `sonic-rs` to its `Value`: the yardstick.
+//! `sonic-rs` to its `Value`: the baseline.
 
 use sonic_rs::Value;
 

@@ -1,4 +1,4 @@
-//! Images, sounds and blobs in base64: about 100 KB.
+//! Images, audio and blobs in base64: about 100 KB.
 
 use mcp_core::Side;
 
@@ -9,7 +9,7 @@ use super::tools_call::{params, plain_tool, text_content};
 use super::wire::{Answer, Exchange};
 use super::words;
 
-/// A picture returned by a tool, or a blob read as a resource, of about `bytes` bytes on the wire.
+/// An image returned by a tool, or a blob read as a resource, of about `bytes` bytes on the wire.
 pub fn exchange(rng: &mut Rng, tools: &[Tool], bytes: usize) -> Exchange {
     let data = encoded(rng, bytes);
     if rng.chance(40) {
@@ -49,7 +49,7 @@ pub fn exchange(rng: &mut Rng, tools: &[Tool], bytes: usize) -> Exchange {
     }
 }
 
-/// Random bytes in base64, with padding as it falls.
+/// Random bytes in base64, with random padding.
 fn encoded(rng: &mut Rng, bytes: usize) -> String {
     static ALPHABET: &[u8; 64] =
         b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -4,18 +4,18 @@ use serde_json::{Value, json};
 
 use super::wire::Message;
 
-/// A message that must be refused.
+/// A message that must be rejected.
 #[derive(Debug)]
 pub struct Broken {
-    /// What is wrong with it, for the report of a wrong verdict.
+    /// The defect, for reporting a wrong verdict.
     pub defect: &'static str,
-    /// Who has to notice.
+    /// Which contestants have to detect it.
     pub noticed_by: NoticedBy,
     /// The message itself.
     pub message: Message,
 }
 
-/// The least a program must look at to see the defect.
+/// The least a program must check to detect the defect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoticedBy {
     /// The grammar of JSON.
@@ -75,11 +75,11 @@ pub fn broken(valid: &Message) -> Vec<Broken> {
     list
 }
 
-/// Calls whose arguments break the schema of the tool, and only that.
+/// A call whose arguments violate the tool's schema, and nothing else.
 pub fn broken_arguments(valid: &Message) -> Option<Broken> {
     let mut value: Value = serde_json::from_slice(&valid.bytes).ok()?;
     let arguments = value.pointer_mut("/params/arguments")?.as_object_mut()?;
-    // No property of a made-up tool may be null.
+    // No property of a generated tool may be null.
     *arguments.values_mut().next()? = Value::Null;
     Some(Broken {
         defect: "argument is null",

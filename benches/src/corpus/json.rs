@@ -1,4 +1,4 @@
-//! JSON that keeps the order in which it was written, as real programs send it.
+//! JSON with members in insertion order, as real programs send it.
 //!
 //! `serde_json::Value` would sort the members, and its `preserve_order` feature would change the
 //! peers that are measured.
@@ -25,7 +25,7 @@ impl Json {
         Json::Object(members.into_iter().map(|(name, value)| (name.into(), value)).collect())
     }
 
-    /// The same object with one member more at its end; other values stay as they are.
+    /// The same object with one more member at the end; other values are unchanged.
     #[must_use]
     pub fn with(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Json>) -> Json {
         if let Json::Object(members) = &mut self {
@@ -34,7 +34,7 @@ impl Json {
         self
     }
 
-    /// Compact text, non-ASCII characters as they are.
+    /// Compact text, with non-ASCII characters unescaped.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         self.write(&mut text);

@@ -1,7 +1,7 @@
 //! Realistic MCP 2025-11-25 messages, the same on every run.
 //!
-//! Every message of a corpus is valid; [`invalid`] breaks some of them, to show that those who
-//! judge do judge.
+//! Every message of a corpus is valid; [`invalid`] breaks some of them, to show that validators
+//! actually validate.
 
 pub mod base64;
 pub mod invalid;
@@ -38,7 +38,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// In the order of the report.
+    /// All classes, in report order.
     pub const ALL: [Class; 7] = [
         Class::Small,
         Class::ToolResult,
@@ -49,7 +49,7 @@ impl Class {
         Class::ToolsCall,
     ];
 
-    /// What the class is called in the report.
+    /// The name of the class in the report.
     pub const fn title(self) -> &'static str {
         match self {
             Class::Small => "small, all methods",
@@ -67,7 +67,7 @@ impl Class {
         matches!(self, Class::ToolsCall)
     }
 
-    /// How many messages make a corpus.
+    /// The number of messages in a corpus.
     const fn count(self) -> usize {
         match self {
             Class::Small | Class::ToolResult | Class::ToolsCall => 2_000,
@@ -79,28 +79,28 @@ impl Class {
 /// The messages of one class.
 #[derive(Debug)]
 pub struct Corpus {
-    /// Which class.
+    /// Their class.
     pub class: Class,
-    /// All valid.
+    /// The messages, all valid.
     pub messages: Vec<Message>,
 }
 
 impl Corpus {
-    /// The messages of `class`; calls name tools of `tools`.
+    /// Generates the messages of `class`; calls are of tools in `tools`.
     pub fn generate(class: Class, tools: &[Tool]) -> Corpus {
         let mut rng = Rng::new(0x706c_756d_6200 + class as u64);
         let messages = (0..class.count()).map(|index| message(class, &mut rng, tools, index));
         Corpus { class, messages: messages.collect() }
     }
 
-    /// The length of a message on average.
+    /// The average length of a message.
     pub fn mean_bytes(&self) -> f64 {
         let bytes = self.messages.iter().map(|message| message.bytes.len()).sum();
         count(bytes) / count(self.messages.len())
     }
 }
 
-/// The tools that the calls of every corpus name.
+/// The tools that are called in every corpus.
 pub fn known_tools() -> Vec<Tool> {
     tool_list::tools(&mut Rng::new(0x746f_6f6c_7300))
 }
@@ -143,7 +143,7 @@ fn small_message(rng: &mut Rng, tools: &[Tool], spelling: Spelling, id: &Json) -
     }
 }
 
-/// Most programs count; some make up strings.
+/// Most programs use numbers; some make up strings.
 fn id(rng: &mut Rng, index: usize) -> Json {
     if rng.chance(15) {
         return words::hex(rng, 16).into();

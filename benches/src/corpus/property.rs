@@ -1,4 +1,4 @@
-//! What tools take: properties with a schema, and values that fit it.
+//! Properties of tool arguments: a schema, and values that fit it.
 
 use super::json::Json;
 use super::rng::Rng;
@@ -12,7 +12,7 @@ pub(crate) struct Property {
     shape: Shape,
 }
 
-/// What a property accepts.
+/// The values a property accepts.
 #[derive(Debug)]
 enum Shape {
     /// Free text of at least one and at most `longest` bytes.
@@ -22,7 +22,7 @@ enum Shape {
     Path,
     Uri,
     Time,
-    /// Lower-case hexadecimal digits, said by a regular expression.
+    /// Lower-case hexadecimal digits, specified by a regular expression.
     Digest {
         digits: usize,
         pattern: &'static str,
@@ -44,13 +44,13 @@ enum Shape {
         required: &'static [&'static str],
         properties: &'static [Property],
     },
-    /// Any names, each with a text.
+    /// An object of any names with string values.
     Labels,
-    /// A number or one of some words.
+    /// A number, or one of some words.
     NumberOr(&'static [&'static str]),
 }
 
-/// The schema of an object with these properties, the first `required` of which must be there.
+/// The schema of an object with these properties, of which the first `required` are required.
 pub(crate) fn object_schema(properties: &[&'static Property], required: usize) -> Json {
     let members =
         properties.iter().map(|property| (property.name.into(), property.schema())).collect();
@@ -62,7 +62,7 @@ pub(crate) fn object_schema(properties: &[&'static Property], required: usize) -
     ])
 }
 
-/// An object that fits [`object_schema`]; each optional property is there half of the time.
+/// An object that fits [`object_schema`]; each optional property is present half of the time.
 pub(crate) fn object_value(
     rng: &mut Rng,
     properties: &[&'static Property],
@@ -145,7 +145,7 @@ impl Shape {
                 let mut members: Vec<(std::borrow::Cow<'static, str>, Json)> = Vec::new();
                 for _ in 0..rng.between(1, 4) {
                     let name = words::identifier(rng);
-                    // Twice the same name would be a finding of its own.
+                    // A duplicate name would be a finding of its own.
                     if members.iter().all(|(known, _)| *known != name) {
                         members.push((name.into(), words::word(rng).into()));
                     }
@@ -195,7 +195,7 @@ static SORTING: [Property; 2] = [
     property("direction", "Rising or falling", Shape::Choice(&["asc", "desc"])),
 ];
 
-/// Everything a tool may take.
+/// All properties of tool arguments.
 pub(crate) static INPUTS: [Property; 26] = [
     property("path", "Path of the file, relative to the workspace root", Shape::Path),
     property("query", "Words to look for; quotes keep words together", Shape::Text { longest: 80 }),
@@ -265,7 +265,7 @@ pub(crate) static INPUTS: [Property; 26] = [
     property("owner", "Name of the person or team it belongs to", Shape::Text { longest: 40 }),
 ];
 
-/// Everything a tool may return as structured content.
+/// All properties of structured content.
 pub(crate) static OUTPUTS: [Property; 7] = [
     property("total", "How many there are in all", Shape::Integer { minimum: 0, maximum: 100_000 }),
     property("paths", "Files that were touched", Shape::List { of: &PATH, longest: 50 }),

@@ -1,11 +1,11 @@
-//! Numbers that look random and are the same on every run and machine.
+//! Pseudo-random numbers that are the same on every run and machine.
 
 /// `SplitMix64`: one multiplication chain, no state but a counter.
 #[derive(Debug, Clone)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// Equal seeds give equal corpora.
+    /// Creates a generator; equal seeds give equal corpora.
     pub fn new(seed: u64) -> Rng {
         Rng(seed)
     }
@@ -30,13 +30,13 @@ impl Rng {
         first + self.below(last - first + 1)
     }
 
-    /// The same for numbers that go into a message.
+    /// Like [`between`](Rng::between), for numbers in messages.
     pub fn integer(&mut self, first: i64, last: i64) -> i64 {
         let width = last.abs_diff(first).saturating_add(1);
         first.saturating_add_unsigned(self.bits() % width)
     }
 
-    /// True `percent` times in a hundred.
+    /// `true` in `percent` of a hundred cases.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
@@ -51,7 +51,7 @@ impl Rng {
         &choices[self.below(choices.len())]
     }
 
-    /// One of `choices` in proportion to the weights beside them.
+    /// One of `choices`, weighted by the numbers beside them.
     pub fn weighted<T: Copy>(&mut self, choices: &[(usize, T)]) -> T {
         let total: usize = choices.iter().map(|(weight, _)| weight).sum();
         let mut left = self.below(total);

@@ -1,4 +1,4 @@
-//! The bulk of a session: messages of about 200 bytes, many methods, in realistic proportion.
+//! The bulk of a session: messages of about 200 bytes, many methods, in realistic proportions.
 
 use mcp_core::Side;
 
@@ -9,7 +9,7 @@ use super::tools_call::{self, text_content};
 use super::wire::{Answer, Exchange, Notice};
 use super::words;
 
-/// The prompts of a made-up server; each takes a `topic`.
+/// The prompts of a made-up server; each has a `topic`.
 static PROMPTS: [&str; 4] = ["explain_code", "plan_release", "review_change", "summarise"];
 
 static TEMPLATE: &str = "file:///workspace/{path}";
@@ -39,7 +39,7 @@ pub fn exchange(rng: &mut Rng, tools: &[Tool]) -> Exchange {
     make(rng)
 }
 
-/// One of the short notifications that need no request before them.
+/// A short notification that does not depend on a request.
 pub fn notice(rng: &mut Rng) -> Notice {
     let (from, method) = rng.weighted(&[
         (70, (Side::Server, "notifications/message")),
@@ -57,7 +57,7 @@ pub fn notice(rng: &mut Rng) -> Notice {
     Notice { from, method, params }
 }
 
-/// A step of the request that carried `token`; `step` must grow.
+/// Progress of the request with `token`; `step` must grow.
 pub fn progress(rng: &mut Rng, from: Side, token: &Json, step: i64) -> Notice {
     let mut params = Json::object([
         ("progressToken", token.clone()),
@@ -70,14 +70,14 @@ pub fn progress(rng: &mut Rng, from: Side, token: &Json, step: i64) -> Notice {
     Notice { from, method: "notifications/progress", params: Some(params) }
 }
 
-/// That the request with `id` is no longer wanted.
+/// Cancels the request with `id`.
 pub fn cancelled(rng: &mut Rng, id: &Json) -> Notice {
     let params =
         Json::object([("requestId", id.clone()), ("reason", words::sentence(rng, 4).into())]);
     Notice { from: Side::Client, method: "notifications/cancelled", params: Some(params) }
 }
 
-/// That a resource the client subscribed to has changed.
+/// Reports that a resource the client subscribed to has changed.
 pub fn updated(uri: &Json) -> Notice {
     Notice {
         from: Side::Server,
@@ -86,12 +86,12 @@ pub fn updated(uri: &Json) -> Notice {
     }
 }
 
-/// That the client is ready.
+/// Reports that the client is ready.
 pub fn initialized() -> Notice {
     Notice { from: Side::Client, method: "notifications/initialized", params: None }
 }
 
-/// The handshake: every capability is declared.
+/// The handshake, with every capability declared.
 pub fn initialize(rng: &mut Rng) -> Exchange {
     let changing = || Json::object([("listChanged", true.into())]);
     let version = format!("{}.{}.{}", rng.below(4), rng.below(20), rng.below(10));
@@ -133,7 +133,7 @@ pub fn initialize(rng: &mut Rng) -> Exchange {
     asked(Side::Client, "initialize", Some(params), result)
 }
 
-/// Subscribing to a resource.
+/// Subscribes to a resource.
 pub fn subscribe(rng: &mut Rng) -> Exchange {
     let params = Json::object([("uri", words::uri(rng).into())]);
     asked(Side::Client, "resources/subscribe", Some(params), Json::object([]))
@@ -143,7 +143,7 @@ fn asked(from: Side, method: &'static str, params: Option<Json>, result: Json) -
     Exchange { from, method, params, answer: Answer::Result(result) }
 }
 
-/// A call whose result is a word or two, or that the tool could not carry out.
+/// A call whose result is a word or two, or a failure.
 fn short_call(rng: &mut Rng, tools: &[Tool]) -> Exchange {
     let mut exchange = tools_call::exchange(rng, tools);
     if rng.chance(10) {
@@ -253,7 +253,7 @@ fn list_prompts(_: &mut Rng) -> Exchange {
 }
 
 fn set_level(rng: &mut Rng) -> Exchange {
-    // Never above what `notice` sends.
+    // Never above the levels that `notice` sends.
     let params = Json::object([("level", rng.pick(&["debug", "info"]).into())]);
     asked(Side::Client, "logging/setLevel", Some(params), Json::object([]))
 }

@@ -79,7 +79,7 @@ pub(crate) fn source(rng: &mut Rng, bytes: usize) -> String {
     text
 }
 
-/// Lines of a service's log, some with JSON inside.
+/// Lines of a service's log, some containing JSON.
 pub(crate) fn log(rng: &mut Rng, bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 200);
     while text.len() < bytes {

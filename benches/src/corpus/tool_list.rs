@@ -43,7 +43,7 @@ pub fn tools(rng: &mut Rng) -> Vec<Tool> {
     tools
 }
 
-/// Asking for the list, and the list.
+/// The request for the list, and its result.
 pub fn exchange(tools: &[Tool]) -> Exchange {
     let tools = tools.iter().map(Tool::definition).collect();
     Exchange {
@@ -112,7 +112,7 @@ fn tool(rng: &mut Rng) -> Tool {
     }
 }
 
-/// Up to `most` different properties of a catalogue, some of them required.
+/// Up to `most` different properties from a catalogue, some of them required.
 fn choose(rng: &mut Rng, catalogue: &'static [Property], most: usize) -> Properties {
     let mut list: Vec<&'static Property> = Vec::new();
     for _ in 0..rng.between(1, most) {

@@ -1,4 +1,4 @@
-//! Results of tools and reads of resources of about 4 KB.
+//! Tool results and resource reads of about 4 KB.
 
 use mcp_core::Side;
 
@@ -10,7 +10,7 @@ use super::tools_call::{params, plain_tool, text_content};
 use super::wire::{Answer, Exchange};
 use super::words;
 
-/// What agents see most: a piece of a file, search hits, a document, of about `bytes` bytes.
+/// What agents see most: part of a file, search hits, a document, of about `bytes` bytes.
 pub fn exchange(rng: &mut Rng, tools: &[Tool], bytes: usize) -> Exchange {
     if rng.chance(30) {
         return resource_read(rng, bytes);
@@ -53,7 +53,7 @@ fn resource_read(rng: &mut Rng, bytes: usize) -> Exchange {
     }
 }
 
-/// Structured content, and the same once more as text.
+/// Structured content, and the same again as text.
 fn hits(rng: &mut Rng, bytes: usize) -> Json {
     let mut list = Vec::new();
     let mut length = 0;
@@ -76,7 +76,7 @@ fn hits(rng: &mut Rng, bytes: usize) -> Json {
     ])
 }
 
-/// Several blocks of several kinds.
+/// Several content blocks of different types.
 fn blocks(rng: &mut Rng, bytes: usize) -> Json {
     let mut content = Vec::new();
     let mut length = 0;

@@ -31,12 +31,12 @@ pub fn exchange(rng: &mut Rng, tools: &[Tool]) -> Exchange {
     }
 }
 
-/// What a call of `tool` carries.
+/// The params of a call of `tool`.
 pub(crate) fn params(rng: &mut Rng, tool: &Tool) -> Json {
     Json::object([("name", tool.name.as_str().into()), ("arguments", tool.arguments(rng))])
 }
 
-/// A tool whose results need no structured content, so that any content will do.
+/// A tool whose results do not need structured content, so that any content is valid.
 pub(crate) fn plain_tool<'a>(rng: &mut Rng, tools: &'a [Tool]) -> &'a Tool {
     let start = rng.below(tools.len());
     let (before, after) = tools.split_at(start);

@@ -5,27 +5,27 @@ use mcp_core::Side;
 use super::json::Json;
 use super::rng::Rng;
 
-/// One message with what an observer knows besides its bytes.
+/// One message with what an observer knows in addition to its bytes.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// The text, without a line end.
+    /// The text, without a line ending.
     pub bytes: Vec<u8>,
-    /// Who sent it.
+    /// The sender.
     pub from: Side,
-    /// For a response, the method of the request that it answers.
+    /// For a response, the method of the request it answers.
     pub answers: Option<&'static str>,
 }
 
-/// A request, and what the other side says to it.
+/// A request and its response.
 #[derive(Debug, Clone)]
 pub struct Exchange {
-    /// Who asks.
+    /// The sender of the request.
     pub from: Side,
-    /// What is asked.
+    /// The method of the request.
     pub method: &'static str,
-    /// With what.
+    /// The params of the request.
     pub params: Option<Json>,
-    /// The answer.
+    /// The response.
     pub answer: Answer,
 }
 
@@ -40,25 +40,25 @@ pub enum Answer {
 /// A notification.
 #[derive(Debug, Clone)]
 pub struct Notice {
-    /// Who says it.
+    /// The sender.
     pub from: Side,
-    /// What kind it is.
+    /// The method.
     pub method: &'static str,
-    /// Its content.
+    /// The params.
     pub params: Option<Json>,
 }
 
-/// In which order a program writes the members of the envelope.
+/// The order in which a program writes the members of the envelope.
 #[derive(Debug, Clone, Copy)]
 pub enum Spelling {
     /// `jsonrpc`, `id`, `method`, `params`.
     VersionFirst,
-    /// `method`, `params`, `jsonrpc`, `id`: a program that completes a half-made message.
+    /// `method`, `params`, `jsonrpc`, `id`: as by a program that completes a partial message.
     PayloadFirst,
 }
 
 impl Spelling {
-    /// One of the two.
+    /// Picks one at random.
     pub fn any(rng: &mut Rng) -> Spelling {
         if rng.chance(50) { Spelling::VersionFirst } else { Spelling::PayloadFirst }
     }
@@ -76,7 +76,7 @@ impl Spelling {
 }
 
 impl Exchange {
-    /// Lets the request carry a progress token, if it has params to carry it in.
+    /// Adds a progress token to the request, if it has params.
     pub fn expect_progress(&mut self, token: &Json) {
         let meta = Json::object([("progressToken", token.clone())]);
         self.params = self.params.take().map(|params| params.with("_meta", meta));

@@ -85,7 +85,7 @@ static ADJECTIVES: [&str; 20] = [
 static LINKS: [&str; 12] =
     ["and", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with", "without"];
 
-/// What shows that a string is not ASCII: Latin, Greek, Cyrillic, CJK, an emoji outside the BMP.
+/// Non-ASCII words: Latin, Greek, Cyrillic, CJK, an emoji outside the BMP.
 static FOREIGN: [&str; 12] = [
     "naïve",
     "Grüße",
@@ -109,7 +109,7 @@ static FOLDERS: [&str; 12] = [
 static EXTENSIONS: [&str; 10] =
     ["css", "csv", "go", "html", "json", "md", "py", "rs", "ts", "yaml"];
 
-/// A plain word of a sentence; now and then one that is not ASCII.
+/// A plain word; occasionally one that is not ASCII.
 pub(crate) fn word(rng: &mut Rng) -> &'static str {
     match rng.below(100) {
         0 => rng.pick(&FOREIGN),
@@ -125,7 +125,7 @@ pub(crate) fn foreign(rng: &mut Rng) -> &'static str {
     rng.pick(&FOREIGN)
 }
 
-/// `words` words with a capital and a full stop.
+/// `words` words, capitalised and with a full stop.
 pub(crate) fn sentence(rng: &mut Rng, words: usize) -> String {
     let mut text = String::new();
     for index in 0..words {
@@ -143,7 +143,7 @@ pub(crate) fn sentence(rng: &mut Rng, words: usize) -> String {
     text
 }
 
-/// Sentences with spaces between them, at least `bytes` long.
+/// Sentences separated by spaces, at least `bytes` long.
 pub(crate) fn prose(rng: &mut Rng, bytes: usize) -> String {
     let mut text = String::new();
     while text.len() < bytes {

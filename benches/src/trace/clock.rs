@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::corpus::rng::Rng;
 
-/// The time of a made-up recording; it only grows.
+/// The clock of a synthetic recording; it only moves forward.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     milliseconds: u64,
@@ -15,7 +15,7 @@ impl Clock {
 }
 
 impl fmt::Display for Clock {
-    /// RFC 3339. A month holds more than anyone wants to record.
+    /// RFC 3339. Valid within one month, which is more than anyone records.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (seconds, milliseconds) = (self.milliseconds / 1000, self.milliseconds % 1000);
         let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);

@@ -1,25 +1,42 @@
-//! Long recorded traces, for measuring the command on what people give it.
+//! Long synthetic traces, for measuring the command on realistic input.
 //!
-//! Every line is one message as `plumb check` reads it: `from`, `ts`, `session`, `msg`. Several
-//! sessions run at once; each begins with its handshake, every request gets its answer, and no
-//! rule is broken.
+//! The lines are what a [`TraceWriter`] makes of the traffic. Several sessions run at once; each
+//! begins with its handshake, every request gets its answer, and no rule is broken.
 
 mod clock;
+mod http;
 mod session;
 
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use mcp_json::Tape;
+use mcp_rules::{TraceEntry, TraceWriter};
 
 use self::clock::Clock;
+use self::http::HttpSession;
 use self::session::Session;
 use crate::corpus::Message;
 use crate::corpus::rng::Rng;
 use crate::corpus::tool_list::{self, Tool};
 
-/// So many servers are in use; sessions with the same one list the same tools.
+/// Number of servers; sessions with the same server list the same tools.
 const SERVERS: usize = 12;
 
-/// So many sessions are open at a time.
+/// Number of sessions open at the same time.
 const OPEN: usize = 4;
+
+/// What kind of sessions a trace has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Long sessions over stdio; most messages are small, some as large as a file.
+    Mixed,
+    /// Sessions over stdio as people record them: short, with a few tools and small messages.
+    Stdio,
+    /// The same over HTTP, with the headers that common clients and servers send.
+    Http,
+}
 
 /// One conversation of any length: a handshake, then whatever a client and a server say, for ever.
 #[derive(Debug)]
@@ -29,7 +46,7 @@ pub struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    /// A conversation with a server that has these tools.
+    /// Starts a conversation with a server that has these tools.
     pub fn start(tools: &'a [Tool]) -> Conversation<'a> {
         let mut rng = Rng::new(0x0073_6573_7369_6f6e);
         let session = Session::endless(&mut rng, tools);
@@ -45,7 +62,7 @@ impl Iterator for Conversation<'_> {
     }
 }
 
-/// What was written.
+/// Statistics of a trace.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Written {
@@ -54,41 +71,140 @@ pub struct Written {
     pub sessions: u64,
 }
 
-/// Writes sessions until there are at least `bytes` bytes and all of them have ended.
+/// Writes sessions until there are at least `bytes` bytes and all sessions have ended.
 ///
 /// # Errors
 ///
 /// When `out` cannot be written.
-pub fn write(out: &mut impl Write, bytes: u64) -> io::Result<Written> {
+pub fn write(out: &mut impl Write, kind: Kind, bytes: u64) -> io::Result<Written> {
     let mut rng = Rng::new(0x7472_6163_6500);
     let servers: Vec<Vec<Tool>> = (0..SERVERS).map(|_| tool_list::tools(&mut rng)).collect();
-    let mut clock = Clock::default();
+    let mut recorder = Recorder::new(out);
     let mut written = Written::default();
-    let mut open: Vec<Session<'_>> = Vec::new();
-    let mut line = Vec::new();
+    let mut open: Vec<Carried<'_>> = Vec::new();
     loop {
-        while open.len() < OPEN && written.bytes < bytes {
+        while open.len() < OPEN && recorder.written.bytes < bytes {
             let server = rng.below(SERVERS);
-            open.push(Session::start(&mut rng, &servers[server]));
+            open.push(Carried::start(&mut rng, kind, &servers[server]));
             written.sessions += 1;
         }
         if open.is_empty() {
-            return Ok(written);
+            return Ok(Written { sessions: written.sessions, ..recorder.written });
         }
         let turn = rng.below(open.len());
-        let Some(message) = open[turn].next(&mut rng) else {
+        if !recorder.record(&mut rng, &mut open[turn], true)? {
             open.swap_remove(turn);
-            continue;
-        };
-        clock.advance(&mut rng);
-        line.clear();
-        let (from, session) = (message.from.as_str(), open[turn].name());
-        write!(line, r#"{{"from":"{from}","ts":"{clock}","session":"{session}","msg":"#)?;
-        line.extend_from_slice(&message.bytes);
-        line.extend_from_slice(b"}\n");
-        out.write_all(&line)?;
-        written.bytes += u64::try_from(line.len()).unwrap_or(0);
-        written.lines += 1;
+        }
+    }
+}
+
+/// Writes this many files with one session each, by turns over stdio and over HTTP.
+///
+/// # Errors
+///
+/// When the folder or a file in it cannot be written.
+pub fn write_folder(folder: &Path, files: u64) -> io::Result<Written> {
+    let mut rng = Rng::new(0x666f_6c64_6572);
+    let servers: Vec<Vec<Tool>> = (0..SERVERS).map(|_| tool_list::tools(&mut rng)).collect();
+    fs::create_dir_all(folder)?;
+    let mut written = Written::default();
+    for file in 0..files {
+        let kind = if file % 2 == 0 { Kind::Stdio } else { Kind::Http };
+        let server = rng.below(SERVERS);
+        let mut session = Carried::start(&mut rng, kind, &servers[server]);
+        let mut out = BufWriter::new(File::create(folder.join(format!("{file:06}.jsonl")))?);
+        let mut recorder = Recorder::new(&mut out);
+        while recorder.record(&mut rng, &mut session, false)? {}
+        written.bytes += recorder.written.bytes;
+        written.lines += recorder.written.lines;
+        written.sessions += 1;
+        out.flush()?;
+    }
+    Ok(written)
+}
+
+/// A session and how its messages travel.
+#[derive(Debug)]
+enum Carried<'a> {
+    Stdio(Session<'a>),
+    Http(Box<HttpSession<'a>>),
+}
+
+impl<'a> Carried<'a> {
+    fn start(rng: &mut Rng, kind: Kind, tools: &'a [Tool]) -> Carried<'a> {
+        match kind {
+            Kind::Mixed => Carried::Stdio(Session::start(rng, tools)),
+            Kind::Stdio => Carried::Stdio(Session::short(rng, tools)),
+            Kind::Http => {
+                let session = Session::short(rng, tools);
+                Carried::Http(Box::new(HttpSession::new(rng, session)))
+            }
+        }
+    }
+}
+
+/// Writes lines and counts them.
+struct Recorder<'w, W> {
+    writer: TraceWriter<Counted<'w, W>>,
+    clock: Clock,
+    tape: Tape,
+    written: Written,
+}
+
+struct Counted<'w, W> {
+    out: &'w mut W,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Counted<'_, W> {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        let length = self.out.write(text)?;
+        self.bytes += u64::try_from(length).unwrap_or(0);
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl<'w, W: Write> Recorder<'w, W> {
+    fn new(out: &'w mut W) -> Recorder<'w, W> {
+        Recorder {
+            writer: TraceWriter::new(Counted { out, bytes: 0 }),
+            clock: Clock::default(),
+            tape: Tape::new(),
+            written: Written::default(),
+        }
+    }
+
+    /// Writes what a session shows next; `false` if it is over.
+    fn record(
+        &mut self,
+        rng: &mut Rng,
+        session: &mut Carried<'_>,
+        is_named: bool,
+    ) -> io::Result<bool> {
+        self.clock.advance(rng);
+        let time = self.clock.to_string();
+        let (writer, tape) = (&mut self.writer, &mut self.tape);
+        match session {
+            Carried::Stdio(session) => {
+                let Some(message) = session.next(rng) else { return Ok(false) };
+                let entry = TraceEntry::stdio(message.from, &message.bytes).at(&time);
+                writer.write(&if is_named { entry.in_session(session.name()) } else { entry })?;
+            }
+            Carried::Http(session) => {
+                let Some(observed) = session.next(rng) else { return Ok(false) };
+                observed.show(tape, |event| {
+                    let entry = TraceEntry::http(event).at(&time);
+                    writer.write(&if is_named { entry.in_session(session.name()) } else { entry })
+                })?;
+            }
+        }
+        self.written.bytes = self.writer.get_mut().bytes;
+        self.written.lines += 1;
+        Ok(true)
     }
 }
 
@@ -98,12 +214,42 @@ mod tests {
 
     use serde_json::Value;
 
-    use super::write;
+    use mcp_rules::{Engine, Findings, LineReader, Observer, Origin, Routed, Settings};
+    use mcp_schema::Schemas;
+
+    use super::{Kind, write};
+
+    #[test]
+    fn no_rule_is_broken() {
+        let engine = Engine::new(Schemas::embedded(), Settings::default());
+        for kind in [Kind::Mixed, Kind::Stdio, Kind::Http] {
+            let mut text = Vec::new();
+            let written = write(&mut text, kind, 500_000).unwrap();
+            assert!(written.sessions >= 4);
+            let mut reader = LineReader::new(&engine.settings().limits);
+            let mut observer = Observer::new(&engine, Origin::default());
+            let (mut number, mut found, mut judged) = (0, Vec::new(), Vec::new());
+            for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                number += 1;
+                reader.read(line, |line| {
+                    let mut findings = Findings::new(engine.settings());
+                    if let Routed::Judge(followed) = observer.follow(number, line, &mut judged) {
+                        line.judge(&engine, &followed, &mut findings);
+                    }
+                    found.extend(findings.take());
+                });
+            }
+            observer.finish(&mut judged);
+            found.extend(judged.into_iter().flat_map(|judged| judged.findings));
+            assert_eq!(written.lines, number);
+            assert!(found.is_empty(), "{kind:?}: {found:?}");
+        }
+    }
 
     #[test]
     fn every_session_opens_with_the_handshake_and_every_request_is_answered_or_cancelled() {
         let mut text = Vec::new();
-        let written = write(&mut text, 3_000_000).unwrap();
+        let written = write(&mut text, Kind::Mixed, 3_000_000).unwrap();
         assert_eq!(written.bytes, u64::try_from(text.len()).unwrap());
 
         let mut open: HashMap<(String, String, String), String> = HashMap::new();

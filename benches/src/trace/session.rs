@@ -12,24 +12,26 @@ use crate::corpus::{Exchange, Message, Spelling, base64, small, text, tool_resul
 pub(super) struct Session<'a> {
     name: String,
     tools: &'a [Tool],
-    /// How the client and the server write their messages.
+    /// The envelope spelling of the client and of the server.
     spelling: [Spelling; 2],
-    /// Sent before anything else, one after the other.
+    /// Sent before anything else, in order.
     opening: VecDeque<Message>,
-    /// Requests that still wait for their answer.
+    /// Requests still waiting for their response.
     pending: Vec<Pending>,
     subscribed: Vec<Json>,
-    /// Of the client and of the server.
+    /// The next id of the client and of the server.
     next_id: [i64; 2],
-    /// Exchanges still to begin.
+    /// Number of exchanges yet to begin.
     left: usize,
+    /// Whether no message is as large as a file.
+    is_small: bool,
 }
 
 #[derive(Debug)]
 struct Pending {
     exchange: Exchange,
     id: Json,
-    /// The token and how far it is, if the request asked for progress.
+    /// The token and current step, if the request asked for progress.
     progress: Option<(Json, i64)>,
 }
 
@@ -44,6 +46,7 @@ impl<'a> Session<'a> {
             subscribed: Vec::new(),
             next_id: [0, 0],
             left: rng.between(100, 900),
+            is_small: false,
         };
         let handshake = small::initialize(rng);
         session.open_with(&handshake);
@@ -56,11 +59,20 @@ impl<'a> Session<'a> {
         Session { left: usize::MAX, ..Session::start(rng, tools) }
     }
 
+    /// A short one, with a few of the tools and small messages.
+    pub(super) fn short(rng: &mut Rng, tools: &'a [Tool]) -> Session<'a> {
+        let tools = &tools[..tools.len().min(6)];
+        let mut session = Session::start(rng, tools);
+        session.left = rng.between(20, 120);
+        session.is_small = true;
+        session
+    }
+
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The next message, or nothing when the session is over.
+    /// The next message, or `None` when the session is over.
     pub(super) fn next(&mut self, rng: &mut Rng) -> Option<Message> {
         if let Some(message) = self.opening.pop_front() {
             return Some(message);
@@ -113,13 +125,14 @@ impl<'a> Session<'a> {
         message
     }
 
-    /// Most are small, some as large as a file.
+    /// Most exchanges are small, some as large as a file.
     fn exchange(&self, rng: &mut Rng) -> Exchange {
-        match rng.below(1000) {
+        let least = if self.is_small { 100 } else { 0 };
+        match rng.between(least, 999) {
             0..=4 => base64::exchange(rng, self.tools, 100_000),
             5..=14 => text::exchange(rng, self.tools, 90_000),
             15..=140 => {
-                let bytes = rng.between(1_000, 8_000);
+                let bytes = rng.between(1_000, if self.is_small { 3_000 } else { 8_000 });
                 tool_result::exchange(rng, self.tools, bytes)
             }
             141..=143 => tool_list::exchange(self.tools),
@@ -132,7 +145,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A step of a pending request, its answer, or that it is no longer wanted.
+    /// Progress of a pending request, its response, or its cancellation.
     fn go_on(&mut self, rng: &mut Rng) -> Message {
         let position = rng.below(self.pending.len());
         let pending = &mut self.pending[position];

@@ -1,17 +1,20 @@
-use crate::{Json, Refusal, RefusalReason, Revision};
+use crate::{
+    Json, Refusal, RefusalReason, Revision,
+    excerpt::{NAME, excerpt},
+};
 
 /// Why a request failed. Adapters map it to the error codes of their wire format.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 #[non_exhaustive]
 pub enum Error {
-    #[error("unknown method `{method}`")]
+    #[error("unknown method `{}`", excerpt(method, NAME))]
     MethodNotFound { method: String },
-    #[error("unknown tool `{name}`")]
+    #[error("unknown tool `{}`", excerpt(name, NAME))]
     ToolNotFound { name: String },
-    #[error("unknown prompt `{name}`")]
+    #[error("unknown prompt `{}`", excerpt(name, NAME))]
     PromptNotFound { name: String },
-    #[error("resource not found: `{uri}`")]
+    #[error("resource not found: `{}`", excerpt(uri, NAME))]
     ResourceNotFound { uri: String },
     /// The params are invalid; `findings` say where, if that is known.
     #[error("{message}")]
@@ -31,7 +34,7 @@ pub enum Error {
     /// capabilities it should have declared.
     #[error("the client has not declared a required capability: {required}")]
     MissingCapability { required: Json },
-    #[error("unsupported protocol version `{requested}`")]
+    #[error("unsupported protocol version `{}`", excerpt(requested, NAME))]
     UnsupportedRevision { requested: String, supported: Vec<Revision> },
     /// The message's HTTP headers contradict its body.
     #[error("{message}")]

@@ -26,8 +26,10 @@
 mod context;
 mod engine;
 mod error;
+mod excerpt;
 mod handlers;
 mod json;
+mod memory_budget;
 mod message;
 mod model;
 mod ports;
@@ -36,16 +38,19 @@ mod request_id;
 mod revision;
 mod revision_shape;
 mod side;
+mod visible;
 
 pub use context::{Answers, Context, Question};
 pub use engine::{
     BuildError, Conversation, Dispatch, InvalidArguments, Mcp, McpBuilder, McpSettings,
-    OutputPromise, PromptRegistry, ResourceRegistry, ServedPrompt, ServedResource, ServedTemplate,
+    OutputContract, PromptRegistry, ResourceRegistry, ServedPrompt, ServedResource, ServedTemplate,
     ServedTool, TemplateRegistry, ToolRegistry,
 };
 pub use error::Error;
+pub use excerpt::{excerpt, first_findings};
 pub use handlers::{CompletionHandler, PromptHandler, ResourceHandler, ToolHandler};
 pub use json::Json;
+pub use memory_budget::{MemoryBudget, MemoryShare};
 pub use message::{Notification, Request, Response};
 pub use model::{
     Annotations, CallToolResult, ClientCapabilities, CompleteRequest, Completion,
@@ -59,10 +64,12 @@ pub use model::{
     ServerCapabilities, TextContent, Tool, ToolAnnotations, UriTemplate, UriTemplateError,
 };
 pub use ports::{
-    Answer, Ask, BoxFuture, Call, Carriage, Clock, Contract, ContractRefused, Contracts, Edges,
-    Handler, Inbound, MessageHeaders, Outbound, OutboundRole, Peer, PeerError, Purpose, Refusal,
-    RefusalReason, ResponseStatus, Seal, Ticket, Transport, TransportError, Unchecked,
+    BoxFuture, Call, Clock, Contract, ContractError, ContractKind, Contracts, Framing, Handler,
+    Inbound, MessageEnds, MessageHeaders, Outbound, OutboundRole, OutgoingRequest, Peer, PeerError,
+    Refusal, RefusalReason, ResponseStatus, Seal, Ticket, Transport, TransportError, Unchecked,
+    UncheckedResponse,
 };
 pub use request_id::RequestId;
 pub use revision::{Era, Revision, Revisions, UnknownRevision};
 pub use side::Side;
+pub use visible::{is_unseen, visible};

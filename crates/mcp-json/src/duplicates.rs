@@ -1,10 +1,10 @@
 //! Member names that occur twice in one object.
 //!
-//! RFC 8259 allows them and leaves open what they mean, so two readers may see two different
-//! messages in one text. The parser therefore notices them at once. Each open object has a
-//! [`Filter`] of 64 bits; a name whose bit is already set is compared with the earlier names of
-//! its object. In objects with many names the filter is full and says nothing, so they are
-//! checked once when they close.
+//! RFC 8259 allows them and leaves their meaning open, so two readers may see two different
+//! messages in one text. The parser therefore detects them while parsing. Each open object has a
+//! 64-bit [`Filter`]; a name whose bit is already set is compared with the earlier names of its
+//! object. In objects with many names the filter fills up and becomes useless, so they are checked
+//! once when they close.
 #![expect(clippy::inline_always, reason = "part of the loop of the parser")]
 
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ use crate::escape::unescape;
 use crate::node::Node;
 use crate::span::Span;
 
-/// A member whose name an earlier member of the same object has already.
+/// A member whose name already occurs in the same object.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DuplicateKey<'a> {
@@ -25,22 +25,22 @@ pub struct DuplicateKey<'a> {
     pub object: Node<'a>,
     /// The name, unescaped.
     pub name: Cow<'a, str>,
-    /// The name where it occurs first, with its quotes.
+    /// The first occurrence of the name, with its quotes.
     pub first: Span,
-    /// The name where it occurs again, with its quotes.
+    /// The repeated occurrence of the name, with its quotes.
     pub again: Span,
 }
 
-/// One bit per six bits of a fingerprint.
+/// A bit set of the top six bits of fingerprints.
 pub(crate) type Filter = u64;
 
-/// Objects with more members are not filtered, but checked when they close.
+/// Objects with more members do not use the filter but are checked when they close.
 pub(crate) const MAX_FILTERED: u32 = 32;
 
-/// A cheap hash of a name's text. Equal names have equal fingerprints, whatever their spelling.
+/// A cheap hash of a name's text. Equal names have equal fingerprints, however they are escaped.
 ///
-/// It takes the length and the last eight bytes before the closing quote. For shorter names they
-/// include the opening quote, and what stands before that is shifted out: one load, no branch.
+/// It uses the length and the last eight bytes before the closing quote. For shorter names these
+/// include the opening quote, and anything before it is shifted out: one load, no branch.
 #[inline(always)]
 pub(crate) fn fingerprint(input: &[u8], name: Range<usize>, flags: u8) -> u32 {
     if flags & ESCAPED == 0
@@ -52,14 +52,14 @@ pub(crate) fn fingerprint(input: &[u8], name: Range<usize>, flags: u8) -> u32 {
     slow_fingerprint(&input[name])
 }
 
-/// The same for names that are escaped or stand in the first few bytes of the input.
+/// The same for names that contain escapes or are within the first few bytes of the input.
 #[cold]
 #[inline(never)]
 fn slow_fingerprint(content: &[u8]) -> u32 {
     fingerprint_of(&unescape(content))
 }
 
-/// The fingerprint that a name has which reads `text`.
+/// The fingerprint of a name whose unescaped text is `text`.
 #[inline]
 pub(crate) const fn fingerprint_of(text: &[u8]) -> u32 {
     let mut word = 0;
@@ -78,7 +78,7 @@ const fn mix(word: u64, length: usize) -> u32 {
     (mixed >> 32) as u32
 }
 
-/// Adds a fingerprint; returns whether one with the same bit was there.
+/// Adds a fingerprint; returns whether its bit was already set.
 #[inline(always)]
 pub(crate) fn remember(filter: &mut Filter, fingerprint: u32) -> bool {
     let bit = 1 << (fingerprint >> 26);
@@ -87,7 +87,7 @@ pub(crate) fn remember(filter: &mut Filter, fingerprint: u32) -> bool {
     known
 }
 
-/// Whether the last entry, a name of the open object at `object`, repeats an earlier one of it.
+/// Whether the last entry, a name in the open object at `object`, repeats an earlier name there.
 #[cold]
 #[inline(never)]
 pub(crate) fn is_last_repeated(input: &[u8], entries: &[Entry], object: u32) -> bool {
@@ -120,7 +120,7 @@ fn same_text(input: &[u8], a: &Entry, b: &Entry) -> bool {
     a.content(input) == b.content(input)
 }
 
-/// Room to sort the names of a large object.
+/// Buffer for sorting the names of a large object.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     /// Fingerprint and index.
@@ -132,8 +132,7 @@ impl Names {
         self.sorted.capacity() * size_of::<(u32, u32)>()
     }
 
-    /// Whether two names of a closed object are the same. Costs n log n for n names, whatever
-    /// they are.
+    /// Whether a closed object has duplicate names. Takes n log n for n names, whatever they are.
     #[cold]
     #[inline(never)]
     pub(crate) fn have_duplicates(&mut self, input: &[u8], entries: &[Entry], object: u32) -> bool {
@@ -145,7 +144,7 @@ impl Names {
         );
         self.sorted.sort_unstable();
         self.sorted.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1).any(|alike| {
-            // A peer may choose names that are alike, so they are not compared pair by pair.
+            // A peer may choose names with equal fingerprints, so they are not compared pairwise.
             let mut seen = HashSet::with_capacity(alike.len());
             alike.iter().any(|(_, index)| {
                 let entry = &entries[*index as usize];
@@ -155,7 +154,7 @@ impl Names {
     }
 }
 
-/// All duplicates of a document, by object and then in the order of the text.
+/// All duplicates of a document, by object and then in document order.
 pub(crate) fn in_document<'a>(
     document: &'a Document<'a>,
 ) -> impl Iterator<Item = DuplicateKey<'a>> {

@@ -5,7 +5,8 @@ use std::ops::Range;
 use crate::node::Kind;
 use crate::span::Span;
 
-/// The kinds the parser tells apart; `false` and `true` are kept apart to save a look at the text.
+/// The kinds the parser distinguishes; separate tags for `false` and `true` save a look at the
+/// text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Tag {
@@ -21,23 +22,23 @@ pub(crate) enum Tag {
 
 /// The string contains a backslash: it must be unescaped before its text is used.
 pub(crate) const ESCAPED: u8 = 1;
-/// The string contains half of a surrogate pair.
+/// The string contains a lone surrogate.
 pub(crate) const LONE_SURROGATE: u8 = 2;
 
 /// A value or a member name, in document order: a container is followed by its children, an
 /// object's as name, value, name, value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
-    /// Offset of the first byte; of the byte behind the quote for strings.
+    /// Offset of the first byte; for strings, of the byte after the opening quote.
     start: u32,
-    /// Offset past the last byte; of the closing quote for strings.
+    /// Offset past the last byte; for strings, of the closing quote.
     end: u32,
     /// Values: index past the subtree. Member names, whose value is always the next entry: the
     /// fingerprint of the name.
     link: u32,
     pub(crate) tag: Tag,
     pub(crate) flags: u8,
-    /// Number of children, `u16::MAX` for that many and more.
+    /// Number of children, saturating at `u16::MAX`.
     count: u16,
 }
 
@@ -67,7 +68,7 @@ impl Entry {
         self.link
     }
 
-    /// Number of children, unless there are too many for the entry to say.
+    /// Number of children, unless there are too many to fit in the entry.
     #[inline]
     pub(crate) fn count(&self) -> Option<usize> {
         (self.count != u16::MAX).then_some(usize::from(self.count))
@@ -102,7 +103,7 @@ impl Entry {
     }
 }
 
-/// An offset or index in the width the tape keeps.
+/// An offset or index in the width used on the tape.
 #[inline]
 #[expect(
     clippy::cast_possible_truncation,

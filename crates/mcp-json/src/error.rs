@@ -3,12 +3,12 @@
 use crate::expected::{Expected, Found, NumberFault};
 use crate::span::Position;
 
-/// The first place where a text stops being JSON, and the reason.
+/// The first position at which a text stops being JSON, and the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} at byte {offset}")]
 #[non_exhaustive]
 pub struct SyntaxError {
-    /// Byte offset of the offence; the length of the input where the text ends too early.
+    /// Byte offset of the error; the length of the input if the text ends too early.
     pub offset: usize,
     /// What is wrong there.
     pub kind: SyntaxErrorKind,
@@ -20,7 +20,7 @@ impl SyntaxError {
         SyntaxError { offset, kind }
     }
 
-    /// Something else than `expected` stands at `offset`, or nothing at all.
+    /// `offset` has something other than `expected`, or is the end of the input.
     #[cold]
     pub(crate) fn unexpected(input: &[u8], offset: usize, expected: Expected) -> SyntaxError {
         let kind = if offset < input.len() {
@@ -31,20 +31,20 @@ impl SyntaxError {
         SyntaxError { offset, kind }
     }
 
-    /// Line and column of the offence in the same input.
+    /// Line and column of the error in the same input.
     pub fn position(&self, input: &[u8]) -> Position {
         Position::of(self.offset, input)
     }
 }
 
-/// What is wrong at the place of a [`SyntaxError`].
+/// What is wrong at the offset of a [`SyntaxError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SyntaxErrorKind {
     /// Nothing but whitespace.
     #[error("there is no JSON value here")]
     Empty,
-    /// U+FEFF before the value; RFC 8259 section 8.1 forbids to send it.
+    /// U+FEFF before the value; RFC 8259 section 8.1 forbids sending it.
     #[error("a byte order mark stands before the value")]
     ByteOrderMark,
     /// The text ends inside a value: more bytes might complete it.
@@ -53,12 +53,12 @@ pub enum SyntaxErrorKind {
         /// What could have come next.
         expected: Expected,
     },
-    /// The grammar has no place for what stands here.
+    /// A byte that the grammar does not allow here.
     #[error("expected {expected}, found {found}")]
     UnexpectedByte {
-        /// What stands here.
+        /// What was found.
         found: Found,
-        /// What could have stood here.
+        /// What would have been allowed.
         expected: Expected,
     },
     /// A complete value, then something that is not whitespace; the offset is its first byte.
@@ -70,28 +70,28 @@ pub enum SyntaxErrorKind {
         /// The byte.
         byte: u8,
     },
-    /// A backslash that starts no escape; the offset is the backslash's.
+    /// A backslash that does not start a valid escape; the offset is that of the backslash.
     #[error("{}", invalid_escape(*found))]
     InvalidEscape {
         /// What follows the backslash.
         found: Found,
     },
-    /// A number written in a way JSON does not know.
+    /// A number in a notation that JSON does not have.
     #[error("{fault}")]
     InvalidNumber {
         /// The part that is wrong.
         fault: NumberFault,
     },
-    /// A string holds bytes that are not UTF-8; the offset is the first of them.
+    /// A string contains invalid UTF-8; the offset is that of the first invalid byte.
     #[error("the string is not UTF-8")]
     InvalidUtf8,
-    /// More nested containers than allowed; the offset is the first bracket too many.
+    /// Nesting deeper than allowed; the offset is that of the first excess bracket.
     #[error("nested deeper than {limit} levels")]
     TooDeep {
         /// [`Limits::max_depth`](crate::Limits::max_depth).
         limit: usize,
     },
-    /// More bytes than allowed; nothing was read.
+    /// Input longer than allowed; nothing was read.
     #[error("{length} bytes exceed the limit of {limit}")]
     TooLong {
         /// Length of the input in bytes.

@@ -1,11 +1,11 @@
-//! Escapes in strings: what they stand for.
+//! Decoding of escapes in strings.
 //!
 //! Everything here but [`unicode_escape`] works on strings the parser has accepted.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What a `\u` escape, or a pair of them, stands for.
+/// The result of decoding a `\u` escape, or a pair of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unicode {
     Char(char),
@@ -13,8 +13,8 @@ pub(crate) enum Unicode {
     LoneSurrogate,
 }
 
-/// Reads the four digits behind `\u`, and the whole second escape if both make a surrogate pair.
-/// Also returns the number of bytes that took; `None` if four digits are not there.
+/// Decodes the four digits after `\u`, and the whole second escape if both form a surrogate pair.
+/// Also returns the number of bytes consumed; `None` if there are not four digits.
 pub(crate) fn unicode_escape(digits: &[u8]) -> Option<(Unicode, usize)> {
     let first = four_digits(digits)?;
     if let Some(char) = char::from_u32(first) {
@@ -40,7 +40,7 @@ fn four_digits(bytes: &[u8]) -> Option<u32> {
     })
 }
 
-/// The text that the inside of a string stands for, as UTF-8. Lone surrogates become U+FFFD.
+/// The unescaped text of a string's content, as UTF-8. Lone surrogates become U+FFFD.
 pub(crate) fn unescape(content: &[u8]) -> Cow<'_, [u8]> {
     let Some(first) = find_backslash(content) else {
         return Cow::Borrowed(content);
@@ -59,7 +59,7 @@ pub(crate) fn unescape(content: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(text)
 }
 
-/// Where the lone surrogates are inside a string.
+/// The ranges of lone surrogates in a string's content.
 pub(crate) fn lone_surrogates(content: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -85,7 +85,7 @@ fn find_backslash(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| *byte == b'\\')
 }
 
-/// The character that the escape at the front stands for, and the escape's length.
+/// Decodes the escape at the start; returns the character and the escape's length.
 fn decode(escape: &[u8]) -> (char, usize) {
     let char = match escape[1] {
         b'b' => '\u{8}',

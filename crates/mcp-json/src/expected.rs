@@ -1,8 +1,8 @@
-//! The facts a syntax error states, and the words for them.
+//! The details of a syntax error, and their wording.
 
 use std::fmt;
 
-/// What the grammar would have allowed at the place of an error.
+/// What the grammar would have allowed at the position of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the words below say it")]
 #[non_exhaustive]
@@ -44,7 +44,7 @@ impl fmt::Display for Expected {
     }
 }
 
-/// What stood there instead.
+/// What was found instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// A character of the text.
@@ -54,7 +54,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// What begins at `offset`, which must lie inside the input.
+    /// What starts at `offset`, which must be inside the input.
     #[cold]
     pub(crate) fn at(input: &[u8], offset: usize) -> Found {
         let window = &input[offset..input.len().min(offset + 4)];
@@ -82,7 +82,7 @@ impl fmt::Display for Found {
     }
 }
 
-/// What is wrong with the spelling of a number.
+/// What is wrong with the notation of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the words below say it")]
 #[non_exhaustive]

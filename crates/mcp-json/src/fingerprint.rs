@@ -1,9 +1,9 @@
-//! What the tape keeps of a member name to tell it from others at a glance.
+//! Short hashes that the tape keeps of member names, to distinguish them quickly.
 
 use crate::duplicates::fingerprint_of;
 
-/// A short hash of a member name, made when it was parsed. Equal names have equal fingerprints,
-/// whatever their spelling; others hardly ever do, so a match has to be confirmed.
+/// A short hash of a member name, computed during parsing. Equal names have equal fingerprints,
+/// however they are escaped; others rarely do, so a match has to be confirmed.
 ///
 /// ```
 /// use mcp_json::{Fingerprint, Limits, Tape};
@@ -24,7 +24,7 @@ use crate::duplicates::fingerprint_of;
 pub struct Fingerprint(pub(crate) u32);
 
 impl Fingerprint {
-    /// That of a member name which reads `name`.
+    /// The fingerprint of a member name whose unescaped text is `name`.
     #[inline]
     pub const fn of(name: &str) -> Fingerprint {
         Fingerprint(fingerprint_of(name.as_bytes()))

@@ -1,20 +1,20 @@
-//! Bytes to a zero-copy JSON tape with byte spans: strict, one pass, safe Rust.
+//! A zero-copy JSON parser that writes a tape with byte spans: strict, one pass, safe Rust.
 //!
-//! A [`Tape`] is a reusable buffer. Parsing one text writes a flat array of sixteen-byte entries
-//! into it, and the [`Document`] that comes back borrows the rest from the input: strings are
-//! neither copied nor unescaped and numbers are not converted until somebody asks. Every [`Node`]
-//! knows its exact byte [`Span`], so a finding can point at what it is about.
+//! A [`Tape`] is a reusable buffer. Parsing a text writes a flat array of sixteen-byte entries into
+//! it, and the returned [`Document`] borrows the rest from the input: strings are not copied or
+//! unescaped and numbers are not converted until requested. Every [`Node`] knows its exact byte
+//! [`Span`], so a finding can point at its cause.
 //!
-//! The grammar is RFC 8259 without extensions. Three things the RFC leaves open are settled so:
+//! The grammar is RFC 8259 without extensions. Three cases that the RFC leaves open:
 //!
-//! | case | what happens |
+//! | case | behaviour |
 //! |---|---|
 //! | two members of one object with the same name | accepted and noticed: [`Document::has_duplicate_keys`]; a lookup by name finds the last |
-//! | a `\u` escape that is half of a surrogate pair | accepted and noticed: [`Document::has_lone_surrogates`]; reads as U+FFFD |
-//! | numbers of any size and precision | accepted; the literal is kept, conversions say when they cannot hold it |
+//! | a lone surrogate in a `\u` escape | accepted and noticed: [`Document::has_lone_surrogates`]; reads as U+FFFD |
+//! | numbers of any size and precision | accepted; the literal is kept, and conversions fail if it does not fit |
 //!
-//! A leading byte order mark, text that is not UTF-8, nesting beyond [`Limits::max_depth`] and
-//! inputs beyond [`Limits::max_bytes`] are refused with a [`SyntaxError`] that says where and why.
+//! A leading byte order mark, invalid UTF-8, nesting beyond [`Limits::max_depth`] and inputs beyond
+//! [`Limits::max_bytes`] are rejected with a [`SyntaxError`] that says where and why.
 //!
 //! ```
 //! use mcp_json::{Limits, Tape};
@@ -29,8 +29,8 @@
 //! # Ok::<(), mcp_json::SyntaxError>(())
 //! ```
 //!
-//! [`Parsed`] is the owned form: text and tape together, parsed once where bytes arrive and shared by
-//! everything that reads them.
+//! [`Parsed`] is the owned form: text and tape together, parsed once where bytes arrive and shared
+//! by everything that reads them.
 //!
 //! The crate knows nothing of JSON-RPC or MCP.
 //!

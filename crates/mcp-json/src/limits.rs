@@ -1,15 +1,15 @@
-//! What one text may cost.
+//! Limits on one text.
 
-/// Bounds that a text must keep to be parsed at all.
+/// Limits that a text must not exceed to be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest accepted input in bytes. Offsets are kept in 32 bits, so values above
-    /// `u32::MAX - 1` act as that.
+    /// Maximum length of the input in bytes. Offsets are kept in 32 bits, so larger values act as
+    /// `u32::MAX - 1`.
     pub max_bytes: usize,
-    /// Deepest accepted nesting: 0 allows scalars only, 1 allows `[]`, 2 allows `[[]]`.
+    /// Maximum nesting: 0 allows scalars only, 1 allows `[]`, 2 allows `[[]]`.
     ///
-    /// Parsing never recurses, so any value is safe here; code that walks a document
-    /// recursively sets its own bound by this one.
+    /// Parsing never recurses, so any value is safe here; code that walks a document recursively
+    /// relies on this limit.
     pub max_depth: usize,
 }
 

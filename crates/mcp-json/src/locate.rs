@@ -1,4 +1,4 @@
-//! From byte ranges back to JSON pointers.
+//! Finds the JSON pointers for byte ranges.
 
 use std::cmp::Reverse;
 use std::iter::Peekable;
@@ -7,16 +7,16 @@ use crate::node::{Elements, Members, Node};
 use crate::pointer::push_token;
 use crate::span::Span;
 
-/// Pointers beyond this length are not written: a hostile member name could make every one of them
-/// as long as the text.
+/// Longer pointers are not written: a hostile member name could make every one of them as long as
+/// the text.
 const LONGEST: usize = 4096;
 
-/// The JSON pointer of the innermost value that contains each of `spans`, in their order. The name
-/// of a member counts as its value.
+/// The JSON pointer of the innermost value that contains each of `spans`, in their order. A
+/// member's name counts as part of its value.
 ///
 /// `None` for a span outside `root` and for pointers of more than 4,096 bytes. All spans are found
-/// in one walk, so the work follows the size of the document and the number of spans, not their
-/// product.
+/// in one walk, so the cost is proportional to the size of the document plus the number of spans,
+/// not to their product.
 ///
 /// ```
 /// use mcp_json::{Limits, Span, Tape, locate};
@@ -38,7 +38,7 @@ pub fn locate(root: Node<'_>, spans: &[Span]) -> Vec<Option<String>> {
     found
 }
 
-/// The way from the root to a value; spans are looked for from left to right.
+/// The path from the root to a value; spans are searched from left to right.
 struct Path<'a> {
     steps: Vec<Step<'a>>,
     pointer: String,
@@ -47,7 +47,7 @@ struct Path<'a> {
 struct Step<'a> {
     span: Span,
     children: Children<'a>,
-    /// How long the pointer is up to here; `None` if it is too long to be written.
+    /// Length of the pointer up to here; `None` if it is too long to be written.
     length: Option<usize>,
 }
 
@@ -56,7 +56,7 @@ enum Children<'a> {
     Elements(usize, Peekable<Elements<'a>>),
 }
 
-/// A child, and the step that leads to it.
+/// A child's name or index: its pointer token.
 enum Token<'a> {
     Name(Node<'a>),
     Index(usize),
@@ -70,7 +70,7 @@ impl<'a> Path<'a> {
 
     /// The pointer of the innermost value that contains `wanted`.
     fn find(&mut self, wanted: Span) -> Option<String> {
-        // What ends before it holds none of the spans to come, either.
+        // A value that ends before `wanted` contains none of the later spans either.
         while self.steps.len() > 1
             && self.steps.last().is_some_and(|top| top.span.end <= wanted.start)
         {
@@ -104,7 +104,7 @@ impl<'a> Path<'a> {
             }
             Some(self.pointer.len())
         });
-        // The name of a member belongs to it.
+        // A member's name is part of the member.
         let start = match token {
             Token::Name(name) => name.span().start,
             Token::Index(_) => child.span().start,
@@ -129,7 +129,7 @@ impl<'a> Children<'a> {
         }
     }
 
-    /// Leaves out what ends before `start`. No later span can be in there.
+    /// Skips children that end before `start`. No later span can be in them.
     fn skip_before(&mut self, start: usize) {
         match self {
             Children::Members(members) => {

@@ -1,4 +1,4 @@
-//! A value of a document, and the way to its children.
+//! A value of a document, and access to its children.
 #![expect(
     clippy::inline_always,
     reason = "what is compared is nearly always a literal, which only the caller knows"
@@ -16,7 +16,7 @@ use crate::pointer;
 use crate::span::Span;
 use crate::value;
 
-/// What a value is.
+/// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `null`
@@ -35,22 +35,18 @@ pub enum Kind {
     Object,
 }
 
-/// A value of a document: a reference and an index, to be passed around by value.
+/// A value of a document: two references, to be passed around by value.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     document: &'a Document<'a>,
-    index: u32,
+    /// One of the document's. Kept rather than its index: nearly every question is about the entry.
+    entry: &'a Entry,
 }
 
 impl<'a> Node<'a> {
     #[inline]
-    pub(crate) fn new(document: &'a Document<'a>, index: u32) -> Node<'a> {
-        Node { document, index }
-    }
-
-    #[inline]
-    fn entry(self) -> &'a Entry {
-        self.document.entry(self.index)
+    pub(crate) fn new(document: &'a Document<'a>, entry: &'a Entry) -> Node<'a> {
+        Node { document, entry }
     }
 
     /// The document it belongs to.
@@ -59,73 +55,73 @@ impl<'a> Node<'a> {
         self.document
     }
 
-    /// Its place among the values and member names of the document, 0 for the root.
+    /// Its index among the values and member names of the document, 0 for the outermost value.
     #[inline]
     pub fn index(self) -> u32 {
-        self.index
+        self.document.index_of(self.entry)
     }
 
-    /// What it is.
+    /// Its type.
     #[inline]
     pub fn kind(self) -> Kind {
-        self.entry().kind()
+        self.entry.kind()
     }
 
     /// Whether it is `null`.
     #[inline]
     pub fn is_null(self) -> bool {
-        self.entry().tag == Tag::Null
+        self.entry.tag == Tag::Null
     }
 
-    /// Whether it is a number, written in whatever way.
+    /// Whether it is a number, in any notation.
     #[inline]
     pub fn is_number(self) -> bool {
-        matches!(self.entry().tag, Tag::Integer | Tag::Decimal)
+        matches!(self.entry.tag, Tag::Integer | Tag::Decimal)
     }
 
     /// Whether it is a string.
     #[inline]
     pub fn is_string(self) -> bool {
-        self.entry().tag == Tag::String
+        self.entry.tag == Tag::String
     }
 
     /// Whether it is an array.
     #[inline]
     pub fn is_array(self) -> bool {
-        self.entry().tag == Tag::Array
+        self.entry.tag == Tag::Array
     }
 
     /// Whether it is an object.
     #[inline]
     pub fn is_object(self) -> bool {
-        self.entry().tag == Tag::Object
+        self.entry.tag == Tag::Object
     }
 
-    /// Where it stands in the input; strings with their quotes.
+    /// Its byte range in the input; strings include their quotes.
     pub fn span(self) -> Span {
-        self.entry().span()
+        self.entry.span()
     }
 
-    /// The exact bytes it is written with; strings with their quotes.
+    /// Its exact bytes in the input; strings include their quotes.
     pub fn raw(self) -> &'a [u8] {
         let Span { start, end } = self.span();
         &self.document.input()[start..end]
     }
 
-    /// The truth value of a `true` or `false`.
+    /// The value of a `true` or `false`.
     #[inline]
     pub fn as_bool(self) -> Option<bool> {
-        match self.entry().tag {
+        match self.entry.tag {
             Tag::True => Some(true),
             Tag::False => Some(false),
             _ => None,
         }
     }
 
-    /// The text of a string, unescaped; half of a surrogate pair reads as U+FFFD. Borrowed from
-    /// the input unless there is an escape.
+    /// The text of a string, unescaped; lone surrogates become U+FFFD. Borrowed from the input
+    /// unless there is an escape.
     pub fn as_str(self) -> Option<Cow<'a, str>> {
-        // The parser has checked this already, but only `unsafe` could tell the compiler so.
+        // The parser has already checked this, but only `unsafe` could tell the compiler.
         Some(match self.str_bytes()? {
             Cow::Borrowed(bytes) => match std::str::from_utf8(bytes) {
                 Ok(text) => Cow::Borrowed(text),
@@ -138,10 +134,10 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// [`Node::as_str`] as the bytes of its UTF-8 form, which is cheaper to make.
+    /// [`Node::as_str`] as UTF-8 bytes, which is cheaper.
     #[inline]
     pub fn str_bytes(self) -> Option<Cow<'a, [u8]>> {
-        let entry = self.entry();
+        let entry = self.entry;
         if entry.tag != Tag::String {
             return None;
         }
@@ -149,15 +145,15 @@ impl<'a> Node<'a> {
         Some(if entry.is_escaped() { unescape_rarely(content) } else { Cow::Borrowed(content) })
     }
 
-    /// Whether it is a string with half of a surrogate pair. Costs nothing: the parser noticed.
+    /// Whether it is a string with a lone surrogate. Costs nothing: the parser noticed.
     pub fn has_lone_surrogate(self) -> bool {
-        self.is_string() && self.entry().flags & LONE_SURROGATE != 0
+        self.is_string() && self.entry.flags & LONE_SURROGATE != 0
     }
 
-    /// Whether it is a string that reads `text` once unescaped.
+    /// Whether it is a string that equals `text` once unescaped.
     #[inline(always)]
     pub fn str_eq(self, text: &str) -> bool {
-        let entry = self.entry();
+        let entry = self.entry;
         if entry.tag != Tag::String {
             return false;
         }
@@ -165,55 +161,54 @@ impl<'a> Node<'a> {
         if entry.is_escaped() {
             return unescape_rarely(content) == text.as_bytes();
         }
-        content == text.as_bytes()
+        same_bytes(content, text.as_bytes())
     }
 
-    /// The fingerprint of a member name; of a value, something without meaning.
+    /// The fingerprint of a member name; meaningless for values.
     #[inline]
     pub fn fingerprint(self) -> Fingerprint {
-        Fingerprint(self.entry().fingerprint())
+        Fingerprint(self.entry.fingerprint())
     }
 
     fn number_bytes(self) -> Option<&'a [u8]> {
-        self.is_number().then(|| self.entry().content(self.document.input()))
+        self.is_number().then(|| self.entry.content(self.document.input()))
     }
 
-    /// The digits of a number exactly as they are written.
+    /// The number exactly as written.
     pub fn number_literal(self) -> Option<&'a str> {
         std::str::from_utf8(self.number_bytes()?).ok()
     }
 
-    /// The value of an integer that is written as one and fits. For `1.0` and `1e2` it is `None`.
+    /// The value of an integer written as one, if it fits. `None` for `1.0` and `1e2`.
     pub fn as_i64(self) -> Option<i64> {
         number::to_i64(self.number_bytes()?)
     }
 
-    /// As [`Node::as_i64`], for integers that are not negative.
+    /// Like [`Node::as_i64`], for non-negative integers.
     pub fn as_u64(self) -> Option<u64> {
         number::to_u64(self.number_bytes()?)
     }
 
-    /// The nearest value a number has as `f64`; `None` beyond the largest finite one.
+    /// The `f64` nearest to a number; `None` if out of range.
     pub fn as_f64(self) -> Option<f64> {
         number::to_f64(self.number_literal()?)
     }
 
-    /// Whether it is a whole number in the mathematical sense, decided exactly: `1`, `1.0`, `1e2`
-    /// and `10000000000000000001` are, `1.5` is not.
+    /// Whether it is mathematically an integer, decided exactly: `1`, `1.0`, `1e2` and
+    /// `10000000000000000001` are, `1.5` is not.
     #[inline]
     pub fn is_integer(self) -> bool {
-        match self.entry().tag {
+        match self.entry.tag {
             Tag::Integer => true,
-            Tag::Decimal => number::is_integer(self.entry().content(self.document.input())),
+            Tag::Decimal => number::is_integer(self.entry.content(self.document.input())),
             _ => false,
         }
     }
 
-    /// Number of members or elements; 0 for everything else. Members with the same name count
-    /// each.
+    /// Number of members or elements; 0 for everything else. Duplicate members count separately.
     #[inline]
     pub fn len(self) -> usize {
-        match self.entry().count() {
+        match self.entry.count() {
             Some(count) => count,
             None if self.is_object() => self.members().count(),
             None => self.elements().count(),
@@ -223,58 +218,84 @@ impl<'a> Node<'a> {
     /// Whether it has neither members nor elements.
     #[inline]
     pub fn is_empty(self) -> bool {
-        self.entry().count() == Some(0)
+        self.entry.count() == Some(0)
     }
 
     /// The elements of an array; none for everything else.
     #[inline]
     pub fn elements(self) -> Elements<'a> {
-        let past = if self.is_array() { self.entry().past() } else { 0 };
-        Elements { document: self.document, index: self.index + 1, past }
+        Elements { below: Below::new(self, Tag::Array) }
     }
 
-    /// The members of an object, name (a string node) and value; none for everything else.
+    /// The members of an object, as name (a string node) and value; none for everything else.
     #[inline]
     pub fn members(self) -> Members<'a> {
-        let past = if self.is_object() { self.entry().past() } else { 0 };
-        Members { document: self.document, index: self.index + 1, past }
+        Members { below: Below::new(self, Tag::Object) }
     }
 
-    /// The value of the member with this name. Where the name occurs twice the last one wins, as
-    /// in most readers.
+    /// The value of the member with this name. If there are several, the last one wins, as in most
+    /// readers.
     #[inline(always)]
     pub fn get(self, key: &str) -> Option<Node<'a>> {
-        // Here for the compiler to work it out where the key is a literal.
+        // Computed here so that the compiler can evaluate it if the key is a literal.
         self.find(key, Fingerprint::of(key))
     }
 
     #[inline(never)]
     fn find(self, key: &str, fingerprint: Fingerprint) -> Option<Node<'a>> {
-        let mut named = self
-            .members()
-            .filter(|(name, _)| name.fingerprint() == fingerprint && name.str_eq(key));
-        let found = if self.document.has_duplicate_keys() { named.last() } else { named.next() };
-        found.map(|(_, value)| value)
+        let mut found = None;
+        for (name, value) in self.members() {
+            if name.fingerprint() == fingerprint && name.str_eq(key) {
+                found = Some(value);
+                if !self.document.has_duplicate_keys() {
+                    break;
+                }
+            }
+        }
+        found
     }
 
-    /// The value a JSON Pointer (RFC 6901) leads to from here.
+    /// Whether more than `levels` arrays and objects are nested in each other. Costs nothing if the
+    /// text was parsed under that limit.
+    pub fn is_deeper_than(self, levels: usize) -> bool {
+        if self.document.max_depth() <= levels {
+            return false;
+        }
+        let start = self.index();
+        // Where the open containers end.
+        let mut open: Vec<u32> = Vec::new();
+        for (index, entry) in (start..).zip(self.document.entries(start, self.entry.past())) {
+            while open.last().is_some_and(|end| index >= *end) {
+                open.pop();
+            }
+            if matches!(entry.tag, Tag::Array | Tag::Object) {
+                open.push(entry.past());
+                if open.len() > levels {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// The value that a JSON Pointer (RFC 6901) points to, relative to this one.
     pub fn pointer(self, json_pointer: &str) -> Option<Node<'a>> {
         pointer::resolve(self, json_pointer)
     }
 
-    /// A copy as `serde_json` has it, for cold paths. What that cannot hold is made to fit:
+    /// A copy as a `serde_json` value, for cold paths. What that cannot represent is adjusted:
     ///
-    /// - integers beyond 64 bits and decimals become the nearest `f64`, and those beyond the
-    ///   largest finite one become that, with their sign;
-    /// - of members with the same name the last one stays;
+    /// - integers beyond 64 bits and decimals become the nearest `f64`, and those out of range the
+    ///   largest finite one, with their sign;
+    /// - of members with the same name, the last one is kept;
     /// - containers nested deeper than 512 levels below this node become `null`, as `serde_json`
-    ///   takes values apart recursively.
+    ///   drops values recursively.
     pub fn to_value(self) -> serde_json::Value {
         value::build(self)
     }
 }
 
-/// Names and short words are hardly ever escaped: kept apart, so that the usual case is small
+/// Names and short words are rarely escaped: a separate function, so that the common case is small
 /// enough to be inlined.
 #[cold]
 #[inline(never)]
@@ -282,22 +303,77 @@ fn unescape_rarely(content: &[u8]) -> Cow<'_, [u8]> {
     unescape(content)
 }
 
+/// `==` without a call for short texts, where neither is known to the compiler: two words that
+/// overlap cover all of them.
+#[inline(always)]
+fn same_bytes(left: &[u8], right: &[u8]) -> bool {
+    if left.len() != right.len() {
+        return false;
+    }
+    match left.len() {
+        4..8 => {
+            left.first_chunk::<4>() == right.first_chunk()
+                && left.last_chunk::<4>() == right.last_chunk()
+        }
+        8..=16 => {
+            left.first_chunk::<8>() == right.first_chunk()
+                && left.last_chunk::<8>() == right.last_chunk()
+        }
+        _ => left == right,
+    }
+}
+
 impl fmt::Debug for Node<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Node")
-            .field("index", &self.index)
+            .field("index", &self.index())
             .field("kind", &self.kind())
             .field("span", &self.span())
             .finish_non_exhaustive()
     }
 }
 
+/// The entries inside a container that have not been visited.
+#[derive(Debug, Clone)]
+struct Below<'a> {
+    document: &'a Document<'a>,
+    entries: &'a [Entry],
+    /// Of the first of them.
+    index: u32,
+}
+
+impl<'a> Below<'a> {
+    /// Those of `node`, if it is a `container`; none for everything else.
+    #[inline]
+    fn new(node: Node<'a>, container: Tag) -> Below<'a> {
+        let Node { document, entry } = node;
+        if entry.tag != container {
+            return Below { document, entries: &[], index: 0 };
+        }
+        let index = node.index() + 1;
+        Below { document, entries: document.entries(index, entry.past()), index }
+    }
+
+    #[inline]
+    fn node(&self, entry: &'a Entry) -> Node<'a> {
+        Node::new(self.document, entry)
+    }
+
+    /// Goes on behind `value`, which is one of the first entries.
+    #[inline]
+    fn skip(&mut self, value: &Entry) {
+        #[cfg(feature = "testing")]
+        crate::testing::count_step();
+        let skipped = value.past() - self.index;
+        self.index = value.past();
+        self.entries = self.entries.get(skipped as usize..).unwrap_or_default();
+    }
+}
+
 /// The elements of an array, see [`Node::elements`].
 #[derive(Debug, Clone)]
 pub struct Elements<'a> {
-    document: &'a Document<'a>,
-    index: u32,
-    past: u32,
+    below: Below<'a>,
 }
 
 impl<'a> Iterator for Elements<'a> {
@@ -305,21 +381,16 @@ impl<'a> Iterator for Elements<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Node<'a>> {
-        if self.index >= self.past {
-            return None;
-        }
-        let element = self.document.node(self.index);
-        self.index = element.entry().past();
-        Some(element)
+        let [element, ..] = self.below.entries else { return None };
+        self.below.skip(element);
+        Some(self.below.node(element))
     }
 }
 
 /// The members of an object, see [`Node::members`].
 #[derive(Debug, Clone)]
 pub struct Members<'a> {
-    document: &'a Document<'a>,
-    index: u32,
-    past: u32,
+    below: Below<'a>,
 }
 
 impl<'a> Iterator for Members<'a> {
@@ -327,12 +398,8 @@ impl<'a> Iterator for Members<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<(Node<'a>, Node<'a>)> {
-        if self.index >= self.past {
-            return None;
-        }
-        let name = self.document.node(self.index);
-        let value = self.document.node(self.index + 1);
-        self.index = value.entry().past();
-        Some((name, value))
+        let [name, value, ..] = self.below.entries else { return None };
+        self.below.skip(value);
+        Some((self.below.node(name), self.below.node(value)))
     }
 }

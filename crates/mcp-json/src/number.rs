@@ -2,7 +2,7 @@
 //!
 //! Every function takes a literal that the parser has accepted.
 
-/// The value as a whole number, if the literal has neither fraction nor exponent and it fits.
+/// The value as an integer, if the literal has neither fraction nor exponent and fits.
 pub(crate) fn to_i64(literal: &[u8]) -> Option<i64> {
     match literal.strip_prefix(b"-") {
         Some(digits) => 0i64.checked_sub_unsigned(magnitude(digits)?),
@@ -10,7 +10,7 @@ pub(crate) fn to_i64(literal: &[u8]) -> Option<i64> {
     }
 }
 
-/// As [`to_i64`], for values that are not negative; `-0` is 0.
+/// Like [`to_i64`], for non-negative values; `-0` is 0.
 pub(crate) fn to_u64(literal: &[u8]) -> Option<u64> {
     match literal.strip_prefix(b"-") {
         Some(digits) => magnitude(digits).filter(|magnitude| *magnitude == 0),
@@ -19,6 +19,13 @@ pub(crate) fn to_u64(literal: &[u8]) -> Option<u64> {
 }
 
 fn magnitude(digits: &[u8]) -> Option<u64> {
+    /// So many digits always fit.
+    const SAFE: usize = 19;
+    if digits.len() <= SAFE {
+        return digits.iter().try_fold(0, |value, byte| {
+            byte.is_ascii_digit().then(|| value * 10 + u64::from(byte - b'0'))
+        });
+    }
     digits.iter().try_fold(0u64, |value, byte| {
         if !byte.is_ascii_digit() {
             return None;
@@ -27,12 +34,12 @@ fn magnitude(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// The nearest `f64`; `None` beyond the largest finite one.
+/// The nearest `f64`; `None` if out of range.
 pub(crate) fn to_f64(literal: &str) -> Option<f64> {
     literal.parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
-/// Whether the value is a whole number, however it is written and however large it is.
+/// Whether the value is an integer, in any notation and of any size.
 pub(crate) fn is_integer(literal: &[u8]) -> bool {
     let (mantissa, exponent) = match literal.iter().position(|byte| matches!(byte, b'e' | b'E')) {
         Some(at) => (&literal[..at], exponent(&literal[at + 1..])),
@@ -44,13 +51,13 @@ pub(crate) fn is_integer(literal: &[u8]) -> bool {
     if trailing_zeros == digits.count() {
         return true;
     }
-    // The digits that count reach this far behind the decimal point; negative: end before it.
+    // Position of the last significant digit after the decimal point; negative if before it.
     let places = i64::try_from(fraction).unwrap_or(i64::MAX)
         - i64::try_from(trailing_zeros).unwrap_or(i64::MAX);
     exponent >= places
 }
 
-/// The exponent, held at the ends of `i64`: no mantissa has so many digits.
+/// The exponent, saturating at the limits of `i64`: no mantissa has that many digits.
 fn exponent(literal: &[u8]) -> i64 {
     let (negative, digits) = match literal {
         [b'-', digits @ ..] => (true, digits),

@@ -12,10 +12,10 @@ use crate::node::Node;
 use crate::pool::TapePool;
 use crate::tape::{Slot, Tape};
 
-/// A JSON value together with the tape of the text it stands in: parsed where the bytes arrive,
+/// A JSON value together with the tape of the text it is part of: parsed where the bytes arrive,
 /// shared by everything that reads them afterwards.
 ///
-/// Clones and [parts](Parsed::part) share text and tape, so they cost a reference count.
+/// Clones and [parts](Parsed::part) share text and tape, so they only cost a reference count.
 ///
 /// ```
 /// use mcp_json::{Limits, Parsed};
@@ -31,7 +31,7 @@ use crate::tape::{Slot, Tape};
 #[derive(Clone)]
 pub struct Parsed {
     source: Arc<Source>,
-    /// Which value of the text it is.
+    /// Index of the value in the text.
     index: u32,
 }
 
@@ -40,20 +40,20 @@ struct Source {
     text: Bytes,
     tape: Tape,
     slot: Slot,
-    /// Where the tape goes when nobody reads it any more.
+    /// The pool that the tape is returned to when the last reader is dropped.
     pool: Option<TapePool>,
 }
 
 impl Parsed {
-    /// Parses `text` on a tape of its own.
+    /// Parses `text` on its own tape.
     ///
     /// # Errors
-    /// The first thing in the text that is not JSON, or a limit it exceeds.
+    /// The first syntax error, or an exceeded limit.
     pub fn parse(text: Bytes, limits: Limits) -> Result<Parsed, SyntaxError> {
         Parsed::parse_on(Tape::new(), None, text, limits).map_err(|(error, _)| error)
     }
 
-    /// Parses `text` on `tape`, which goes to `pool` in the end; right back if the text is not JSON.
+    /// Parses `text` on `tape`, which is returned to `pool` later, or to the caller on an error.
     pub(crate) fn parse_on(
         mut tape: Tape,
         pool: Option<TapePool>,
@@ -63,23 +63,24 @@ impl Parsed {
         tape.clear();
         match tape.append(&text, limits) {
             Ok(slot) => {
-                Ok(Parsed { source: Arc::new(Source { text, tape, slot, pool }), index: 0 })
+                let source = Source { text, tape, slot, pool };
+                Ok(Parsed { source: Arc::new(source), index: 0 })
             }
             Err(error) => Err((error, tape)),
         }
     }
 
-    /// The value as a document of its own. Spans count from the beginning of the
-    /// [source](Parsed::source), and what the parser noticed, it noticed anywhere in the source.
+    /// The value as a document of its own. Spans are relative to the [source](Parsed::source), and
+    /// the parser's notices apply to the whole source.
     #[inline]
     pub fn document(&self) -> Document<'_> {
         self.source.tape.document(self.source.slot, &self.source.text).rooted_at(self.index)
     }
 
-    /// The part that `node` is.
+    /// The value at `node`.
     ///
     /// # Panics
-    /// If the node is from another text, as far as the lengths tell.
+    /// If the node is from a text of another length.
     #[must_use]
     pub fn part(&self, node: Node<'_>) -> Parsed {
         assert_eq!(node.document().input().len(), self.source.text.len(), "one text");
@@ -103,7 +104,7 @@ impl Parsed {
         &self.source.text
     }
 
-    /// How many bytes of memory the source and its tape take.
+    /// Bytes of memory used by the source and its tape.
     pub fn memory(&self) -> usize {
         self.source.text.len() + self.source.tape.memory()
     }

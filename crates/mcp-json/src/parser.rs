@@ -1,7 +1,7 @@
 //! The grammar: one pass over the bytes, one entry per value and member name.
 //!
-//! Containers that are still open wait on a stack of frames, so depth costs memory that is
-//! counted, never the call stack.
+//! Open containers are on an explicit stack of frames, so depth costs memory that is limited, never
+//! the call stack.
 #![expect(
     clippy::inline_always,
     reason = "the parser is one loop: its parts cost more as calls than they do"
@@ -19,14 +19,14 @@ const MAX_BYTES: usize = u32::MAX as usize - 1;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// What the parser noticed that is no error.
+/// Irregularities that the parser noticed but that are not errors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Notices {
     pub(crate) duplicate_keys: bool,
     pub(crate) lone_surrogates: bool,
 }
 
-/// Buffers that are empty between two texts and keep their memory.
+/// Buffers that are empty between texts but keep their memory.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     frames: Vec<Frame>,
@@ -39,8 +39,8 @@ impl Scratch {
     }
 }
 
-/// Parses `input` and writes its entries behind those already there. After an error, what was
-/// written is left for the caller to cut off.
+/// Parses `input` and appends its entries to those already there. After an error, the caller must
+/// truncate what was written.
 pub(crate) fn parse(
     input: &[u8],
     limits: Limits,
@@ -73,7 +73,7 @@ pub(crate) fn parse(
 /// A container whose end has not been seen.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
-    /// Which fingerprints the names so far may have.
+    /// The fingerprints that the names so far may have.
     filter: duplicates::Filter,
     index: u32,
     children: u32,
@@ -81,14 +81,14 @@ struct Frame {
     close: u8,
 }
 
-/// In [`Frame::close`]: outside of all containers.
+/// Value of [`Frame::close`] outside of all containers.
 const NO_CONTAINER: u8 = 0;
 
 struct Parser<'t> {
     input: &'t [u8],
     max_depth: usize,
     entries: &'t mut Vec<Entry>,
-    /// Where this text's entries start; indices count from here.
+    /// Index of this text's first entry; indices are relative to it.
     base: usize,
     /// The containers around `open`.
     frames: &'t mut Vec<Frame>,
@@ -136,8 +136,8 @@ impl Parser<'_> {
         }
     }
 
-    /// From behind a value to the next member or element, closing containers on the way; `None`
-    /// at the end of the text.
+    /// Moves from the end of a value to the next member or element, closing containers on the way;
+    /// `None` at the end of the text.
     #[inline(always)]
     fn next_item(&mut self, mut at: usize) -> Result<Option<usize>, SyntaxError> {
         loop {
@@ -172,7 +172,7 @@ impl Parser<'_> {
         self.input.get(at).copied()
     }
 
-    /// The index that the next entry will have.
+    /// The index of the next entry.
     #[inline(always)]
     fn index(&self) -> u32 {
         narrow(self.entries.len() - self.base)
@@ -180,7 +180,7 @@ impl Parser<'_> {
 
     #[inline(always)]
     fn skip_whitespace(&self, mut at: usize) -> usize {
-        // One comparison settles the usual case, that there is none.
+        // One comparison handles the common case of no whitespace.
         while let Some(byte) = self.byte(at)
             && byte <= b' '
             && matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
@@ -198,7 +198,7 @@ impl Parser<'_> {
 
     #[inline(always)]
     fn open(&mut self, at: usize, tag: Tag, close: u8) -> Result<(), SyntaxError> {
-        // The outermost frame stands for no container.
+        // The outermost frame is not a container.
         if self.frames.len() >= self.max_depth {
             let kind = SyntaxErrorKind::TooDeep { limit: self.max_depth };
             return Err(SyntaxError::new(at, kind));
@@ -209,7 +209,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Closes the open container, whose last byte is at `at`; returns the offset behind it.
+    /// Closes the open container, whose last byte is at `at`; returns the offset after it.
     #[inline(always)]
     fn close(&mut self, at: usize) -> usize {
         let past = self.index();
@@ -226,7 +226,7 @@ impl Parser<'_> {
         at + 1
     }
 
-    /// A member name and its colon; returns where the value starts.
+    /// Parses a member name and its colon; returns the offset of the value.
     #[inline(always)]
     fn name(&mut self, at: usize) -> Result<usize, SyntaxError> {
         if self.byte(at) != Some(b'"') {
@@ -292,7 +292,7 @@ impl Parser<'_> {
         Ok(at)
     }
 
-    /// One digit or more; returns the offset behind them.
+    /// Skips one or more digits; returns the offset after them.
     #[inline(always)]
     fn digits(&self, start: usize, fault: NumberFault) -> Result<usize, SyntaxError> {
         let mut at = start;
@@ -325,7 +325,7 @@ impl Parser<'_> {
     }
 }
 
-// What follows takes the input alone: a parser that nobody borrows can live in registers.
+// The functions below take only the input: a parser that is not borrowed can live in registers.
 
 #[cold]
 fn unexpected(input: &[u8], at: usize, expected: Expected) -> SyntaxError {
@@ -348,7 +348,7 @@ fn no_separator(input: &[u8], at: usize, close: u8) -> SyntaxError {
     )
 }
 
-/// No member name starts at `at`.
+/// The error if no member name starts at `at`.
 #[cold]
 fn no_name(input: &[u8], at: usize) -> SyntaxError {
     let expected = match before(input, at) {
@@ -358,7 +358,7 @@ fn no_name(input: &[u8], at: usize) -> SyntaxError {
     unexpected(input, at, expected)
 }
 
-/// No value starts at `at`; what was expected follows from what stands before it.
+/// The error if no value starts at `at`; what was expected depends on what precedes it.
 #[cold]
 fn no_value(input: &[u8], at: usize) -> SyntaxError {
     let expected = match before(input, at) {

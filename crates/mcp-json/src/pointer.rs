@@ -30,7 +30,7 @@ pub fn push_token(pointer: &mut String, token: &str) {
 
 fn decode(token: &str) -> Cow<'_, str> {
     if token.contains('~') {
-        // In this order, so that `~01` reads `~1`.
+        // In this order, so that `~01` becomes `~1`.
         return Cow::Owned(token.replace("~1", "/").replace("~0", "~"));
     }
     Cow::Borrowed(token)

@@ -1,4 +1,4 @@
-//! Tapes that are used again.
+//! Reusable tapes.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,16 +10,16 @@ use crate::limits::Limits;
 use crate::parsed::Parsed;
 use crate::tape::Tape;
 
-/// How many idle tapes are kept.
+/// Maximum number of idle tapes.
 const MAX_IDLE: usize = 64;
-/// The largest tape that is kept, in bytes. Ordinary messages need far less; one that has grown
-/// beyond it for a single large message is freed.
+/// Size of the largest tape that is kept, in bytes. Ordinary messages need far less; a tape that
+/// has outgrown it for a single large message is freed.
 const MAX_TAPE: usize = 64 * 1024;
 
-/// A supply of tapes for [`Parsed`] texts: once it has warmed up, parsing an ordinary message does
-/// not have to grow one. Clones are the same pool.
+/// A pool of tapes for [`Parsed`] texts: once it has warmed up, parsing an ordinary message does
+/// not have to grow one. Clones share the pool.
 ///
-/// Idle, it keeps at most 64 tapes of at most 64 KiB each.
+/// It keeps at most 64 idle tapes of at most 64 KiB each.
 #[derive(Clone, Default)]
 pub struct TapePool {
     idle: Arc<Mutex<Vec<Tape>>>,
@@ -31,10 +31,10 @@ impl TapePool {
         TapePool::default()
     }
 
-    /// Parses `text` on a tape of this pool, which comes back when nobody reads the text any more.
+    /// Parses `text` on a tape of this pool, which is returned when the last reader is dropped.
     ///
     /// # Errors
-    /// The first thing in the text that is not JSON, or a limit it exceeds.
+    /// The first syntax error, or an exceeded limit.
     pub fn parse(&self, text: Bytes, limits: Limits) -> Result<Parsed, SyntaxError> {
         let tape = self.idle().pop().unwrap_or_default();
         Parsed::parse_on(tape, Some(self.clone()), text, limits).map_err(|(error, tape)| {

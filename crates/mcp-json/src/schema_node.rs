@@ -1,5 +1,5 @@
-//! Nodes as an instance representation of the `jsonschema` crate, so that its validators read
-//! the tape directly.
+//! Nodes as an instance representation of the `jsonschema` crate, so that its validators read the
+//! tape directly.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ impl Json for TapeJson {
     type PreparedKey = Box<str>;
     type StringBuffer = String;
 
-    /// Finding a member walks the names, so one pass over all of them soon pays.
+    /// Finding a member scans the names, so a single pass over all of them soon pays off.
     const KEYS_PER_LOOKUP: usize = 8;
 
     fn prepare_key(key: &str) -> Box<str> {
@@ -38,13 +38,13 @@ impl Json for TapeJson {
     }
 }
 
-/// What a validator over [`TapeJson`] looks at.
+/// The instance type of validators over [`TapeJson`].
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum SchemaNode<'a> {
     /// A value of a document.
     Node(Node<'a>),
-    /// A string on its own; `propertyNames` checks member names as such.
+    /// A string on its own; `propertyNames` checks member names this way.
     Text(&'a str),
 }
 
@@ -140,7 +140,7 @@ impl<'a> JsonNode<'a, TapeJson> for SchemaNode<'a> {
 
     fn identity(&self) -> Option<NodeIdentity> {
         Some(match *self {
-            // All nodes of one validation come from one document, which stays where it is.
+            // All nodes of one validation come from one document, which does not move.
             SchemaNode::Node(node) => {
                 NodeIdentity::tagged(std::ptr::from_ref(node.document()).addr(), node.index())
             }
@@ -215,7 +215,7 @@ impl<'a> Iterator for SchemaElements<'a> {
     }
 }
 
-/// A number as `jsonschema` sees it: by its literal, so that nothing is lost on the way.
+/// A number as `jsonschema` sees it: by its literal, so that no precision is lost.
 #[derive(Debug, Clone, Copy)]
 pub struct SchemaNumber<'a>(Node<'a>);
 
@@ -228,7 +228,7 @@ impl JsonNumber for SchemaNumber<'_> {
         self.0.as_i64()
     }
 
-    /// `None` for a number beyond the range, which the bounds then take for infinite.
+    /// `None` for a number out of range, which bounds then treat as infinite.
     fn as_f64(&self) -> Option<f64> {
         self.0.as_f64()
     }
@@ -237,7 +237,7 @@ impl JsonNumber for SchemaNumber<'_> {
         Cow::Borrowed(self.0.number_literal().unwrap_or_default())
     }
 
-    /// Only messages use this, so a number `serde_json` cannot hold comes as near as it can; see
+    /// Used only in messages, so a number `serde_json` cannot represent is approximated; see
     /// [`Node::to_value`].
     fn to_number(&self) -> Cow<'_, Number> {
         Cow::Owned(value::number(self.0))

@@ -1,4 +1,4 @@
-//! Places in the input: byte ranges for programs, lines and columns for people.
+//! Positions in the input: byte ranges for programs, lines and columns for people.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The bytes of `input` that the span covers, cut off where the input is shorter.
+    /// The bytes of `input` that the span covers, truncated to the input.
     pub fn slice(self, input: &[u8]) -> &[u8] {
         let end = self.end.min(input.len());
         &input[self.start.min(end)..end]
@@ -25,7 +25,7 @@ impl From<Span> for Range<usize> {
     }
 }
 
-/// A place as an editor shows it.
+/// A position as an editor shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     /// Counted from 1; lines end at a line feed.
@@ -35,7 +35,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// The place of a byte offset. Offsets past the end count as the end.
+    /// The position of a byte offset. Offsets past the end count as the end.
     pub fn of(offset: usize, input: &[u8]) -> Position {
         let before = &input[..offset.min(input.len())];
         let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);

@@ -6,11 +6,11 @@ use crate::error::SyntaxError;
 use crate::limits::Limits;
 use crate::parser::{self, Notices, Scratch};
 
-/// A reusable buffer for parsed texts. Keep one and parse into it again and again: once it has
-/// grown to the size of the traffic, parsing allocates nothing.
+/// A reusable buffer for parsed texts. Keep one and parse into it repeatedly: once it has grown to
+/// the size of the traffic, parsing does not allocate.
 ///
 /// It keeps its memory. A text of single digits and commas takes eight times its length here, other
-/// texts far less; [`Tape::shrink_to`] gives back what such a text has taken.
+/// texts far less; [`Tape::shrink_to`] frees what such a text has taken.
 #[derive(Debug, Default)]
 pub struct Tape {
     entries: Vec<Entry>,
@@ -18,15 +18,15 @@ pub struct Tape {
 }
 
 impl Tape {
-    /// An empty tape; memory is taken when it is first used.
+    /// An empty tape; memory is allocated when it is first used.
     pub fn new() -> Tape {
         Tape::default()
     }
 
-    /// Forgets what was parsed before, then parses one text.
+    /// Discards what was parsed before, then parses one text.
     ///
     /// # Errors
-    /// The first thing in the text that is not JSON, or a limit it exceeds.
+    /// The first syntax error, or an exceeded limit.
     pub fn parse<'a>(
         &'a mut self,
         input: &'a [u8],
@@ -37,14 +37,13 @@ impl Tape {
         Ok(self.document(slot, input))
     }
 
-    /// Forgets what was parsed before, and keeps the memory.
+    /// Discards what was parsed before, but keeps the memory.
     pub fn clear(&mut self) {
         self.entries.clear();
     }
 
-    /// Gives memory back if the tape holds more than `max_bytes`, so that one large text is not
-    /// paid for by everything that comes after it. Documents on the tape stay; what they take is
-    /// kept even if it is more.
+    /// Frees memory if the tape holds more than `max_bytes`, so that one large text does not tie it
+    /// up forever. Documents on the tape stay; the memory they use is kept even if it is more.
     pub fn shrink_to(&mut self, max_bytes: usize) {
         if self.memory() <= max_bytes {
             return;
@@ -58,19 +57,22 @@ impl Tape {
         self.entries.capacity() * size_of::<Entry>() + self.scratch.memory()
     }
 
-    /// Parses one text behind those already there, so that many lines share one buffer.
+    /// Parses one text and appends it to those already there, so that many lines share one buffer.
     ///
     /// # Errors
-    /// The first thing in the text that is not JSON, or a limit it exceeds. The tape then is as
-    /// it was before.
+    /// The first syntax error, or an exceeded limit. The tape is then unchanged.
     pub fn append(&mut self, input: &[u8], limits: Limits) -> Result<Slot, SyntaxError> {
         #[cfg(feature = "testing")]
         crate::testing::count_parse();
         let start = self.entries.len();
         match parser::parse(input, limits, &mut self.entries, &mut self.scratch) {
-            Ok(notices) => {
-                Ok(Slot { start, end: self.entries.len(), length: input.len(), notices })
-            }
+            Ok(notices) => Ok(Slot {
+                start,
+                end: self.entries.len(),
+                length: input.len(),
+                notices,
+                max_depth: limits.max_depth,
+            }),
             Err(error) => {
                 self.entries.truncate(start);
                 Err(error)
@@ -78,23 +80,25 @@ impl Tape {
         }
     }
 
-    /// The document that [`Tape::append`] has put into `slot`, with the input it was given there.
+    /// The document that [`Tape::append`] stored in `slot`; `input` must be what was parsed there.
     ///
     /// # Panics
     /// If the slot is from before the last [`Tape::clear`] or from another tape, or if the input
-    /// is another one, as far as the lengths tell.
+    /// has another length.
     pub fn document<'a>(&'a self, slot: Slot, input: &'a [u8]) -> Document<'a> {
         assert_eq!(input.len(), slot.length, "the input is the one that was parsed");
-        Document::new(input, &self.entries[slot.start..slot.end], slot.notices)
+        let entries = &self.entries[slot.start..slot.end];
+        Document::new(input, entries, slot.notices, slot.max_depth)
     }
 }
 
-/// Where a document is on a [`Tape`], free of any borrow.
+/// The location of a document on a [`Tape`], without a borrow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
     start: usize,
     end: usize,
-    /// Of the input.
+    /// Length of the input.
     length: usize,
     notices: Notices,
+    max_depth: usize,
 }

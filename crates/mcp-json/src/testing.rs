@@ -1,14 +1,25 @@
-//! For tests that hold code to reading a text once.
+//! For tests that hold code to reading a text once, and to visiting its values no more often than
+//! there are values.
 
 use std::cell::Cell;
 
 thread_local! {
     static PARSES: Cell<u64> = const { Cell::new(0) };
+    static STEPS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// How many texts this thread has parsed.
 pub fn parses() -> u64 {
     PARSES.get()
+}
+
+/// How many members and elements this thread has come by, in whatever way.
+pub fn steps() -> u64 {
+    STEPS.get()
+}
+
+pub(crate) fn count_step() {
+    STEPS.set(STEPS.get() + 1);
 }
 
 pub(crate) fn count_parse() {

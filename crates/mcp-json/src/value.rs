@@ -4,8 +4,8 @@ use serde_json::{Map, Number, Value};
 
 use crate::node::{Kind, Node};
 
-/// Deepest value that is built. Dropping a `serde_json` value recurses, so a deeper one could
-/// overflow the stack where it is least expected.
+/// Maximum depth of a value. Dropping a `serde_json` value recurses, so a deeper one could overflow
+/// the stack where it is least expected.
 const MAX_DEPTH: usize = 512;
 
 pub(crate) fn build(node: Node<'_>) -> Value {
@@ -31,13 +31,13 @@ fn build_within(node: Node<'_>, levels: usize) -> Value {
     }
 }
 
-/// The number, as close as `serde_json` can hold it.
+/// The number, as close as `serde_json` can represent it.
 pub(crate) fn number(node: Node<'_>) -> Number {
     let is_negative = node.raw().starts_with(b"-");
     match (node.as_u64(), node.as_i64()) {
         (Some(value), _) if !is_negative => return value.into(),
         (_, Some(value)) if value != 0 => return value.into(),
-        // Minus zero is a different number in `f64` alone.
+        // Only `f64` has a negative zero.
         _ => {}
     }
     let largest = if is_negative { f64::MIN } else { f64::MAX };

@@ -44,6 +44,9 @@ pub enum MessageKind {
 }
 
 impl<'a> Envelope<'a> {
+    /// The names of the members.
+    pub const MEMBERS: [&'static str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
     /// Collects the members of `object`; a value that is not an object has none.
     pub fn of(object: Node<'a>) -> Envelope<'a> {
         let mut envelope = Envelope {
@@ -91,7 +94,14 @@ impl<'a> Envelope<'a> {
         integer_value(self.error?.get("code")?)
     }
 
-    /// All violations of JSON-RPC 2.0 in this envelope. A valid one costs no allocation.
+    /// Whether it is free of [`faults`](Envelope::faults).
+    pub fn is_valid(&self) -> bool {
+        let mut valid = true;
+        self.check(|_, _| valid = false);
+        valid
+    }
+
+    /// All violations of JSON-RPC 2.0 in this envelope.
     pub fn faults(&self) -> Vec<EnvelopeFault> {
         let mut faults = Vec::new();
         self.check(|kind, span| faults.push(EnvelopeFault { kind, span }));
@@ -190,6 +200,7 @@ mod tests {
         let mut tape = Tape::new();
         let document = tape.parse(json.as_bytes(), Limits::default()).unwrap();
         let envelope = Envelope::of(document.root());
+        assert_eq!(envelope.is_valid(), faults.is_empty(), "{json}");
         assert_eq!(envelope.kind(), kind);
         let found: Vec<_> = envelope
             .faults()

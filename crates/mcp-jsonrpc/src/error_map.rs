@@ -1,6 +1,9 @@
 //! The JSON-RPC code and `data` of each domain error.
 
-use mcp_core::{Dispatch, Era, Error, Json, Refusal, RefusalReason, ResponseStatus, Revision};
+use mcp_core::{
+    Dispatch, Era, Error, Json, Refusal, RefusalReason, ResponseStatus, Revision, excerpt,
+    first_findings,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -25,8 +28,22 @@ pub(crate) fn to_json_rpc_error(
     }
     JsonRpcError {
         code: code_of(error, revision, dispatch),
-        message: error.to_string(),
+        message: message_of(error),
         data: data_of(error, dispatch),
+    }
+}
+
+/// How much of a message that may quote the peer is sent back to it.
+const MAX_MESSAGE: usize = 4 << 10;
+/// How much of a name, a URI and the like is sent back.
+const MAX_FACT: usize = 1 << 10;
+
+fn message_of(error: &Error) -> String {
+    let message = error.to_string();
+    match error {
+        // The application's own words.
+        Error::ToolError { .. } | Error::Internal { .. } => message,
+        _ => excerpt(&message, MAX_MESSAGE).into_owned(),
     }
 }
 
@@ -34,7 +51,7 @@ pub(crate) fn to_json_rpc_error(
 pub(crate) fn refusal_to_json_rpc(refusal: &Refusal) -> JsonRpcError {
     JsonRpcError {
         code: code_of_refusal(refusal.reason),
-        message: refusal.message.clone(),
+        message: excerpt(&refusal.message, MAX_MESSAGE).into_owned(),
         data: list(&refusal.findings),
     }
 }
@@ -122,7 +139,7 @@ fn data_of(error: &Error, dispatch: Dispatch) -> Option<Json> {
     let errors = match error {
         Error::Refused(Refusal { findings, .. })
         | Error::InvalidParams { findings, .. }
-        | Error::InvalidArguments { findings, .. } => findings.as_slice(),
+        | Error::InvalidArguments { findings, .. } => first_findings(findings),
         _ => &[],
     };
     if dispatch == Dispatch::Mcp && !errors.is_empty() {
@@ -136,19 +153,19 @@ fn facts_of(error: &Error) -> Map<String, Value> {
     let mut add = |name: &str, fact: Value| facts.insert(name.to_owned(), fact);
     match error {
         Error::MethodNotFound { method } => {
-            add("method", method.as_str().into());
+            add("method", excerpt(method, MAX_FACT).into());
         }
         Error::ToolNotFound { name } | Error::PromptNotFound { name } => {
-            add("name", name.as_str().into());
+            add("name", excerpt(name, MAX_FACT).into());
         }
         Error::ResourceNotFound { uri } => {
-            add("uri", uri.as_str().into());
+            add("uri", excerpt(uri, MAX_FACT).into());
         }
         Error::MissingCapability { required } => {
             add("requiredCapabilities", required.to_value().unwrap_or(Value::Null));
         }
         Error::UnsupportedRevision { requested, supported } => {
-            add("requested", requested.as_str().into());
+            add("requested", excerpt(requested, MAX_FACT).into());
             add("supported", supported.iter().map(|revision| revision.as_str()).collect());
         }
         Error::UrlElicitationRequired { elicitations } => {
@@ -160,6 +177,7 @@ fn facts_of(error: &Error) -> Map<String, Value> {
 }
 
 fn list(findings: &[Json]) -> Option<Json> {
+    let findings = first_findings(findings);
     if findings.is_empty() { None } else { Json::of(findings).ok() }
 }
 
@@ -172,6 +190,37 @@ mod tests {
         let written = to_json_rpc_error(error, revision, dispatch);
         let shown = written.data.map(|data| data.to_string()).unwrap_or_default();
         assert_eq!((written.code, shown.as_str()), (code, data));
+    }
+
+    #[test]
+    fn an_error_does_not_repeat_what_the_peer_sent_at_length() {
+        let long = "x".repeat(1 << 20);
+        let text = || long.clone();
+        let finding = Json::of(&long).unwrap();
+        let refusal = Refusal {
+            index: None,
+            reason: RefusalReason::InvalidParams,
+            message: text(),
+            findings: vec![finding.clone()],
+        };
+        for error in [
+            Error::MethodNotFound { method: text() },
+            Error::ToolNotFound { name: text() },
+            Error::PromptNotFound { name: text() },
+            Error::ResourceNotFound { uri: text() },
+            Error::invalid_params(text()),
+            Error::InvalidArguments { message: text(), findings: vec![finding] },
+            Error::InvalidMeta { message: text() },
+            Error::UnsupportedRevision { requested: text(), supported: Vec::new() },
+            Error::HeaderMismatch { message: text() },
+            Error::Refused(refusal),
+        ] {
+            for dispatch in [Dispatch::Mcp, Dispatch::Bare] {
+                let written = to_json_rpc_error(&error, Revision::LATEST, dispatch);
+                let data = written.data.map_or(0, |data| data.as_bytes().len());
+                assert!(written.message.len() + data < 6 << 10, "{}", error.kind());
+            }
+        }
     }
 
     #[test]

@@ -7,7 +7,8 @@ use mcp_json::{Parsed, SyntaxError};
 ///
 /// A gate belongs to one conversation and sees every message from both sides, in order.
 pub trait Gate: fmt::Debug + Send {
-    /// Whether it passes everything unread. If so, outgoing messages need not be parsed for it.
+    /// Whether it passes everything unread, for as long as it exists. If so, outgoing messages need
+    /// not be parsed for it.
     fn is_open(&self) -> bool {
         false
     }
@@ -28,7 +29,8 @@ pub trait Gate: fmt::Debug + Send {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(clippy::exhaustive_structs, reason = "a list")]
 pub struct Verdict {
-    /// Why the message is rejected; empty if it passes. Each rejected entry of a batch has its own.
+    /// Why the message is rejected; empty if it passes. Each rejected entry of a batch has its own,
+    /// in the order of the entries, and first comes that of the batch as a whole.
     pub refusals: Vec<Refusal>,
 }
 
@@ -38,7 +40,11 @@ impl Verdict {
 
     /// The refusal that applies to entry `index` of a batch, or to the message as a whole.
     pub fn refusal(&self, index: Option<usize>) -> Option<&Refusal> {
-        self.refusals.iter().find(|refusal| refusal.index.is_none() || refusal.index == index)
+        if let Some(whole) = self.refusals.first().filter(|refusal| refusal.index.is_none()) {
+            return Some(whole);
+        }
+        let position = self.refusals.binary_search_by_key(&index, |refusal| refusal.index).ok()?;
+        self.refusals.get(position)
     }
 }
 

@@ -65,6 +65,14 @@ impl JsonRpcId {
         }
     }
 
+    /// The length of its text in bytes.
+    pub(crate) fn text_length(&self) -> usize {
+        match self {
+            JsonRpcId::Null | JsonRpcId::Integer(_) => 0,
+            JsonRpcId::Number(text) | JsonRpcId::String(text) => text.len(),
+        }
+    }
+
     /// Whether MCP allows this id: a string, or an integer in any form.
     pub(crate) fn is_known_to_mcp(&self) -> bool {
         match self {

@@ -29,7 +29,8 @@ pub struct InvalidMessage {
     pub names_method: bool,
     /// It has a method and no id: it expects no response.
     pub is_notification: bool,
-    /// It has an outcome and no method: it was meant as a response, and expects none.
+    /// It has an outcome and no method, or two outcomes: it was meant as a response, and expects
+    /// none.
     pub is_response: bool,
     /// The faults, at least one.
     pub faults: Vec<EnvelopeFault>,
@@ -49,20 +50,27 @@ impl Incoming {
     pub fn read(parsed: &Parsed) -> Incoming {
         let document = parsed.document();
         let root = document.root();
-        if !root.is_array() {
-            return Incoming::Single(read(root, parsed));
-        }
-        if root.is_empty() {
-            return Incoming::Single(Err(InvalidMessage {
-                id: None,
-                names_method: false,
-                is_notification: false,
-                is_response: false,
-                faults: vec![EnvelopeFault { kind: FaultKind::BatchEmpty, span: root.span() }],
-            }));
+        if !root.is_array() || root.is_empty() {
+            return Incoming::Single(read_single(parsed));
         }
         Incoming::Batch(root.elements().map(|entry| read(entry, parsed)).collect())
     }
+}
+
+/// Reads one message, or a batch without any.
+pub(crate) fn read_single(parsed: &Parsed) -> Result<JsonRpcMessage, InvalidMessage> {
+    let document = parsed.document();
+    let root = document.root();
+    if root.is_array() && root.is_empty() {
+        return Err(InvalidMessage {
+            id: None,
+            names_method: false,
+            is_notification: false,
+            is_response: false,
+            faults: vec![EnvelopeFault { kind: FaultKind::BatchEmpty, span: root.span() }],
+        });
+    }
+    read(root, parsed)
 }
 
 /// Reads the message in `node`, which is part of `parsed`.
@@ -81,7 +89,8 @@ pub(crate) fn read(node: Node<'_>, parsed: &Parsed) -> Result<JsonRpcMessage, In
         ),
         is_notification: envelope.kind() == Some(MessageKind::Notification)
             && envelope.method.is_some_and(Node::is_string),
-        is_response: envelope.kind() == Some(MessageKind::Response),
+        is_response: envelope.kind() == Some(MessageKind::Response)
+            || envelope.result.is_some() && envelope.error.is_some(),
         faults,
     };
     match envelope.kind() {

@@ -1,13 +1,24 @@
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    future::poll_fn,
+    sync::{Mutex, MutexGuard, PoisonError},
+    task::Poll,
+};
 
 use bytes::Bytes;
 use mcp_core::{
-    Carriage, Edges, Inbound, MessageHeaders, Outbound, OutboundRole, Refusal, RefusalReason, Side,
-    Ticket, Transport, TransportError,
+    Framing, Inbound, MessageEnds, MessageHeaders, Outbound, OutboundRole, Refusal, RefusalReason,
+    Side, Ticket, Transport, TransportError,
 };
 use mcp_json::{Limits, Parsed, SyntaxError, SyntaxErrorKind, TapePool};
 
-use crate::{Gate, Incoming, InvalidMessage, JsonRpcId, JsonRpcMessage, Verdict};
+use crate::{
+    Envelope, Gate, Incoming, InvalidMessage, JsonRpcId, JsonRpcMessage, MessageKind, Verdict,
+    id::integer_value, incoming,
+};
+
+/// The maximum length of an id in bytes. Ids are remembered while a request is in flight and
+/// afterwards, and repeated in the response.
+pub(crate) const MAX_ID: usize = 4 << 10;
 
 /// Sends and receives JSON-RPC messages over a byte transport, through a gate.
 #[derive(Debug)]
@@ -15,9 +26,16 @@ pub struct JsonRpcTransport<T> {
     transport: T,
     side: Side,
     gate: Mutex<Box<dyn Gate>>,
+    /// Whether the gate passes everything unread.
+    is_open: bool,
+    /// Whoever sends holds it from the gate to the transport.
+    turns: tokio::sync::Mutex<()>,
     tapes: TapePool,
     limits: Limits,
 }
+
+/// See [`JsonRpcTransport::turn`].
+pub(crate) type Turn<'t> = tokio::sync::MutexGuard<'t, ()>;
 
 /// An outgoing message.
 #[derive(Debug)]
@@ -42,30 +60,70 @@ pub(crate) enum Arrival {
     },
     Batch {
         ticket: Option<Ticket>,
-        entries: Vec<Entry>,
-        /// The gate's refusal of the batch as a whole.
-        refusal: Option<Refusal>,
+        batch: ReceivedBatch,
     },
     /// Not JSON.
     Unreadable {
         ticket: Option<Ticket>,
         refusal: Refusal,
     },
-    Over {
+    ExchangeEnded {
         ticket: Ticket,
         error: Option<TransportError>,
     },
     /// Notifications may be lost from now on.
     NotificationsLost(TransportError),
-    /// A message over the size limit; only its edges are known.
+    /// A message over the size limit; only its ends are known.
     TooLong {
         ticket: Option<Ticket>,
         length: u64,
         limit: u64,
-        edges: Edges,
+        ends: MessageEnds,
     },
     /// Irrelevant here.
-    Skipped,
+    Ignored,
+}
+
+/// A batch and the gate's verdict on it. Its entries are read when they are wanted: a batch that is
+/// rejected as a whole costs no more than its text.
+#[derive(Debug)]
+pub(crate) struct ReceivedBatch {
+    message: Parsed,
+    verdict: Verdict,
+}
+
+impl ReceivedBatch {
+    /// How many entries it has.
+    pub(crate) fn len(&self) -> usize {
+        self.message.document().root().len()
+    }
+
+    /// The gate's refusal of the batch as a whole.
+    pub(crate) fn refusal(&self) -> Option<&Refusal> {
+        self.verdict.refusal(None)
+    }
+
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        let document = self.message.document();
+        let entries = document.root().elements().enumerate();
+        entries
+            .map(|(index, entry)| {
+                apply_verdict(incoming::read(entry, &self.message), &self.verdict, Some(index))
+            })
+            .collect()
+    }
+
+    /// Calls `found` with the ids of the entries that may be meant as responses to us.
+    pub(crate) fn for_each_answered(&self, mut found: impl FnMut(i64)) {
+        for entry in self.message.document().root().elements() {
+            let envelope = Envelope::of(entry);
+            let is_call =
+                matches!(envelope.kind(), Some(MessageKind::Request | MessageKind::Notification));
+            if let Some(id) = envelope.id.filter(|_| !is_call).and_then(integer_value) {
+                found(id);
+            }
+        }
+    }
 }
 
 /// A message, or why it was rejected.
@@ -102,7 +160,9 @@ impl<T: Transport> JsonRpcTransport<T> {
         JsonRpcTransport {
             transport,
             side,
+            is_open: gate.is_open(),
             gate: Mutex::new(gate),
+            turns: tokio::sync::Mutex::new(()),
             tapes: TapePool::new(),
             limits: Limits::default(),
         }
@@ -135,28 +195,32 @@ impl<T: Transport> JsonRpcTransport<T> {
         Ok(match self.transport.receive().await? {
             None => None,
             Some(Inbound::Message { ticket, bytes }) => Some(self.read(ticket, &bytes)),
-            Some(Inbound::Parsed { ticket, message }) => Some(self.read_parsed(ticket, &message)),
-            Some(Inbound::Refusal { ticket, bytes }) => Some(self.read_refusal(ticket, &bytes)),
-            Some(Inbound::Skipped { ticket, length, limit, edges }) => {
-                self.gate().skipped(self.side.other(), length);
-                Some(Arrival::TooLong { ticket, length, limit, edges })
+            Some(Inbound::Parsed { ticket, message, refusals }) => {
+                Some(self.read_parsed(ticket, &message, refusals))
             }
-            Some(Inbound::Over { ticket, error }) => Some(Arrival::Over { ticket, error }),
+            Some(Inbound::ErrorBody { ticket, bytes }) => Some(self.read_refusal(ticket, &bytes)),
+            Some(Inbound::TooLong { ticket, length, limit, ends }) => {
+                self.gate().skipped(self.side.other(), length);
+                Some(Arrival::TooLong { ticket, length, limit, ends })
+            }
+            Some(Inbound::ExchangeEnded { ticket, error }) => {
+                Some(Arrival::ExchangeEnded { ticket, error })
+            }
             Some(Inbound::NotificationsLost { error }) => Some(Arrival::NotificationsLost(error)),
-            Some(_) => Some(Arrival::Skipped),
+            Some(_) => Some(Arrival::Ignored),
         })
     }
 
     /// Reads the body of a rejected exchange. Only here may an error response lack an id.
     fn read_refusal(&self, ticket: Ticket, bytes: &Bytes) -> Arrival {
         // An HTML page, for example; the end of the exchange reports the status.
-        let Ok(parsed) = self.parse(bytes) else { return Arrival::Skipped };
+        let Ok(parsed) = self.parse(bytes) else { return Arrival::Ignored };
         match Incoming::read(&parsed) {
             Incoming::Single(Ok(JsonRpcMessage::Response(response))) if response.id.is_none() => {
                 let entry = Ok(JsonRpcMessage::Response(response));
                 Arrival::Single { ticket: Some(ticket), entry }
             }
-            _ => self.read_parsed(Some(ticket), &parsed),
+            _ => self.read_parsed(Some(ticket), &parsed, None),
         }
     }
 
@@ -164,10 +228,10 @@ impl<T: Transport> JsonRpcTransport<T> {
         // Some transports have no limit.
         if let Err(TransportError::TooLong { length, limit }) = self.fits(bytes) {
             self.gate().skipped(self.side.other(), length);
-            return Arrival::TooLong { ticket, length, limit, edges: Edges::of(bytes) };
+            return Arrival::TooLong { ticket, length, limit, ends: MessageEnds::of(bytes) };
         }
         match self.parse(bytes) {
-            Ok(parsed) => self.read_parsed(ticket, &parsed),
+            Ok(parsed) => self.read_parsed(ticket, &parsed, None),
             Err(error) => self.read_unreadable(ticket, bytes, &error),
         }
     }
@@ -200,22 +264,26 @@ impl<T: Transport> JsonRpcTransport<T> {
         Arrival::Unreadable { ticket, refusal }
     }
 
-    fn read_parsed(&self, ticket: Option<Ticket>, parsed: &Parsed) -> Arrival {
-        let verdict = self.gate().judge(self.side.other(), parsed);
-        match Incoming::read(parsed) {
-            Incoming::Single(message) => {
-                Arrival::Single { ticket, entry: apply_verdict(message, &verdict, None) }
-            }
-            Incoming::Batch(messages) => Arrival::Batch {
-                ticket,
-                entries: messages
-                    .into_iter()
-                    .enumerate()
-                    .map(|(index, message)| apply_verdict(message, &verdict, Some(index)))
-                    .collect(),
-                refusal: verdict.refusals.into_iter().find(|refusal| refusal.index.is_none()),
-            },
+    /// Reads a message; `refusals` is what was said about it if it was judged before.
+    fn read_parsed(
+        &self,
+        ticket: Option<Ticket>,
+        parsed: &Parsed,
+        refusals: Option<Vec<Refusal>>,
+    ) -> Arrival {
+        if let Some(refused) = overlong_id(parsed) {
+            self.gate().skipped(self.side.other(), parsed.as_bytes().len() as u64);
+            return Arrival::Single { ticket, entry: Err(Box::new(refused)) };
         }
+        let judge = || self.gate().judge(self.side.other(), parsed).refusals;
+        let verdict = Verdict { refusals: refusals.unwrap_or_else(judge) };
+        let document = parsed.document();
+        if document.root().is_array() && !document.root().is_empty() {
+            let batch = ReceivedBatch { message: parsed.clone(), verdict };
+            return Arrival::Batch { ticket, batch };
+        }
+        let entry = apply_verdict(incoming::read_single(parsed), &verdict, None);
+        Arrival::Single { ticket, entry }
     }
 
     /// The id of a response preceded by a byte order mark. It lets us fail the pending request with
@@ -250,21 +318,43 @@ impl<T: Transport> JsonRpcTransport<T> {
         if length > limit { Err(TransportError::TooLong { length, limit }) } else { Ok(()) }
     }
 
-    /// Sends a message if it is within the size limit and passes the gate. It is judged at once, before
-    /// the returned future is polled.
-    pub(crate) fn send(
+    /// Sends a message if it is within the size limit and passes the gate. Messages are judged in the
+    /// order in which they are sent, whichever task sends them.
+    pub(crate) async fn send(
         &self,
         message: OutgoingMessage,
         role: OutboundRole,
         ticket: Option<Ticket>,
         headers: Option<Box<MessageHeaders>>,
-    ) -> impl Future<Output = Result<(), SendError>> {
-        let admitted = self.admit(message);
-        async move {
-            let (bytes, parsed) = admitted?;
-            let outbound = Outbound { bytes, role, ticket, headers, parsed };
-            self.transport.send(outbound).await.map_err(SendError::Transport)
+    ) -> Result<(), SendError> {
+        let turn = self.turn().await;
+        let (bytes, parsed) = self.admit(message)?;
+        let outbound = Outbound { bytes, role, ticket, headers, parsed };
+        self.hand_over(outbound, turn).await
+    }
+
+    /// The right to judge a message and to hand it to the transport before anyone else does. Those
+    /// who wait get it in the order in which they came.
+    pub(crate) async fn turn(&self) -> Turn<'_> {
+        self.turns.lock().await
+    }
+
+    async fn hand_over(&self, outbound: Outbound, turn: Turn<'_>) -> Result<(), SendError> {
+        let mut sending = self.transport.send(outbound);
+        if self.transport.framing() == Framing::HttpExchanges {
+            // It is on its way once this was polled. What remains is to wait for its own exchange,
+            // and the others do not have to wait for that.
+            let begun = poll_fn(|context| Poll::Ready(sending.as_mut().poll(context)));
+            if let Poll::Ready(sent) = begun.await {
+                return sent.map_err(SendError::Transport);
+            }
+            drop(turn);
+            return sending.await.map_err(SendError::Transport);
         }
+        // A pipe that is full is full for everyone.
+        let sent = sending.await.map_err(SendError::Transport);
+        drop(turn);
+        sent
     }
 
     /// An outgoing message if it may be sent, with its tape if the transport is watched.
@@ -278,20 +368,20 @@ impl<T: Transport> JsonRpcTransport<T> {
     }
 
     fn keep_parsed(&self, message: OutgoingMessage) -> (Bytes, Option<Parsed>) {
-        let is_watched = self.transport.carriage() == Carriage::Exchanges;
+        let is_watched = self.transport.framing() == Framing::HttpExchanges;
         let parsed = message.parsed.filter(|_| is_watched).and_then(Result::ok);
         (message.bytes, parsed)
     }
 
     /// The gate's verdict on an outgoing message.
     pub(crate) fn judge_outgoing(&self, message: &mut OutgoingMessage) -> Verdict {
-        if self.gate().is_open() {
+        if self.is_open {
             return Verdict::PASS;
         }
-        let bytes = message.bytes.clone();
-        match self.parsed(message) {
+        let OutgoingMessage { bytes, parsed } = message;
+        match parsed.get_or_insert_with(|| self.parse(bytes)) {
             Ok(parsed) => self.gate().judge(self.side, parsed),
-            Err(error) => self.gate().judge_unreadable(self.side, &bytes, error),
+            Err(error) => self.gate().judge_unreadable(self.side, bytes, error),
         }
     }
 
@@ -301,16 +391,58 @@ impl<T: Transport> JsonRpcTransport<T> {
         bytes: Bytes,
         role: OutboundRole,
         ticket: Option<Ticket>,
-        headers: Option<Box<MessageHeaders>>,
+    ) -> Result<(), SendError> {
+        let turn = self.turn().await;
+        self.send_judged(bytes, role, ticket, turn).await
+    }
+
+    /// Sends a message that was judged in this `turn`, or a substitute for it.
+    pub(crate) async fn send_judged(
+        &self,
+        bytes: Bytes,
+        role: OutboundRole,
+        ticket: Option<Ticket>,
+        turn: Turn<'_>,
     ) -> Result<(), SendError> {
         self.fits(&bytes).map_err(SendError::Transport)?;
-        let outbound = Outbound { bytes, role, ticket, headers, parsed: None };
-        self.transport.send(outbound).await.map_err(SendError::Transport)
+        let outbound = Outbound { bytes, role, ticket, headers: None, parsed: None };
+        self.hand_over(outbound, turn).await
     }
 
     fn gate(&self) -> MutexGuard<'_, Box<dyn Gate>> {
         self.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The refusal of a message, or a batch, with an id that is too long to be kept. It is sent back all
+/// the same: the sender must be able to tell which request was refused.
+fn overlong_id(parsed: &Parsed) -> Option<RefusedMessage> {
+    if parsed.as_bytes().len() <= MAX_ID {
+        return None;
+    }
+    let document = parsed.document();
+    let root = document.root();
+    let has_one = |envelope: &Envelope<'_>| envelope.id.is_some_and(|id| id.raw().len() > MAX_ID);
+    let (id, is_response) = if root.is_array() {
+        root.elements().map(Envelope::of).find(has_one)?;
+        (None, false)
+    } else {
+        let envelope = Some(Envelope::of(root)).filter(has_one)?;
+        (envelope.readable_id(), envelope.method.is_none())
+    };
+    Some(RefusedMessage {
+        message: None,
+        id,
+        may_be_response: is_response,
+        may_expect_response: !is_response,
+        is_response,
+        refusal: Refusal {
+            index: None,
+            reason: RefusalReason::NotAMessage,
+            message: format!("an `id` must not be longer than {MAX_ID} bytes"),
+            findings: Vec::new(),
+        },
+    })
 }
 
 fn apply_verdict(

@@ -9,7 +9,7 @@ static CATALOGUE: LazyLock<Vec<&'static RuleMeta>> = LazyLock::new(|| {
     rules
 });
 
-/// Every rule, in the order of the layers.
+/// Every rule, in layer order.
 pub fn catalogue() -> impl Iterator<Item = &'static RuleMeta> {
     CATALOGUE.iter().copied()
 }

@@ -5,7 +5,7 @@ use mcp_schema::Method;
 
 use crate::conversation::{Negotiation, Notes};
 
-/// What the conversation so far says about one message. Made by [`Engine::follow`], used to
+/// What the conversation so far says about one message. Created by [`Engine::follow`] and used to
 /// judge the message; the two may happen on different threads.
 ///
 /// [`Engine::follow`]: crate::Engine::follow
@@ -13,38 +13,40 @@ use crate::conversation::{Negotiation, Notes};
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, none of them a state")]
 pub struct Context {
-    /// Who sent it: told by the observer, else inferred.
+    /// The sender, as told by the observer or else inferred.
     pub from: Option<Side>,
     /// The revision to judge it by.
     pub revision: Revision,
     /// Whether that revision is certain, rather than a best guess.
     pub settled: bool,
-    /// Whether a revision was agreed on that nobody here knows, so that payloads cannot be judged.
+    /// Whether an unknown revision was negotiated, so that payloads cannot be judged.
     pub foreign: bool,
-    /// Whether it is of a kind that its sender must not send at all: since 2026-07-28 only clients
-    /// ask and only servers answer.
+    /// Whether it is of a kind its sender must not send at all: since 2026-07-28 only clients send
+    /// requests and only servers send responses.
     pub forbidden: bool,
-    /// For a request or notification: its row in the revision's method table.
+    /// For a request or notification: its entry in the revision's method table.
     pub method: Option<&'static Method>,
-    /// For a response: the request it answers, if that was seen.
+    /// For a response: the request it answers, if that was observed.
     pub answers: Option<Answered>,
-    /// Whether a side declared something (`experimental`, `extensions`) that may explain names
-    /// and shapes no revision knows, or whether what was declared is not known at all.
+    /// Whether a side declared something (`experimental`, `extensions`) that may explain names and
+    /// shapes no revision defines, or whether the declarations are unknown.
     pub extensible: bool,
-    /// Whether it is the first result of the session that does not name its server (2026-07-28).
+    /// Whether it is the session's first result that does not name its server (2026-07-28).
     pub lacks_server_info: bool,
-    /// Whether it refuses what may be a question whether the server is modern at all: an older one
-    /// answers in its own way.
+    /// Whether it refuses what may be a probe for a modern server: an older one answers in its own
+    /// way.
     pub refuses_probe: bool,
     /// Whether it is the body of an HTTP error status, which may lack an id.
     pub http_error_body: bool,
-    /// Whether the other side has sent something so broken that its id could not be read.
+    /// Whether the other side sent a message too broken for its id to be read.
     pub unreadable_before: bool,
-    /// Whether it is a batch of which only the rest of the handshake tells whether it may be one.
+    /// Whether it is a batch whose validity only the rest of the handshake decides.
     pub(crate) undecided: bool,
+    /// Whether to look for what an unknown name was meant to be.
+    pub(crate) suggests: bool,
     /// What an `initialize` result says about versions, for whoever sees several sessions.
     pub(crate) negotiated: Option<Box<Negotiation>>,
-    /// What the conversation shows to be wrong with it.
+    /// The faults that the conversation reveals.
     pub(crate) notes: Notes,
 }
 
@@ -52,14 +54,14 @@ pub struct Context {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Answered {
-    /// Its row in the method table, unless the method is unknown.
+    /// Its entry in the method table, unless the method is unknown.
     pub method: Option<&'static Method>,
-    /// Whether it asked to be run as a task.
+    /// Whether it asked to run as a task.
     pub task: bool,
     /// Whether it declared extensions, whose result types no revision lists.
     pub extensions: bool,
-    /// For `tasks/result`: the method of the request that the task came from, whose result it
-    /// must bring.
+    /// For `tasks/result`: the method of the task's original request, whose result the response
+    /// must carry.
     pub original: Option<&'static Method>,
 }
 
@@ -69,9 +71,9 @@ pub struct Answered {
 pub struct Alone {
     /// The revision to judge it by.
     pub revision: Revision,
-    /// Who sent it, if that is known.
+    /// Who sent it, if known.
     pub from: Option<Side>,
-    /// For a response: the method of the request it answers, if that is known.
+    /// For a response: the method of the request it answers, if known.
     pub answers: Option<&'static Method>,
 }
 
@@ -104,6 +106,7 @@ impl Alone {
             http_error_body: false,
             unreadable_before: false,
             undecided: false,
+            suggests: true,
             negotiated: None,
             notes: Notes::default(),
         }

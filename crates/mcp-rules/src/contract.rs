@@ -1,4 +1,4 @@
-//! Holding values to a schema that a peer has stated, without ever being wrong about it.
+//! Checking values against schemas that peers state, without false positives.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use mcp_schema::{Dialect, ToolSchema, ToolSchemas, Violation};
 
 use crate::{RuleMeta, findings::Fault, violation::violation_fault};
 
-/// Where the specification says in which dialect a schema without `$schema` is written.
+/// The revisions that specify the dialect of a schema without `$schema`.
 const WITH_DIALECT: Revisions = Revisions::from(Revision::V2025_11_25);
-/// How many violations of one message are reported.
+/// Maximum violations reported per message.
 const SHOWN: usize = 10;
-/// Keywords whose verdict may depend on what an expression matches somewhere below them.
+/// Keywords whose verdict may depend on what a regular expression below them matches.
 const CONDITIONAL: [&str; 13] = [
     "pattern",
     "patternProperties",
@@ -29,29 +29,29 @@ const CONDITIONAL: [&str; 13] = [
     "else",
     "$ref",
 ];
-/// Keywords whose members have names of the author's choice.
+/// Keywords whose members have names chosen by the author.
 const MAPS: [&str; 6] =
     ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 
-/// A schema that a peer can be held to, in each dialect it may be written in. Both the rules and the
-/// contracts of live tools judge by it, so that the two never disagree.
+/// A schema that a peer must keep to, in each dialect it may be written in. Both the rules and the
+/// contracts of live tools use it, so that the two never disagree.
 ///
-/// Up to 2025-06-18 the specification does not say in which dialect a schema without `$schema` is
-/// written; a value that fits either 2020-12 or draft-07 keeps such a contract.
+/// Up to 2025-06-18 the specification does not specify the dialect of a schema without `$schema`; a
+/// value that matches either 2020-12 or draft-07 keeps such a contract.
 #[derive(Debug, Clone, Default)]
 pub struct SchemaContract {
-    /// Empty if it cannot be judged by: invalid, too large, of an unknown dialect, referring to other
-    /// documents.
+    /// Empty if the schema is unusable: invalid, too large, in an unknown dialect, or referring to
+    /// other documents.
     readings: Vec<Arc<ToolSchema>>,
 }
 
 impl SchemaContract {
-    /// One that nobody can be held to.
+    /// A contract that nobody can break.
     pub(crate) const fn none() -> SchemaContract {
         SchemaContract { readings: Vec::new() }
     }
 
-    /// Reads a schema that was stated in `revision`.
+    /// Compiles a schema that was stated in `revision`.
     pub fn read(schemas: &ToolSchemas, schema: Node<'_>, revision: Revision) -> SchemaContract {
         let assumed = schema.get("$schema").is_none() && !WITH_DIALECT.contains(revision);
         let older = assumed.then_some(Dialect::Draft7);
@@ -62,14 +62,14 @@ impl SchemaContract {
         SchemaContract { readings }
     }
 
-    /// Whether `value` keeps it in any of its readings.
+    /// Whether `value` matches in any of the dialects.
     pub fn accepts(&self, value: Node<'_>) -> bool {
         self.readings.iter().any(|reading| reading.accepts(value))
     }
 
-    /// Everything that is wrong with `value`, as `ajv` 8 lists it; empty if it is accepted. Also lists
-    /// what may rest on a guess, such as an expression that takes too long: what enforces a contract
-    /// does not let pass what it could not judge.
+    /// Every violation by `value`, as `ajv` 8 lists them; empty if it is accepted. Includes
+    /// uncertain ones, such as an expression that takes too long: whoever enforces a contract must
+    /// not let through what could not be judged.
     pub fn violations(&self, value: Node<'_>) -> Vec<Violation> {
         if self.accepts(value) {
             return Vec::new();
@@ -77,57 +77,70 @@ impl SchemaContract {
         self.readings.first().map(|reading| reading.violations(value)).unwrap_or_default()
     }
 
-    /// Why `value` surely breaks it; empty if it fits, or if that cannot be told.
-    pub(crate) fn breaches(&self, value: Node<'_>) -> Vec<Violation> {
+    /// Why `value` surely breaks it.
+    pub(crate) fn breaches(&self, value: Node<'_>) -> Breaches {
+        let mut shown = Breaches::default();
         if self.accepts(value) {
-            return Vec::new();
+            return shown;
         }
-        let mut shown = Vec::new();
         for reading in &self.readings {
             let breaches = certain(reading, value);
-            if breaches.is_empty() {
+            if breaches.found.is_empty() {
                 return breaches;
             }
-            if shown.is_empty() {
+            if shown.found.is_empty() {
                 shown = breaches;
             }
         }
-        shown.truncate(SHOWN);
+        shown.found.truncate(SHOWN);
         shown
     }
 
     /// Why an empty object surely breaks it, where one is understood; reported at `span`.
-    pub(crate) fn breaches_by_absence(&self, span: Span) -> Vec<Violation> {
+    pub(crate) fn breaches_by_absence(&self, span: Span) -> Breaches {
         let mut tape = Tape::new();
         let Ok(nothing) = tape.parse(b"{}", Limits::default()) else {
-            return Vec::new();
+            return Breaches::default();
         };
         let mut breaches = self.breaches(nothing.root());
-        for breach in &mut breaches {
+        for breach in &mut breaches.found {
             breach.span = span;
         }
         breaches
     }
 }
 
+/// How a value breaks a contract.
+#[derive(Debug, Default)]
+pub(crate) struct Breaches {
+    /// What is surely wrong; empty if the value fits, or if that cannot be told.
+    pub(crate) found: Vec<Violation>,
+    /// Whether the question was given up, because it takes too long.
+    pub(crate) is_undecided: bool,
+}
+
 /// The violations of `value` that do not rest on a guess.
-fn certain(schema: &ToolSchema, value: Node<'_>) -> Vec<Violation> {
+fn certain(schema: &ToolSchema, value: Node<'_>) -> Breaches {
     let mut violations = schema.main_violations(value);
     if violations.iter().any(|violation| violation.keyword == "maxSteps") {
-        return Vec::new();
+        return Breaches { found: Vec::new(), is_undecided: true };
     }
+    let mut may_have_given_up = false;
     // Gone since 2019-09, yet many validators still know it.
     let odd = |keyword: &str| keyword == "dependencies" && schema.dialect() > Dialect::Draft7;
     violations.retain(|violation| {
         violation.keyword != "maxViolations"
             && keywords(violation).all(|keyword| {
-                !odd(keyword) && (schema.is_decisive() || !CONDITIONAL.contains(&keyword))
+                let is_guess = !schema.is_decisive() && CONDITIONAL.contains(&keyword);
+                may_have_given_up |= is_guess;
+                !odd(keyword) && !is_guess
             })
     });
-    violations
+    let is_undecided = violations.is_empty() && may_have_given_up;
+    Breaches { found: violations, is_undecided }
 }
 
-/// The keywords that led to a violation, from the root of the schema. Names in between are not.
+/// The keywords that led to a violation, from the root of the schema, without the names in between.
 fn keywords(violation: &Violation) -> impl Iterator<Item = &str> {
     let mut is_name = false;
     let steps = violation.schema_path.split('/').skip(1).filter(move |step| {
@@ -138,14 +151,21 @@ fn keywords(violation: &Violation) -> impl Iterator<Item = &str> {
     steps.chain([violation.keyword.as_str()])
 }
 
-/// A fault for each breach.
+/// Returns a fault for each breach.
 pub(crate) fn faults<'v>(
     rule: &'static RuleMeta,
-    breaches: &'v [Violation],
+    breaches: &'v Breaches,
     code: ErrorCode,
     help: &'static str,
 ) -> impl Iterator<Item = Fault> + 'v {
-    breaches.iter().map(move |breach| violation_fault(rule, breach, "", Some(code)).or_help(help))
+    let undecided = breaches.is_undecided.then(|| {
+        let message = "checking this value against its schema takes more steps than allowed";
+        Fault::unjudged(rule, message).code(code.code())
+    });
+    let found = breaches.found.iter();
+    let found =
+        found.map(move |breach| violation_fault(rule, breach, "", Some(code)).or_help(help));
+    found.chain(undecided)
 }
 
 #[cfg(test)]
@@ -161,8 +181,8 @@ mod tests {
         let schemas = ToolSchemas::default();
         let contract = SchemaContract::read(&schemas, schema.root(), revision);
         let found = contract.breaches(value.root());
-        assert!(found.is_empty() || !contract.violations(value.root()).is_empty());
-        found.into_iter().map(|breach| breach.schema_path).collect()
+        assert!(found.found.is_empty() || !contract.violations(value.root()).is_empty());
+        found.found.into_iter().map(|breach| breach.schema_path).collect()
     }
 
     #[track_caller]
@@ -205,7 +225,7 @@ mod tests {
     #[test]
     fn before_a_dialect_was_stated_both_readings_count() {
         let old = Revision::V2025_06_18;
-        // Beside `$ref`, draft-07 ignores what 2020-12 does not.
+        // Draft-07 ignores siblings of `$ref`, 2020-12 does not.
         let schema = r##"{"$defs":{"a":{}},"$ref":"#/$defs/a","type":"string"}"##;
         assert_eq!(breaches(schema, "1", old), [""; 0]);
         assert_eq!(breaches(schema, "1", Revision::LATEST), ["#/type"]);

@@ -2,8 +2,8 @@ use mcp_schema::{Schemas, ToolSchemas};
 
 use crate::{Settings, shared_schemas::SharedSchemas};
 
-/// What messages are judged by: the schemas in force, the settings, and the tool schemas that were
-/// compiled so far.
+/// What messages are judged by: the schemas and settings in use, and the tool schemas compiled so
+/// far.
 #[derive(Debug)]
 pub(crate) struct Criteria {
     schemas: Schemas,

@@ -1,29 +1,33 @@
 use crate::Severity;
 
-/// What a gate that enforces the protocol does about the findings of a rule.
+/// How a gate that enforces the protocol treats the findings of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "gates have to know all of them")]
 pub enum Enforcement {
-    /// An error keeps the message from passing, a warning does not.
+    /// An error blocks the message, a warning does not.
     BySeverity,
-    /// The same, but the receiver knows how to go on: the message passes to a side that the gate
-    /// guards, while that side must not send such a thing itself. A result without a type counts as
-    /// complete, for example, and a tool whose header cannot be is left out of its list.
+    /// The same, but receivers can cope: the message passes to a side that the gate guards, while
+    /// that side must not send such a message itself. For example, a result without a type counts
+    /// as complete, and a tool with an invalid header annotation is dropped from its list.
     Tolerated,
-    /// What a peer has promised is broken: the schema of a tool, a form. The message does not pass,
-    /// although the specification may only warn. Who receives it judges it by the contract, which
-    /// says more, so the message passes to a side that the gate guards.
+    /// A peer broke its own promise: a tool's schema, a form. The message is blocked, although the
+    /// specification may only warn. It still passes to a side that the gate guards, as the receiver
+    /// checks it against the contract, which is more precise.
     Contract,
+    /// A limit was reached, so that the message was not judged, or not all of it. It does not pass,
+    /// whatever level the rule has, and even if the rule is off.
+    Unjudged,
 }
 
 impl Enforcement {
-    /// Whether a finding of this severity keeps its message from passing. `arrives` says that the
-    /// message is meant for a side that the gate guards.
+    /// Whether a finding of this severity blocks its message. `arrives` is true if the message is
+    /// addressed to a side that the gate guards.
     pub(crate) fn blocks(self, severity: Severity, arrives: bool) -> bool {
         match self {
             Enforcement::BySeverity => severity == Severity::Error,
             Enforcement::Tolerated => severity == Severity::Error && !arrives,
             Enforcement::Contract => !arrives,
+            Enforcement::Unjudged => true,
         }
     }
 }

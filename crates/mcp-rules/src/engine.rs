@@ -8,7 +8,7 @@ use crate::{
     conversation::Moment,
     criteria::Criteria,
     features::modern::initiative,
-    findings::Scene,
+    findings::{Fault, Scene},
     payload::{self, PayloadOutcome},
     wire::{
         framing, json,
@@ -16,59 +16,57 @@ use crate::{
     },
 };
 
-/// Judges messages: schemas in force and settings, nothing that changes (but for what is kept to
-/// be faster the next time).
+/// Judges messages, by schemas and settings. Immutable except for caches.
 ///
-/// Judging is split in two, so that the expensive half can run in parallel. [`Engine::follow`]
-/// is cheap, sequential and remembers; [`Engine::judge`] is the rest
-/// and only reads.
+/// Judging is split in two, so that the expensive half can run in parallel. [`Engine::follow`] is
+/// cheap, sequential and stateful; [`Engine::judge`] is the rest and only reads.
 #[derive(Debug)]
 pub struct Engine {
     criteria: Criteria,
 }
 
-/// What a session says about one unit of input: a message, or each entry of a batch.
+/// What a session knows about one unit of input: a message, or each entry of a batch.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC knows single messages and batches")]
 pub enum Followed {
     /// A message.
     One(Context),
-    /// A batch: what governs it as a whole, and each of its entries.
+    /// A batch: the context of the whole, and of each entry.
     Batch(Context, Vec<Context>),
 }
 
 impl Engine {
-    /// An engine with these schemas and settings.
+    /// Creates an engine with these schemas and settings.
     pub fn new(schemas: Schemas, settings: Settings) -> Engine {
         Engine { criteria: Criteria::new(schemas, settings) }
     }
 
-    /// The settings in force.
+    /// The settings in use.
     pub fn settings(&self) -> &Settings {
         self.criteria.settings()
     }
 
-    /// The schemas in force.
+    /// The schemas in use.
     pub fn schemas(&self) -> &Schemas {
         self.criteria.schemas()
     }
 
-    /// The tool schemas seen so far, compiled.
+    /// The tool schemas compiled so far.
     pub fn tool_schemas(&self) -> &ToolSchemas {
         self.criteria.tool_schemas()
     }
 
-    /// All that messages are judged by.
+    /// Everything that messages are judged by.
     pub(crate) fn criteria(&self) -> &Criteria {
         &self.criteria
     }
 
-    /// A session under this engine's limits.
+    /// Creates a session.
     pub fn session(&self, forced: Option<Revision>) -> Session {
         Session::new(forced)
     }
 
-    /// Takes `message` into the session, in wire order.
+    /// Records `message` in the session, in wire order.
     pub fn follow(&self, session: &mut Session, from: Option<Side>, message: Node<'_>) -> Followed {
         self.follow_at(session, from, message, Moment::default())
     }
@@ -101,64 +99,106 @@ impl Engine {
         Followed::Batch(whole, contexts)
     }
 
-    /// What is left to say when a conversation has ended.
+    /// Reports what is left at the end of a conversation.
     pub fn finish(&self, session: &mut Session, findings: &mut Findings<'_>) {
         let (revision, _) = session.revision();
         *findings.scene() = Scene { revision: Some(revision), ..Scene::default() };
         session.finish(&self.criteria).report(true, findings);
     }
 
-    /// Judges `message` by what the session said about it.
-    pub fn judge(&self, message: Node<'_>, followed: &Followed, findings: &mut Findings<'_>) {
-        let first = findings.len();
-        self.judge_unit(message, followed, findings);
-        if findings.len() > first {
-            findings.locate(first, message);
-        }
+    /// Records `message` in the session and judges it at once, like [`Engine::follow`] followed by
+    /// [`Engine::judge`]. Its envelope is read only once.
+    pub fn check(
+        &self,
+        session: &mut Session,
+        from: Option<Side>,
+        message: Node<'_>,
+        findings: &mut Findings<'_>,
+    ) -> Followed {
+        self.check_at(session, from, message, Moment::default(), findings)
     }
 
-    fn judge_unit(&self, message: Node<'_>, followed: &Followed, findings: &mut Findings<'_>) {
+    pub(crate) fn check_at(
+        &self,
+        session: &mut Session,
+        from: Option<Side>,
+        message: Node<'_>,
+        at: Moment,
+        findings: &mut Findings<'_>,
+    ) -> Followed {
+        if message.is_array() {
+            let followed = self.follow_at(session, from, message, at);
+            self.judge(message, &followed, findings);
+            return followed;
+        }
+        let envelope = Envelope::of(message);
+        let context = session.follow(&self.criteria, from, &envelope, at);
+        self.judge_whole(&envelope, &context, findings);
+        Followed::One(context)
+    }
+
+    /// Judges `message` in the context from the session.
+    pub fn judge(&self, message: Node<'_>, followed: &Followed, findings: &mut Findings<'_>) {
         match followed {
             Followed::One(context) => {
-                set_scene(message, context, findings);
-                json::check(message, findings);
-                self.judge_one(&Envelope::of(message), context, findings);
+                self.judge_whole(&Envelope::of(message), context, findings);
             }
             Followed::Batch(whole, contexts) => {
-                set_scene(message, whole, findings);
-                json::check(message, findings);
-                whole.notes.report(false, findings);
-                if whole.undecided {
-                    return; // It is reported once the revision is known.
+                let first = findings.len();
+                self.judge_batch(message, whole, contexts, findings);
+                if findings.len() > first {
+                    findings.locate(first, message);
                 }
-                if !whole.settled {
-                    // Whoever sends a batch means the one revision that has them.
-                    findings.scene().revision = Some(Revision::V2025_03_26);
-                }
-                let outcome =
-                    jsonrpc::check_batch(message, whole.revision, whole.settled, findings);
-                if outcome == EnvelopeOutcome::Void {
-                    return;
-                }
-                for (index, (entry, context)) in message.elements().zip(contexts).enumerate() {
-                    set_scene(message, context, findings);
-                    findings.scene().index = Some(index);
-                    self.judge_one(&Envelope::of(entry), context, findings);
-                }
-                findings.scene().index = None;
             }
         }
     }
 
-    /// Judges one message (not a batch) by itself, without a session: what the conversation would
-    /// say about it is given instead.
+    fn judge_batch(
+        &self,
+        message: Node<'_>,
+        whole: &Context,
+        contexts: &[Context],
+        findings: &mut Findings<'_>,
+    ) {
+        set_scene(message, whole, findings);
+        json::check(message, findings);
+        whole.notes.report(false, findings);
+        if whole.undecided {
+            // It is reported once the revision is known.
+            let message = "whether this is a batch depends on the rest of the handshake";
+            let fault = Fault::unjudged(&jsonrpc::BATCH_NOT_SUPPORTED, message);
+            return findings.report(fault.code(ErrorCode::InvalidRequest.code()));
+        }
+        if !whole.settled {
+            // A batch implies the one revision that has them.
+            findings.scene().revision = Some(Revision::V2025_03_26);
+        }
+        let outcome = jsonrpc::check_batch(message, whole.revision, whole.settled, findings);
+        if outcome == EnvelopeOutcome::Void {
+            return;
+        }
+        for (index, (entry, context)) in message.elements().zip(contexts).enumerate() {
+            set_scene(message, context, findings);
+            findings.scene().index = Some(index);
+            self.judge_one(&Envelope::of(entry), context, findings);
+        }
+        findings.scene().index = None;
+    }
+
+    /// Judges one message (not a batch) by itself, without a session: `about` takes the place of
+    /// the conversation.
     pub fn judge_alone(&self, message: Node<'_>, about: Alone, findings: &mut Findings<'_>) {
-        let first = findings.len();
         let envelope = Envelope::of(message);
         let context = about.context(&envelope);
-        set_scene(message, &context, findings);
+        self.judge_whole(&envelope, &context, findings);
+    }
+
+    /// Judges a message that is not a batch, including its text.
+    fn judge_whole(&self, envelope: &Envelope<'_>, context: &Context, findings: &mut Findings<'_>) {
+        let (first, message) = (findings.len(), envelope.object);
+        set_scene(message, context, findings);
         json::check(message, findings);
-        self.judge_one(&envelope, &context, findings);
+        self.judge_one(envelope, context, findings);
         if findings.len() > first {
             findings.locate(first, message);
         }
@@ -169,8 +209,8 @@ impl Engine {
         context.notes.report(sound, findings);
     }
 
-    /// Everything that the message itself shows; says whether rules that look at the conversation
-    /// may add to it.
+    /// Judges everything the message itself shows; returns whether rules about the conversation may
+    /// add to it.
     fn judge_content(
         &self,
         envelope: &Envelope<'_>,
@@ -205,7 +245,7 @@ impl Engine {
         }
     }
 
-    /// Reports text from which no JSON value could be read.
+    /// Reports text that is not a JSON value.
     pub fn judge_unreadable(
         &self,
         carrier: Carrier,

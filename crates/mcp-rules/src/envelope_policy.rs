@@ -1,18 +1,18 @@
-/// How much of what MCP adds to the JSON-RPC 2.0 envelope a profile asks for.
+/// How much of what MCP adds to the JSON-RPC 2.0 envelope a profile requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent freedoms, none of them a state")]
 pub(crate) struct EnvelopePolicy {
-    /// Ids may be null, also those of requests and results.
+    /// Ids may be null, including those of requests and results.
     pub(crate) null_ids: bool,
     /// Ids may be numbers with a fraction.
     pub(crate) fractional_ids: bool,
     /// `params` may be an array, and a result may be anything.
     pub(crate) positional_params: bool,
-    /// There are batches in every revision.
+    /// Batches are allowed in every revision.
     pub(crate) batches: bool,
-    /// Whether the name of a method tells a request from a notification, not the `id` alone.
+    /// Whether a method's name distinguishes a request from a notification, not the `id` alone.
     pub(crate) kind_by_name: bool,
-    /// Every fault of an envelope is reported, rather than the one the others follow from.
+    /// Every fault of an envelope is reported, rather than only the root cause.
     pub(crate) every_fault: bool,
 }
 
@@ -26,7 +26,7 @@ impl EnvelopePolicy {
         kind_by_name: true,
         every_fault: false,
     };
-    /// JSON-RPC 2.0 as it stands.
+    /// Plain JSON-RPC 2.0.
     pub(crate) const JSON_RPC: EnvelopePolicy = EnvelopePolicy {
         null_ids: true,
         fractional_ids: true,
@@ -35,7 +35,7 @@ impl EnvelopePolicy {
         kind_by_name: false,
         every_fault: true,
     };
-    /// That of the erlmcp stack: one message at a time, with ids that are null, strings or integers.
+    /// The erlmcp stack's: one message at a time, with ids that are null, strings or integers.
     pub(crate) const ERLMCP: EnvelopePolicy = EnvelopePolicy {
         fractional_ids: false,
         batches: false,

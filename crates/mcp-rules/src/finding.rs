@@ -9,38 +9,40 @@ use crate::{RuleMeta, Severity};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The rule that was broken.
+    /// The rule that was violated.
     pub rule: &'static RuleMeta,
-    /// How bad it is, after the user's settings.
+    /// Its severity, under the user's settings.
     pub severity: Severity,
     /// The revision it was judged by; absent where no revision matters.
     pub revision: Option<Revision>,
-    /// Who sent the message, if that is known.
+    /// Who sent the message, if known.
     pub from: Option<Side>,
-    /// Who has to change something. Usually whoever sent the message, but a request that was never
-    /// answered is not the asker's mistake.
+    /// Who has to change something. Usually the sender of the message, but a request that was never
+    /// answered is not the fault of the requester.
     pub at_fault: Option<Side>,
-    /// Number of the line in its file, from 1; set by whoever reads files.
+    /// Line number in its file, from 1; set by whoever reads files.
     pub line: Option<u64>,
-    /// Position in the batch, if the message is one.
+    /// Index in the batch, if the message is in one.
     pub index: Option<usize>,
-    /// The method of the message, or of the request it answers, if a revision knows it.
+    /// The method of the message, or of the request it answers, if a revision defines it.
     pub method: Option<&'static str>,
     /// Byte range inside the message.
     pub span: Option<Span>,
-    /// JSON pointer of that place, from the root of the text that `span` counts in: for an entry of
+    /// JSON pointer to that place, from the root of the text that `span` refers to: for an entry of
     /// a batch it begins with the entry's index. Absent where there is no JSON to point into.
     pub pointer: Option<String>,
-    /// The JSON-RPC error code a receiver answers with, if it answers.
+    /// The JSON-RPC error code a receiver replies with, if it replies.
     pub code: Option<i64>,
-    /// Where in a payload it broke which schema.
+    /// Where in a payload which schema was violated.
     pub schema: Option<SchemaFault>,
     /// What is wrong with this message, in one sentence.
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
-    /// Another message that explains this one, if it was seen.
+    /// Another message that explains this one, if observed.
     pub related: Option<Related>,
+    /// Whether readers may disagree on which message it is, so that it must not pass a gate.
+    pub(crate) ambiguous: bool,
 }
 
 /// Another line that helps to understand a finding.
@@ -49,16 +51,16 @@ pub struct Finding {
 pub struct Related {
     /// Its number in the same file, from 1.
     pub line: u64,
-    /// What it has to do with it: "the request was here".
+    /// How it is related: "the request was here".
     pub reason: &'static str,
 }
 
-/// The part of a finding that validators call an error object; the members mean what they mean
-/// for `ajv`.
+/// The part of a finding that validators call an error object; the members have the same meaning as
+/// in `ajv`.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the crate docs refer to ajv's")]
 pub struct SchemaFault {
-    /// From the value that the schema judges: the message for a definition of the revision, the
+    /// Relative to the value that was validated: the message for a definition of the revision, the
     /// arguments or the structured content for a tool's own schema.
     pub instance_path: String,
     pub schema_path: String,
@@ -67,7 +69,7 @@ pub struct SchemaFault {
 }
 
 impl Finding {
-    /// A finding that so far says only which rule was broken and how.
+    /// Creates a finding with only rule, severity and message.
     pub fn new(rule: &'static RuleMeta, severity: Severity, message: impl Into<String>) -> Finding {
         Finding {
             rule,
@@ -85,6 +87,7 @@ impl Finding {
             message: message.into(),
             help: None,
             related: None,
+            ambiguous: false,
         }
     }
 }

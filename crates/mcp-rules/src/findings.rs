@@ -1,13 +1,16 @@
 use mcp_core::{Revision, Side};
 use mcp_json::{Node, Span};
+use serde_json::{Map, Value};
 
-use crate::{Finding, Layer, Related, RuleMeta, SchemaFault, Setting, Settings, Severity};
+use crate::{
+    Enforcement, Finding, Layer, Related, RuleMeta, SchemaFault, Setting, Settings, Severity,
+};
 
-/// What was found, in the order it was found.
+/// A list of findings, in the order found.
 ///
-/// Knows the message at hand, so that a rule says only what is wrong and where; applies the
-/// user's settings, so that a rule need not know them; and is bounded, so that a hostile peer
-/// cannot fill the memory with its own faults.
+/// Knows the current message, so that a rule only states what is wrong and where; applies the
+/// user's settings, so that rules need not know them; and is bounded, so that a hostile peer cannot
+/// exhaust memory with faults.
 #[derive(Debug)]
 pub struct Findings<'s> {
     settings: &'s Settings,
@@ -16,7 +19,18 @@ pub struct Findings<'s> {
     errors: usize,
     capacity: usize,
     dropped: u64,
+    /// What must not pass a gate although no finding says so.
+    unjudged: Vec<Unjudged>,
     scene: Scene,
+}
+
+/// A message, or an entry of a batch, that could not be judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unjudged {
+    pub(crate) index: Option<usize>,
+    pub(crate) rule: &'static RuleMeta,
+    pub(crate) code: Option<i64>,
+    pub(crate) message: String,
 }
 
 /// The message that is being judged.
@@ -27,16 +41,17 @@ pub(crate) struct Scene {
     pub(crate) line: Option<u64>,
     pub(crate) index: Option<usize>,
     pub(crate) method: Option<&'static str>,
-    /// Where the message begins in the parsed text; spans are reported relative to it.
+    /// Where the message starts in the parsed text; spans are reported relative to it.
     pub(crate) base: usize,
-    /// What a receiver answers with, where a rule does not say it itself.
+    /// The error code a receiver replies with, unless a rule sets its own.
     pub(crate) code: Option<i64>,
-    /// Whether something declared may explain names no revision knows.
+    /// Whether a declaration may explain names no revision defines.
     pub(crate) extensible: bool,
 }
 
 impl<'s> Findings<'s> {
-    /// An empty list that keeps at most `settings.limits.findings` errors and as many warnings.
+    /// Creates an empty list that keeps at most `settings.limits.findings` errors and as many
+    /// warnings.
     pub fn new(settings: &'s Settings) -> Findings<'s> {
         Findings {
             settings,
@@ -44,24 +59,31 @@ impl<'s> Findings<'s> {
             errors: 0,
             capacity: settings.limits.findings,
             dropped: 0,
+            unjudged: Vec::new(),
             scene: Scene::default(),
         }
     }
 
-    /// What was found so far.
+    /// The findings so far.
     pub fn as_slice(&self) -> &[Finding] {
         &self.list
     }
 
-    /// Takes what was found so far and leaves the list empty.
+    /// Takes the findings so far and leaves the list empty.
     pub fn take(&mut self) -> Vec<Finding> {
         self.errors = 0;
         std::mem::take(&mut self.list)
     }
 
-    /// How many findings were not kept because the list was full, since this was last asked.
+    /// Returns how many findings were dropped because the list was full, since the last call.
     pub fn take_dropped(&mut self) -> u64 {
         std::mem::take(&mut self.dropped)
+    }
+
+    /// What could not be judged and is in no finding, since this was last asked: the rule is off, or
+    /// there was no room.
+    pub(crate) fn take_unjudged(&mut self) -> Vec<Unjudged> {
+        std::mem::take(&mut self.unjudged)
     }
 
     /// The line of the file that the next findings belong to.
@@ -73,12 +95,12 @@ impl<'s> Findings<'s> {
         self.settings
     }
 
-    /// The revision of the message at hand.
+    /// The revision of the current message.
     pub(crate) fn revision(&self) -> Revision {
         self.scene.revision.unwrap_or(Revision::LATEST)
     }
 
-    /// Whether something declared may explain names in the message that no revision knows.
+    /// Whether a declaration may explain names in the message that no revision defines.
     pub(crate) fn extensible(&self) -> bool {
         self.scene.extensible
     }
@@ -87,17 +109,29 @@ impl<'s> Findings<'s> {
         &mut self.scene
     }
 
-    /// Whether `rule` can be reported at all; lets costly checks be skipped.
+    /// Whether `rule` can be reported at all, so that costly checks can be skipped.
     pub(crate) fn wants(&self, rule: &'static RuleMeta) -> bool {
         self.severity(rule, self.scene.revision, None).is_some()
     }
 
-    /// Adds `fault` unless its rule is off or does not hold for the revision at hand.
+    /// Adds `fault` unless its rule is off or does not apply to the revision.
     pub(crate) fn report(&mut self, fault: Fault) {
         let revision = fault.revision.or(self.scene.revision);
+        let enforcement = fault.rule.enforcement;
+        let must_not_pass = fault.ambiguous || enforcement == Enforcement::Unjudged;
         let Some(severity) = self.severity(fault.rule, revision, fault.severity) else {
+            if must_not_pass {
+                self.keep_unjudged(fault);
+            }
             return;
         };
+        let may_block = severity == Severity::Error || enforcement == Enforcement::Contract;
+        if fault.unjudged {
+            if may_block {
+                self.keep_unjudged(fault);
+            }
+            return;
+        }
         // However many warnings there are, they do not crowd out what decides the verdict.
         let alike = match severity {
             Severity::Error => self.errors,
@@ -105,6 +139,9 @@ impl<'s> Findings<'s> {
         };
         if alike >= self.capacity {
             self.dropped += 1;
+            if must_not_pass || may_block {
+                self.keep_unjudged(fault);
+            }
             return;
         }
         self.errors += usize::from(severity == Severity::Error);
@@ -119,13 +156,23 @@ impl<'s> Findings<'s> {
             index: index.filter(|_| !elsewhere),
             method,
             span: fault.span.filter(|_| !elsewhere).map(shift),
-            pointer: speaks_of_json(fault.rule.layer).then(String::new),
+            pointer: points_into_json(fault.rule.layer).then(String::new),
             related: fault.related,
             code: fault.code.or(code.filter(|_| !elsewhere)),
-            schema: fault.schema,
-            help: fault.help,
-            ..Finding::new(fault.rule, severity, fault.message)
+            schema: fault.schema.map(cut_schema),
+            help: fault.help.map(cut),
+            ambiguous: fault.ambiguous,
+            ..Finding::new(fault.rule, severity, cut(fault.message))
         });
+    }
+
+    /// One of each entry is enough.
+    fn keep_unjudged(&mut self, fault: Fault) {
+        let Scene { index, code, .. } = self.scene;
+        if self.unjudged.last().is_none_or(|last| last.index != index) {
+            let (rule, message) = (fault.rule, fault.message);
+            self.unjudged.push(Unjudged { index, rule, code: fault.code.or(code), message });
+        }
     }
 
     /// How many there are, to be handed to [`Findings::locate`] later.
@@ -133,7 +180,7 @@ impl<'s> Findings<'s> {
         self.list.len()
     }
 
-    /// Writes the JSON pointers of the findings from number `first` on, all about `message`.
+    /// Sets the JSON pointers of the findings from index `first` on, all about `message`.
     pub(crate) fn locate(&mut self, first: usize, message: Node<'_>) {
         let base = message.span().start;
         let found = &mut self.list[first..];
@@ -166,17 +213,59 @@ impl<'s> Findings<'s> {
     }
 }
 
+/// The longest text of a finding, in bytes. A peer chooses the names in it, and there may be many
+/// findings about one name.
+const LONGEST_TEXT: usize = 1024;
+/// The same for paths.
+const LONGEST_PATH: usize = 4096;
+
+fn cut(text: String) -> String {
+    cut_to(LONGEST_TEXT, text)
+}
+
+/// What of a text has room, in memory too.
+fn cut_to(longest: usize, text: String) -> String {
+    if text.len() <= longest {
+        return text;
+    }
+    let end = (0..=longest).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}…", &text[..end])
+}
+
+fn cut_schema(fault: SchemaFault) -> SchemaFault {
+    let SchemaFault { instance_path, schema_path, keyword, params } = fault;
+    let is_small = matches!(&params, Value::Object(members)
+        if members.values().map(value_size).sum::<usize>() <= LONGEST_PATH);
+    SchemaFault {
+        instance_path: cut_to(LONGEST_PATH, instance_path),
+        schema_path: cut_to(LONGEST_PATH, schema_path),
+        keyword: cut(keyword),
+        params: if is_small { params } else { Value::Object(Map::new()) },
+    }
+}
+
+/// About how many bytes the values have that violations are explained with: scalars, and lists of
+/// them.
+fn value_size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(value_size).sum(),
+        Value::Object(_) => LONGEST_PATH,
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+    }
+}
+
 /// Whether what a layer finds is in a JSON text, rather than in what carries it.
-const fn speaks_of_json(layer: Layer) -> bool {
+const fn points_into_json(layer: Layer) -> bool {
     matches!(layer, Layer::JsonRpc | Layer::Schema | Layer::Session | Layer::ToolSchema)
 }
 
-/// What a rule says about a message; [`Findings`] knows the rest.
+/// What a rule reports about a message; [`Findings`] adds the rest.
 #[derive(Debug, Clone)]
 pub(crate) struct Fault {
     rule: &'static RuleMeta,
     severity: Option<Severity>,
-    /// The revision that is broken, if it is not the message's own.
+    /// The revision that is violated, if not the message's own.
     revision: Option<Revision>,
     span: Option<Span>,
     code: Option<i64>,
@@ -185,9 +274,11 @@ pub(crate) struct Fault {
     help: Option<String>,
     related: Option<Related>,
     blamed: Option<Side>,
-    /// Another line than the one at hand, where the fault is noticed late, and who sent that.
+    /// A line other than the current one, where the fault is noticed late, and who sent that.
     line: Option<u64>,
     from: Option<Side>,
+    ambiguous: bool,
+    unjudged: bool,
 }
 
 impl Fault {
@@ -205,7 +296,21 @@ impl Fault {
             blamed: None,
             line: None,
             from: None,
+            ambiguous: false,
+            unjudged: false,
         }
+    }
+
+    /// Not a fault, but a question that was given up: whether the message breaks `rule`. Nothing is
+    /// reported, and a gate does not let it pass.
+    pub(crate) fn unjudged(rule: &'static RuleMeta, message: impl Into<String>) -> Fault {
+        Fault { unjudged: true, ..Fault::new(rule, message) }
+    }
+
+    /// For a fault that makes readers disagree on which message it is.
+    pub(crate) fn ambiguous(mut self) -> Fault {
+        self.ambiguous = true;
+        self
     }
 
     /// Where in the parsed text.
@@ -214,7 +319,7 @@ impl Fault {
         self
     }
 
-    /// What a receiver answers with.
+    /// Sets the error code a receiver replies with.
     pub(crate) fn code(mut self, code: i64) -> Fault {
         self.code = Some(code);
         self
@@ -225,7 +330,7 @@ impl Fault {
         self
     }
 
-    /// What to do if nothing more precise is known.
+    /// Sets the help, unless there is a more precise one.
     pub(crate) fn or_help(mut self, help: &str) -> Fault {
         self.help.get_or_insert_with(|| help.to_owned());
         self
@@ -236,32 +341,32 @@ impl Fault {
         self
     }
 
-    /// Another message that explains this one; nothing if its line is not known.
+    /// Sets another message that explains this one, if its line is known.
     pub(crate) fn related(mut self, line: Option<u64>, reason: &'static str) -> Fault {
         self.related = line.map(|line| Related { line, reason });
         self
     }
 
-    /// For a fault that is not the sender's.
+    /// Blames a side other than the sender.
     pub(crate) fn blame(mut self, side: Side) -> Fault {
         self.blamed = Some(side);
         self
     }
 
-    /// For a fault of an earlier line, noticed only now.
+    /// Attributes the fault to an earlier line.
     pub(crate) fn earlier(mut self, line: Option<u64>, from: Side) -> Fault {
         self.line = line;
         self.from = Some(from);
         self
     }
 
-    /// For a message of one revision that breaks a rule of another.
+    /// For a message of one revision that violates a rule of another.
     pub(crate) fn under(mut self, revision: Revision) -> Fault {
         self.revision = Some(revision);
         self
     }
 
-    /// The same, unless the fault itself says which.
+    /// The same, unless the fault already has a revision.
     pub(crate) fn under_unless_said(&mut self, revision: Revision) {
         self.revision.get_or_insert(revision);
     }

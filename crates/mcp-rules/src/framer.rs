@@ -1,8 +1,8 @@
-//! Cuts what one side writes to a stdio stream into messages: one line, one message.
+//! Splits what one side writes to a stdio stream into messages: one line, one message.
 //!
-//! A line that is not one JSON value is looked at together with its neighbours: several values
-//! on one line, one value spread over several lines. Nothing is lost: what explains nothing
-//! comes out as unreadable, in order.
+//! A line that is not one JSON value is examined together with its neighbours: several values on
+//! one line, one value spread over several lines. Nothing is lost: lines that fit neither case come
+//! out as unreadable, in order.
 
 use mcp_json::{Limits, SyntaxError, SyntaxErrorKind, Tape};
 
@@ -12,14 +12,14 @@ use mcp_json::{Limits, SyntaxError, SyntaxErrorKind, Tape};
 pub enum Framed {
     /// The text of one message, and how it came to be one.
     Message {
-        /// Number of the line it begins on.
+        /// The number of the line it starts on.
         line: u64,
         /// One JSON value.
         text: Vec<u8>,
         /// Whether the sender kept to one message per line.
         cut: Cut,
     },
-    /// A line that is no JSON value.
+    /// A line that is not a JSON value.
     Unreadable {
         /// Its number.
         line: u64,
@@ -28,14 +28,14 @@ pub enum Framed {
         /// Why.
         error: SyntaxError,
     },
-    /// A line with nothing but whitespace.
+    /// A line of only whitespace.
     Blank {
         /// Its number.
         line: u64,
     },
 }
 
-/// How a message was cut out of the stream.
+/// How a message was delimited in the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "these are the cases there are")]
 pub enum Cut {
@@ -43,48 +43,59 @@ pub enum Cut {
     Line,
     /// The first of several messages on one line.
     FirstOfSeveral,
-    /// A further one of several messages on one line.
+    /// A later one of several messages on one line.
     FurtherOfSeveral,
     /// One message over several lines.
     SeveralLines,
 }
 
+/// Lines that may wait for the end of one message. No person and no program spreads a message over
+/// more, and each line that was in vain is reported by itself.
+const MAX_LINES: usize = 1 << 20;
+
+/// Memory that a framer keeps for the next line.
+const KEPT_TAPE: usize = 64 * 1024;
+
 /// Cuts one side of a stdio stream into messages.
+///
+/// What waits takes no more memory than a message may have, and 16 bytes for each of its lines. Every
+/// line is looked at a fixed number of times, however many wait with it.
 #[derive(Debug, Default)]
 pub struct Framer {
-    /// Lines that might be the beginning of one message.
-    pending: Vec<(u64, Vec<u8>)>,
-    pending_bytes: usize,
+    /// Lines that might be the beginning of one message, each with its line break.
+    pending: Vec<u8>,
+    /// Their numbers, and where they end.
+    lines: Vec<(u64, usize)>,
     /// How many brackets the pending lines leave open.
     depth: usize,
     tape: Tape,
 }
 
 impl Framer {
-    /// A framer at the beginning of a stream.
+    /// Creates a framer for the start of a stream.
     pub fn new() -> Framer {
         Framer::default()
     }
 
-    /// Whether no line waits for its continuation.
+    /// Whether no line is waiting for its continuation.
     pub fn is_idle(&self) -> bool {
-        self.pending.is_empty()
+        self.lines.is_empty()
     }
 
     /// Takes one write (which may hold several lines, without the final line break) that began on
-    /// `line`, and puts what it amounts to into `out`.
-    pub fn push(&mut self, line: u64, write: &[u8], limits: Limits, out: &mut Vec<Framed>) {
+    /// `line`, and hands what it amounts to to `out`, one after the other.
+    pub fn push(&mut self, line: u64, write: &[u8], limits: Limits, out: &mut impl FnMut(Framed)) {
         for text in write.split(|byte| *byte == b'\n') {
             self.push_line(line, text, limits, out);
         }
     }
 
     /// The stream has ended: what still waits will not be completed.
-    pub fn finish(&mut self, limits: Limits, out: &mut Vec<Framed>) {
+    pub fn finish(&mut self, limits: Limits, out: &mut impl FnMut(Framed)) {
         self.give_up(limits, out);
     }
 
-    fn push_line(&mut self, line: u64, text: &[u8], limits: Limits, out: &mut Vec<Framed>) {
+    fn push_line(&mut self, line: u64, text: &[u8], limits: Limits, out: &mut impl FnMut(Framed)) {
         if self.is_idle() {
             return self.push_first(line, text, limits, out);
         }
@@ -95,98 +106,131 @@ impl Framer {
         self.keep(line, text);
         match self.balance(text) {
             Balance::Broken => self.give_up(limits, out),
-            _ if self.pending_bytes > limits.max_bytes => self.give_up(limits, out),
+            _ if self.waits_in_vain(limits) => self.give_up(limits, out),
             Balance::Open => {}
             Balance::Closed => self.join(limits, out),
         }
     }
 
-    fn push_first(&mut self, line: u64, text: &[u8], limits: Limits, out: &mut Vec<Framed>) {
-        match self.tape.append(text, limits) {
-            Ok(_) => {
-                self.tape.clear();
-                out.push(Framed::Message { line, text: text.into(), cut: Cut::Line });
-            }
+    /// Whether the pending lines are more than any message may be.
+    fn waits_in_vain(&self, limits: Limits) -> bool {
+        self.pending.len() > limits.max_bytes
+            || self.lines.len() > MAX_LINES
+            || self.depth > limits.max_depth
+    }
+
+    fn push_first(&mut self, line: u64, text: &[u8], limits: Limits, out: &mut impl FnMut(Framed)) {
+        match self.parse(text, limits) {
+            Ok(()) => out(Framed::Message { line, text: text.into(), cut: Cut::Line }),
             Err(error) => match error.kind {
-                SyntaxErrorKind::Empty => out.push(Framed::Blank { line }),
+                SyntaxErrorKind::Empty => out(Framed::Blank { line }),
                 SyntaxErrorKind::TrailingData if self.split(line, text, limits, out) => {}
                 SyntaxErrorKind::UnexpectedEnd { .. } if self.balance(text) == Balance::Open => {
                     self.keep(line, text);
                 }
                 _ => {
                     self.depth = 0;
-                    out.push(Framed::Unreadable { line, text: text.into(), error });
+                    out(Framed::Unreadable { line, text: text.into(), error });
                 }
             },
         }
     }
 
     /// Several values on one line; `false` if that is not what the line is.
-    fn split(&mut self, line: u64, text: &[u8], limits: Limits, out: &mut Vec<Framed>) -> bool {
-        let mut values = Vec::new();
+    fn split(
+        &mut self,
+        line: u64,
+        text: &[u8],
+        limits: Limits,
+        out: &mut impl FnMut(Framed),
+    ) -> bool {
+        // All of them are read before the first is handed on, and not kept meanwhile: a line may
+        // hold millions.
+        if !self.for_each_value(text, limits, |_| ()) {
+            return false;
+        }
+        let mut cut = Cut::FirstOfSeveral;
+        self.for_each_value(text, limits, |value| {
+            out(Framed::Message { line, text: value.into(), cut });
+            cut = Cut::FurtherOfSeveral;
+        })
+    }
+
+    /// Hands on the values that stand behind each other in `text`; `false` if there is anything
+    /// else.
+    fn for_each_value(
+        &mut self,
+        text: &[u8],
+        limits: Limits,
+        mut found: impl FnMut(&[u8]),
+    ) -> bool {
         let mut rest = text;
-        while !rest.trim_ascii().is_empty() {
-            let end = match self.tape.append(rest, limits) {
-                Ok(_) => rest.len(),
+        while !rest.trim_ascii_start().is_empty() {
+            let end = match self.parse(rest, limits) {
+                Ok(()) => rest.len(),
                 Err(error) if error.kind == SyntaxErrorKind::TrailingData => error.offset,
                 Err(_) => return false,
             };
-            self.tape.clear();
             let (value, after) = rest.split_at(end);
-            // Bare words and numbers after each other are prose, not messages.
+            // A sequence of bare words and numbers is prose, not messages.
             if !matches!(value.trim_ascii_start(), [b'{' | b'[', ..]) {
                 return false;
             }
-            values.push(value.to_vec());
+            found(value);
             rest = after;
-        }
-        for (position, text) in values.into_iter().enumerate() {
-            let cut = if position == 0 { Cut::FirstOfSeveral } else { Cut::FurtherOfSeveral };
-            out.push(Framed::Message { line, text, cut });
         }
         true
     }
 
     /// All brackets are closed: is it one message now?
-    fn join(&mut self, limits: Limits, out: &mut Vec<Framed>) {
-        let lines: Vec<&[u8]> = self.pending.iter().map(|(_, text)| text.as_slice()).collect();
-        let joined = lines.join(&b'\n');
-        if self.tape.append(&joined, limits).is_err() {
+    fn join(&mut self, limits: Limits, out: &mut impl FnMut(Framed)) {
+        let mut joined = std::mem::take(&mut self.pending);
+        let last_break = joined.pop();
+        if self.parse(&joined, limits).is_err() {
+            joined.extend(last_break);
+            self.pending = joined;
             return self.give_up(limits, out);
         }
-        self.tape.clear();
-        let line = self.pending[0].0;
+        let line = self.lines.first().map_or(0, |(line, _)| *line);
         self.forget();
-        out.push(Framed::Message { line, text: joined, cut: Cut::SeveralLines });
+        out(Framed::Message { line, text: joined, cut: Cut::SeveralLines });
     }
 
     /// The pending lines are no message: each stands for itself.
-    fn give_up(&mut self, limits: Limits, out: &mut Vec<Framed>) {
+    fn give_up(&mut self, limits: Limits, out: &mut impl FnMut(Framed)) {
         let pending = std::mem::take(&mut self.pending);
+        let lines = std::mem::take(&mut self.lines);
         self.forget();
-        for (line, text) in pending {
-            match self.tape.append(&text, limits) {
-                Ok(_) => {
-                    self.tape.clear();
-                    out.push(Framed::Message { line, text, cut: Cut::Line });
-                }
-                Err(error) if error.kind == SyntaxErrorKind::Empty => {
-                    out.push(Framed::Blank { line });
-                }
-                Err(error) => out.push(Framed::Unreadable { line, text, error }),
-            }
+        let mut start = 0;
+        for (line, end) in lines {
+            let text = &pending[start..end];
+            start = end + 1;
+            out(match self.parse(text, limits) {
+                Ok(()) => Framed::Message { line, text: text.into(), cut: Cut::Line },
+                Err(error) if error.kind == SyntaxErrorKind::Empty => Framed::Blank { line },
+                Err(error) => Framed::Unreadable { line, text: text.into(), error },
+            });
         }
     }
 
     fn keep(&mut self, line: u64, text: &[u8]) {
-        self.pending_bytes += text.len() + 1;
-        self.pending.push((line, text.into()));
+        self.pending.extend_from_slice(text);
+        self.lines.push((line, self.pending.len()));
+        self.pending.push(b'\n');
     }
 
     fn forget(&mut self) {
-        self.pending.clear();
-        self.pending_bytes = 0;
+        self.pending = Vec::new();
+        self.lines = Vec::new();
         self.depth = 0;
+    }
+
+    /// Whether `text` is one JSON value.
+    fn parse(&mut self, text: &[u8], limits: Limits) -> Result<(), SyntaxError> {
+        let parsed = self.tape.append(text, limits);
+        self.tape.clear();
+        self.tape.shrink_to(KEPT_TAPE);
+        parsed.map(|_| ())
     }
 
     /// Whether a line is a message in its own right, whatever was left open before it.
@@ -200,7 +244,7 @@ impl Framer {
             })
     }
 
-    /// Counts the brackets of one more line. A string cannot go on over a line break.
+    /// Counts the brackets of another line. A string cannot span a line break.
     fn balance(&mut self, text: &[u8]) -> Balance {
         let mut bytes = text.iter();
         while let Some(byte) = bytes.next() {
@@ -254,9 +298,9 @@ mod tests {
         let mut framer = Framer::new();
         let mut out = Vec::new();
         for (position, write) in writes.iter().enumerate() {
-            framer.push(position as u64 + 1, write.as_bytes(), limits, &mut out);
+            framer.push(position as u64 + 1, write.as_bytes(), limits, &mut |it| out.push(it));
         }
-        framer.finish(limits, &mut out);
+        framer.finish(limits, &mut |it| out.push(it));
         let shown: Vec<String> = out.iter().map(show).collect();
         assert_eq!(shown, expected);
     }
@@ -359,7 +403,7 @@ mod tests {
         let mut framer = Framer::new();
         let mut out = Vec::new();
         for line in lines {
-            framer.push(1, line.as_bytes(), Limits::default(), &mut out);
+            framer.push(1, line.as_bytes(), Limits::default(), &mut |it| out.push(it));
         }
         assert!(matches!(&out[..], [Framed::Message { cut: Cut::SeveralLines, .. }]));
     }

@@ -1,4 +1,4 @@
-//! How things are done with this crate.
+//! How-to guides for this crate.
 
 #[cfg(doc)]
 use mcp_schema::Schemas;

@@ -1,4 +1,4 @@
-//! Takes HTTP traffic into a session: the messages it carries, and what it shows beside them.
+//! Records HTTP traffic in a session: the messages it carries, and the HTTP around them.
 
 use mcp_core::Revision;
 use mcp_json::Node;
@@ -8,28 +8,28 @@ use crate::{
     Engine, Findings, Followed, Headers, HttpEvent, HttpPart, Session,
     conversation::Notes,
     findings::{Fault, Scene},
-    http::{Delivery, Exchange, HeaderName, Observation, is_media_type},
+    http::{CarriedMessage, Delivery, Exchange, HeaderName, Observation, is_media_type},
     wire::{framing, json::SSE_DATA_INVALID},
 };
 
-/// What a session says about an [`HttpEvent`]: about the message it carries, if there is one, and
-/// about everything around it. To be judged with [`Engine::judge_http`].
+/// What a session knows about an [`HttpEvent`]: about its message, if there is one, and about
+/// everything around it. To be judged with [`Engine::judge_http`].
 #[derive(Debug)]
 pub struct FollowedHttp {
-    /// What it says about the message. `None` if there is no message, or if it was delivered
-    /// before: it counts once.
+    /// The context of the message. `None` if there is no message, or if it was delivered before, as
+    /// it counts only once.
     pub message: Option<Followed>,
-    /// What HTTP shows; with a message it is among the notes of that.
+    /// Faults of HTTP itself; if there is a message, they are among its notes.
     notes: Notes,
-    /// Whether its text should have been a message and cannot be read.
+    /// Whether its text should have been a message and is unreadable.
     is_unreadable: bool,
     revision: Revision,
 }
 
 impl Engine {
-    /// Takes one observation of HTTP into the session: the message that it carries, as
-    /// [`Engine::follow`] does, and what HTTP itself shows. Observations come in the order in which
-    /// they are made; with [`Session::begin`] the session knows that nothing was before the first.
+    /// Records one observation of HTTP in the session: the message it carries, as
+    /// [`Engine::follow`] does, and HTTP itself. Observations must come in the order they are made;
+    /// after [`Session::begin`] the session knows that nothing came before the first.
     ///
     /// ```
     /// use mcp_json::Tape;
@@ -73,18 +73,33 @@ impl Engine {
     /// # Ok::<(), mcp_json::SyntaxError>(())
     /// ```
     pub fn follow_http(&self, session: &mut Session, event: &HttpEvent<'_>) -> FollowedHttp {
+        self.follow_text(session, event, Messages::New)
+    }
+
+    /// As [`Engine::follow_http`], for what is sent from here: a message is followed when it is
+    /// judged, before it is decided which exchange carries it, and only the rest is left to say.
+    pub(crate) fn place_http(&self, session: &mut Session, event: &HttpEvent<'_>) -> FollowedHttp {
+        self.follow_text(session, event, Messages::Followed)
+    }
+
+    fn follow_text(
+        &self,
+        session: &mut Session,
+        event: &HttpEvent<'_>,
+        messages: Messages,
+    ) -> FollowedHttp {
         let meant = Meant::of(event, session);
         match event.message {
             Some(value) if !meant.includes(value, event) => {
                 let event = HttpEvent { message: None, ..event.with_body(value.raw()) };
-                self.follow_http_event(session, &event, meant)
+                self.follow_parts(session, &event, meant, messages)
             }
-            _ => self.follow_http_event(session, event, meant),
+            _ => self.follow_parts(session, event, meant, messages),
         }
     }
 
-    /// Judges what [`Engine::follow_http`] was given by what it said about it. Needs no session: it
-    /// may run elsewhere.
+    /// Judges an event in the context from [`Engine::follow_http`]. Needs no session, so it may run
+    /// elsewhere.
     pub fn judge_http(
         &self,
         event: &HttpEvent<'_>,
@@ -100,32 +115,53 @@ impl Engine {
         }
     }
 
-    /// As [`Engine::follow_http`], where it is beyond doubt that the message is one, and what any
-    /// other text is meant as.
+    /// Like [`Engine::follow_http`], where the message is known to be one, and so is what any other
+    /// text is meant to be.
     pub(crate) fn follow_http_event(
         &self,
         session: &mut Session,
         event: &HttpEvent<'_>,
         meant: Meant,
     ) -> FollowedHttp {
+        self.follow_parts(session, event, meant, Messages::New)
+    }
+
+    fn follow_parts(
+        &self,
+        session: &mut Session,
+        event: &HttpEvent<'_>,
+        meant: Meant,
+        messages: Messages,
+    ) -> FollowedHttp {
         let mut notes = Notes::default();
         if event.has_empty_data() && meant == Meant::Message {
             judge_empty_data(event, session, &mut notes);
         }
         let mut message = None;
+        let single = event.message.and_then(CarriedMessage::single);
         if let HttpPart::Request { .. } = event.part {
-            session.open_exchange(self.criteria(), &observed(event, session));
-            message = self.follow_message(session, event);
-            let mut observed = observed(event, session);
-            if let Some(Followed::One(context) | Followed::Batch(context, _)) = &message {
-                (observed.revision, observed.settled) = (context.revision, context.settled);
+            session.open_exchange(self.criteria(), &observed(event, single, session));
+            let made_with = match messages {
+                Messages::New => {
+                    message = self.follow_carried(session, event, single);
+                    message.as_ref().map(|message| {
+                        let (Followed::One(context) | Followed::Batch(context, _)) = message;
+                        (context.revision, context.settled)
+                    })
+                }
+                Messages::Followed => session.place_requests(event.exchange),
+            };
+            let mut observed = observed(event, single, session);
+            if let Some(made_with) = made_with {
+                (observed.revision, observed.settled) = made_with;
             }
             session.follow_http(self.criteria(), &observed, &mut notes);
         } else {
-            let observed = observed(event, session);
+            let observed = observed(event, single, session);
             let delivery = session.follow_http(self.criteria(), &observed, &mut notes);
-            if delivery == Delivery::Fresh && !matches!(event.part, HttpPart::End) {
-                message = self.follow_message(session, event);
+            let is_new = messages == Messages::New && delivery == Delivery::Fresh;
+            if is_new && !matches!(event.part, HttpPart::End) {
+                message = self.follow_carried(session, event, single);
             }
             match event.status() {
                 Some(300..=399 | 401 | 407 | 429 | 503) => session.send_back(event.exchange),
@@ -148,19 +184,33 @@ impl Engine {
         followed
     }
 
-    /// Takes in the message that an event carries, and nothing else.
+    /// Records only the message that an event carries.
     pub(crate) fn follow_message(
         &self,
         session: &mut Session,
         event: &HttpEvent<'_>,
     ) -> Option<Followed> {
-        let at = event.moment(session.posts());
-        Some(self.follow_at(session, Some(event.from), event.message?, at))
+        self.follow_carried(session, event, event.message.and_then(CarriedMessage::single))
+    }
+
+    fn follow_carried(
+        &self,
+        session: &mut Session,
+        event: &HttpEvent<'_>,
+        single: Option<CarriedMessage<'_>>,
+    ) -> Option<Followed> {
+        let (at, from) = (event.moment(session.posts()), Some(event.from));
+        Some(match single {
+            Some(CarriedMessage { envelope, .. }) => {
+                Followed::One(session.follow(self.criteria(), from, &envelope, at))
+            }
+            None => self.follow_at(session, from, event.message?, at),
+        })
     }
 }
 
 impl FollowedHttp {
-    /// Whether anything was noted that judging would report.
+    /// Whether there are notes that judging would report.
     pub(crate) fn has_notes(&self) -> bool {
         let noted = match &self.message {
             Some(Followed::One(context)) => !context.notes.is_empty(),
@@ -172,12 +222,12 @@ impl FollowedHttp {
         noted || !self.notes.is_empty() || self.is_unreadable
     }
 
-    /// What is said about a message of which HTTP shows nothing else.
+    /// Creates the result for a message without any notes on HTTP.
     pub(crate) fn of_message(message: Option<Followed>, revision: Revision) -> FollowedHttp {
         FollowedHttp { message, notes: Notes::default(), is_unreadable: false, revision }
     }
 
-    /// Adds what another observation of the same line shows.
+    /// Adds the notes of another observation of the same line.
     pub(crate) fn append(&mut self, other: FollowedHttp) {
         self.add(other.notes);
     }
@@ -191,7 +241,7 @@ impl FollowedHttp {
         }
     }
 
-    /// Reports what is to be said without a message.
+    /// Reports faults that need no message.
     fn report(&self, event: &HttpEvent<'_>, findings: &mut Findings<'_>) {
         let (from, revision) = (Some(event.from), Some(self.revision));
         let line = findings.scene().line;
@@ -204,8 +254,20 @@ impl FollowedHttp {
     }
 }
 
+/// Whether messages are followed with the HTTP that carries them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Messages {
+    New,
+    /// They were followed before.
+    Followed,
+}
+
 /// The event, with what the session knows before it.
-fn observed<'a>(event: &HttpEvent<'a>, session: &Session) -> Observation<'a> {
+fn observed<'a>(
+    event: &HttpEvent<'a>,
+    single: Option<CarriedMessage<'a>>,
+    session: &Session,
+) -> Observation<'a> {
     let (revision, settled) = session.revision_of(event.exchange);
     Observation {
         at: event.moment(session.posts()),
@@ -213,23 +275,25 @@ fn observed<'a>(event: &HttpEvent<'a>, session: &Session) -> Observation<'a> {
         exchange: event.exchange,
         part: event.part,
         message: event.message,
+        single,
         body: event.body,
         revision,
         settled,
     }
 }
 
-/// What a text is meant as, as far as that can be told without reading it.
+/// What a text is meant to be, as far as can be told without parsing it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meant {
     Message,
-    /// A message if it says so.
+    /// A message if it claims to be one.
     Either,
     Other,
 }
 
 impl Meant {
-    /// What the text of an event is meant as. Metadata, forms and tokens are no messages.
+    /// Returns what the text of an event is meant to be. Metadata, forms and tokens are not
+    /// messages.
     pub(crate) fn of(event: &HttpEvent<'_>, session: &Session) -> Meant {
         let exchange = session.exchange(event.exchange);
         match event.part {
@@ -239,7 +303,7 @@ impl Meant {
             HttpPart::Event(sse) => {
                 let names_endpoint =
                     sse.event == Some("endpoint") && !exchange.is_some_and(Exchange::is_post);
-                // A stream whose beginning was missed may be one of another transport.
+                // A stream whose start was missed may belong to another transport.
                 let is_unknown =
                     !exchange.is_some_and(|exchange| exchange.seen) && !session.revision().1;
                 let beside = exchange.is_some_and(Exchange::is_beside_endpoint);
@@ -255,8 +319,8 @@ impl Meant {
         }
     }
 
-    /// Whether a JSON value is to be taken for a message if the text was meant like this. Whoever
-    /// refuses a request need not speak JSON-RPC: OAuth has errors of its own.
+    /// Whether a JSON value counts as a message, given what the text is meant to be. A refusal need
+    /// not be JSON-RPC: OAuth has its own errors.
     pub(crate) fn includes(self, value: Node<'_>, event: &HttpEvent<'_>) -> bool {
         match self {
             Meant::Other => false,
@@ -266,21 +330,21 @@ impl Meant {
     }
 }
 
-/// Whether an event is the answer to messages that need none.
+/// Whether an event is the response to messages that need no answer.
 pub(crate) fn is_receipt(event: &HttpEvent<'_>, session: &Session) -> bool {
     let accepted = event.status().is_some_and(|status| (200..300).contains(&status));
     let exchange = session.exchange(event.exchange);
     accepted && exchange.is_some_and(Exchange::needs_no_answer)
 }
 
-/// Whether a value, or one of several, says that it is a message.
+/// Whether a value, or one of several, claims to be a message.
 pub(crate) fn claims_json_rpc(value: Node<'_>) -> bool {
     let claims = |value: Node<'_>| Envelope::of(value).jsonrpc.is_some();
     claims(value) || value.elements().any(claims)
 }
 
-/// An event without data is no message. Since 2025-11-25 one may give the client an id to resume
-/// from.
+/// Judges an event without data, which is not a message. Since 2025-11-25 one may give the client
+/// an id to resume from.
 fn judge_empty_data(event: &HttpEvent<'_>, session: &Session, notes: &mut Notes) {
     let HttpPart::Event(sse) = event.part else { return };
     let has_id = sse.id.is_some_and(|id| !id.is_empty());

@@ -1,11 +1,11 @@
 use std::{fmt, str::FromStr};
 
-/// The layers a message passes, in order.
+/// The layers a message passes through, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Layer {
     /// The recording itself, not the traffic in it.
     Trace,
-    /// Bytes cut into messages.
+    /// Splitting bytes into messages.
     Framing,
     /// RFC 8259.
     Json,
@@ -15,14 +15,14 @@ pub enum Layer {
     Schema,
     /// Order, ids, capabilities.
     Session,
-    /// The contracts tools state themselves.
+    /// The contracts that tools state.
     ToolSchema,
     /// Headers, status codes, streams.
     Http,
 }
 
 impl Layer {
-    /// Every layer, in the order a message passes them.
+    /// Every layer, in the order a message passes through them.
     pub const ALL: [Layer; 8] = [
         Layer::Trace,
         Layer::Framing,
@@ -66,7 +66,7 @@ impl FromStr for Layer {
     }
 }
 
-/// A layer that does not exist.
+/// The error for a layer that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a layer: trace, framing, json, jsonrpc, schema, session, tool-schema, http")]
 pub struct UnknownLayer(Box<str>);

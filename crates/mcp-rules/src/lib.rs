@@ -26,8 +26,8 @@
 //! # Ok::<(), mcp_json::SyntaxError>(())
 //! ```
 //!
-//! [`Validator`] asks single questions. If you know another validator,
-//! [`guide::other_validators`] shows what does the same here.
+//! [`Validator`] answers single questions. If you know another validator,
+//! [`guide::other_validators`] shows the equivalents here.
 
 #[macro_use]
 mod meta;
@@ -75,7 +75,8 @@ pub use findings::Findings;
 pub use format::{token::is_token, web_origin::is_web_origin};
 pub use framer::{Cut, Framed, Framer};
 pub use gate::{
-    FindingSink, HttpGate, HttpTap, Identity, Judgement, SavedGate, SessionGate, Strictness,
+    FindingSink, HttpGate, HttpTap, HttpVerdict, Identity, Judgement, SavedGate, SessionGate,
+    Strictness,
 };
 pub use http::{HeaderMismatch, Headers, HttpEvent, HttpPart, SseEvent, header_mismatches};
 pub use http_traffic::FollowedHttp;

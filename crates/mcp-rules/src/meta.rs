@@ -2,22 +2,22 @@ use mcp_core::Revisions;
 
 use crate::{Enforcement, Layer, Level};
 
-/// What is known about a rule without running it.
+/// Static description of a rule.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleMeta {
-    /// Stable, kebab-case, states the defect.
+    /// Stable, kebab-case, names the defect.
     pub name: &'static str,
-    /// Where in the stack it looks.
+    /// The layer it checks.
     pub layer: Layer,
-    /// How it reports unless the user says otherwise.
+    /// Its severity unless the user overrides it.
     pub level: Level,
-    /// The revisions it holds for.
+    /// The revisions it applies to.
     pub applies: Revisions,
-    /// What a gate does about its findings.
+    /// How a gate treats its findings.
     pub enforcement: Enforcement,
-    /// Page and heading of the specification, `page#heading`; empty for guards of our own.
+    /// Page and heading of the specification, `page#heading`; empty for our own guards.
     pub clause: &'static str,
-    /// What `plumb explain` prints, Markdown; the first line is a one-sentence summary.
+    /// The Markdown that `plumb explain` prints; the first line is a one-sentence summary.
     pub docs: &'static str,
 }
 
@@ -37,8 +37,9 @@ impl PartialEq for RuleMeta {
 
 impl Eq for RuleMeta {}
 
-/// A table of rules: name, layer, level, revisions, clause, and how gates treat it unless that
-/// follows from its severity. The documentation of each is the file of its name under `docs/`.
+/// Defines a table of rules: name, layer, level, revisions, clause, and how gates treat it unless
+/// that follows from its severity. The documentation of each is the file with its name under
+/// `docs/`.
 macro_rules! rules {
     ($($ident:ident: $name:literal, $layer:ident, $level:expr, $applies:expr, $clause:literal $(, $enforcement:ident)?;)*) => {
         $(

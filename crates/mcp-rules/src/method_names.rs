@@ -1,11 +1,11 @@
-//! Names of methods beyond those of the revision.
+//! Method names beyond those of the revision.
 
 use std::collections::BTreeSet;
 
 use mcp_schema::MethodKind;
 
-/// Methods that are accepted beside those of the revision. What they carry is not judged, only
-/// whether a request has an `id` and a notification has none.
+/// Methods accepted besides those of the revision. Their payloads are not judged, only whether a
+/// request has an `id` and a notification has none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "MCP has these two kinds of methods")]
 pub struct ExtraMethods {
@@ -28,20 +28,20 @@ impl ExtraMethods {
     }
 }
 
-/// What a profile says about names that the revision does not define.
+/// A profile's policy on names that the revision does not define.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Naming {
-    /// Whoever declares an extension may use them.
+    /// Allowed for a peer that declares an extension.
     Open,
-    /// Anything goes.
+    /// Any name is allowed.
     Any,
-    /// These, and no others.
+    /// These names, and no others.
     Closed { requests: &'static [&'static str], notifications: &'static [&'static str] },
 }
 
 impl Naming {
     /// The names of the erlmcp stack, whatever the revision. Some are spelled differently in the
-    /// specification, whose spellings are accepted beside them.
+    /// specification, whose spellings are accepted as well.
     pub(crate) const ERLMCP: Naming = Naming::Closed {
         requests: &[
             "completion/complete",

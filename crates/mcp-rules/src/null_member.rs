@@ -1,12 +1,12 @@
-//! Null where another type is wanted: mostly a member that should have been left out.
+//! Null where another type is expected: usually a member that should have been omitted.
 
 use mcp_json::{Limits, Node, Tape};
 use mcp_schema::{Definition, Schemas, Violation};
 use serde_json::Value;
 
-/// Nulls of one payload that are looked at.
+/// Maximum nulls examined per payload.
 const MOST: usize = 16;
-/// The parameter of a violation that says that the member need not be there.
+/// The parameter of a violation that marks the member as optional.
 const OPTIONAL: &str = "optional";
 
 /// Whether a violation is about a null.
@@ -14,7 +14,7 @@ pub(crate) fn is_concerned(violation: &Violation) -> bool {
     violation.keyword == "type" && violation.message.starts_with("null ")
 }
 
-/// What to do about it.
+/// Returns what to do about it.
 pub(crate) fn help(violation: &Violation) -> Option<String> {
     let name = violation.instance_path.rsplit('/').next().unwrap_or_default();
     if violation.params.get(OPTIONAL) == Some(&Value::Bool(true)) {
@@ -38,7 +38,7 @@ fn with_article(name: &str) -> String {
     format!("{article} {name}")
 }
 
-/// Finds out which of the members that are null need not be there: without them nothing is missing.
+/// Finds which null members are optional: those without which nothing is missing.
 #[cold]
 pub(crate) fn mark_optional(
     schemas: &Schemas,

@@ -5,7 +5,7 @@ use mcp_schema::ErrorCodePolicy;
 
 use crate::{Layer, Setting, Severity, envelope_policy::EnvelopePolicy, method_names::Naming};
 
-/// What the names of the rules about portability begin with.
+/// The prefix of the names of portability rules.
 const PORTABILITY_RULES: &str = "portable-";
 
 /// A named set of settings.
@@ -17,15 +17,15 @@ pub enum Profile {
     Spec,
     /// Framing to schema; responses are matched to their requests, session rules are off.
     Schema,
-    /// JSON-RPC 2.0 alone: null ids, positional params, batches and any method are fine.
+    /// JSON-RPC 2.0 alone: null ids, positional params, batches and any method are allowed.
     JsonRpc,
-    /// Envelopes by JSON-RPC 2.0 alone and any method, but resource URIs are
-    /// `resource://<provider>`; payloads, sessions and tool schemas by the specification.
+    /// Envelopes per JSON-RPC 2.0 alone and any method, but resource URIs are
+    /// `resource://<provider>`; payloads, sessions and tool schemas per the specification.
     BaseStack,
-    /// The specification with the method names, ids and error codes of the erlmcp stack, and no
-    /// others; 2025-11-25 unless another revision is chosen.
+    /// The specification with exactly the method names, ids and error codes of the erlmcp stack;
+    /// 2025-11-25 unless another revision is chosen.
     Erlmcp,
-    /// The specification, and warnings for tools that well-known clients and model providers
+    /// The specification, plus warnings for tools that well-known clients and model providers
     /// refuse or change although it allows them.
     Portability,
 }
@@ -53,7 +53,7 @@ impl Profile {
         }
     }
 
-    /// The revision it is for, where nobody chooses another.
+    /// The revision it is for, unless another is chosen.
     pub const fn revision(self) -> Option<Revision> {
         match self {
             Profile::Erlmcp => Some(Revision::V2025_11_25),
@@ -61,12 +61,12 @@ impl Profile {
         }
     }
 
-    /// Whether requests may have ids that MCP does not have: null, for example.
+    /// Whether requests may have ids that MCP does not allow, such as null.
     pub const fn takes_any_id(self) -> bool {
         self.envelope().null_ids
     }
 
-    /// What an envelope may look like.
+    /// The envelope rules.
     pub(crate) const fn envelope(self) -> EnvelopePolicy {
         match self {
             Profile::JsonRpc | Profile::BaseStack => EnvelopePolicy::JSON_RPC,
@@ -75,7 +75,7 @@ impl Profile {
         }
     }
 
-    /// Which methods there may be beside those of the revision.
+    /// The methods allowed besides those of the revision.
     pub(crate) const fn naming(self) -> Naming {
         match self {
             Profile::JsonRpc | Profile::BaseStack => Naming::Any,
@@ -84,7 +84,7 @@ impl Profile {
         }
     }
 
-    /// The last layer that is looked at.
+    /// The last layer that is checked.
     pub(crate) const fn last_layer(self) -> Layer {
         match self {
             Profile::Schema => Layer::Schema,
@@ -112,7 +112,7 @@ impl Profile {
         }
     }
 
-    /// Which error codes are accepted.
+    /// The accepted error codes.
     pub(crate) const fn error_codes(self) -> ErrorCodePolicy {
         match self {
             Profile::Erlmcp => ErrorCodePolicy::ERLMCP,
@@ -121,7 +121,7 @@ impl Profile {
         }
     }
 
-    /// Whether error codes do not mean what the revision says.
+    /// Whether error codes have meanings other than the revision's.
     pub(crate) const fn has_own_codes(self) -> bool {
         matches!(self, Profile::Erlmcp | Profile::JsonRpc | Profile::BaseStack)
     }
@@ -144,7 +144,7 @@ impl FromStr for Profile {
     }
 }
 
-/// A profile that does not exist.
+/// The error for a profile that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a profile: spec, schema, jsonrpc, base-stack, erlmcp, portability")]
 pub struct UnknownProfile(Box<str>);

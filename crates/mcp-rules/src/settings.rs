@@ -14,27 +14,27 @@ use crate::{
 pub struct Settings {
     /// The named set of settings to start from.
     pub profile: Profile,
-    /// Levels by rule name; they win over the profile.
+    /// Levels by rule name, which override the profile.
     pub rules: BTreeMap<String, Setting>,
-    /// Methods that are accepted beside those of the revision and the profile.
+    /// Methods accepted besides those of the revision and the profile.
     pub methods: ExtraMethods,
     /// How far to look into payloads.
     pub depth: Depth,
     /// Size limits.
     pub limits: Limits,
-    /// The web origins that a server should let in, such as `https://app.example.com`. Without any,
-    /// nobody can say which are foreign, and `origin-not-rejected` is silent.
+    /// The web origins that a server should accept, such as `https://app.example.com`. If empty, no
+    /// origin counts as foreign, and `origin-not-rejected` never fires.
     pub allowed_origins: Vec<String>,
 }
 
-/// How far to look into payloads: what is judged against what it costs.
+/// How far to look into payloads: thoroughness against cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[expect(clippy::exhaustive_enums, reason = "one or the other")]
 pub enum Depth {
-    /// Everything the rules know: also URIs, base64, `_meta` keys, tools' schemas and so on.
+    /// Everything the rules cover: also URIs, base64, `_meta` keys, tools' schemas and so on.
     #[default]
     Everything,
-    /// Only whether payloads fit their definitions, as a schema validator would.
+    /// Only whether payloads match their definitions, as a schema validator would.
     Definitions,
 }
 
@@ -42,19 +42,19 @@ pub enum Depth {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes in a message.
+    /// Bytes per message.
     pub message_bytes: usize,
-    /// Arrays and objects inside each other.
+    /// Nesting of arrays and objects.
     pub depth: usize,
-    /// Entries of a batch.
+    /// Entries per batch.
     pub batch: usize,
-    /// Requests without an answer that one side may have open in a session.
+    /// Unanswered requests that one side may have open in a session.
     pub pending: usize,
-    /// Things of one kind (ids, tools, cursors, subscriptions, …) remembered of one session.
+    /// Entries of one kind (ids, tools, cursors, subscriptions, …) remembered per session.
     pub remembered: usize,
     /// Conversations followed at once in one file.
     pub sessions: usize,
-    /// Errors kept of one message, and as many warnings; what is beyond is counted.
+    /// Errors kept per message, and as many warnings; the rest is only counted.
     pub findings: usize,
 }
 
@@ -80,7 +80,7 @@ impl Limits {
 }
 
 impl Settings {
-    /// How `rule` reports under these settings.
+    /// The level of `rule` under these settings.
     pub fn level(&self, rule: &RuleMeta) -> Level {
         match self.rule(rule) {
             None => rule.level,
@@ -90,7 +90,7 @@ impl Settings {
         }
     }
 
-    /// What the user or the profile says about `rule`; `None` leaves it to the rule itself.
+    /// The setting of the user or the profile for `rule`; `None` leaves it to the rule itself.
     pub(crate) fn rule(&self, rule: &RuleMeta) -> Option<Setting> {
         if let Some(setting) = self.rules.get(rule.name) {
             return Some(*setting);
@@ -101,13 +101,12 @@ impl Settings {
         self.profile.rule(rule.name)
     }
 
-    /// Whether saying something about `rule` can make a difference: the profile may leave its
-    /// layer out altogether.
+    /// Whether a setting for `rule` can have an effect: the profile may leave out its layer.
     pub fn looks_at(&self, rule: &RuleMeta) -> bool {
         !self.stops_before(rule.layer)
     }
 
-    /// Whether any method is accepted although the revision has none of its name.
+    /// Whether any methods are accepted that the revision does not define.
     pub(crate) fn permits_methods(&self) -> bool {
         self.profile.naming() != Naming::Open || !self.methods.is_empty()
     }

@@ -5,7 +5,7 @@ use mcp_core::{Revision, Revisions};
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The specification advises against it, or it is known to trip peers.
+    /// The specification advises against it, or peers are known to mishandle it.
     Warning,
     /// The specification forbids it.
     Error,
@@ -27,8 +27,8 @@ impl fmt::Display for Severity {
     }
 }
 
-/// The severity a rule reports with, which may depend on the revision: a sentence that says
-/// "should" in one revision says "must" in the next.
+/// The severity of a rule, which may depend on the revision: a sentence that says "should" in one
+/// revision says "must" in the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// Always an error.
@@ -37,12 +37,12 @@ pub enum Level {
     Warning,
     /// An error in these revisions, a warning in all others.
     ErrorIn(Revisions),
-    /// A warning, and only for those who ask for it.
+    /// A warning, but only if enabled.
     OptIn,
 }
 
 impl Level {
-    /// The severity in `revision`; `None` if the rule is off unless asked for.
+    /// The severity in `revision`; `None` if the rule is off by default.
     pub const fn severity(self, revision: Revision) -> Option<Severity> {
         match self {
             Level::OptIn => None,
@@ -64,7 +64,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// What a user sets a rule to.
+/// A user's setting for a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Setting {
     /// Report with this severity.
@@ -86,7 +86,7 @@ impl FromStr for Setting {
     }
 }
 
-/// A level that is none of the known ones.
+/// The error for an unknown level.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a level: use error, warning or off")]
 pub struct UnknownSetting(Box<str>);

@@ -1,5 +1,5 @@
-//! Schemas that peers have stated, shared by the sessions of an engine: a server lists the same
-//! tools to everybody, as a rule.
+//! Schemas that peers have stated, shared by the sessions of an engine, as a server usually lists
+//! the same tools to everyone.
 
 use std::{
     collections::HashMap,
@@ -12,14 +12,14 @@ use mcp_schema::ToolSchemas;
 
 use crate::contract::SchemaContract;
 
-/// How many schemas there are before those are looked for that no session holds any more.
+/// Minimum number of schemas before those that no session holds any more are removed.
 const MANY: usize = 1_000;
 
 /// A schema as its text, compiled when it is first needed.
 #[derive(Debug)]
 pub(crate) struct SharedSchema {
     text: Box<str>,
-    /// Stands for the text.
+    /// Digest of the text.
     digest: u64,
     revision: Revision,
     contract: OnceLock<SchemaContract>,
@@ -47,7 +47,7 @@ impl SharedSchema {
         self.text.as_bytes() == text && self.revision == revision
     }
 
-    /// What it holds values to. The text was parsed before, so `depth` is known to be enough.
+    /// The contract it states. The text was parsed before, so `depth` is known to suffice.
     pub(crate) fn contract(&self, tool_schemas: &ToolSchemas, depth: usize) -> &SchemaContract {
         self.contract.get_or_init(|| {
             let mut tape = Tape::new();
@@ -60,20 +60,19 @@ impl SharedSchema {
     }
 }
 
-/// The schemas that sessions hold at present. It keeps none of them itself.
+/// The schemas that sessions currently hold, by weak references.
 #[derive(Debug, Default)]
 pub(crate) struct SharedSchemas(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
     schemas: HashMap<(u64, Revision), Weak<SharedSchema>>,
-    /// How many there were when the abandoned ones were last taken out.
+    /// How many remained at the last cleanup.
     kept: usize,
 }
 
 impl SharedSchemas {
-    /// The schema of this text, which `digest` stands for. Texts that share a digest share nothing
-    /// else.
+    /// Returns the schema with this text and digest. Texts that only share a digest are kept apart.
     pub(crate) fn share(&self, text: &str, digest: u64, revision: Revision) -> Arc<SharedSchema> {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = table.schemas.get(&(digest, revision)).and_then(Weak::upgrade);
@@ -88,7 +87,7 @@ impl SharedSchemas {
 }
 
 impl Table {
-    /// Takes out what nobody holds any more, at constant cost per insertion.
+    /// Removes schemas that nobody holds any more, at amortised constant cost per insertion.
     fn tidy(&mut self) {
         if self.schemas.len() > 2 * self.kept + MANY {
             self.schemas.retain(|_, schema| schema.strong_count() > 0);

@@ -1,12 +1,12 @@
-//! From a violation of a schema to a fault.
+//! Converts a schema violation to a fault.
 
 use mcp_jsonrpc::ErrorCode;
 use mcp_schema::Violation;
 
 use crate::{RuleMeta, SchemaFault, findings::Fault, null_member};
 
-/// The fault that a violation is, reported as `rule`. `prefix` is the JSON pointer of the value
-/// that was judged in its message.
+/// Returns a fault for a violation, reported as `rule`. `prefix` is the JSON pointer to the
+/// validated value in its message.
 pub(crate) fn violation_fault(
     rule: &'static RuleMeta,
     violation: &Violation,
@@ -29,7 +29,7 @@ pub(crate) fn violation_fault(
     }
 }
 
-/// What to do about the usual mistakes.
+/// Returns what to do about common mistakes.
 fn help_for(violation: &Violation) -> Option<String> {
     match violation.keyword.as_str() {
         "required" => {

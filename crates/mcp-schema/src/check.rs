@@ -1,16 +1,16 @@
-//! The small questions that the generated validators ask of a node.
+//! The small predicates that generated validators use on nodes.
 
 use std::borrow::Cow;
 
 use mcp_json::{Kind, Node};
 
-/// The text of a member's name.
+/// The bytes of a member's name.
 #[inline]
 pub(crate) fn text(name: Node<'_>) -> Cow<'_, [u8]> {
     name.str_bytes().unwrap_or_default()
 }
 
-/// Whether `node` is a string for whose text `fits` holds.
+/// Whether `node` is a string whose text satisfies `fits`.
 #[inline]
 pub(crate) fn text_is(node: Node<'_>, fits: impl FnOnce(&[u8]) -> bool) -> bool {
     node.str_bytes().is_some_and(|text| fits(&text))
@@ -31,7 +31,7 @@ pub(crate) fn at_most(node: Node<'_>, bound: i32) -> bool {
     value(node) <= f64::from(bound)
 }
 
-/// The value of a number; what exceeds every `f64` is infinite.
+/// The value of a number; infinite if out of range for `f64`.
 fn value(number: Node<'_>) -> f64 {
     match number.as_f64() {
         Some(value) => value,
@@ -40,7 +40,7 @@ fn value(number: Node<'_>) -> f64 {
     }
 }
 
-/// Whether `node` is an object and `fits` holds for every value in it.
+/// Whether `node` is an object in which every value satisfies `fits`.
 #[inline]
 pub(crate) fn every_value<'a>(node: Node<'a>, fits: impl Fn(Node<'a>) -> bool) -> bool {
     node.is_object() && node.members().all(|(_, value)| fits(value))

@@ -6,7 +6,7 @@ use mcp_json::{Limits, Node, Tape};
 /// A named shape of one revision, such as `Tool` or `CallToolRequestParams`, with its generated
 /// validator.
 ///
-/// The shape itself stands in [`schema_text`](crate::schema_text) under `#/$defs/<name>`.
+/// The schema is in [`schema_text`](crate::schema_text), under `#/$defs/<name>`.
 pub struct Definition {
     /// The name under `$defs`.
     pub name: &'static str,
@@ -24,19 +24,19 @@ impl Definition {
         Definition { name, revision, accepts }
     }
 
-    /// Whether `node` fits, exactly as JSON Schema 2020-12 has it (`format` is not asserted). Of
-    /// members with the same name the last one counts.
+    /// Whether `node` fits, according to JSON Schema 2020-12 (`format` is not asserted). Of members
+    /// with the same name, the last one counts.
     ///
-    /// Allocates nothing unless a string that matters is written with escapes, or the document
-    /// repeats a member.
+    /// Does not allocate unless a relevant string contains escapes or the document has duplicate
+    /// members.
     pub fn accepts(&self, node: Node<'_>) -> bool {
         (self.accepts)(node)
             || (node.document().has_duplicate_keys() && self.accepts_last_members(node))
     }
 
-    /// The generated functions look at every member they meet, so a repeated one may be refused
-    /// for the sake of an earlier value. The other way round they cannot err: if every value fits,
-    /// so does the last.
+    /// The generated functions check every member they see, so an object may be rejected because of
+    /// an earlier duplicate. The opposite error is impossible: if every value fits, so does the
+    /// last.
     #[cold]
     fn accepts_last_members(&self, node: Node<'_>) -> bool {
         let text = node.to_value().to_string();
@@ -49,7 +49,7 @@ impl Definition {
     }
 }
 
-/// There is one definition of a name in a revision.
+/// A name has one definition per revision.
 impl PartialEq for Definition {
     fn eq(&self, other: &Self) -> bool {
         (self.revision, self.name) == (other.revision, other.name)

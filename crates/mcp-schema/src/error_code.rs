@@ -1,8 +1,8 @@
 //! What an error code means in a revision.
 //!
-//! JSON-RPC keeps −32768…−32000 for itself and leaves −32099…−32000 to servers. Up to 2025-11-25
-//! MCP took single codes out of that range; 2026-07-28 splits it: −32019…−32000 is what
-//! implementations already use, −32099…−32020 belongs to the protocol alone.
+//! JSON-RPC reserves −32768…−32000 and leaves −32099…−32000 to servers. Up to 2025-11-25 MCP used
+//! single codes in that range; 2026-07-28 splits it: −32019…−32000 is for what implementations
+//! already use, −32099…−32020 belongs to the protocol alone.
 
 use std::ops::RangeInclusive;
 
@@ -12,13 +12,13 @@ use mcp_core::{Revision, Revisions};
 const RESERVED: RangeInclusive<i64> = -32768..=-32000;
 /// What JSON-RPC 2.0 leaves to the server.
 const SERVER: RangeInclusive<i64> = -32099..=-32000;
-/// The part of [`SERVER`] that 2026-07-28 tolerates for what exists.
+/// The part of [`SERVER`] that 2026-07-28 tolerates for existing implementations.
 const LEGACY: RangeInclusive<i64> = -32019..=-32000;
 
 const REVISIONS_BEFORE_SPLIT: Revisions = Revisions::up_to(Revision::V2025_11_25);
 const REVISIONS_SINCE_SPLIT: Revisions = Revisions::from(Revision::V2026_07_28);
 
-/// A code with a meaning of its own.
+/// A code with a defined meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DefinedCode {
@@ -26,13 +26,13 @@ pub struct DefinedCode {
     pub code: i64,
     /// Upper-case name, as the specification spells it where it gives one.
     pub name: &'static str,
-    /// What it says, in a few words.
+    /// Its meaning, in a few words.
     pub meaning: &'static str,
-    /// Where it may be used.
+    /// The revisions in which it may be used.
     pub revisions: Revisions,
-    /// JSON-RPC's own, as opposed to MCP's.
+    /// Whether the code is JSON-RPC's own, not MCP's.
     pub standard: bool,
-    /// Name of the definition of `error.data`, for codes whose data has a shape.
+    /// Name of the definition of `error.data`, if the code specifies one.
     pub data: Option<&'static str>,
 }
 
@@ -102,28 +102,28 @@ pub fn defined_code(revision: Revision, code: i64) -> Option<&'static DefinedCod
 pub enum ErrorCodeClass {
     /// One of the five codes of JSON-RPC 2.0.
     Standard(&'static DefinedCode),
-    /// A code this revision of MCP gives a meaning to.
+    /// A code defined by this revision of MCP.
     McpDefined(&'static DefinedCode),
     /// −32099…−32000 before 2026-07-28: free for servers.
     ServerRange,
-    /// −32019…−32000 from 2026-07-28 on: tolerated where it exists, not for new code.
+    /// −32019…−32000 from 2026-07-28 on: tolerated in existing implementations, not for new code.
     LegacyRange,
-    /// From 2026-07-28 on: an earlier revision's code that must not be sent any more.
+    /// From 2026-07-28 on: a code of an earlier revision that must no longer be sent.
     Retired(&'static DefinedCode),
-    /// −32099…−32020 from 2026-07-28 on, without a meaning: only the protocol may add codes here.
+    /// −32099…−32020 from 2026-07-28 on, undefined: only the protocol may add codes here.
     ProtocolUndefined,
-    /// −32768…−32100, without a meaning: JSON-RPC keeps these for itself.
+    /// −32768…−32100, undefined: reserved by JSON-RPC.
     ReservedUndefined,
-    /// Outside what JSON-RPC reserves: the application's own.
+    /// Outside the range that JSON-RPC reserves: the application's own.
     Application,
-    /// In a range that the policy in force accepts although the revision does not.
+    /// In a range that the current policy accepts although the revision does not.
     Permitted,
-    /// Outside the ranges of a policy that accepts no others.
+    /// Outside the ranges of a closed policy.
     NotPermitted,
 }
 
 impl ErrorCodeClass {
-    /// Whether a peer may send the code without breaking a rule (tolerated codes included).
+    /// Whether a peer may send the code without violating a rule (tolerated codes included).
     pub const fn is_acceptable(self) -> bool {
         !matches!(
             self,
@@ -135,7 +135,7 @@ impl ErrorCodeClass {
     }
 }
 
-/// What `revision` says about `code`.
+/// Classifies `code` in `revision`.
 ///
 /// ```
 /// use mcp_core::Revision;
@@ -173,11 +173,11 @@ pub fn classify_error_code(revision: Revision, code: i64) -> ErrorCodeClass {
     }
 }
 
-/// Which codes are accepted beyond what the revision says, or instead of it.
+/// The codes accepted in addition to, or instead of, those of the revision.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ErrorCodePolicy {
     permitted: &'static [RangeInclusive<i64>],
-    /// Whether codes outside these ranges are refused, whatever the revision says.
+    /// Whether codes outside these ranges are rejected, regardless of the revision.
     closed: bool,
 }
 
@@ -185,22 +185,22 @@ impl ErrorCodePolicy {
     /// The specification alone.
     pub const SPEC: ErrorCodePolicy = ErrorCodePolicy { permitted: &[], closed: false };
 
-    /// What base JSON-RPC 2.0 says: servers are free in their whole range.
+    /// Base JSON-RPC 2.0: servers may use their whole range.
     pub const JSON_RPC: ErrorCodePolicy =
         ErrorCodePolicy { permitted: &[-32099..=-32000], closed: false };
 
-    /// The ranges of the profile `erlmcp`, and nothing else.
+    /// The ranges of the profile `erlmcp`, and no others.
     pub const ERLMCP: ErrorCodePolicy = ErrorCodePolicy {
         permitted: &[-32700..=-32600, -32113..=-32000, 1001..=1089],
         closed: true,
     };
 
-    /// The specification, and everything inside `ranges`.
+    /// The specification, plus everything inside `ranges`.
     pub const fn permitting(ranges: &'static [RangeInclusive<i64>]) -> ErrorCodePolicy {
         ErrorCodePolicy { permitted: ranges, closed: false }
     }
 
-    /// Like [`classify_error_code`]; a code the revision objects to is
+    /// Like [`classify_error_code`], but a code that the revision objects to is
     /// [`Permitted`](ErrorCodeClass::Permitted) if it lies in one of the policy's ranges.
     pub fn classify(self, revision: Revision, code: i64) -> ErrorCodeClass {
         let class = classify_error_code(revision, code);

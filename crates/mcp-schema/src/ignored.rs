@@ -1,8 +1,8 @@
-//! What a schema document says that an override cannot change.
+//! The parts of a schema document that an override cannot change.
 //!
-//! Which methods there are, and the envelope of JSON-RPC, are not read from a schema: sessions,
-//! transports and rules rest on them. A document that says otherwise is still used for everything
-//! else, and the user is told.
+//! The set of methods and the JSON-RPC envelope are not read from a schema: sessions, transports
+//! and rules depend on them. A document that disagrees is still used for everything else, and the
+//! user is told.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use crate::survey::{Names, Survey};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ignored {
-    /// The definition is of a method that the revision does not have.
+    /// The definition belongs to a method that the revision does not have.
     Method {
         /// Its name in the document, such as `GrepRequest`.
         definition: String,
@@ -28,11 +28,11 @@ pub enum Ignored {
         /// The revision that the document is for.
         revision: Revision,
     },
-    /// The definition is a part of the envelope, and not what is in force.
+    /// The definition is part of the envelope and differs from the one in force.
     Envelope {
         /// Its name in the document, such as `RequestId`.
         definition: String,
-        /// A text that it judges differently.
+        /// A JSON text for which its verdict differs.
         example: String,
     },
 }
@@ -52,7 +52,7 @@ impl fmt::Display for Ignored {
     }
 }
 
-/// Everything in the definitions under `container` that has no effect.
+/// Everything among the definitions under `container` that has no effect.
 pub(crate) fn ignored(
     names: &Names<'_>,
     document: &Value,
@@ -84,7 +84,7 @@ pub(crate) fn ignored(
             continue;
         }
         let pointer = format!("/{container}/{name}");
-        // What cannot be compiled is not used either.
+        // What cannot be compiled is not used anyway.
         let schema = Survey::of(names, &pointer)
             .ok()
             .and_then(|survey| RuntimeSchema::compile(document, &pointer, draft, survey).ok());
@@ -98,7 +98,7 @@ pub(crate) fn ignored(
     found
 }
 
-/// Beyond so many unknown methods nobody reads on.
+/// Nobody reads more than this many unknown methods.
 const MAX_IGNORED: usize = 100;
 
 /// The method whose messages `definition` describes.
@@ -116,7 +116,7 @@ fn judged(schema: &RuntimeSchema, text: &str) -> bool {
         .is_ok_and(|document| schema.accepts(document.root()))
 }
 
-/// A text, and whether it fits the definition in force.
+/// A JSON text, and whether it fits the definition in force.
 #[derive(Clone, Copy)]
 struct Probe {
     text: &'static str,
@@ -169,7 +169,7 @@ const NOTIFICATION: &[Probe] = &[
     fails(r#"{"jsonrpc":"2.0","method":"x","params":[]}"#),
 ];
 
-/// The member `resultType` is what 2026-07-28 wants of every result.
+/// The member `resultType` is required of every result in 2026-07-28.
 const RESULT: &[Probe] = &[
     fits(r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}"#),
     fits(r#"{"jsonrpc":"2.0","id":"a","result":{"resultType":"complete","any":[1]}}"#),
@@ -205,7 +205,7 @@ const MESSAGE: &[Probe] = &[
 
 const BATCH: &str = r#"[{"jsonrpc":"2.0","id":1,"method":"x"}]"#;
 
-/// What the definitions of the envelope make of some texts, by their official names.
+/// The definitions of the envelope by their official names, with texts to try on them.
 fn envelope(revision: Revision) -> [(&'static str, Vec<Probe>); 8] {
     let with = |probes: &[Probe], text, fits| {
         let mut probes = probes.to_vec();

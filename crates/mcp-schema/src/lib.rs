@@ -2,7 +2,7 @@
 //!
 //! Which methods a revision has, who may send them, what their params and results look like, and
 //! whether a given payload fits. The crate knows nothing of sessions or transports, and of the
-//! JSON-RPC envelope only that `params` and `result` stand in it.
+//! JSON-RPC envelope only where `params` and `result` are.
 //!
 //! ```
 //! use mcp_core::Revision;
@@ -21,17 +21,17 @@
 //! |---|---|
 //! | which methods are there, with which params and results | [`methods`], [`method`], [`revisions_with`] |
 //! | does this payload fit, and if not, where | [`Schemas`], [`Violation`] |
-//! | the same with schemas of the user's, and reading them again | [`Override`], [`Schemas::load`], [`Schemas::reload`] |
+//! | the same with user-provided schemas, and reloading them | [`Override`], [`Schemas::load`], [`Schemas::reload`] |
 //! | do these arguments fit the tool's own schema | [`ToolSchemas`], [`ToolSchema`] |
 //! | what does this error code mean here | [`classify_error_code`], [`ErrorCodePolicy`] |
 //! | is this a URI, a URI template | [`absolute_uri`], [`uri_template`] |
 //! | what was probably meant | [`nearest`] |
 //!
-//! A payload in order is accepted by generated code and allocates nothing. Only a rejection is
-//! looked at again, to say where and why; that walk reports a bounded number of [`Violation`]s.
-//! Schemas from outside, of tools or of the user, run as small programs over the same tape where
-//! they keep to the common keywords, and on the `jsonschema` crate where they do not. Nothing is
-//! ever fetched because a schema says so.
+//! A valid payload is accepted by generated code without allocating. Only a rejected one is walked
+//! again to find out where and why; that walk reports a bounded number of [`Violation`]s. External
+//! schemas (of tools or the user) run as small programs over the same tape if they keep to the
+//! common keywords, and on the `jsonschema` crate otherwise. Nothing is ever fetched because a
+//! schema refers to it.
 //!
 //! | feature | adds |
 //! |---|---|
@@ -77,6 +77,6 @@ pub use suggest::nearest;
 pub use tool_schema::{
     CacheLimits, Dialect, ToolSchema, ToolSchemaError, ToolSchemaLimits, ToolSchemas,
 };
-pub use uri::{UriFault, absolute_uri, provider_uri};
+pub use uri::{UriFault, absolute_uri, is_plain_uri, provider_uri};
 pub use uri_template::{TemplateFault, TemplateFaultKind, uri_template};
 pub use violation::{MAX_VIOLATIONS, Violation};

@@ -1,8 +1,8 @@
 //! A schema document that replaces an embedded one.
 //!
-//! The official documents differ from ours in shape: up to 2025-06-18 they are draft-07 with
+//! The official documents differ in layout from ours: up to 2025-06-18 they are draft-07 with
 //! `definitions` and have `params` inline in the request. [`LoadedOverride`] finds our definitions
-//! in them; what is not there stays embedded.
+//! in them; missing ones stay embedded.
 
 use jsonschema::Draft;
 use mcp_core::Revision;
@@ -15,7 +15,7 @@ use crate::runtime::RuntimeSchema;
 use crate::source::{Override, Source, SourceError, SourceLimits};
 use crate::survey::{Fault, Names, Survey};
 
-/// What a document must and must not define to be taken for a revision, newest first.
+/// Definitions that a document must and must not have to be recognised as a revision, newest first.
 const SIGNS: [(Revision, &str, &str); 5] = [
     (Revision::V2026_07_28, "DiscoverResult", "InitializeResult"),
     (Revision::V2025_11_25, "CreateTaskResult", "DiscoverResult"),
@@ -24,7 +24,7 @@ const SIGNS: [(Revision, &str, &str); 5] = [
     (Revision::V2024_11_05, "InitializeResult", "AudioContent"),
 ];
 
-/// A schema document from a [`Source`], read, understood and compiled.
+/// A schema document that was read from a [`Source`], recognised and compiled.
 #[derive(Debug)]
 pub struct LoadedOverride {
     revision: Revision,
@@ -39,8 +39,8 @@ impl Override {
     ///
     /// # Errors
     ///
-    /// Whatever keeps the document from being used; whether that is fatal or the embedded schema
-    /// steps in is the caller's decision.
+    /// Anything that makes the document unusable; whether that is fatal or the embedded schema is
+    /// used instead is the caller's decision.
     pub fn load(&self, limits: &SourceLimits) -> Result<LoadedOverride, SourceError> {
         let bytes = self.source.read(limits)?;
         LoadedOverride::from_slice(&bytes, self)
@@ -48,11 +48,11 @@ impl Override {
 }
 
 impl LoadedOverride {
-    /// The same from bytes that are already here; `given` says where they came from.
+    /// Like [`Override::load`], from bytes in memory; `given` says where they came from.
     ///
     /// # Errors
     ///
-    /// As [`Override::load`], except for those of reading.
+    /// As [`Override::load`], except for read errors.
     pub fn from_slice(bytes: &[u8], given: &Override) -> Result<LoadedOverride, SourceError> {
         let source_name = || given.source.clone();
         let document: Value = serde_json::from_slice(bytes)
@@ -113,18 +113,18 @@ impl LoadedOverride {
         &self.given.source
     }
 
-    /// What was asked for.
+    /// The override as it was requested.
     pub(crate) fn given(&self) -> &Override {
         &self.given
     }
 
-    /// What the document says that has no effect: methods that the revision does not have, and
-    /// changes of the envelope. Worth a warning each.
+    /// Parts of the document that have no effect: methods that the revision does not have, and
+    /// changes to the envelope. Each is worth a warning.
     pub fn ignored(&self) -> impl Iterator<Item = &Ignored> {
         self.ignored.iter()
     }
 
-    /// The definitions that the document lacks; the embedded ones stay in force for these.
+    /// The definitions that the document lacks; the embedded ones stay in force.
     pub fn missing(&self) -> impl Iterator<Item = &'static Definition> {
         definitions(self.revision)
             .iter()
@@ -147,7 +147,7 @@ fn draft(document: &Value) -> Result<Draft, String> {
     }
 }
 
-/// `…/2025-11-25/schema.json`, or a file named after the revision.
+/// The revision in `…/2025-11-25/schema.json`, or in a file named after the revision.
 fn revision_in_name(source: &Source) -> Option<Revision> {
     let name = source.to_string();
     Revision::ALL.into_iter().rev().find(|revision| name.contains(revision.as_str()))
@@ -161,7 +161,7 @@ fn revision_by_signs(document: &Value, container: &str) -> Option<Revision> {
         .map(|(revision, _, _)| revision)
 }
 
-/// Where `document` has our definition `name`: under that name, or inline in its request.
+/// The pointer of our definition `name` in `document`: under that name, or inline in its request.
 fn place(document: &Value, container: &str, name: &str) -> Option<String> {
     let by_name = format!("/{container}/{name}");
     let inline = name

@@ -5,7 +5,7 @@ use mcp_core::Revision;
 use crate::method::{Method, MethodKind};
 use crate::registry::methods;
 
-/// Messages whose name follows neither from their params nor from their result.
+/// Messages whose name cannot be derived from their params or their result.
 const NAMED: [(&str, &str); 6] = [
     ("PingRequest", "ping"),
     ("InitializedNotification", "notifications/initialized"),
@@ -38,7 +38,7 @@ pub fn method_of_message(revision: Revision, name: &str) -> Option<&'static Meth
     })
 }
 
-/// Params that several methods have in common name none of them.
+/// Whether several methods share these params, so that the name identifies none of them.
 fn is_shared(name: &str) -> bool {
     matches!(name, "Request" | "Notification" | "PaginatedRequest")
 }

@@ -2,37 +2,37 @@ use mcp_core::Side;
 
 use crate::definition::Definition;
 
-/// What a revision says about one method.
+/// A method as one revision defines it.
 #[derive(Debug)]
 pub struct Method {
     /// The name on the wire, such as `tools/call`.
     pub name: &'static str,
-    /// Whether it is answered.
+    /// Whether it is a request or a notification.
     pub kind: MethodKind,
     /// Who may send it.
     pub sender: Sender,
-    /// What `params` must be when present.
+    /// Schema of `params`, when present.
     pub params: Option<&'static Definition>,
     /// Whether `params` must be present.
     pub params_required: bool,
-    /// What the result of a request must be; `None` for notifications. In 2026-07-28 this is the
+    /// Schema of the result of a request; `None` for notifications. In 2026-07-28 this is the
     /// result whose `resultType` is `complete`.
     pub result: Option<&'static Definition>,
-    /// What the result is instead when the request was accepted as a task (2025-11-25).
+    /// Schema of the result when the request was accepted as a task (2025-11-25).
     pub task_result: Option<&'static Definition>,
-    /// What the result is instead when its `resultType` is `input_required`, where that is allowed
+    /// Schema of the result when its `resultType` is `input_required`, where that is allowed
     /// (2026-07-28).
     pub input_required: Option<&'static Definition>,
     /// Whether a complete result must carry cache hints (2026-07-28).
     pub cacheable: bool,
-    /// What must have been declared before the method is used.
+    /// The capability that must have been declared before the method is used.
     pub capability: Option<Capability>,
-    /// Whether the method is no JSON-RPC request but only an entry of `inputRequests` in a result
-    /// (2026-07-28: `elicitation/create`, `sampling/createMessage`, `roots/list`).
+    /// Whether the method is not a JSON-RPC request but only an entry of `inputRequests` in a
+    /// result (2026-07-28: `elicitation/create`, `sampling/createMessage`, `roots/list`).
     pub input_request_only: bool,
 }
 
-/// Whether a message of a method is answered.
+/// Whether messages of a method are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are those of JSON-RPC")]
 pub enum MethodKind {
@@ -40,7 +40,7 @@ pub enum MethodKind {
     Notification,
 }
 
-/// Who may send a message of a method.
+/// The sides that may send messages of a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Sender {
@@ -59,25 +59,25 @@ impl Sender {
     }
 }
 
-/// A capability on which a method depends.
+/// A capability that a method depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capability {
     /// Who declares it.
     pub declared_by: Declarer,
-    /// The member names that lead to it: `resources.subscribe` is `["resources", "subscribe"]`.
+    /// The path of member names: `resources.subscribe` is `["resources", "subscribe"]`.
     pub path: &'static [&'static str],
 }
 
-/// Who declares the capability on which a method depends.
+/// The side that declares the capability a method depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Declarer {
     /// Always the client.
     Client,
     /// Always the server.
     Server,
-    /// Whoever receives the message.
+    /// The side that receives the message.
     Receiver,
-    /// Whoever sends the message.
+    /// The side that sends the message.
     Sender,
 }
 

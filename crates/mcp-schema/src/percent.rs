@@ -1,9 +1,9 @@
-//! Percent-encoding, as URIs have it.
+//! Percent-encoding, as in URIs.
 
 use std::borrow::Cow;
 
-/// `text` with every `%` and its two digits replaced by the byte they stand for; `None` for a `%`
-/// without two hexadecimal digits.
+/// `text` with percent-encoded bytes decoded; `None` if a `%` is not followed by two hexadecimal
+/// digits.
 pub(crate) fn decoded(text: &str) -> Option<Cow<'_, [u8]>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text.as_bytes()));
@@ -23,13 +23,13 @@ pub(crate) fn decoded(text: &str) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(bytes))
 }
 
-/// The same where the bytes must be text.
+/// Like [`decoded`]; `None` if the result is not UTF-8.
 pub(crate) fn decoded_text(text: &str) -> Option<String> {
     String::from_utf8(decoded(text)?.into_owned()).ok()
 }
 
-/// `text` as one part of a URI: everything but letters, digits and `-_.!~*'()` is encoded, as
-/// `encodeURIComponent` does it.
+/// `text` as one URI component, encoded like `encodeURIComponent`: all but letters, digits and
+/// `-_.!~*'()`.
 pub(crate) fn encoded(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte);
     let mut encoded = String::with_capacity(text.len());

@@ -9,12 +9,12 @@ pub fn methods(revision: Revision) -> &'static [Method] {
     generated::methods(revision)
 }
 
-/// The method that `revision` calls `name`. Cheap enough to ask for every message.
+/// The method called `name` in `revision`. Cheap enough to call for every message.
 pub fn method(revision: Revision, name: &[u8]) -> Option<&'static Method> {
     generated::method(revision, name)
 }
 
-/// The revisions that have the method `name`, if only inside a result
+/// The revisions that have the method `name`, even if only inside a result
 /// ([`Method::input_request_only`]).
 pub fn revisions_with(name: &str) -> Revisions {
     (Revision::ALL.into_iter())
@@ -27,7 +27,7 @@ pub fn definitions(revision: Revision) -> &'static [Definition] {
     generated::definitions(revision)
 }
 
-/// The definition that `revision` calls `name`.
+/// The definition called `name` in `revision`.
 pub fn definition(revision: Revision, name: &str) -> Option<&'static Definition> {
     let definitions = generated::definitions(revision);
     let position = (definitions.binary_search_by(|definition| definition.name.cmp(name))).ok()?;

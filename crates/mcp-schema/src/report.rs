@@ -5,14 +5,14 @@ use jsonschema::{ValidationError, Validator};
 use mcp_json::{Node, SchemaNode, TapeJson};
 use serde_json::{Value, json};
 
-use crate::violation::{MAX_VIOLATIONS, Violation, listed, shown, shown_value};
+use crate::violation::{MAX_VIOLATIONS, Violation, kept_path, listed, shown, shown_value};
 
-/// Everything `validator` objects to in `node`, up to the limit.
+/// Everything that `validator` objects to in `node`, up to the limit.
 pub(crate) fn violations(validator: &Validator<TapeJson>, node: Node<'_>) -> Vec<Violation> {
     from_errors(validator.iter_errors(SchemaNode::from(node)), node)
 }
 
-/// `errors` are about `node` or parts of it.
+/// Converts `errors`, which are about `node` or parts of it.
 pub(crate) fn from_errors<'e>(
     errors: impl Iterator<Item = ValidationError<'e>>,
     node: Node<'_>,
@@ -44,7 +44,7 @@ fn push(error: &ValidationError<'_>, root: Node<'_>, found: &mut Vec<Violation>)
     let node = root.pointer(instance_path);
     let value = node.map_or_else(|| shown_value(error.instance()), shown);
     found.push(Violation {
-        instance_path: instance_path.to_owned(),
+        instance_path: kept_path(instance_path),
         schema_path: format!("#{}", error.schema_path().as_str()),
         keyword: keyword(error.kind()).to_owned(),
         params: params(error.kind()),
@@ -55,8 +55,8 @@ fn push(error: &ValidationError<'_>, root: Node<'_>, found: &mut Vec<Violation>)
 
 type Branch = Vec<ValidationError<'static>>;
 
-/// The alternative that the value was meant to be: the only one whose type it has, or else the
-/// only one to which the fixed values directly below do not object either.
+/// The alternative that the value was meant to be: the only one with its type, or else the only one
+/// whose fixed values directly below match as well.
 fn only_candidate<'c>(context: &'c [Branch], union_path: &str) -> Option<&'c Branch> {
     let depth = |error: &ValidationError<'_>| {
         let path = error.instance_path().as_str();
@@ -81,7 +81,7 @@ fn only<T>(mut all: impl Iterator<Item = T>) -> Option<T> {
 
 fn keyword(kind: &Kind) -> &str {
     match kind {
-        // As `ajv` spells it.
+        // `ajv`'s spelling.
         Kind::FalseSchema => "false schema",
         other => other.keyword(),
     }
@@ -140,7 +140,7 @@ fn message(error: &ValidationError<'_>, value: String) -> String {
             let options = options.as_array().map_or(&[][..], Vec::as_slice);
             format!("{value} is not one of {}", listed(options))
         }
-        // The crate quotes the whole schema.
+        // The crate's message quotes the whole schema.
         Kind::Not { .. } => format!("{value} fits a schema that it must not fit"),
         Kind::BacktrackLimitExceeded { .. } => {
             format!("matching {value} against the pattern takes more steps than allowed")

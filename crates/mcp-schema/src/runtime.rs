@@ -1,5 +1,5 @@
-//! A schema that is known only at run time: a [`Program`] where there can be one, the
-//! `jsonschema` crate where there cannot.
+//! A schema that is known only at run time: a [`Program`] if it can be compiled to one, otherwise
+//! the `jsonschema` crate.
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use mcp_json::{Node, SchemaNode, TapeJson};
@@ -10,8 +10,8 @@ use crate::report;
 use crate::survey::Survey;
 use crate::violation::Violation;
 
-/// The `jsonschema` crate keeps every error of every alternative until the end. Beyond so many
-/// steps it is not asked for them.
+/// The `jsonschema` crate keeps every error of every alternative until the end. Above this many
+/// steps, errors are not collected.
 const MAX_EXPLAINED_STEPS: u64 = 200_000;
 
 /// See the [module docs](self).
@@ -29,8 +29,8 @@ pub(crate) struct Fallback {
 }
 
 impl RuntimeSchema {
-    /// Compiles the schema at `pointer` of a `document` that fits its meta-schema and was
-    /// surveyed as `survey`.
+    /// Compiles the schema at `pointer` of a `document` that fits its meta-schema; `survey` is its
+    /// survey.
     pub(crate) fn compile(
         document: &Value,
         pointer: &str,
@@ -49,7 +49,7 @@ impl RuntimeSchema {
         Ok(RuntimeSchema::Validator(Box::new(Fallback { validator, survey, pointer })))
     }
 
-    /// Whether `node` fits. What cannot be decided within the budget does not.
+    /// Whether `node` fits. Returns `false` if that cannot be decided within the budget.
     pub(crate) fn accepts(&self, node: Node<'_>) -> bool {
         self.judge(node) == WalkOutcome::Accepted
     }
@@ -69,7 +69,7 @@ impl RuntimeSchema {
         }
     }
 
-    /// Whether what does not fit surely does not; see [`ToolSchema::is_decisive`].
+    /// Whether a rejection is certain; see [`ToolSchema::is_decisive`].
     ///
     /// [`ToolSchema::is_decisive`]: crate::ToolSchema::is_decisive
     pub(crate) fn is_decisive(&self) -> bool {
@@ -103,10 +103,10 @@ impl RuntimeSchema {
     }
 }
 
-/// Nothing is fetched, `format` is a remark, expressions are limited.
+/// Nothing is fetched, `format` is an annotation, expressions are limited.
 ///
 /// Expressions without look-around and back-references run on the linear engine; `fancy-regex`
-/// hands them over whole. The others backtrack, within a limit.
+/// delegates them entirely. The others backtrack, within a limit.
 pub(crate) fn options(
     draft: Draft,
 ) -> jsonschema::ValidationOptions<'static, std::sync::Arc<dyn jsonschema::Retrieve>, TapeJson> {

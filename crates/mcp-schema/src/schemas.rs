@@ -17,8 +17,8 @@ use crate::violation::Violation;
 
 /// The schemas in force: the embedded ones, except for revisions that were overridden.
 ///
-/// Making one costs nothing. What is needed to explain a rejection is compiled when a definition
-/// rejects for the first time, and kept.
+/// Creating one costs nothing. What is needed to explain a rejection is compiled when a definition
+/// first rejects a value, and kept.
 ///
 /// ```
 /// use mcp_core::Revision;
@@ -39,12 +39,12 @@ use crate::violation::Violation;
 /// # Ok::<(), mcp_json::SyntaxError>(())
 /// ```
 ///
-/// # Changing them while running
+/// # Reloading at run time
 ///
 /// A `Schemas` never changes, and a clone shares everything with its original. A server keeps one
-/// for conversations to come and gives each conversation a clone. When the user asks for it, say
-/// by a signal, [`reload`](Schemas::reload) makes a new one from the same sources: conversations
-/// that run keep theirs, new ones get the new one, and if a source cannot be used, nothing changes.
+/// for future conversations and gives each conversation a clone. On request, for example a signal,
+/// [`reload`](Schemas::reload) makes a new one from the same sources: running conversations keep
+/// theirs, new ones get the new one, and if a source cannot be used, nothing changes.
 ///
 /// ```
 /// use std::sync::{PoisonError, RwLock};
@@ -72,8 +72,8 @@ use crate::violation::Violation;
 #[derive(Debug, Clone)]
 pub struct Schemas {
     revisions: [Arc<InForce>; Revision::ALL.len()],
-    /// Every override, in the order in which they were given; of some revisions there may be several,
-    /// and some may not have been usable.
+    /// Every override, in the order given; a revision may have several, and some may not have been
+    /// usable.
     given: Vec<Override>,
 }
 
@@ -98,9 +98,8 @@ impl Schemas {
         Schemas { revisions: array::from_fn(|_| Arc::default()), given: Vec::new() }
     }
 
-    /// The embedded schemas, and in their place those of `overrides` that can be used, with the
-    /// reasons why the others cannot. These are remembered: [`reload`](Schemas::reload) tries them
-    /// again.
+    /// The embedded schemas, replaced by those of `overrides` that can be used, with the reasons
+    /// why the others cannot. Those are remembered: [`reload`](Schemas::reload) tries them again.
     pub fn load(overrides: &[Override], limits: &SourceLimits) -> (Schemas, Vec<SourceError>) {
         let mut schemas = Schemas::embedded();
         let mut errors = Vec::new();
@@ -116,7 +115,7 @@ impl Schemas {
         (schemas, errors)
     }
 
-    /// These schemas, with `replacement` for its revision. The last override of a revision counts.
+    /// These schemas, with `replacement` for its revision. The last override of a revision wins.
     #[must_use]
     pub fn with_override(mut self, replacement: LoadedOverride) -> Schemas {
         let position = replacement.revision().index();
@@ -126,14 +125,14 @@ impl Schemas {
         self
     }
 
-    /// The same overrides, read again from where they came. These schemas stay as they are.
+    /// The same overrides, read again from their sources. `self` is unchanged.
     ///
     /// Blocks until everything is read; see [`SourceLimits::timeout`].
     ///
     /// # Errors
     ///
-    /// The first override that cannot be used, be it one that could be before. Nothing is half
-    /// reloaded: the schemas in force stay those.
+    /// The first override that cannot be used, even if it could be before. Nothing is reloaded
+    /// partially: `self` stays valid.
     pub fn reload(&self, limits: &SourceLimits) -> Result<Schemas, SourceError> {
         (self.given.iter())
             .map(|given| given.load(limits))
@@ -153,7 +152,7 @@ impl Schemas {
         }
     }
 
-    /// Whether `node` fits `definition`: the generated verdict, or that of the override.
+    /// Whether `node` fits `definition`, according to the generated validator or the override.
     pub fn accepts(&self, definition: &'static Definition, node: Node<'_>) -> bool {
         match &self.revisions[definition.revision.index()].replacement {
             None => definition.accepts(node),
@@ -164,8 +163,8 @@ impl Schemas {
         }
     }
 
-    /// Why `node` does not fit `definition`; empty if it does. Paths start at `node`, spans are
-    /// those of the document, the order is that of the message, and there are at most
+    /// Why `node` does not fit `definition`; empty if it does. Paths start at `node`, spans refer
+    /// to the document, violations are in document order, and there are at most
     /// [`MAX_VIOLATIONS`](crate::MAX_VIOLATIONS) and a marker.
     pub fn violations(&self, definition: &'static Definition, node: Node<'_>) -> Vec<Violation> {
         let in_force = &self.revisions[definition.revision.index()];

@@ -1,4 +1,4 @@
-//! Where a replacement for an embedded schema comes from, and getting its bytes.
+//! The sources of schemas that replace an embedded one, and reading their bytes.
 
 use std::fmt;
 use std::fs::File;
@@ -32,9 +32,9 @@ impl fmt::Display for Source {
 /// Where the schema of a revision comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// This crate.
+    /// Embedded in this crate.
     Embedded,
-    /// The user.
+    /// Given by the user.
     Override(Source),
 }
 
@@ -47,8 +47,8 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What `--schema [REVISION=]PATH|URL` says. A `file:` URL is a path written differently; its host
-/// is empty or `localhost`.
+/// The value of `--schema [REVISION=]PATH|URL`. A `file:` URL is just another way to write a path;
+/// its host is empty or `localhost`.
 ///
 /// ```
 /// use mcp_core::Revision;
@@ -61,9 +61,9 @@ impl fmt::Display for Origin {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Override {
-    /// The revision it is for, if the user said.
+    /// The revision it is for, if the user named one.
     pub revision: Option<Revision>,
-    /// Where it is.
+    /// The location of the document.
     pub source: Source,
 }
 
@@ -96,7 +96,7 @@ impl FromStr for Override {
     }
 }
 
-/// The path that the `file:` URL `url` names; `rest` is what follows its `//`.
+/// The path in the `file:` URL `url`; `rest` is what follows its `//`.
 fn file_of_url(url: &str, rest: &str) -> Result<PathBuf, SourceError> {
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     if !host.is_empty() && !host.eq_ignore_ascii_case("localhost") {
@@ -113,7 +113,7 @@ fn file_of_url(url: &str, rest: &str) -> Result<PathBuf, SourceError> {
     path_of_bytes(&bytes).ok_or(invalid("the path is not text"))
 }
 
-/// A path may be any bytes.
+/// Unix paths may be arbitrary bytes.
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere a path is text")]
 fn path_of_bytes(bytes: &[u8]) -> Option<PathBuf> {
@@ -121,7 +121,7 @@ fn path_of_bytes(bytes: &[u8]) -> Option<PathBuf> {
     Some(std::ffi::OsStr::from_bytes(bytes).into())
 }
 
-/// `/C:/folder` is `C:/folder`.
+/// Turns `/C:/folder` into `C:/folder`.
 #[cfg(not(unix))]
 fn path_of_bytes(bytes: &[u8]) -> Option<PathBuf> {
     let path = std::str::from_utf8(bytes).ok()?;
@@ -134,14 +134,14 @@ fn looks_like_a_date(text: &str) -> bool {
     text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
 }
 
-/// What loading a schema may take.
+/// Limits for loading a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceLimits {
-    /// Size of the document in bytes.
+    /// Maximum size of the document in bytes.
     pub max_bytes: usize,
-    /// Time for the whole download.
+    /// Timeout of the whole download.
     pub timeout: Duration,
-    /// Redirects that are followed.
+    /// Maximum number of redirects.
     pub max_redirects: u32,
 }
 
@@ -151,7 +151,7 @@ impl Default for SourceLimits {
     }
 }
 
-/// Why a schema could not be taken from a source.
+/// Why a schema could not be loaded from a source.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
@@ -212,7 +212,7 @@ pub enum SourceError {
 }
 
 impl Source {
-    /// The bytes, within `limits`.
+    /// Reads the bytes, within `limits`.
     pub(crate) fn read(&self, limits: &SourceLimits) -> Result<Vec<u8>, SourceError> {
         match self {
             Source::File(path) => {
@@ -267,7 +267,7 @@ impl Source {
             .header("accept", "application/schema+json, application/json")
             .call()
             .map_err(explain)?;
-        // One byte more than allowed tells "as large as allowed" from "larger".
+        // One byte more than allowed distinguishes "at the limit" from "over the limit".
         let limit = limits.max_bytes as u64 + 1;
         let body = response.body_mut().with_config().limit(limit).read_to_vec().map_err(explain)?;
         if body.len() > limits.max_bytes {

@@ -1,12 +1,22 @@
-//! The nearest known name to one that nobody knows.
+//! The known name nearest to an unknown one.
 //!
 //! Two steps: the same letters in another spelling (case, `_`, `-`) always match; otherwise a
 //! candidate has to be within a distance that a typing slip explains.
+//!
+//! Peers choose the names, on both sides, so the work is limited: most candidates are ruled out by
+//! their length and their letters, and only so many of the others are compared.
+
+/// Longer names are not slips of the pen, and comparing them costs the square of their length.
+const MAX_LENGTH: usize = 128;
+/// How many candidates are looked at.
+const MAX_CANDIDATES: usize = 1_000;
+/// How many of them are compared letter by letter.
+const MAX_COMPARED: usize = 32;
 
 /// The candidate that `unknown` was probably meant to be.
 ///
 /// Never a far-fetched one: at most one edit per four characters, and no suggestion for names
-/// shorter than three. Equally near candidates are settled by their order.
+/// shorter than three. Among equally near candidates the first wins.
 ///
 /// ```
 /// use mcp_schema::nearest;
@@ -20,8 +30,6 @@ pub fn nearest<'c>(
     unknown: &str,
     candidates: impl IntoIterator<Item = &'c str>,
 ) -> Option<&'c str> {
-    // Longer ones are not slips of the pen, and the distance is quadratic in the length.
-    const MAX_LENGTH: usize = 128;
     if unknown.len() > MAX_LENGTH {
         return None;
     }
@@ -31,15 +39,24 @@ pub fn nearest<'c>(
         return None;
     }
     let tolerance = (length / 4).clamp(1, 3);
+    let letters = Letters::of(folded.chars());
     let mut best: Option<(usize, &'c str)> = None;
-    for candidate in candidates {
-        if candidate == unknown || candidate.len() > MAX_LENGTH {
+    let mut compared = 0;
+    for candidate in candidates.into_iter().take(MAX_CANDIDATES) {
+        if candidate == unknown
+            || candidate.len() > MAX_LENGTH
+            || letters.least_distance(&Letters::of(folded_letters(candidate))) > tolerance
+        {
             continue;
         }
         let folded_candidate = fold(candidate);
         if folded_candidate == folded {
             return Some(candidate);
         }
+        if compared == MAX_COMPARED {
+            continue;
+        }
+        compared += 1;
         let distance = strsim::osa_distance(&folded, &folded_candidate);
         if distance <= tolerance && best.is_none_or(|(nearest, _)| distance < nearest) {
             best = Some((distance, candidate));
@@ -48,12 +65,40 @@ pub fn nearest<'c>(
     best.map(|(_, candidate)| candidate)
 }
 
-/// Lower case without the marks between words; `/` and `.` separate parts and stay.
+/// Lower case without word separators; `/` and `.` separate parts and stay.
 fn fold(name: &str) -> String {
+    folded_letters(name).collect()
+}
+
+fn folded_letters(name: &str) -> impl Iterator<Item = char> + '_ {
     name.chars()
         .filter(|character| !matches!(character, '_' | '-' | ' '))
         .flat_map(char::to_lowercase)
-        .collect()
+}
+
+/// How often each letter occurs; those that fall together count as one.
+struct Letters([u8; 32]);
+
+impl Letters {
+    fn of(letters: impl Iterator<Item = char>) -> Letters {
+        let mut counts = [0_u8; 32];
+        for letter in letters {
+            let count = &mut counts[u32::from(letter) as usize % 32];
+            *count = count.saturating_add(1);
+        }
+        Letters(counts)
+    }
+
+    /// How many edits it takes at least to make one text of the other: each adds at most one letter
+    /// and takes away at most one.
+    fn least_distance(&self, other: &Letters) -> usize {
+        let (mut more, mut less) = (0_usize, 0_usize);
+        for (ours, theirs) in self.0.iter().zip(&other.0) {
+            more += usize::from(ours.saturating_sub(*theirs));
+            less += usize::from(theirs.saturating_sub(*ours));
+        }
+        more.max(less)
+    }
 }
 
 #[cfg(test)]
@@ -99,6 +144,17 @@ mod tests {
         check("initialise", Some("initialize"));
         check("resource/list", Some("resources/list"));
         check("pnig", Some("ping"));
+    }
+
+    #[test]
+    fn letters_never_rule_out_what_is_near_enough() {
+        for (left, right) in
+            [("tools/call", "tool/call"), ("abc", "acb"), ("ping", "pinq"), ("", "a")]
+        {
+            let letters = |text: &str| Letters::of(folded_letters(text));
+            let least = letters(left).least_distance(&letters(right));
+            assert!(least <= strsim::osa_distance(left, right), "{left} {right}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Resource URIs and URI templates, which JSON Schema leaves unchecked (`format` is a remark).
+//! Resource URIs and URI templates, which JSON Schema does not check (`format` is an annotation).
 
 use fluent_uri::Uri;
 
@@ -26,7 +26,7 @@ pub enum UriFault {
         /// Byte offset of the `%`.
         position: usize,
     },
-    /// An IP literal in brackets that is none, or an unfinished one.
+    /// An invalid or unfinished IP literal in brackets.
     #[error("the host at byte {position} is not a valid IP address")]
     Host {
         /// Byte offset of the address.
@@ -35,13 +35,13 @@ pub enum UriFault {
     /// The text ends where more is needed.
     #[error("the URI ends too early")]
     Truncated,
-    /// A house rule: `resource://<provider>` is wanted.
+    /// A house rule: `resource://<provider>` is required.
     #[error("the URI is not of the form `resource://<provider>`, with or without a path")]
     NotFromProvider,
 }
 
 impl UriFault {
-    /// Byte offset in the text where it went wrong, if there is one.
+    /// Byte offset of the error in the text, if it has one.
     pub fn position(&self) -> Option<usize> {
         match self {
             UriFault::Character { position, .. }
@@ -62,7 +62,7 @@ impl UriFault {
 ///
 /// # Errors
 ///
-/// Says what is wrong and, where there is one place, at which byte.
+/// What is wrong and, if it has a position, at which byte.
 pub fn absolute_uri(text: &str) -> Result<(), UriFault> {
     use fluent_uri::ParseErrorKind;
 
@@ -86,6 +86,61 @@ pub fn absolute_uri(text: &str) -> Result<(), UriFault> {
             }
         }
     })
+}
+
+/// Whether `text` certainly is an absolute URI: one of the usual kind, without IP addresses, ports,
+/// percent-encoding and fragment. A "no" means that [`absolute_uri`] has to find out.
+pub fn is_plain_uri(text: &[u8]) -> bool {
+    let Some(colon) = text.iter().position(|byte| !is(*byte, SCHEME)) else { return false };
+    let (scheme, rest) = text.split_at(colon);
+    let Some(rest) = rest.strip_prefix(b":") else { return false };
+    let path = match rest.strip_prefix(b"//") {
+        Some(rest) => {
+            let authority = rest.iter().take_while(|byte| is(**byte, AUTHORITY)).count();
+            let path = &rest[authority..];
+            if !matches!(path, [] | [b'/' | b'?', ..]) {
+                return false;
+            }
+            path
+        }
+        None => rest,
+    };
+    scheme.first().is_some_and(u8::is_ascii_alphabetic)
+        && path.iter().all(|byte| is(*byte, PATH_OR_QUERY))
+}
+
+// Where in a plain URI a byte may stand.
+const SCHEME: u8 = 1;
+const AUTHORITY: u8 = 2;
+const PATH_OR_QUERY: u8 = 4;
+
+const PLACES: [u8; 256] = {
+    let mut places = [0; 256];
+    let mut byte = 0_u8;
+    while byte.is_ascii() {
+        let is_unreserved =
+            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
+        let is_delimiter = matches!(
+            byte,
+            b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'='
+        );
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.') {
+            places[byte as usize] |= SCHEME;
+        }
+        if is_unreserved || is_delimiter {
+            places[byte as usize] |= AUTHORITY | PATH_OR_QUERY;
+        }
+        if matches!(byte, b':' | b'@' | b'/' | b'?') {
+            places[byte as usize] |= PATH_OR_QUERY;
+        }
+        byte += 1;
+    }
+    places
+};
+
+#[inline]
+fn is(byte: u8, place: u8) -> bool {
+    PLACES[usize::from(byte)] & place != 0
 }
 
 /// Whether `text` is `resource://<provider>`, with or without a path: a house rule of some stacks,
@@ -164,6 +219,61 @@ mod tests {
         assert_eq!(fault("http://h/%4"), UriFault::PercentEncoding { position: 9 });
         assert_eq!(fault("http://[::g]/").position(), Some(10));
         assert_eq!(fault("c:\\windows"), UriFault::Character { position: 2, character: '\\' });
+    }
+
+    #[test]
+    fn plain_uris_are_accepted_at_a_glance() {
+        for text in [
+            "file:///notes/today.txt",
+            "https://example.com/a?b=c&d=/e?f",
+            "https://example.com?x",
+            "git+ssh://host",
+            "urn:isbn:0451450523",
+            "data:text/plain;base64,SGk=",
+            "x:",
+            "x://",
+            "mailto:someone@example.com",
+        ] {
+            assert!(is_plain_uri(text.as_bytes()), "{text}");
+            assert_eq!(absolute_uri(text), Ok(()), "{text}");
+        }
+        for text in [
+            "",
+            ":",
+            "x",
+            "1a:b",
+            "/a:b",
+            "http://h:80/",
+            "http://u@h/",
+            "http://[::1]/",
+            "a:%20",
+            "a:b#c",
+            "a:b c",
+            "a:ü",
+            "a:\\b",
+            "a:\"",
+            "x://ü",
+            "x://a^b/",
+        ] {
+            assert!(!is_plain_uri(text.as_bytes()), "{text}");
+        }
+    }
+
+    /// Nothing that looks plain is refused by the thorough check.
+    #[test]
+    fn what_is_plain_is_valid() {
+        let alphabet = ['a', '1', ':', '/', '?', '#', '@', '%', '[', ' ', '+', '~', 'ü'];
+        let base = alphabet.len();
+        for number in 0..base.pow(3) {
+            let digits = [number % base, number / base % base, number / base.pow(2)];
+            let end: String = digits.map(|digit| alphabet[digit]).iter().collect();
+            for start in ["", "x", "x:", "x:/", "x://", "x://a", "x://a/"] {
+                let text = format!("{start}{end}");
+                if is_plain_uri(text.as_bytes()) {
+                    assert_eq!(absolute_uri(&text), Ok(()), "{text}");
+                }
+            }
+        }
     }
 
     #[test]

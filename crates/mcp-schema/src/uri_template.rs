@@ -8,7 +8,7 @@ use std::fmt;
 pub struct TemplateFault {
     /// Byte offset in the text.
     pub position: usize,
-    /// What was found there.
+    /// What is wrong there.
     pub kind: TemplateFaultKind,
 }
 
@@ -86,7 +86,7 @@ fn fault<T>(position: usize, kind: TemplateFaultKind) -> Result<T, TemplateFault
     Err(TemplateFault { position, kind })
 }
 
-/// From the `{` at `open` to just after its `}`.
+/// Parses from the `{` at `open` to just after its `}`.
 fn expression(text: &str, open: usize) -> Result<usize, TemplateFault> {
     let Some(length) = text[open..].find('}') else {
         return fault(open, TemplateFaultKind::Unclosed);

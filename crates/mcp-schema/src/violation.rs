@@ -1,4 +1,4 @@
-//! One way in which a value breaks its schema.
+//! A violation of a schema by a value.
 
 use std::fmt;
 
@@ -6,36 +6,48 @@ pub(crate) use mcp_json::push_token;
 use mcp_json::{Node, Span};
 use serde_json::{Value, json};
 
-/// How many violations of one value are reported before the rest is summed up in a marker.
+/// How many violations of one value are reported before the rest is summarised in a marker.
 pub const MAX_VIOLATIONS: usize = 50;
 
-/// Values in messages are cut after this many characters.
+/// Values in messages are truncated after this many characters.
 const SHOWN_CHARACTERS: usize = 60;
 
-/// One way in which a value breaks its schema, in the terms that `ajv` users know.
+/// A violation of a schema by a value, in the terms that `ajv` users know.
 ///
-/// Two keywords are not JSON Schema's: `maxViolations` marks a list that was cut at
+/// Two keywords are not from JSON Schema: `maxViolations` marks a list truncated at
 /// [`MAX_VIOLATIONS`], `maxSteps` a value that takes too long to judge.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Violation {
-    /// JSON pointer of the failing value, from the value that was checked.
+    /// JSON pointer of the failing value, from the value that was checked; cut after 4,096 bytes,
+    /// with a `…`.
     pub instance_path: String,
-    /// Where the keyword stands: `#` and a JSON pointer into the schema document.
+    /// Location of the keyword: `#` and a JSON pointer into the schema document.
     pub schema_path: String,
     /// The keyword that failed.
     pub keyword: String,
-    /// What the keyword wanted: `{"type":"integer"}`, `{"missingProperty":"name"}`, ….
+    /// What the keyword requires: `{"type":"integer"}`, `{"missingProperty":"name"}`, ….
     pub params: Value,
-    /// The same in plain words. Shows short values and cuts long ones.
+    /// The same in plain words. Short values are shown, long ones truncated.
     pub message: String,
     /// Bytes of the failing value in the input. For a missing property: the object that lacks it;
     /// for an unexpected one: its key.
     pub span: Span,
 }
 
+/// As much of a path as is kept for a violation. A member's name can be as long as the message, and
+/// every violation below it would repeat it.
+pub(crate) fn kept_path(path: &str) -> String {
+    const LONGEST: usize = 4096;
+    if path.len() <= LONGEST {
+        return path.to_owned();
+    }
+    let end = (0..=LONGEST).rev().find(|end| path.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}…", &path[..end])
+}
+
 impl Violation {
-    /// The marker for a list that was cut.
+    /// The marker for a truncated list.
     pub(crate) fn more(node: Node<'_>) -> Violation {
         Violation {
             instance_path: String::new(),
@@ -49,7 +61,7 @@ impl Violation {
         }
     }
 
-    /// A value whose verdict would take too long.
+    /// A value that would take too long to judge.
     pub(crate) fn undecided(node: Node<'_>) -> Violation {
         Violation {
             instance_path: String::new(),
@@ -61,7 +73,7 @@ impl Violation {
         }
     }
 
-    /// A part of a schema that fits the meta-schema and still cannot be compiled.
+    /// A part of a schema that fits the meta-schema but cannot be compiled.
     pub(crate) fn unusable(node: Node<'_>, pointer: &str) -> Violation {
         let keyword = pointer.rsplit('/').next().unwrap_or_default();
         Violation {
@@ -96,9 +108,9 @@ impl fmt::Display for Violation {
     }
 }
 
-/// `node` as it stands in the message: on one line, cut if long.
+/// `node` as written in the message: on one line, truncated if long.
 pub(crate) fn shown(node: Node<'_>) -> String {
-    // Four bytes per character at most, plus what white space may waste.
+    // At most four bytes per character, plus some for whitespace.
     let raw = node.raw();
     let raw = &raw[..raw.len().min(SHOWN_CHARACTERS * 8)];
     let text = String::from_utf8_lossy(raw);
@@ -123,7 +135,7 @@ pub(crate) fn shown(node: Node<'_>) -> String {
     shown
 }
 
-/// A value of a schema, cut if long.
+/// A value of a schema, truncated if long.
 pub(crate) fn shown_value(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(SHOWN_CHARACTERS) {
@@ -132,7 +144,7 @@ pub(crate) fn shown_value(value: &Value) -> String {
     }
 }
 
-/// `a, b, c`, cut after a dozen.
+/// `a, b, c`, truncated after a dozen.
 pub(crate) fn listed(values: &[Value]) -> String {
     const MANY: usize = 12;
     let mut list = values.iter().take(MANY).map(shown_value).collect::<Vec<_>>().join(", ");

@@ -1,6 +1,6 @@
 use std::{fmt, sync::Arc};
 
-use mcp_core::{Contract, ContractRefused, Contracts, Dispatch, Json, Purpose, Revision, Side};
+use mcp_core::{Contract, ContractError, ContractKind, Contracts, Dispatch, Json, Revision, Side};
 use mcp_json::Node;
 use mcp_rules::{Engine, Finding, FindingSink, RuleMeta, SchemaContract, SchemaFault, Severity};
 use mcp_schema::{ToolSchemas, Violation};
@@ -31,16 +31,14 @@ impl Contracts for SchemaContracts {
     fn compile(
         &self,
         schema: &Json,
-        purpose: Purpose,
-    ) -> Result<Arc<dyn Contract>, ContractRefused> {
+        purpose: ContractKind,
+    ) -> Result<Arc<dyn Contract>, ContractError> {
         let parsed =
-            schema.to_parsed().map_err(|error| ContractRefused { reason: error.to_string() })?;
+            schema.to_parsed().map_err(|error| ContractError { reason: error.to_string() })?;
         let document = parsed.document();
         let root = document.root();
         // What cannot be compiled in the dialect it is written in is refused at once.
-        self.schemas
-            .compile(root)
-            .map_err(|error| ContractRefused { reason: error.to_string() })?;
+        self.schemas.compile(root).map_err(|error| ContractError { reason: error.to_string() })?;
         Ok(Arc::new(ToolContract {
             // In our own schemas there is no doubt about the dialect, whatever revision is spoken.
             schema: SchemaContract::read(&self.schemas, root, Revision::LATEST),
@@ -81,13 +79,13 @@ impl fmt::Debug for Reporter {
 #[derive(Debug)]
 struct ToolContract {
     schema: SchemaContract,
-    purpose: Purpose,
+    purpose: ContractKind,
     dispatch: Dispatch,
     reporter: Option<Reporter>,
 }
 
 impl Contract for ToolContract {
-    fn breaches(&self, value: Node<'_>) -> Vec<Json> {
+    fn violations(&self, value: Node<'_>) -> Vec<Json> {
         self.findings(Some(value)).iter().map(to_json).collect()
     }
 
@@ -110,9 +108,9 @@ impl ToolContract {
 
     fn rule(&self) -> &'static str {
         match self.purpose {
-            Purpose::Arguments => "tool-arguments-invalid",
-            Purpose::Output => "tool-structured-content-invalid",
-            Purpose::Form => "elicitation-content-invalid",
+            ContractKind::Arguments => "tool-arguments-invalid",
+            ContractKind::Output => "tool-structured-content-invalid",
+            ContractKind::Form => "elicitation-content-invalid",
         }
     }
 
@@ -133,22 +131,24 @@ impl ToolContract {
     /// The pointer to the value in the message.
     fn pointer(&self) -> &'static str {
         match (self.purpose, self.dispatch) {
-            (Purpose::Arguments, Dispatch::Mcp) => "/params/arguments",
-            (Purpose::Arguments, Dispatch::Bare) => "/params",
-            (Purpose::Output, Dispatch::Mcp) => "/result/structuredContent",
-            (Purpose::Output, Dispatch::Bare) => "/result",
-            (Purpose::Form, _) => "/content",
+            (ContractKind::Arguments, Dispatch::Mcp) => "/params/arguments",
+            (ContractKind::Arguments, Dispatch::Bare) => "/params",
+            (ContractKind::Output, Dispatch::Mcp) => "/result/structuredContent",
+            (ContractKind::Output, Dispatch::Bare) => "/result",
+            (ContractKind::Form, _) => "/content",
         }
     }
 
     fn missing(&self) -> Finding {
         match self.purpose {
-            Purpose::Arguments => self.finding(self.rule(), "the arguments are missing".to_owned()),
-            Purpose::Output => self.finding(
+            ContractKind::Arguments => {
+                self.finding(self.rule(), "the arguments are missing".to_owned())
+            }
+            ContractKind::Output => self.finding(
                 "tool-structured-content-missing",
                 "the tool has an `outputSchema` but returned no structured content".to_owned(),
             ),
-            Purpose::Form => {
+            ContractKind::Form => {
                 self.finding("elicitation-content-missing", "the content is missing".to_owned())
             }
         }
@@ -156,16 +156,16 @@ impl ToolContract {
 
     fn finding(&self, rule: &'static str, message: String) -> Finding {
         let (side, method, code) = match self.purpose {
-            Purpose::Arguments => (Side::Client, "tools/call", Some(-32602)),
-            Purpose::Output => (Side::Server, "tools/call", None),
-            Purpose::Form => (Side::Client, "elicitation/create", None),
+            ContractKind::Arguments => (Side::Client, "tools/call", Some(-32602)),
+            ContractKind::Output => (Side::Server, "tools/call", None),
+            ContractKind::Form => (Side::Client, "elicitation/create", None),
         };
         let mut finding = Finding::new(catalogued(rule), Severity::Error, message);
         finding.code = code;
         finding.from = Some(side);
         finding.at_fault = Some(side);
         // The method of a bare call is the name of its tool.
-        let is_bare = self.dispatch == Dispatch::Bare && self.purpose != Purpose::Form;
+        let is_bare = self.dispatch == Dispatch::Bare && self.purpose != ContractKind::Form;
         finding.method = (!is_bare).then_some(method);
         finding
     }
@@ -183,24 +183,28 @@ fn to_json(finding: &Finding) -> Json {
 mod tests {
     use super::*;
 
-    fn breaches(contract: &dyn Contract, value: &'static str) -> Vec<Json> {
+    fn violations(contract: &dyn Contract, value: &'static str) -> Vec<Json> {
         let value = Json::parse(value).unwrap().to_parsed().unwrap();
-        contract.breaches(value.document().root())
+        contract.violations(value.document().root())
     }
 
     #[test]
     fn violations_are_findings_of_existing_rules() {
         let schema = Json::parse(r#"{"properties":{"n":{"type":"integer"}}}"#).unwrap();
         for (purpose, rule, place) in [
-            (Purpose::Arguments, "tool-arguments-invalid", "/params/arguments/n"),
-            (Purpose::Output, "tool-structured-content-invalid", "/result/structuredContent/n"),
-            (Purpose::Form, "elicitation-content-invalid", "/content/n"),
+            (ContractKind::Arguments, "tool-arguments-invalid", "/params/arguments/n"),
+            (
+                ContractKind::Output,
+                "tool-structured-content-invalid",
+                "/result/structuredContent/n",
+            ),
+            (ContractKind::Form, "elicitation-content-invalid", "/content/n"),
         ] {
             let contract = SchemaContracts::default().compile(&schema, purpose).unwrap();
-            let found = breaches(&*contract, r#"{"n":"x"}"#)[0].to_value().unwrap();
+            let found = violations(&*contract, r#"{"n":"x"}"#)[0].to_value().unwrap();
             assert_eq!((&found["rule"], &found["pointer"]), (&rule.into(), &place.into()));
             assert_eq!(found["instancePath"], "/n");
-            assert!(breaches(&*contract, r#"{"n":1}"#).is_empty());
+            assert!(violations(&*contract, r#"{"n":1}"#).is_empty());
         }
     }
 
@@ -208,10 +212,11 @@ mod tests {
     fn pointers_depend_on_the_dispatch() {
         let schema = Json::parse(r#"{"properties":{"n":{"type":"integer"}}}"#).unwrap();
         let contracts = SchemaContracts::default().dispatched(Dispatch::Bare);
-        for (purpose, place) in [(Purpose::Arguments, "/params/n"), (Purpose::Output, "/result/n")]
+        for (purpose, place) in
+            [(ContractKind::Arguments, "/params/n"), (ContractKind::Output, "/result/n")]
         {
             let contract = contracts.compile(&schema, purpose).unwrap();
-            let found = breaches(&*contract, r#"{"n":"x"}"#)[0].to_value().unwrap();
+            let found = violations(&*contract, r#"{"n":"x"}"#)[0].to_value().unwrap();
             assert_eq!(found["pointer"], place);
             assert_eq!(found.get("method"), None);
         }
@@ -220,7 +225,7 @@ mod tests {
     #[test]
     fn missing_output_has_its_own_rule() {
         let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
-        let contract = SchemaContracts::default().compile(&schema, Purpose::Output).unwrap();
+        let contract = SchemaContracts::default().compile(&schema, ContractKind::Output).unwrap();
         let found: serde_json::Value = contract.enforce(None, Revision::LATEST)[0].read().unwrap();
         assert_eq!(found["rule"], "tool-structured-content-missing");
         assert_eq!(found["atFault"], "server");

@@ -1,16 +1,22 @@
 //! Judges the HTTP side of conversations, live, by the rules that judge recordings of it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    any::Any,
+    borrow::Cow,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode, request::Parts};
+use http::{HeaderMap, StatusCode, Uri, request::Parts};
 use mcp_core::{Dispatch, Error, Refusal, Response, Revision, Side};
-use mcp_json::{Limits, Node, Parsed, TapePool};
-use mcp_jsonrpc::{Envelope, JsonRpcId, ToJsonRpc as _, Verdict};
-use mcp_rules::{Headers, HttpEvent, HttpGate, SseEvent};
-use mcp_transport::http::watch::{Blocked, HttpWatch, WatchFactory, WatchedBody, WatchedEvent};
+use mcp_json::{Limits, Node, Parsed, SyntaxError, TapePool};
+use mcp_jsonrpc::{Envelope, Gate, JsonRpcId, ToJsonRpc as _, Verdict};
+use mcp_rules::{Headers, HttpEvent, HttpGate, HttpVerdict, SseEvent};
+use mcp_transport::http::watch::{
+    Blocked, HttpWatch, Passed, WatchFactory, WatchedBody, WatchedEvent,
+};
 
-use crate::Validation;
+use crate::{Validation, validation::HttpBeginning};
 
 /// A watch that shows everything to a gate.
 #[derive(Debug)]
@@ -29,34 +35,68 @@ impl GateWatch {
     /// Makes a watch for each conversation of a client, if its HTTP side is judged at all. Messages
     /// have at most `max_bytes`.
     pub(crate) fn factory(validation: &Validation, max_bytes: usize) -> Option<WatchFactory> {
-        validation.http_gate(Side::Client)?;
+        let gate = |validation: &Validation| {
+            let gate = validation.http_gate(Side::Client, None, HttpBeginning::Session)?;
+            Some(gate.around_messages())
+        };
+        gate(validation)?;
         let (validation, tapes) = (validation.clone(), TapePool::new());
         let limits = validation.limits(max_bytes);
         Some(WatchFactory::new(move || {
-            let gate = validation.http_gate(Side::Client).expect("it is judged, as seen above");
-            Arc::new(GateWatch::new(gate.from_start(), tapes.clone(), limits))
+            let gate = gate(&validation).expect("it is judged, as seen above");
+            Arc::new(GateWatch::new(gate, tapes.clone(), limits))
         }))
     }
 
-    fn judge(&self, event: HttpEvent<'_>, body: WatchedBody<'_>) -> Result<(), Blocked> {
+    /// Finds a watch again that was made here.
+    pub(crate) fn from_watch(watch: Arc<dyn HttpWatch>) -> Option<Arc<GateWatch>> {
+        let watch: Arc<dyn Any + Send + Sync> = watch;
+        watch.downcast().ok()
+    }
+
+    fn judge(&self, event: HttpEvent<'_>, body: WatchedBody<'_>) -> Result<Passed, Blocked> {
         match body {
-            WatchedBody::Nothing => passes(self.gate().judge(&event), None),
+            WatchedBody::Nothing => passes(self.gate().judge_http(&event), None),
             WatchedBody::Parsed(message) => self.judge_message(event, message),
             WatchedBody::Text(text) => match self.tapes.parse(text.clone(), self.limits) {
                 Ok(message) => self.judge_message(event, &message),
-                Err(error) => passes(self.gate().judge(&event.with_unreadable(text, error)), None),
+                Err(error) => {
+                    passes(self.gate().judge_http(&event.with_unreadable(text, error)), None)
+                }
             },
         }
     }
 
-    fn judge_message(&self, event: HttpEvent<'_>, message: &Parsed) -> Result<(), Blocked> {
+    fn judge_message(&self, event: HttpEvent<'_>, message: &Parsed) -> Result<Passed, Blocked> {
         let document = message.document();
         let root = document.root();
-        passes(self.gate().judge(&event.with_message(root)), Some(root))
+        passes(self.gate().judge_http(&event.with_message(root)), Some(root))
     }
 
     fn gate(&self) -> MutexGuard<'_, HttpGate> {
         self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The gate of a watch, for the messages of its conversation.
+#[derive(Debug)]
+pub(crate) struct WatchGate(pub(crate) Arc<GateWatch>);
+
+impl Gate for WatchGate {
+    fn is_open(&self) -> bool {
+        self.0.gate().is_open()
+    }
+
+    fn judge(&mut self, from: Side, message: &Parsed) -> Verdict {
+        self.0.gate().judge(from, message)
+    }
+
+    fn judge_unreadable(&mut self, from: Side, text: &[u8], error: &SyntaxError) -> Verdict {
+        self.0.gate().judge_unreadable(from, text, error)
+    }
+
+    fn skipped(&mut self, from: Side, length: u64) {
+        self.0.gate().skipped(from, length);
     }
 }
 
@@ -65,9 +105,14 @@ impl HttpWatch for GateWatch {
         self.tapes.parse(text.clone(), self.limits).ok()
     }
 
-    fn request(&self, exchange: u64, head: &Parts, body: WatchedBody<'_>) -> Result<(), Blocked> {
+    fn request(
+        &self,
+        exchange: u64,
+        head: &Parts,
+        body: WatchedBody<'_>,
+    ) -> Result<Passed, Blocked> {
         let headers = headers(&head.headers);
-        let url = head.uri.to_string();
+        let url = url(&head.uri);
         self.judge(HttpEvent::request(exchange, head.method.as_str(), &url, &headers), body)
     }
 
@@ -77,11 +122,11 @@ impl HttpWatch for GateWatch {
         status: StatusCode,
         sent: &HeaderMap,
         body: WatchedBody<'_>,
-    ) -> Result<(), Blocked> {
+    ) -> Result<Passed, Blocked> {
         self.judge(HttpEvent::response(exchange, status.as_u16(), &headers(sent)), body)
     }
 
-    fn event(&self, exchange: u64, event: WatchedEvent<'_>) -> Result<(), Blocked> {
+    fn event(&self, exchange: u64, event: WatchedEvent<'_>) -> Result<Passed, Blocked> {
         let WatchedEvent { id, name, retry, data } = event;
         let text = match data {
             WatchedBody::Text(text) => Some(&**text),
@@ -93,7 +138,15 @@ impl HttpWatch for GateWatch {
 
     fn end(&self, exchange: u64, by: Side) {
         // There is nothing left to block.
-        self.gate().judge(&HttpEvent::end(exchange, by));
+        self.gate().judge_http(&HttpEvent::end(exchange, by));
+    }
+}
+
+/// The target of a request. Servers mostly get path and query alone, which need not be copied.
+fn url(uri: &Uri) -> Cow<'_, str> {
+    match uri.path_and_query() {
+        Some(path) if uri.authority().is_none() => Cow::Borrowed(path.as_str()),
+        _ => Cow::Owned(uri.to_string()),
     }
 }
 
@@ -104,9 +157,9 @@ pub(crate) fn headers(sent: &HeaderMap) -> Headers<'_> {
         .collect()
 }
 
-fn passes(verdict: Verdict, message: Option<Node<'_>>) -> Result<(), Blocked> {
-    match verdict.refusals.into_iter().next() {
-        None => Ok(()),
+fn passes(verdict: HttpVerdict, message: Option<Node<'_>>) -> Result<Passed, Blocked> {
+    match verdict.http.refusals.into_iter().next() {
+        None => Ok(Passed { refusals: verdict.message }),
         Some(refusal) => Err(blocked(refusal, message)),
     }
 }

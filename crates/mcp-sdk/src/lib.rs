@@ -129,6 +129,7 @@ mod header_params;
 mod host;
 #[cfg(feature = "http")]
 mod http_watch;
+mod masked;
 mod seal;
 mod server;
 mod stray;
@@ -148,7 +149,7 @@ pub use server::{
 pub use validation::Validation;
 
 pub use mcp_core as core;
-pub use mcp_core::BuildError;
+pub use mcp_core::{BuildError, visible};
 #[cfg(feature = "http")]
 pub use mcp_rules::HttpEvent;
 pub use mcp_rules::{

@@ -122,7 +122,7 @@ impl fmt::Debug for StrayGate {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use mcp_core::Carriage;
+    use mcp_core::Framing;
     use mcp_json::Limits;
 
     use super::*;
@@ -135,7 +135,7 @@ mod tests {
         let sink = Arc::clone(&messages);
         let validation = Validation::enforce()
             .on_finding(move |finding| sink.lock().unwrap().push(finding.message.clone()));
-        let mut gate = validation.gate(Side::Client, Carriage::Lines, None);
+        let mut gate = validation.gate(Side::Client, Framing::Lines, None);
         for number in 1..=2000 {
             let line = Bytes::from(format!("line {number}"));
             let error = Parsed::parse(line.clone(), Limits::default()).unwrap_err();

@@ -1,6 +1,6 @@
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
-use mcp_core::{Carriage, Contracts, Dispatch, Revision, Side, Unchecked};
+use mcp_core::{Contracts, Dispatch, Framing, Revision, Side, Unchecked};
 use mcp_json::Limits;
 use mcp_jsonrpc::{Gate, OpenGate, ProcessorSettings};
 use mcp_rules::{Engine, Finding, FindingSink, Profile, SessionGate, Settings, Strictness};
@@ -8,7 +8,23 @@ use mcp_rules::{Engine, Finding, FindingSink, Profile, SessionGate, Settings, St
 use mcp_rules::{HttpEvent, HttpGate, HttpTap};
 use mcp_schema::{LoadedOverride, Schemas};
 
-use crate::{contracts::SchemaContracts, stray::StrayGate};
+use crate::{
+    contracts::SchemaContracts,
+    masked::{agreed, masked},
+    stray::StrayGate,
+};
+
+/// What the first request of a conversation over HTTP begins.
+#[cfg(feature = "http")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HttpBeginning {
+    /// A conversation over many exchanges.
+    Session,
+    /// One that ends with the exchange.
+    Exchange,
+    /// None: it is rejected.
+    Rejected,
+}
 
 /// How the messages of a conversation are validated: one setting for strictness and cost.
 ///
@@ -121,6 +137,7 @@ impl Validation {
             let rules = engine.settings();
             settings.any_id |= rules.profile.takes_any_id();
             settings.batches |= rules.lets_batches_in();
+            settings.max_batch = rules.limits.batch;
         }
     }
 
@@ -161,25 +178,34 @@ impl Validation {
     pub(crate) fn gate(
         &self,
         side: Side,
-        carriage: Carriage,
+        framing: Framing,
         settled: Option<Revision>,
     ) -> Box<dyn Gate> {
         let Some(engine) = &self.engine else { return Box::new(OpenGate) };
-        let gate = |sink| {
-            let gate = SessionGate::new(Arc::clone(engine), self.strictness, carriage.into());
-            let mut gate = gate.guarding(side).with_sink(sink);
-            if side == Side::Server {
-                gate = gate.with_contracts();
-            }
-            if let Some(revision) = settled {
-                gate = gate.settled(revision);
-            }
-            Box::new(gate) as Box<dyn Gate>
-        };
+        let gate = |sink| self.session_gate(engine, side, framing, settled, sink);
         match side {
-            Side::Client => Box::new(StrayGate::new(self.sink(), gate)),
-            Side::Server => gate(self.sink()),
+            Side::Client => Box::new(StrayGate::new(self.sink(), |sink| Box::new(gate(sink)))),
+            Side::Server => Box::new(gate(self.sink())),
         }
+    }
+
+    fn session_gate(
+        &self,
+        engine: &Arc<Engine>,
+        side: Side,
+        framing: Framing,
+        settled: Option<Revision>,
+        sink: FindingSink,
+    ) -> SessionGate {
+        let gate = SessionGate::new(Arc::clone(engine), self.strictness, framing.into());
+        let mut gate = gate.guarding(side).with_sink(sink);
+        if side == Side::Server {
+            gate = gate.with_contracts();
+        }
+        if let Some(revision) = settled {
+            gate = gate.settled(revision);
+        }
+        gate
     }
 
     /// Calls `tap` with every HTTP request, response, event and end of a stream, including their
@@ -203,12 +229,23 @@ impl Validation {
         self
     }
 
-    /// The gate for the HTTP side of a conversation in front of `side`, unless validation is off.
+    /// The gate of one conversation over HTTP in front of `side`, unless validation is off; see
+    /// [`Validation::gate`] for `settled`.
     #[cfg(feature = "http")]
-    pub(crate) fn http_gate(&self, side: Side) -> Option<HttpGate> {
+    pub(crate) fn http_gate(
+        &self,
+        side: Side,
+        settled: Option<Revision>,
+        begins: HttpBeginning,
+    ) -> Option<HttpGate> {
         let engine = self.engine.as_ref().filter(|_| self.strictness != Strictness::Off)?;
-        let gate = HttpGate::new(Arc::clone(engine), self.strictness);
-        let gate = gate.guarding(side).with_sink(self.sink());
+        let messages =
+            self.session_gate(engine, side, Framing::HttpExchanges, settled, self.sink());
+        let gate = match begins {
+            HttpBeginning::Session => HttpGate::new(messages),
+            HttpBeginning::Exchange => HttpGate::new(messages).for_one_exchange(),
+            HttpBeginning::Rejected => HttpGate::new(messages.joining()).for_one_exchange(),
+        };
         Some(match &self.tap {
             Some(tap) => gate.with_tap(Arc::clone(tap)),
             None => gate,
@@ -238,17 +275,18 @@ impl Default for Validation {
 }
 
 /// Logs rule and position, but not the message of the finding, which may contain values from the
-/// traffic.
+/// traffic, nor names that a peer has chosen.
 fn log(finding: &Finding) {
     let schema = finding.schema.as_ref();
+    let agreed = agreed(finding);
     tracing::warn!(
         target: "mcp_sdk::findings",
         rule = finding.rule.name,
         side = finding.at_fault.or(finding.from).map(Side::as_str),
         method = finding.method,
-        pointer = finding.pointer,
-        instance_path = schema.map(|fault| fault.instance_path.as_str()),
-        schema_path = schema.map(|fault| fault.schema_path.as_str()),
+        pointer = finding.pointer.as_deref().map(|pointer| masked(pointer, &agreed)),
+        instance_path = schema.map(|fault| masked(&fault.instance_path, &agreed)),
+        schema_path = schema.map(|fault| masked(&fault.schema_path, &agreed)),
         keyword = schema.map(|fault| fault.keyword.as_str()),
         "{}",
         finding.rule.summary()

@@ -14,7 +14,7 @@
 //!
 //! All of them guarantee the same: messages arrive whole, in the order in which one task sent them,
 //! or not at all; every queue is bounded, so a sender waits for a peer that does not read, and gets
-//! [`TransportError::Stuck`](mcp_core::TransportError::Stuck) if it waits too long; dropping a
+//! [`TransportError::Stalled`](mcp_core::TransportError::Stalled) if it waits too long; dropping a
 //! `receive` future loses nothing; a clean end is distinguished from a lost connection.
 //!
 //! ```

@@ -2,6 +2,7 @@ use std::{
     fmt,
     io::{Error, ErrorKind},
     net::SocketAddr,
+    time::Duration,
 };
 
 use mcp_core::TransportError;
@@ -26,6 +27,36 @@ pub async fn bind(address: impl ToSocketAddrs + fmt::Debug) -> Result<TcpListene
         }
     }
     Err(failed.unwrap_or_else(|| unresolved(&ErrorKind::NotFound.into())))
+}
+
+/// Whether the process, or the system, may not open any more files.
+pub(crate) fn is_exhausted(error: &Error) -> bool {
+    // `EMFILE` and `ENFILE`, for which the standard library has no names.
+    const TOO_MANY_FILES: [i32; 2] = [24, 23];
+    cfg!(unix) && error.raw_os_error().is_some_and(|code| TOO_MANY_FILES.contains(&code))
+}
+
+/// Waits after errors of a listening socket, which usually come in a row: longer each time, and with
+/// one line in the log.
+#[derive(Debug, Default)]
+pub(crate) struct AcceptBackoff {
+    failures: u32,
+}
+
+impl AcceptBackoff {
+    pub(crate) async fn pause(&mut self, error: &Error) {
+        if self.failures == 0 {
+            tracing::warn!(%error, "could not accept a connection");
+        }
+        let pause = Duration::from_millis(5 << self.failures.min(6));
+        self.failures += 1;
+        tokio::time::sleep(pause).await;
+    }
+
+    /// A connection was accepted.
+    pub(crate) fn reset(&mut self) {
+        self.failures = 0;
+    }
 }
 
 fn explain(address: SocketAddr, error: &Error) -> TransportError {

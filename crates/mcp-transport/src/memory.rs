@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ending::Ending;
 
 /// How long the peer may read nothing while a sender waits.
-const STALL_LIMIT: Duration = Duration::from_secs(30);
+const STALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Two ends of one conversation. At most `capacity` messages (at least one) are queued in each
 /// direction. If one end reads nothing for 30 seconds while the other has more to send, the
@@ -72,10 +72,10 @@ impl MemoryTransport {
         tokio::select! {
             biased;
             () = self.closing.cancelled() => Err(TransportError::Closed),
-            sent = sender.send_timeout(bytes, STALL_LIMIT) => sent.map_err(|error| match error {
+            sent = sender.send_timeout(bytes, STALL_TIMEOUT) => sent.map_err(|error| match error {
                 SendTimeoutError::Closed(_) => gone(),
                 SendTimeoutError::Timeout(_) => {
-                    TransportError::Stuck { seconds: STALL_LIMIT.as_secs() }
+                    TransportError::Stalled { seconds: STALL_TIMEOUT.as_secs() }
                 }
             }),
         }
@@ -130,7 +130,7 @@ mod tests {
     async fn an_end_that_does_not_read_is_given_up() {
         let (near, far) = pair(1);
         assert_eq!(near.send(message()).await, Ok(()));
-        assert_eq!(near.send(message()).await, Err(TransportError::Stuck { seconds: 30 }));
+        assert_eq!(near.send(message()).await, Err(TransportError::Stalled { seconds: 30 }));
         assert!(matches!(far.receive().await, Ok(Some(_))));
         assert_eq!(near.send(message()).await, Ok(()));
     }

@@ -4,7 +4,7 @@ use std::{error::Error, fmt::Write as _, io};
 
 use anstyle::Style;
 
-use crate::{config::ConfigError, style::Palette};
+use crate::{config::ConfigError, style::Palette, text::visible_lines};
 
 /// An error with advice.
 #[derive(Debug, thiserror::Error)]
@@ -42,19 +42,19 @@ pub(crate) fn describe(error: &anyhow::Error, palette: &Palette) -> String {
     }
     let mut out = String::new();
     let Palette { error: red, bold, .. } = palette;
-    let _ = writeln!(out, "{red}error{red:#}{bold}:{bold:#} {error}");
     let mut last = error.to_string();
+    let _ = writeln!(out, "{red}error{red:#}{bold}:{bold:#} {}", visible_lines(&last));
     for cause in error.chain().skip(1) {
         let text = cause.to_string();
         // Transparent wrappers repeat their source.
         if text != last {
-            let _ = writeln!(out, "  caused by: {text}");
+            let _ = writeln!(out, "  caused by: {}", visible_lines(&text));
         }
         last = text;
     }
     for hint in error.chain().filter_map(hint_of) {
         let cyan: Style = palette.accent;
-        let _ = writeln!(out, "  {cyan}help{cyan:#}: {hint}");
+        let _ = writeln!(out, "  {cyan}help{cyan:#}: {}", visible_lines(hint));
     }
     out
 }

@@ -110,11 +110,11 @@ impl Environment {
 
 /// Formats that print everything at the end keep every finding until then.
 const BUFFERED_FINDINGS: u64 = 5000;
-/// After this many similar findings, more are of no use to people.
+/// After this many similar findings, more are of no use.
 const ALIKE_FINDINGS: u64 = 10;
 
 impl Plan {
-    /// What `args` and `config` mean together.
+    /// Combines `args` and `config`.
     pub(crate) fn new(
         args: &CheckArgs,
         config: Config,

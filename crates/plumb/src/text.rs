@@ -1,36 +1,124 @@
-//! Text for a terminal: its width, where it breaks, and what must be escaped.
+//! Text for a terminal: its width, where it breaks, and what must be escaped. Peers choose most of
+//! it, so nothing reaches a terminal or a report that is not [`visible`].
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+    path::Path,
+};
 
+use mcp_core::is_unseen;
+pub(crate) use mcp_core::visible;
+use serde::Serialize;
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 use unicode_width::UnicodeWidthChar as _;
 
-/// `text` on one line, with everything made visible that would move the cursor, or reorder or hide
-/// its surroundings. Peers choose this text, so it must not reach the terminal unescaped.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_unseen) {
+/// The same line by line: line feeds stay.
+pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
+    if !text.contains(|character| character != '\n' && is_unseen(character)) {
         return Cow::Borrowed(text);
     }
-    let show = |character: char| match character {
-        '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + u32::from(character)),
-        '\u{7f}' => Some('\u{2421}'),
-        other if is_unseen(other) => None,
-        other => Some(other),
-    };
-    text.chars().map(|character| show(character).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    let lines: Vec<Cow<'_, str>> = text.split('\n').map(visible).collect();
+    Cow::Owned(lines.join("\n"))
 }
 
-/// Joiners (U+200C, U+200D) are left alone: scripts and emoji are written with them.
-fn is_unseen(character: char) -> bool {
-    matches!(character,
-        '\u{0}'..='\u{1f}'
-        | '\u{7f}'..='\u{9f}'
-        | '\u{ad}'
-        | '\u{61c}'
-        | '\u{200b}'
-        | '\u{200e}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}')
+/// A path as it is shown.
+pub(crate) fn shown_path(path: &Path) -> String {
+    visible(&path.to_string_lossy()).into_owned()
+}
+
+/// Writes JSON in which everything unseen is escaped, so that the text is exact for programs and
+/// harmless in a terminal.
+pub(crate) fn write_json(
+    out: &mut impl Write,
+    value: &impl Serialize,
+    layout: Layout,
+) -> io::Result<()> {
+    let written = match layout {
+        Layout::OneLine => {
+            let inner = CompactFormatter;
+            value.serialize(&mut Serializer::with_formatter(out, Escaping { inner }))
+        }
+        Layout::Pretty => {
+            let inner = PrettyFormatter::new();
+            value.serialize(&mut Serializer::with_formatter(out, Escaping { inner }))
+        }
+    };
+    written.map_err(io::Error::from)
+}
+
+/// How JSON is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    OneLine,
+    Pretty,
+}
+
+/// A formatter that escapes what is unseen, and leaves the rest to another one.
+struct Escaping<F> {
+    inner: F,
+}
+
+impl<F: Formatter> Formatter for Escaping<F> {
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some((at, character)) = rest.char_indices().find(|(_, it)| is_unseen(*it)) {
+            writer.write_all(&rest.as_bytes()[..at])?;
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                write!(writer, "\\u{unit:04x}")?;
+            }
+            rest = &rest[at + character.len_utf8()..];
+        }
+        writer.write_all(rest.as_bytes())
+    }
+
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.inner.begin_array(writer)
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.inner.end_array(writer)
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.inner.begin_array_value(writer, first)
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.inner.end_array_value(writer)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.inner.begin_object(writer)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.inner.end_object(writer)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.inner.begin_object_key(writer, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.inner.begin_object_value(writer)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.inner.end_object_value(writer)
+    }
 }
 
 /// Columns that `text` takes.
@@ -127,9 +215,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_moves_the_cursor() {
-        assert_eq!(visible("plain 日本 👩\u{200d}💻"), "plain 日本 👩\u{200d}💻");
-        assert_eq!(visible("a\n\x1b[31m\u{202e}\u{85}"), "a␊␛[31m\u{fffd}\u{fffd}");
+    fn json_is_exact_and_nothing_in_it_is_unseen() {
+        let text = "a\n\x1b[31m\u{202e}\u{9b}\u{e0041}\"日本";
+        for layout in [Layout::OneLine, Layout::Pretty] {
+            let mut out = Vec::new();
+            write_json(&mut out, &serde_json::json!({ text: [text] }), layout).unwrap();
+            let written = String::from_utf8(out).unwrap();
+            assert!(!written.contains(|it| it != '\n' && is_unseen(it)), "{written:?}");
+            let read: serde_json::Value = serde_json::from_str(&written).unwrap();
+            assert_eq!(read[text][0], text);
+            assert!(written.contains("日本"));
+        }
+    }
+
+    #[test]
+    fn line_feeds_may_stay() {
+        assert_eq!(visible_lines("a\nb\x1b\r\nc"), "a\nb␛␍\nc");
     }
 
     #[test]

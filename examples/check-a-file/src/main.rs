@@ -11,6 +11,7 @@
 use std::{env, fs};
 
 use anyhow::Context as _;
+use mcp_core::visible;
 use mcp_rules::{Engine, Finding, Findings, LineReader, Observer, Origin, Routed, Settings};
 use mcp_schema::Schemas;
 
@@ -27,9 +28,11 @@ fn main() -> anyhow::Result<()> {
     let findings = check(&file);
     for finding in &findings {
         let line = finding.line.unwrap_or_default();
-        println!("line {line}: {}: {} [{}]", finding.severity, finding.message, finding.rule.name);
+        // Whoever wrote the file may have put control characters for terminals into it.
+        let message = visible(&finding.message);
+        println!("line {line}: {}: {message} [{}]", finding.severity, finding.rule.name);
         if let Some(help) = &finding.help {
-            println!("  help: {help}");
+            println!("  help: {}", visible(help));
         }
     }
     println!("findings: {}", findings.len());

@@ -8,15 +8,26 @@
 //! ```
 #![expect(clippy::print_stdout, reason = "it prints the answers")]
 
-use std::env;
+use std::{env, process::ExitCode};
 
 use anyhow::{Context as _, bail};
 use futures_util::TryStreamExt as _;
-use mcp_sdk::{Client, transport::ChildCommand};
+use mcp_sdk::{Client, transport::ChildCommand, visible};
 use serde_json::Value;
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // A server's error message is in there.
+            eprintln!("error: {}", visible(&format!("{error:#}")));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> anyhow::Result<()> {
     let mut words = env::args().skip(1).peekable();
     let mut call = None;
     if words.next_if(|word| word == "--call").is_some() {
@@ -34,7 +45,7 @@ async fn main() -> anyhow::Result<()> {
     if let Some((tool, arguments)) = call {
         let result = client.call_tool(&tool, arguments).await?;
         let outcome = if result.is_error { "failed" } else { "said" };
-        println!("{tool} {outcome}: {}", result.all_text());
+        println!("{tool} {outcome}: {}", visible(&result.all_text()));
     }
     client.close().await;
     Ok(())
@@ -52,26 +63,31 @@ async fn connect(target: &str, arguments: Vec<String>) -> anyhow::Result<Client>
 
 async fn show(client: &Client) -> anyhow::Result<()> {
     let name = client.server_info().map_or("a server", |info| info.name.as_str());
-    println!("{name} speaks {}", client.revision());
+    // The server chose its name and everything else: none of it may reach the terminal as it is.
+    println!("{} speaks {}", visible(name), client.revision());
     // A server must not be asked for anything it has not declared.
     let offers = client.server_capabilities().cloned().unwrap_or_default();
     if offers.tools.is_some() {
         let mut tools = std::pin::pin!(client.tools());
         while let Some(tool) = tools.try_next().await? {
-            println!("tool {}: {}", tool.name, tool.description.unwrap_or_default());
+            print_offer("tool", &tool.name, &tool.description.unwrap_or_default());
         }
     }
     if offers.prompts.is_some() {
         let mut prompts = std::pin::pin!(client.prompts());
         while let Some(prompt) = prompts.try_next().await? {
-            println!("prompt {}: {}", prompt.name, prompt.description.unwrap_or_default());
+            print_offer("prompt", &prompt.name, &prompt.description.unwrap_or_default());
         }
     }
     if offers.resources.is_some() {
         let mut resources = std::pin::pin!(client.resources());
         while let Some(resource) = resources.try_next().await? {
-            println!("resource {}: {}", resource.uri, resource.name);
+            print_offer("resource", &resource.uri, &resource.name);
         }
     }
     Ok(())
+}
+
+fn print_offer(kind: &str, name: &str, description: &str) {
+    println!("{kind} {}: {}", visible(name), visible(description));
 }

@@ -7,7 +7,7 @@
 //! Both servers run in this process; any other clients are added the same way.
 #![expect(clippy::print_stdout, reason = "it prints the answers")]
 
-use mcp_sdk::{Client, Host, NoArguments, Server, transport::memory};
+use mcp_sdk::{Client, Host, NoArguments, Server, transport::memory, visible};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -43,17 +43,17 @@ async fn main() -> anyhow::Result<()> {
 
     let tools = host.tools().await;
     for tool in &tools.entries {
-        println!("{} ({} at {})", tool.name, tool.entry.name, tool.server);
+        println!("{} ({} at {})", visible(&tool.name), visible(&tool.entry.name), tool.server);
     }
     for (server, error) in &tools.failures {
-        println!("{server} is not available: {error}");
+        println!("{server} is not available: {}", visible(&error.to_string()));
     }
 
     let said = host.call_tool("paris__greet", json!({ "name": "Ada" })).await?;
-    println!("{}", said.all_text());
+    println!("{}", visible(&said.all_text()));
     // Invalid arguments are not even sent; the error names the server.
     if let Err(error) = host.call_tool("oslo__greet", json!({ "name": 7 })).await {
-        println!("{error}");
+        println!("{}", visible(&error.to_string()));
     }
     host.close().await;
     Ok(())

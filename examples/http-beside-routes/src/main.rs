@@ -17,8 +17,11 @@ use std::{
     },
 };
 
-use axum::{Router, extract::State, routing::get, serve::ListenerExt as _};
-use mcp_sdk::{NoArguments, Server, transport::http::server::HttpSettings};
+use axum::{Router, extract::State, routing::get};
+use mcp_sdk::{
+    NoArguments, Server,
+    transport::http::server::{HttpSettings, ServeSettings, serve},
+};
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
@@ -40,11 +43,13 @@ async fn main() -> anyhow::Result<()> {
         .route_service("/mcp", service.clone());
     let listener = mcp_sdk::transport::bind((Ipv4Addr::LOCALHOST, port)).await?;
     println!("http://{}/mcp", listener.local_addr()?);
-    // Small messages must not be delayed by Nagle's algorithm: it would cost 40 ms each.
-    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+    // `axum::serve` has no time limits: slow heads, idle connections and clients that do not read
+    // would stay forever. This serves any router, with the limits of `ServeSettings`.
+    let stop = async { drop(tokio::signal::ctrl_c().await) };
     // Open streams would hold up the shutdown; the service ends them first.
-    let stop = service.drain_after(async { drop(tokio::signal::ctrl_c().await) });
-    axum::serve(listener, router).with_graceful_shutdown(stop).await?;
+    let stop = service.clone().drain_after(stop);
+    serve(listener, router, ServeSettings::default(), stop).await;
+    service.close();
     Ok(())
 }
 

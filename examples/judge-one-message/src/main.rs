@@ -10,7 +10,7 @@
 use std::env;
 
 use anyhow::Context as _;
-use mcp_core::Revision;
+use mcp_core::{Revision, visible};
 use mcp_json::Tape;
 use mcp_rules::{Alone, Engine, Findings, Settings};
 use mcp_schema::Schemas;
@@ -32,11 +32,12 @@ fn main() -> anyhow::Result<()> {
     let mut findings = Findings::new(engine.settings());
     engine.judge_alone(document.root(), about, &mut findings);
 
-    println!("{text}");
+    println!("{}", visible(&text));
     for finding in findings.as_slice() {
         let guilty = finding.span.and_then(|span| text.get(span.start..span.end));
-        println!("{}: {} [{}]", finding.severity, finding.message, finding.rule.name);
-        println!("  here: {}", guilty.unwrap_or(&text));
+        let message = visible(&finding.message);
+        println!("{}: {message} [{}]", finding.severity, finding.rule.name);
+        println!("  here: {}", visible(guilty.unwrap_or(&text)));
     }
     println!("findings by {revision}: {}", findings.as_slice().len());
     Ok(())

@@ -1,4 +1,4 @@
-//! Where two schemas in normal form part.
+//! Finds the differences between two schemas in normal form.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 
 use super::Document;
 
-/// One place where the schemas say something else.
+/// One place where the schemas differ.
 pub(super) struct Difference {
-    /// Keywords and names on the way there, as a JSON pointer.
+    /// Keywords and names that lead there, as a JSON pointer.
     pub path: String,
-    /// What our document says there.
+    /// Our document's value there.
     pub here: Option<Value>,
     official: Option<Value>,
 }
@@ -26,7 +26,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Every difference between two schemas, each given with the document that its references mean.
+/// Every difference between two schemas, each given with the document its references refer to.
 pub(super) fn differences(
     here: (&Value, &Document),
     official: (&Value, &Document),
@@ -42,7 +42,7 @@ fn compare(
     official: (&Value, &Document),
     found: &mut Vec<Difference>,
 ) {
-    // Definitions of the same name are compared on their own.
+    // Definitions of the same name are compared separately.
     if here.0 == official.0 && here.0.get("$ref").is_some() {
         return;
     }
@@ -107,8 +107,8 @@ fn member(
     }
 }
 
-/// The schema itself: references followed, intersections of objects written out, unions of unions
-/// made flat and put in order.
+/// The schema with references followed, intersections of objects expanded, and nested unions
+/// flattened and sorted.
 fn resolved(schema: &Value, document: &Document) -> Value {
     if let Some(Value::String(name)) = schema.get("$ref")
         && let Some(target) = document.get(name)

@@ -1,4 +1,4 @@
-//! The differences we stand by, from `expected.json`.
+//! The intended differences, from `expected.json`.
 
 use std::collections::BTreeSet;
 
@@ -17,22 +17,22 @@ struct Table {
     left_out: Vec<Entry>,
 }
 
-/// Something expected in each of `revisions`, for each of `definitions`.
+/// A difference expected in each of `revisions`, for each of `definitions`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
     revisions: Vec<String>,
-    /// Names, perhaps with one `*` for any text.
+    /// Names, optionally with one `*` as a wildcard.
     definitions: Vec<String>,
-    /// Where the difference lies in the definition.
+    /// Location of the difference in the definition.
     #[serde(default)]
     path: String,
-    /// What our document says there, in normal form; nothing if the official file says more.
+    /// Our document's value there, in normal form; nothing if only the official file has one.
     here: Option<Value>,
     reason: String,
 }
 
-/// The table, and what of it was met.
+/// The table, and which of its entries occurred.
 pub(super) struct Expected {
     table: Table,
     met: BTreeSet<(Kind, usize, String, String)>,
@@ -64,22 +64,22 @@ impl Expected {
         self.meet(Kind::Difference, revision, name, path, here.as_ref())
     }
 
-    /// Whether definition `name` is expected to be ours alone.
+    /// Whether definition `name` is expected only in our document.
     pub(super) fn added(&mut self, revision: Revision, name: &str) -> bool {
         self.meet(Kind::Added, revision, name, "", None)
     }
 
-    /// Whether definition `name` is expected to be in the official file alone.
+    /// Whether definition `name` is expected only in the official file.
     pub(super) fn left_out(&mut self, revision: Revision, name: &str) -> bool {
         self.meet(Kind::LeftOut, revision, name, "", None)
     }
 
-    /// How many differences were met.
+    /// How many differences occurred.
     pub(super) fn met(&self) -> usize {
         self.count
     }
 
-    /// What was expected and did not occur.
+    /// Expected differences that did not occur.
     pub(super) fn unused(&self) -> Vec<String> {
         let mut unused = Vec::new();
         for kind in [Kind::Difference, Kind::Added, Kind::LeftOut] {

@@ -1,8 +1,8 @@
-//! `cargo xtask compare-official DIR`: our documents against the official ones.
+//! `cargo xtask compare-official DIR`: compares our documents with the official ones.
 //!
-//! The official files are not part of this repository; whoever has them can check with this
-//! command that ours differ only where `expected.json` says so, with a reason. It is strict both
-//! ways: an expected difference that is not there any more is reported too.
+//! The official files are not part of this repository; anyone who has them can use this command to
+//! check that ours differ only where `expected.json` says so, with a reason. It is strict both
+//! ways: an expected difference that no longer exists is reported too.
 
 mod differences;
 mod expected;
@@ -73,8 +73,8 @@ fn document(path: &Path) -> Result<Document> {
     read().with_context(|| format!("could not read {}", path.display()))
 }
 
-/// For each of our definitions, by name, what to compare it with: the official definition of that
-/// name, or what is inline in the definition of a method or an error.
+/// What to compare each of our definitions with, by name: the official definition of that name, or
+/// what is inline in the definition of a method or an error.
 fn counterparts(revision: Revision, ours: &Document, official: &Document) -> Result<Document> {
     let folder = layout::revision_folder(revision);
     let definitions = parse_document(&fs::read_to_string(folder.join("schema.json"))?)?;
@@ -93,7 +93,7 @@ fn counterparts(revision: Revision, ours: &Document, official: &Document) -> Res
         }
     }
     for (name, schema) in official {
-        // Such an error is the envelope's error object and a second schema that says more.
+        // Such an error combines the envelope's error object with a second schema that adds to it.
         if let Some(data) = schema.pointer("/properties/error/allOf/1/properties/data") {
             counterparts.insert(format!("{name}Data").replace("URL", "Url"), data.clone());
         }

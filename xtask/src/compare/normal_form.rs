@@ -1,12 +1,13 @@
-//! One spelling for schemas that mean the same.
+//! A canonical form for schemas that mean the same.
 
 use serde_json::{Map, Value, json};
 
-/// Keywords without a say in the verdict. `format` stays: our documents carry it too.
+/// Keywords that do not affect validation. `format` stays: our documents have it too.
 const ANNOTATIONS: [&str; 6] =
     ["$comment", "default", "deprecated", "description", "examples", "title"];
 
-/// `schema` without annotations and without what decides nothing, `$ref` reduced to the name.
+/// `schema` without annotations and other parts that do not affect validation; `$ref` is reduced to
+/// the name.
 pub(super) fn normal_form(schema: &Value) -> Value {
     let Value::Object(members) = schema else {
         return if *schema == Value::Bool(true) { json!({}) } else { schema.clone() };

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use super::name::bytes;
 use crate::methods::{Capability, Declarer, Kind, Method, Sender};
 
-/// The static `METHODS`. `positions` says where in `DEFINITIONS` a definition stands.
+/// The static `METHODS`. `positions` has the index of each definition in `DEFINITIONS`.
 pub(super) fn table(methods: &[Method], positions: &BTreeMap<&str, usize>) -> String {
     let mut text = format!("pub(super) static METHODS: [Method; {}] = [\n", methods.len());
     for method in methods {

@@ -1,4 +1,4 @@
-//! Shapes and method tables as Rust source.
+//! Emits shapes and method tables as Rust source.
 //!
 //! The text is correct but unformatted; `rustfmt` makes it readable.
 

@@ -1,4 +1,4 @@
-//! Whole modules: one per revision, and the one that holds them.
+//! Emits whole modules: one per revision, and their parent.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -13,15 +13,15 @@ use crate::{
     shape::shape,
 };
 
-/// What a revision's module is made from.
+/// The inputs for a revision's module.
 pub(crate) struct Sources {
     pub revision: Revision,
     pub definitions: Definitions,
     pub methods: Vec<Method>,
 }
 
-/// The module of one revision. A definition that an `earlier` revision has with the same name and
-/// meaning is taken from there.
+/// The module of one revision. A definition that is the same in an `earlier` revision is reused
+/// from there.
 pub(crate) fn revision(sources: &Sources, earlier: &[Sources]) -> Result<String> {
     let mut functions = String::new();
     let mut imports: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -58,7 +58,7 @@ pub(crate) fn revision(sources: &Sources, earlier: &[Sources]) -> Result<String>
     Ok(text)
 }
 
-/// The module that holds the others and picks by revision.
+/// The parent module, which dispatches by revision.
 pub(crate) fn index(revisions: &[Revision]) -> String {
     let mut text = header("The revisions as functions and tables.");
     text.push_str(
@@ -94,8 +94,8 @@ fn header(subject: &str) -> String {
     )
 }
 
-/// The module of the earliest revision whose definition `name` is the same, all it refers to
-/// included.
+/// The module of the earliest revision in which definition `name` is the same, including everything
+/// it refers to.
 fn origin(name: &str, definitions: &Definitions, earlier: &[Sources]) -> Option<String> {
     let wanted = closure(name, definitions);
     (earlier.iter())

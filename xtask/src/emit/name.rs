@@ -1,4 +1,4 @@
-//! Names of definitions and members as Rust identifiers and literals.
+//! Converts names of definitions and members to Rust identifiers and literals.
 
 /// `ElicitRequestURLParams` as `elicit_request_url_params`; other characters become `_`.
 pub(super) fn snake_case(name: &str) -> String {

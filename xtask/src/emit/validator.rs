@@ -1,4 +1,5 @@
-//! One function per definition, and one per nested shape that does not fit an expression.
+//! Emits one function per definition, and one per nested shape that does not fit into an
+//! expression.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +14,7 @@ use crate::{
     shape::{Object, Shape},
 };
 
-/// The functions that decide the definition `name`, that of the definition itself first.
+/// The functions that check the definition `name`, starting with that of the definition itself.
 pub(super) fn functions(name: &str, shape: &Shape) -> Result<String> {
     let mut helpers = Helpers::default();
     let mut text = format!("/// `{name}`\npub(super) ");
@@ -25,7 +26,7 @@ pub(super) fn functions(name: &str, shape: &Shape) -> Result<String> {
     Ok(text)
 }
 
-/// Nested shapes that were given a function and still need it written.
+/// Nested shapes with a function that has yet to be written.
 #[derive(Default)]
 struct Helpers {
     open: Vec<(String, Shape)>,
@@ -33,7 +34,7 @@ struct Helpers {
 }
 
 impl Helpers {
-    /// The name of a new function for `shape`, which stands at `path`.
+    /// The name of a new function for `shape`, which is at `path`.
     fn add(&mut self, path: &str, shape: &Shape) -> String {
         let mut name = path.to_owned();
         while !self.taken.insert(name.clone()) {
@@ -56,8 +57,8 @@ fn function(name: &str, shape: &Shape, helpers: &mut Helpers) -> Result<String> 
     Ok(format!("fn {name}({parameter}: Node<'_>) -> bool {{\n{body}\n}}\n"))
 }
 
-/// A Rust expression that decides `shape` for the value in `variable`. `path` names the place, for
-/// functions that the expression has to call.
+/// A Rust expression that checks the value in `variable` against `shape`. `path` is the location,
+/// used to name functions that the expression has to call.
 fn expression(path: &str, shape: &Shape, variable: &str, helpers: &mut Helpers) -> String {
     match shape {
         Shape::Anything => "true".to_owned(),
@@ -111,7 +112,7 @@ fn any(path: &str, shapes: &[Shape], variable: &str, helpers: &mut Helpers) -> S
     tests.join(" || ")
 }
 
-/// A function or closure from a value to the verdict on `shape`.
+/// A function or closure that checks a value against `shape`.
 fn predicate(path: &str, shape: &Shape, helpers: &mut Helpers) -> String {
     match shape {
         Shape::Definition(name) => snake_case(name),
@@ -128,7 +129,7 @@ fn predicate(path: &str, shape: &Shape, helpers: &mut Helpers) -> String {
     }
 }
 
-/// Whether the object is all about its values, whatever their names.
+/// Whether the object only constrains its values, whatever their names.
 fn is_map(object: &Object) -> bool {
     object.members.is_empty()
         && object.required.is_empty()
@@ -150,7 +151,7 @@ fn object_body(path: &str, object: &Object, helpers: &mut Helpers) -> Result<Str
 }
 
 /// One match arm per member that matters, shortest name first: the match becomes a jump on the
-/// length, and few names share one.
+/// length, and few names have the same.
 fn arms(path: &str, object: &Object, bits: &BTreeMap<&str, u32>, helpers: &mut Helpers) -> String {
     let mut names: Vec<&str> = object.members.keys().map(String::as_str).collect();
     names.extend(bits.keys().filter(|name| !object.members.contains_key(**name)));
@@ -218,7 +219,7 @@ fn tagged_body(
         alternatives(absent, "untagged", helpers),
     );
     body.push_str("match tag.str_bytes().as_deref() {\n");
-    // Values that lead to the same alternatives share an arm.
+    // Values that select the same alternatives share an arm.
     let mut arms: Vec<(Vec<String>, &Vec<Shape>)> = Vec::new();
     for (value, shapes) in present {
         match arms.iter_mut().find(|(_, others)| *others == shapes) {

@@ -53,7 +53,7 @@ impl ServerHandler for Echo {
 async fn main() -> Result<(), Box<dyn Error>> {
     if std::env::args().nth(1).as_deref() == Some("http") {
         let mut config = StreamableHttpServerConfig::default();
-        // Its fastest form: plain JSON where there is nothing but the answer.
+        // Its fastest mode: plain JSON if there is nothing but the answer.
         config.json_response = true;
         let service: StreamableHttpService<Echo, LocalSessionManager> =
             StreamableHttpService::new(|| Ok(Echo::new()), Arc::default(), config);
@@ -66,7 +66,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         axum::serve(listener, axum::Router::new().nest_service("/mcp", service)).await?;
         return Ok(());
     }
-    // A task of its own, as plumb's SDK does it.
+    // In its own task, as in plumb's SDK.
     tokio::spawn(async {
         let service = Echo::new().serve(stdio_pipes()).await.expect("the handshake");
         let _ = service.waiting().await;

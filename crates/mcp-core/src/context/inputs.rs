@@ -8,13 +8,13 @@ use futures_util::future::try_join_all;
 use serde_json::json;
 
 use super::{Answers, Question};
-use crate::{Ask, Error, Json, Peer, PeerError};
+use crate::{Error, Json, OutgoingRequest, Peer, PeerError};
 
 /// How questions reach the client while a request is being served.
 #[derive(Debug)]
 pub(crate) enum Inputs {
     /// As requests from the server, answered while the call is in flight.
-    Requests { kept: Mutex<Option<Json>> },
+    Requests { saved: Mutex<Option<Json>> },
     /// As part of the result; the client repeats the call with the answers.
     Rounds(Mutex<Rounds>),
 }
@@ -24,15 +24,15 @@ pub(crate) enum Inputs {
 pub(crate) struct Rounds {
     /// All answers so far, including those of earlier rounds.
     pub(crate) answers: BTreeMap<String, Json>,
-    /// The state that the handler kept.
-    pub(crate) kept: Option<Json>,
+    /// The state that the handler saved for the next round.
+    pub(crate) saved: Option<Json>,
     /// The questions to ask in this round.
     pub(crate) asked: BTreeMap<String, Json>,
 }
 
 impl Inputs {
     pub(crate) fn requests() -> Inputs {
-        Inputs::Requests { kept: Mutex::new(None) }
+        Inputs::Requests { saved: Mutex::new(None) }
     }
 
     pub(crate) fn rounds(rounds: Rounds) -> Inputs {
@@ -61,17 +61,17 @@ impl Inputs {
         }
     }
 
-    pub(super) fn kept(&self) -> Option<Json> {
+    pub(super) fn saved_state(&self) -> Option<Json> {
         match self {
-            Inputs::Requests { kept } => lock(kept).clone(),
-            Inputs::Rounds(rounds) => lock(rounds).kept.clone(),
+            Inputs::Requests { saved } => lock(saved).clone(),
+            Inputs::Rounds(rounds) => lock(rounds).saved.clone(),
         }
     }
 
-    pub(super) fn keep(&self, state: Json) {
+    pub(super) fn save_state(&self, state: Json) {
         match self {
-            Inputs::Requests { kept } => *lock(kept) = Some(state),
-            Inputs::Rounds(rounds) => lock(rounds).kept = Some(state),
+            Inputs::Requests { saved } => *lock(saved) = Some(state),
+            Inputs::Rounds(rounds) => lock(rounds).saved = Some(state),
         }
     }
 }
@@ -105,11 +105,14 @@ impl Rounds {
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 async fn request(peer: &dyn Peer, question: Question) -> Result<(String, Json), Error> {
-    let ask = Ask { timeout: Some(ANSWER_TIMEOUT), ..Ask::new(question.method, question.params) };
+    let ask = OutgoingRequest {
+        timeout: Some(ANSWER_TIMEOUT),
+        ..OutgoingRequest::new(question.method, question.params)
+    };
     let answer = peer.request(ask).await;
     match answer {
         Ok(answer) => Ok((question.key, answer)),
-        Err(PeerError::Answered { message, .. }) => Err(Error::ToolError {
+        Err(PeerError::ErrorResponse { message, .. }) => Err(Error::ToolError {
             message: format!("the client rejected `{}`: {message}", question.method),
         }),
         Err(error) => {

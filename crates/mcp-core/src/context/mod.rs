@@ -92,7 +92,8 @@ impl Context {
         &self.inner.caller.capabilities
     }
 
-    /// The client's name and version, if it sent them.
+    /// The client's name and version, if it sent them. Texts of more than 1 KiB are cut, and icons of
+    /// more than 8 KiB left out.
     pub fn client_info(&self) -> Option<&Implementation> {
         self.inner.caller.info.as_deref()
     }
@@ -239,16 +240,16 @@ impl Context {
         Ok(answers)
     }
 
-    /// The state that [`Context::keep`] stored in an earlier round of this call.
-    pub fn kept(&self) -> Option<Json> {
-        self.inner.inputs.kept()
+    /// The state that [`Context::save_state`] stored in an earlier round of this call.
+    pub fn saved_state(&self) -> Option<Json> {
+        self.inner.inputs.saved_state()
     }
 
     /// Stores `state` for the next round: the client returns it, sealed, together with its answers.
     /// The client can read it but not change it. In revisions in which calls are not repeated, it
     /// is kept in memory.
-    pub fn keep(&self, state: Json) {
-        self.inner.inputs.keep(state);
+    pub fn save_state(&self, state: Json) {
+        self.inner.inputs.save_state(state);
     }
 
     /// Ends the stream that would carry the response, if transport and revision let the client

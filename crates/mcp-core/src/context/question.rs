@@ -3,9 +3,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::de::DeserializeOwned;
 
 use crate::{
-    ClientCapabilities, Contract, Contracts, CreateMessageRequest, CreateMessageResult,
-    ElicitAction, ElicitRequest, ElicitResult, Error, Json, ListRootsResult, Purpose, Revision,
-    Root, engine::describe_all,
+    ClientCapabilities, Contract, ContractKind, Contracts, CreateMessageRequest,
+    CreateMessageResult, ElicitAction, ElicitRequest, ElicitResult, Error, Json, ListRootsResult,
+    Revision, Root, engine::describe_all,
 };
 
 /// A question to the client, with a key that identifies its answer.
@@ -58,7 +58,7 @@ impl Question {
         contracts: &dyn Contracts,
     ) -> Result<Option<FormContract>, Error> {
         let Some(form) = &self.form else { return Ok(None) };
-        let contract = contracts.compile(form, Purpose::Form).map_err(|refused| {
+        let contract = contracts.compile(form, ContractKind::Form).map_err(|refused| {
             Error::internal(format!("the form `{}` is invalid: {refused}", self.key))
         })?;
         Ok(Some(FormContract { key: self.key.clone(), contract }))
@@ -92,11 +92,11 @@ impl FormContract {
         let content = Json::of(&answer.content.unwrap_or_default())
             .map_err(|error| Error::internal(error.to_string()))?;
         let content = content.to_parsed().map_err(|error| Error::internal(error.to_string()))?;
-        let breaches = self.contract.enforce(Some(content.document().root()), revision);
-        if breaches.is_empty() {
+        let violations = self.contract.enforce(Some(content.document().root()), revision);
+        if violations.is_empty() {
             return Ok(());
         }
-        let what = describe_all(&breaches);
+        let what = describe_all(&violations);
         Err(Error::ToolError {
             message: format!("the answer to `{}` does not match the form: {what}", self.key),
         })

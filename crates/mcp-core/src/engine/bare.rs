@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Conversation, OutputPromise, conversation::Written, result::Caching};
+use super::{Conversation, OutputContract, conversation::Written, result::Caching};
 use crate::{
     Call, Content, Context, Error, Json, Notification, Peer, RequestId, Revision,
     context::{Caller, Inputs},
@@ -33,12 +33,12 @@ impl Conversation {
             let texts: Vec<&str> = result.content.iter().filter_map(Content::as_text).collect();
             return Err(Error::ToolError { message: texts.join("\n") });
         }
-        let promise = OutputPromise::of(&tool, &result, BARE_REVISION, OutputPromise::RESULT)?;
+        let contract = OutputContract::of(&tool, &result, BARE_REVISION, OutputContract::RESULT)?;
         let json = match result.structured_content {
             Some(structured) => structured,
             None => self.mcp.write(Revision::LATEST_LEGACY, &result, None, Caching::Unspecified)?,
         };
-        Ok(Written { json, promise })
+        Ok(Written { json, contract })
     }
 
     /// Runs the tool and discards the outcome.

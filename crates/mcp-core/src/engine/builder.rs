@@ -7,8 +7,8 @@ use super::{
     ServedTool, Shared, ToolRegistry, capabilities::Offer, result::Decoration, updates::Updates,
 };
 use crate::{
-    CompletionHandler, ContractRefused, Contracts, Implementation, Json, Prompt, PromptHandler,
-    Purpose, Resource, ResourceHandler, ResourceTemplate, Revisions, Seal, Tool, ToolHandler,
+    CompletionHandler, ContractError, ContractKind, Contracts, Implementation, Json, Prompt,
+    PromptHandler, Resource, ResourceHandler, ResourceTemplate, Revisions, Seal, Tool, ToolHandler,
     Unchecked, UriTemplate, registry::Registry, revision_shape,
 };
 
@@ -40,7 +40,7 @@ pub enum BuildError {
         tool: String,
         which: &'static str,
         #[source]
-        source: ContractRefused,
+        source: ContractError,
     },
     #[error("`{template}` is not a supported URI template: {reason}")]
     Template { template: String, reason: String },
@@ -53,7 +53,7 @@ pub enum BuildError {
     #[error("{0} has no name")]
     Nameless(&'static str),
     #[error("the server does not declare {what}; call `offers_{what}` on the builder")]
-    NotOffered { what: &'static str },
+    MissingCapability { what: &'static str },
     #[error("two {what} have the name `{name}`")]
     Twice { what: &'static str, name: String },
     #[error("a server must support at least one revision")]
@@ -325,11 +325,11 @@ impl ServedTool {
             })
         };
         Ok(ServedTool {
-            input: compile("input schema", &definition.input_schema, Purpose::Arguments)?,
+            input: compile("input schema", &definition.input_schema, ContractKind::Arguments)?,
             output: definition
                 .output_schema
                 .as_ref()
-                .map(|schema| compile("output schema", schema, Purpose::Output))
+                .map(|schema| compile("output schema", schema, ContractKind::Output))
                 .transpose()?,
             listed: Json::of(&definition).map_err(BuildError::Unwritable)?,
             listed_without_output: definition

@@ -11,12 +11,12 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Dispatch, Mcp, OutputPromise, bare::BARE_REVISION, params::Params, tools::arguments_of,
+    Dispatch, Mcp, OutputContract, bare::BARE_REVISION, params::Params, tools::arguments_of,
     updates::Listener,
 };
 use crate::{
-    Answer, BoxFuture, Call, Context, Era, Error, Handler, Json, LogLevel, Notification, Peer,
-    Request, RequestId, Response, Revision,
+    BoxFuture, Call, Context, Era, Error, Handler, Json, LogLevel, Notification, Peer, Request,
+    RequestId, Response, Revision, UncheckedResponse,
     context::{Caller, Inputs, Rounds},
 };
 
@@ -44,12 +44,12 @@ pub struct Conversation {
 /// A serialized result, and the output check to make before it is sent.
 pub(super) struct Written {
     pub(super) json: Json,
-    pub(super) promise: Option<OutputPromise>,
+    pub(super) contract: Option<OutputContract>,
 }
 
 impl From<Json> for Written {
     fn from(json: Json) -> Written {
-        Written { json, promise: None }
+        Written { json, contract: None }
     }
 }
 
@@ -80,7 +80,7 @@ impl Conversation {
         self.answer(request, call).await.checked()
     }
 
-    async fn answer(&self, request: Request, call: Call) -> Answer {
+    async fn answer(&self, request: Request, call: Call) -> UncheckedResponse {
         let Request { id, method, params } = request;
         let (revision, outcome) = match self.mcp.settings().dispatch {
             Dispatch::Bare => {
@@ -89,11 +89,11 @@ impl Conversation {
             }
             Dispatch::Mcp => self.process(&id, &method, params, call).await,
         };
-        let (outcome, promise) = match outcome {
-            Ok(Written { json, promise }) => (Ok(json), promise),
+        let (outcome, contract) = match outcome {
+            Ok(Written { json, contract }) => (Ok(json), contract),
             Err(error) => (Err(error), None),
         };
-        Answer { response: Response { id, revision, outcome }, promise }
+        UncheckedResponse { response: Response { id, revision, outcome }, contract }
     }
 
     async fn process(
@@ -186,7 +186,9 @@ impl Conversation {
         match method {
             "server/discover" => self.mcp.discover(caller.revision).map(Written::from),
             "subscriptions/listen" => {
-                self.mcp.listen(id, read, call, &self.ending).await.map(Written::from)
+                // Boxed, so that the futures of all other requests are smaller.
+                let listening = Box::pin(self.mcp.listen(id, read, call, &self.ending));
+                listening.await.map(Written::from)
             }
             "tools/call" | "prompts/get" | "resources/read" => {
                 let rounds = self.mcp.resume_rounds(method, read, self.principal.as_deref());
@@ -364,7 +366,7 @@ fn requested_version(params: Option<&Json>) -> Option<String> {
 }
 
 impl Handler for Conversation {
-    fn handle_request(&self, request: Request, call: Call) -> BoxFuture<'_, Answer> {
+    fn handle_request(&self, request: Request, call: Call) -> BoxFuture<'_, UncheckedResponse> {
         Box::pin(self.answer(request, call))
     }
 
@@ -393,11 +395,11 @@ impl Handler for Conversation {
         self.mcp.settings().dispatch
     }
 
-    fn attend(&self, peer: Arc<dyn Peer>) -> BoxFuture<'_, ()> {
+    fn run_background(&self, peer: Arc<dyn Peer>) -> BoxFuture<'_, ()> {
         Box::pin(self.forward_changes(peer))
     }
 
-    fn ending(&self) {
+    fn input_ended(&self) {
         self.ending.cancel();
     }
 }

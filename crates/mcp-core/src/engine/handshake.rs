@@ -9,6 +9,9 @@ use crate::{
     revision_shape,
 };
 
+/// The maximum length of a client's capabilities, which are kept as long as the conversation lasts.
+const MAX_CAPABILITIES: usize = 64 << 10;
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Initialize {
@@ -61,11 +64,17 @@ impl Conversation {
             let message = "the conversation is already initialized".to_owned();
             return (revision, Err(Error::Coded { code: -32600, message, data: None }));
         }
+        if Json::of(&request.capabilities)
+            .is_ok_and(|text| text.as_bytes().len() > MAX_CAPABILITIES)
+        {
+            let message = format!("`params.capabilities` must not exceed {MAX_CAPABILITIES} bytes");
+            return (revision, Err(Error::invalid_params(message)));
+        }
         let capabilities = revision_shape::client_capabilities(revision, request.capabilities);
         self.set_caller(Caller {
             revision,
             capabilities: Arc::new(capabilities),
-            info: request.client_info.map(Arc::new),
+            info: request.client_info.map(|info| Arc::new(info.shortened())),
             log_level: self.mcp.shared.offer.logging.then_some(LogLevel::Info),
             principal: self.principal.clone(),
         });

@@ -26,7 +26,7 @@ pub(crate) use self::tools::describe_all;
 pub use self::{
     builder::{BuildError, McpBuilder},
     conversation::Conversation,
-    output::OutputPromise,
+    output::OutputContract,
     served::{ServedPrompt, ServedResource, ServedTemplate, ServedTool},
     settings::{Dispatch, InvalidArguments, McpSettings},
     tool_registry::ToolRegistry,
@@ -206,5 +206,5 @@ impl Mcp {
 
 /// Clients do not use features that were not declared to them.
 fn check_offered(what: &'static str, offered: bool) -> Result<(), BuildError> {
-    if offered { Ok(()) } else { Err(BuildError::NotOffered { what }) }
+    if offered { Ok(()) } else { Err(BuildError::MissingCapability { what }) }
 }

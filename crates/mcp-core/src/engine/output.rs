@@ -7,19 +7,19 @@ use mcp_json::Node;
 use super::{ServedTool, tools::describe_all};
 use crate::{CallToolResult, Error, Json, Refusal, RefusalReason, Revision};
 
-/// A tool's promise that the structured content of a result matches its output schema.
+/// A tool's contract that the structured content of a result matches its output schema.
 ///
 /// It is checked on the serialized result rather than on the value that the tool returned, because
 /// the outgoing message is parsed anyway.
 #[derive(Debug, Clone)]
-pub struct OutputPromise {
+pub struct OutputContract {
     tool: Arc<ServedTool>,
     revision: Revision,
     /// The JSON pointer from the result to the structured content.
     pointer: &'static str,
 }
 
-impl OutputPromise {
+impl OutputContract {
     /// The pointer to the structured content in an MCP result.
     pub(super) const MEMBER: &'static str = "/structuredContent";
     /// The same for a bare call, whose result is the structured content.
@@ -35,14 +35,14 @@ impl OutputPromise {
         result: &CallToolResult,
         revision: Revision,
         pointer: &'static str,
-    ) -> Result<Option<OutputPromise>, Error> {
+    ) -> Result<Option<OutputContract>, Error> {
         let Some(contract) = tool.output.as_ref().filter(|_| !result.is_error) else {
             return Ok(None);
         };
-        let promise = OutputPromise { tool: Arc::clone(tool), revision, pointer };
+        let output = OutputContract { tool: Arc::clone(tool), revision, pointer };
         match &result.structured_content {
-            Some(_) => Ok(Some(promise).filter(|_| contract.is_checked())),
-            None => promise.check_structured(None).map(|()| None),
+            Some(_) => Ok(Some(output).filter(|_| contract.is_checked())),
+            None => output.check_structured(None).map(|()| None),
         }
     }
 

@@ -12,7 +12,8 @@ use crate::{ClientCapabilities, Error, Implementation, Json, LogLevel, ProgressT
 #[derive(Debug, Default)]
 pub(super) struct Params<'a> {
     parsed: Option<&'a Parsed>,
-    pub(super) meta: Option<RequestMeta<'a>>,
+    /// Boxed: it is large, and most requests of the handshake era have none.
+    pub(super) meta: Option<Box<RequestMeta<'a>>>,
     name: Option<Node<'a>>,
     uri: Option<Node<'a>>,
     arguments: Option<Node<'a>>,
@@ -22,6 +23,9 @@ pub(super) struct Params<'a> {
     request_state: Option<Node<'a>>,
     notifications: Option<Node<'a>>,
 }
+
+/// The maximum length of a progress token in bytes, which is repeated in every report.
+const MAX_TOKEN: usize = 4 << 10;
 
 /// The `_meta` of a request.
 #[derive(Debug, Default)]
@@ -47,7 +51,8 @@ impl<'a> Params<'a> {
         for (name, value) in root.members() {
             let place = match name.str_bytes().as_deref() {
                 Some(b"_meta") => {
-                    read.meta = (!value.is_null()).then(|| RequestMeta::read(value)).transpose()?;
+                    let meta = (!value.is_null()).then(|| RequestMeta::read(value)).transpose()?;
+                    read.meta = meta.map(Box::new);
                     continue;
                 }
                 Some(b"name") => &mut read.name,
@@ -122,6 +127,10 @@ impl<'a> RequestMeta<'a> {
         let mut read = RequestMeta::default();
         for (name, value) in meta.members() {
             match name.str_bytes().as_deref() {
+                Some(b"progressToken") if value.raw().len() > MAX_TOKEN => {
+                    let message = format!("a progress token must not exceed {MAX_TOKEN} bytes");
+                    return Err(Error::invalid_params(message));
+                }
                 Some(b"progressToken") => read.progress_token = typed(value)?,
                 Some(b"io.modelcontextprotocol/protocolVersion") => {
                     let member = "_meta.io.modelcontextprotocol/protocolVersion";
@@ -218,6 +227,12 @@ mod tests {
             assert_eq!(meta.log_level, Some(LogLevel::Error));
         });
         with(r#"{"_meta":{"progressToken":{}}}"#, |read| assert!(read.is_err()));
+        for (length, fits) in [(MAX_TOKEN - 2, true), (MAX_TOKEN - 1, false)] {
+            let token = "x".repeat(length);
+            with(&format!(r#"{{"_meta":{{"progressToken":"{token}"}}}}"#), |read| {
+                assert_eq!(read.is_ok(), fits, "{length}");
+            });
+        }
         with(r#"{"_meta":[]}"#, |read| assert!(read.is_err()));
     }
 }

@@ -22,7 +22,7 @@ struct SealedState {
     principal: Option<String>,
     answers: BTreeMap<String, Json>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    kept: Option<Json>,
+    saved: Option<Json>,
 }
 
 #[derive(Serialize)]
@@ -58,7 +58,7 @@ impl Mcp {
                 Error::invalid_params("`requestState` was not issued by this server for this call")
             })?;
             rounds.answers = state.answers;
-            rounds.kept = state.kept;
+            rounds.saved = state.saved;
         }
         if let Some(responses) = read.input_responses() {
             let responses: BTreeMap<String, Json> = responses.read().map_err(|error| {
@@ -79,10 +79,10 @@ impl Mcp {
         let Some(rounds) = context.inputs().take_rounds() else {
             return Err(Error::internal("this revision does not ask questions in results"));
         };
-        if rounds.asked.is_empty() && rounds.kept.is_none() {
+        if rounds.asked.is_empty() && rounds.saved.is_none() {
             return Err(Error::internal("input is required, but no question was asked"));
         }
-        let request_state = self.seal_state(method, read, context, rounds.answers, rounds.kept)?;
+        let request_state = self.seal_state(method, read, context, rounds.answers, rounds.saved)?;
         let result = InputRequired { input_requests: rounds.asked, request_state };
         self.write_as("input_required", Revision::LATEST, &result, None, None, Caching::Unspecified)
     }
@@ -94,9 +94,9 @@ impl Mcp {
         read: &Params<'_>,
         context: &Context,
         answers: BTreeMap<String, Json>,
-        kept: Option<Json>,
+        saved: Option<Json>,
     ) -> Result<Option<String>, Error> {
-        if answers.is_empty() && kept.is_none() {
+        if answers.is_empty() && saved.is_none() {
             return Ok(None);
         }
         let seal = self.shared.seal.as_ref().ok_or_else(|| {
@@ -108,7 +108,7 @@ impl Mcp {
             arguments: arguments_digest(&**seal, read),
             principal: context.principal().map(|name| digest(&**seal, name)),
             answers,
-            kept,
+            saved,
         };
         let written = serde_json::to_vec(&state)
             .map_err(|error| Error::internal(format!("state cannot be serialized: {error}")))?;

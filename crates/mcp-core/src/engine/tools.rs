@@ -4,9 +4,12 @@ use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 
 use super::{
-    Mcp, OutputPromise, ServedTool, conversation::Written, params::Params, result::Caching,
+    Mcp, OutputContract, ServedTool, conversation::Written, params::Params, result::Caching,
 };
-use crate::{CallToolResult, Content, Context, Error, Json, Meta, Revision, revision_shape};
+use crate::{
+    CallToolResult, Content, Context, Error, Json, Meta, Revision, excerpt, first_findings,
+    revision_shape,
+};
 
 impl Mcp {
     pub(super) fn tool(&self, name: &str) -> Result<Arc<ServedTool>, Error> {
@@ -59,9 +62,10 @@ impl Mcp {
     fn refuse_arguments(
         &self,
         summary: String,
-        findings: Vec<Json>,
+        mut findings: Vec<Json>,
         revision: Revision,
     ) -> Result<CallToolResult, Error> {
+        findings.truncate(first_findings(&findings).len());
         if self.settings().refuses_arguments_at(revision) {
             let message = match describe_all(&findings) {
                 what if what.is_empty() => summary,
@@ -86,13 +90,13 @@ impl Mcp {
         revision: Revision,
         mut result: CallToolResult,
     ) -> Result<Written, Error> {
-        let mut promise = OutputPromise::of(tool, &result, revision, OutputPromise::MEMBER)?;
+        let mut contract = OutputContract::of(tool, &result, revision, OutputContract::MEMBER)?;
         let meta = result.meta.take();
         let structured = result.structured_content.clone();
         let mut result = revision_shape::tool_result(revision, result);
         let written = result.structured_content.take();
         if written.is_none()
-            && let (Some(unwritten), Some(structured)) = (promise.take(), structured)
+            && let (Some(unwritten), Some(structured)) = (contract.take(), structured)
         {
             unwritten.check_unwritten(&structured)?;
         }
@@ -100,7 +104,7 @@ impl Mcp {
         let member = written.as_ref().map(|structured| ("structuredContent", structured));
         let json =
             self.write_as("complete", revision, &result, member, meta, Caching::Unspecified)?;
-        Ok(Written { json, promise })
+        Ok(Written { json, contract })
     }
 }
 
@@ -117,7 +121,9 @@ async fn run(
             .downcast_ref::<&str>()
             .copied()
             .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        tracing::error!(tool = name, "panicked: {}", message.unwrap_or("(no message)"));
+        // The message may contain what the client sent.
+        tracing::error!(tool = name, "a tool panicked");
+        tracing::debug!(tool = name, message, "it panicked with this");
         Err(Error::internal(format!("`{name}` failed unexpectedly")))
     })
 }
@@ -160,9 +166,7 @@ fn describe(finding: &Json) -> Option<String> {
         && let Some(value) = finding.params.values().next()
     {
         text.push_str(": ");
-        let value = value.to_string();
-        text.extend(value.chars().take(MAX_SHOWN));
-        text.push_str(if value.chars().nth(MAX_SHOWN).is_some() { "…" } else { "" });
+        text.push_str(&excerpt(&value.to_string(), MAX_SHOWN));
     }
     match finding.instance_path {
         Some(path) if !path.is_empty() => Some(format!("{path}: {text}")),

@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::{Json, excerpt};
+
 /// The name and version of a client or server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -29,6 +31,26 @@ impl Implementation {
             icons: Vec::new(),
             website_url: None,
         }
+    }
+
+    /// The same with long texts cut and large icons left out, to be kept as long as a conversation
+    /// lasts: at most 16 KiB.
+    pub(crate) fn shortened(mut self) -> Implementation {
+        const TEXT: usize = 1 << 10;
+        const ICONS: usize = 8 << 10;
+        let cut = |text: &mut String| *text = excerpt(text, TEXT).into_owned();
+        cut(&mut self.name);
+        cut(&mut self.version);
+        for text in [&mut self.title, &mut self.description, &mut self.website_url] {
+            text.iter_mut().for_each(cut);
+        }
+        let is_large =
+            |icons: &Vec<Icon>| Json::of(icons).is_ok_and(|text| text.as_bytes().len() > ICONS);
+        if is_large(&self.icons) {
+            self.icons = Vec::new();
+        }
+        self.icons.shrink_to_fit();
+        self
     }
 
     /// Sets the human-readable name.
@@ -95,4 +117,24 @@ pub struct Annotations {
     /// The time of the last change, in ISO 8601.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_of_a_client_is_short() {
+        let mut info = Implementation::new("x".repeat(1024), "1.0.0").title("x".repeat(1025));
+        info.icons = vec![Icon::new("data:x")];
+        let kept = info.clone().shortened();
+        assert_eq!((&kept.name, &kept.version), (&info.name, &info.version));
+        assert_eq!(kept.title.unwrap().len(), 1024 + "… (1025 bytes)".len());
+        assert_eq!(kept.icons, info.icons);
+        let long = || "x".repeat(1 << 20);
+        let mut info = Implementation::new(long(), long()).title(long()).description(long());
+        info.website_url = Some(long());
+        info.icons = vec![Icon::new(long())];
+        assert!(Json::of(&info.shortened()).unwrap().as_bytes().len() < 16 << 10);
+    }
 }

@@ -1,7 +1,11 @@
 use std::collections::BTreeMap;
 
-/// A URI template that URIs can be matched against: literal text and variables, `{name}` for a part
-/// without `/` and `{+name}` for any text.
+/// A URI template that URIs can be matched against: literal text and variables, `{name}` for one
+/// segment of a path and `{+name}` for any text.
+///
+/// A `{name}` is safe to use as a file name: decoded, it contains no `/`, `\\` or NUL, and is neither
+/// `.` nor `..`. A `{+name}` may be anything, `../../etc/passwd` for example; a handler that uses it
+/// as a path must check it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriTemplate {
     parts: Vec<Part>,
@@ -82,10 +86,15 @@ impl UriTemplate {
                         _ => rest.len(),
                     };
                     let (value, after) = rest.split_at_checked(end)?;
-                    if value.is_empty() || (!takes_slashes && value.contains('/')) {
+                    if value.is_empty() {
                         return None;
                     }
-                    values.insert(name.clone(), decode(value)?);
+                    // Checked after decoding: `..%2F` must not become `../` behind the check.
+                    let value = decode(value)?;
+                    if !takes_slashes && !is_segment(&value) {
+                        return None;
+                    }
+                    values.insert(name.clone(), value);
                     rest = after;
                 }
             }
@@ -105,6 +114,11 @@ fn variable(expression: &str) -> Result<Part, UriTemplateError> {
         return Err(UriTemplateError::Variable(expression.to_owned()));
     }
     Ok(Part::Variable { name: name.to_owned(), takes_slashes })
+}
+
+/// Whether a decoded value is one segment of a path, and not one that leads elsewhere.
+fn is_segment(value: &str) -> bool {
+    !value.contains(['/', '\\', '\0']) && value != "." && value != ".."
 }
 
 /// Decodes percent-encoding; `None` if the result is not UTF-8.
@@ -148,6 +162,20 @@ mod tests {
         check("a:{x}-{y}", "a:1-2-3", Some(&[("x", "1"), ("y", "2-3")]));
         check("a:b", "a:b", Some(&[]));
         check("a:{x}", "a:%ff", None);
+    }
+
+    #[test]
+    fn a_plain_variable_never_leaves_its_segment() {
+        for escape in
+            ["..%2F..%2Fetc%2Fpasswd", "a%2fb", "%2F", "a%5Cb", "a%00b", "..", "%2e%2E", "."]
+        {
+            check("notes://{name}", &format!("notes://{escape}"), None);
+            check("notes://{name}/text", &format!("notes://{escape}/text"), None);
+        }
+        // Decoded once, never twice.
+        check("notes://{name}", "notes://a%252Fb", Some(&[("name", "a%2Fb")]));
+        check("notes://{name}", "notes://...", Some(&[("name", "...")]));
+        check("notes://{+path}", "notes://..%2Fb", Some(&[("path", "../b")]));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::{Json, Revision};
 
 /// Compiles the JSON Schemas of tools and forms into contracts.
 pub trait Contracts: fmt::Debug + Send + Sync {
-    /// Compiles a schema for `purpose`.
+    /// Compiles a schema for `kind`.
     ///
     /// # Errors
     ///
@@ -14,14 +14,14 @@ pub trait Contracts: fmt::Debug + Send + Sync {
     fn compile(
         &self,
         schema: &Json,
-        purpose: Purpose,
-    ) -> Result<Arc<dyn Contract>, ContractRefused>;
+        kind: ContractKind,
+    ) -> Result<Arc<dyn Contract>, ContractError>;
 }
 
 /// The values that a contract checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "MCP has no other schemas of this kind")]
-pub enum Purpose {
+pub enum ContractKind {
     /// The arguments of a tool call.
     Arguments,
     /// The structured content of a tool result.
@@ -39,9 +39,9 @@ pub trait Contract: fmt::Debug + Send + Sync {
 
     /// The violations in `value`, one finding each, in the format of an error's `findings`. Empty
     /// if there are none.
-    fn breaches(&self, value: Node<'_>) -> Vec<Json>;
+    fn violations(&self, value: Node<'_>) -> Vec<Json>;
 
-    /// Like [`Contract::breaches`], for a call served at `revision`, and also reports the
+    /// Like [`Contract::violations`], for a call served at `revision`, and also reports the
     /// violations to observers, once per call. `None` means that a required value is missing.
     fn enforce(&self, value: Option<Node<'_>>, revision: Revision) -> Vec<Json>;
 }
@@ -50,7 +50,7 @@ pub trait Contract: fmt::Debug + Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the schema cannot be used: {reason}")]
 #[expect(clippy::exhaustive_structs, reason = "adapters build it")]
-pub struct ContractRefused {
+pub struct ContractError {
     /// One sentence.
     pub reason: String,
 }
@@ -61,7 +61,7 @@ pub struct ContractRefused {
 pub struct Unchecked;
 
 impl Contracts for Unchecked {
-    fn compile(&self, _: &Json, _: Purpose) -> Result<Arc<dyn Contract>, ContractRefused> {
+    fn compile(&self, _: &Json, _: ContractKind) -> Result<Arc<dyn Contract>, ContractError> {
         Ok(Arc::new(Unchecked))
     }
 }
@@ -71,7 +71,7 @@ impl Contract for Unchecked {
         false
     }
 
-    fn breaches(&self, _: Node<'_>) -> Vec<Json> {
+    fn violations(&self, _: Node<'_>) -> Vec<Json> {
         Vec::new()
     }
 

@@ -3,14 +3,14 @@ use std::{fmt, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
 use super::{BoxFuture, Peer};
-use crate::{Dispatch, Error, Notification, OutputPromise, Request, Response, Revision};
+use crate::{Dispatch, Error, Notification, OutputContract, Request, Response, Revision};
 
 /// Serves the peer's requests and notifications, one handler per conversation.
 ///
 /// Requests are handled concurrently; responses are sent in the order in which they are ready.
 pub trait Handler: fmt::Debug + Send + Sync {
     /// Serves a request. Dropping the future abandons it.
-    fn handle_request(&self, request: Request, call: Call) -> BoxFuture<'_, Answer>;
+    fn handle_request(&self, request: Request, call: Call) -> BoxFuture<'_, UncheckedResponse>;
 
     /// Handles a notification, in order of arrival. `peer` is its sender.
     fn handle_notification(
@@ -31,7 +31,7 @@ pub trait Handler: fmt::Debug + Send + Sync {
 
     /// Runs alongside the conversation until it ends, to send messages that are not responses:
     /// list changes, for example.
-    fn attend(&self, peer: Arc<dyn Peer>) -> BoxFuture<'_, ()> {
+    fn run_background(&self, peer: Arc<dyn Peer>) -> BoxFuture<'_, ()> {
         let _ = peer;
         Box::pin(std::future::ready(()))
     }
@@ -41,41 +41,41 @@ pub trait Handler: fmt::Debug + Send + Sync {
 
     /// Called when the peer will send nothing more. Requests in flight are finished, except
     /// long-lived subscriptions, which should end.
-    fn ending(&self) {}
+    fn input_ended(&self) {}
 }
 
 /// A response, and the output check that is still to be made.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "handlers build it")]
-pub struct Answer {
+pub struct UncheckedResponse {
     /// The response.
     pub response: Response,
     /// The tool's output contract. The adapter checks it on the outgoing message, which is parsed
-    /// anyway, or calls [`Answer::checked`].
-    pub promise: Option<OutputPromise>,
+    /// anyway, or calls [`UncheckedResponse::checked`].
+    pub contract: Option<OutputContract>,
 }
 
-impl Answer {
+impl UncheckedResponse {
     /// The response if it satisfies the contract, otherwise an error.
     pub fn checked(self) -> Response {
-        let Answer { response, promise } = self;
-        let kept = match (&response.outcome, promise) {
-            (Ok(result), Some(promise)) => result
+        let UncheckedResponse { response, contract } = self;
+        let checked = match (&response.outcome, contract) {
+            (Ok(result), Some(contract)) => result
                 .to_parsed()
                 .map_err(|error| Error::internal(format!("the result is not JSON: {error}")))
-                .and_then(|result| promise.check(result.document().root())),
+                .and_then(|result| contract.check(result.document().root())),
             _ => Ok(()),
         };
-        match kept {
+        match checked {
             Ok(()) => response,
             Err(error) => Response { outcome: Err(error), ..response },
         }
     }
 }
 
-impl From<Response> for Answer {
-    fn from(response: Response) -> Answer {
-        Answer { response, promise: None }
+impl From<Response> for UncheckedResponse {
+    fn from(response: Response) -> UncheckedResponse {
+        UncheckedResponse { response, contract: None }
     }
 }
 

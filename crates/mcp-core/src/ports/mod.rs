@@ -4,22 +4,22 @@
 
 mod clock;
 mod contract;
-mod edges;
 mod handler;
+mod message_ends;
 mod peer;
 mod refusal;
 mod seal;
 mod transport;
 
 pub use clock::Clock;
-pub use contract::{Contract, ContractRefused, Contracts, Purpose, Unchecked};
-pub use edges::Edges;
-pub use handler::{Answer, Call, Handler};
-pub use peer::{Ask, Peer, PeerError};
+pub use contract::{Contract, ContractError, ContractKind, Contracts, Unchecked};
+pub use handler::{Call, Handler, UncheckedResponse};
+pub use message_ends::MessageEnds;
+pub use peer::{OutgoingRequest, Peer, PeerError};
 pub use refusal::{Refusal, RefusalReason};
 pub use seal::Seal;
 pub use transport::{
-    Carriage, Inbound, MessageHeaders, Outbound, OutboundRole, ResponseStatus, Ticket, Transport,
+    Framing, Inbound, MessageHeaders, Outbound, OutboundRole, ResponseStatus, Ticket, Transport,
     TransportError,
 };
 

@@ -9,7 +9,7 @@ pub trait Peer: fmt::Debug + Send + Sync {
     fn notify(&self, notification: Notification) -> BoxFuture<'_, Result<(), PeerError>>;
 
     /// Sends a request and waits for the response. Dropping the future cancels the request.
-    fn request(&self, ask: Ask) -> BoxFuture<'_, Result<Json, PeerError>>;
+    fn request(&self, ask: OutgoingRequest) -> BoxFuture<'_, Result<Json, PeerError>>;
 
     /// Ends the stream that would carry the response to the current request, if the transport can
     /// deliver the response later. Long work need not keep a connection open.
@@ -19,7 +19,7 @@ pub trait Peer: fmt::Debug + Send + Sync {
 /// A request to the peer.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "callers build it")]
-pub struct Ask {
+pub struct OutgoingRequest {
     /// The method.
     pub method: Cow<'static, str>,
     /// The params.
@@ -31,10 +31,10 @@ pub struct Ask {
     pub headers: Option<Box<MessageHeaders>>,
 }
 
-impl Ask {
+impl OutgoingRequest {
     /// A request of `method` with `params` and the defaults for everything else.
-    pub fn new(method: impl Into<Cow<'static, str>>, params: Option<Json>) -> Ask {
-        Ask { method: method.into(), params, timeout: None, headers: None }
+    pub fn new(method: impl Into<Cow<'static, str>>, params: Option<Json>) -> OutgoingRequest {
+        OutgoingRequest { method: method.into(), params, timeout: None, headers: None }
     }
 }
 
@@ -45,19 +45,17 @@ impl Ask {
 pub enum PeerError {
     /// The peer responded with an error.
     #[error("{message} ({code})")]
-    Answered { code: i64, message: String, data: Option<Json> },
+    ErrorResponse { code: i64, message: String, data: Option<Json> },
     /// The peer's response is invalid.
-    #[error("the answer breaks the protocol: {message}")]
-    InvalidAnswer { message: String, findings: Vec<Json> },
+    #[error("the response violates the protocol: {message}")]
+    InvalidResponse { message: String, findings: Vec<Json> },
     /// Our own message was not sent: it violates the protocol (see `findings`), is too long, or too
     /// many requests are in flight.
     #[error("not sent: {message}")]
     NotSent { message: String, findings: Vec<Json> },
-    #[error("no answer within {0:?}")]
-    TimedOut(Duration),
-    /// Like `TimedOut`, with the last transport error that occurred while waiting.
-    #[error("no answer within {after:?}; last: {last}")]
-    CutOff { after: Duration, last: TransportError },
+    /// No response in time. `last_error` is the last transport error that occurred while waiting.
+    #[error("no response within {after:?}{}", last_error.as_ref().map_or(String::new(), |error| format!("; last error: {error}")))]
+    TimedOut { after: Duration, last_error: Option<TransportError> },
     /// This message could not be delivered, or its response could not be received. The conversation
     /// may continue.
     #[error("{0}")]
@@ -67,17 +65,19 @@ pub enum PeerError {
     Unanswered,
     /// The conversation is over; nothing can be sent any more.
     #[error("the conversation is over: {0}")]
-    Gone(String),
+    Closed(String),
     /// The peer has not declared the capability that the request needs.
     #[error("the peer does not offer {0}")]
-    NotOffered(String),
+    MissingCapability(String),
 }
 
 impl PeerError {
     /// The error for the request whose handler called the peer.
     pub fn into_error(self) -> Error {
         match self {
-            PeerError::Answered { code, message, data } => Error::Coded { code, message, data },
+            PeerError::ErrorResponse { code, message, data } => {
+                Error::Coded { code, message, data }
+            }
             other => Error::internal(other.to_string()),
         }
     }

@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc};
 use bytes::Bytes;
 use mcp_json::Parsed;
 
-use super::{BoxFuture, Edges};
+use super::{BoxFuture, MessageEnds, Refusal};
 use crate::Revision;
 
 /// Moves the messages of one conversation without reading them.
@@ -19,25 +19,25 @@ pub trait Transport: fmt::Debug + Send + Sync {
     fn send(&self, outbound: Outbound) -> BoxFuture<'_, Result<(), TransportError>>;
 
     /// How the transport carries messages, which decides what can go wrong with them.
-    fn carriage(&self) -> Carriage {
-        Carriage::default()
+    fn framing(&self) -> Framing {
+        Framing::default()
     }
 
-    /// Marks the exchange `ticket` as settled: it has its response, and the transport need not wait
+    /// Marks the exchange `ticket` as finished: it has its response, and the transport need not wait
     /// for more.
-    fn settle(&self, ticket: Ticket) {
+    fn finish_exchange(&self, ticket: Ticket) {
         let _ = ticket;
     }
 
-    /// Whether settling an exchange before its response tells the peer that the request is
+    /// Whether finishing an exchange before its response tells the peer that the request is
     /// cancelled, without a message.
-    fn settling_cancels(&self) -> bool {
+    fn finishing_cancels(&self) -> bool {
         false
     }
 
     /// The last error in an exchange that the transport is still retrying: its stream broke and
     /// could not be resumed yet, for example.
-    fn trouble(&self, ticket: Ticket) -> Option<TransportError> {
+    fn last_error(&self, ticket: Ticket) -> Option<TransportError> {
         let _ = ticket;
         None
     }
@@ -48,7 +48,7 @@ pub trait Transport: fmt::Debug + Send + Sync {
     }
 
     /// Ends the stream of `ticket` before its response, if the response can be fetched later.
-    fn release(&self, ticket: Ticket) {
+    fn release_stream(&self, ticket: Ticket) {
         let _ = ticket;
     }
 
@@ -65,28 +65,28 @@ impl<T: Transport + ?Sized> Transport for Arc<T> {
         (**self).send(outbound)
     }
 
-    fn carriage(&self) -> Carriage {
-        (**self).carriage()
+    fn framing(&self) -> Framing {
+        (**self).framing()
     }
 
-    fn settle(&self, ticket: Ticket) {
-        (**self).settle(ticket);
+    fn finish_exchange(&self, ticket: Ticket) {
+        (**self).finish_exchange(ticket);
     }
 
-    fn settling_cancels(&self) -> bool {
-        (**self).settling_cancels()
+    fn finishing_cancels(&self) -> bool {
+        (**self).finishing_cancels()
     }
 
-    fn trouble(&self, ticket: Ticket) -> Option<TransportError> {
-        (**self).trouble(ticket)
+    fn last_error(&self, ticket: Ticket) -> Option<TransportError> {
+        (**self).last_error(ticket)
     }
 
     fn established(&self, revision: Revision) {
         (**self).established(revision);
     }
 
-    fn release(&self, ticket: Ticket) {
-        (**self).release(ticket);
+    fn release_stream(&self, ticket: Ticket) {
+        (**self).release_stream(ticket);
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
@@ -97,14 +97,14 @@ impl<T: Transport + ?Sized> Transport for Arc<T> {
 /// How a transport carries messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
-pub enum Carriage {
+pub enum Framing {
     /// In order, with message boundaries: WebSocket, a channel in memory.
     #[default]
     Messages,
     /// In order, one per line, possibly mixed with other text: standard streams.
     Lines,
     /// In concurrent HTTP exchanges: unordered, each with headers.
-    Exchanges,
+    HttpExchanges,
 }
 
 /// Identifies an exchange: a request, for example in its own HTTP exchange, and every message that
@@ -131,17 +131,20 @@ pub enum Inbound {
         ticket: Option<Ticket>,
         /// The message.
         message: Parsed,
+        /// Why it is rejected, or nothing, if it was judged on its way here together with what
+        /// carried it. `None` if it is still to be judged.
+        refusals: Option<Vec<Refusal>>,
     },
     /// The body of an HTTP response whose status rejects the exchange as a whole. It may be a
     /// protocol error, even one without a request id.
-    Refusal {
+    ErrorBody {
         /// The exchange.
         ticket: Ticket,
         /// The body.
         bytes: Bytes,
     },
     /// A message over the size limit, which was discarded.
-    Skipped {
+    TooLong {
         /// The exchange, if the transport knows it.
         ticket: Option<Ticket>,
         /// Its length in bytes.
@@ -149,10 +152,10 @@ pub enum Inbound {
         /// The limit in bytes.
         limit: u64,
         /// Its beginning and end.
-        edges: Edges,
+        ends: MessageEnds,
     },
     /// The exchange is over: the client has disconnected, or the server has ended it.
-    Over {
+    ExchangeEnded {
         /// The exchange.
         ticket: Ticket,
         /// The error, if it did not end cleanly.
@@ -178,7 +181,7 @@ pub struct Outbound {
     pub ticket: Option<Ticket>,
     /// What the transport may repeat in headers.
     pub headers: Option<Box<MessageHeaders>>,
-    /// The message, if it was parsed to be judged, for a transport that others watch.
+    /// The message, if it was parsed to be judged, for a transport that is watched.
     pub parsed: Option<Parsed>,
 }
 
@@ -191,7 +194,7 @@ pub enum OutboundRole {
     /// A notification.
     Notification,
     /// The response, which ends the exchange.
-    Answer(ResponseStatus),
+    Response(ResponseStatus),
 }
 
 /// The outcome of a request, for transports that expose it (as the HTTP status).
@@ -238,7 +241,7 @@ pub enum TransportError {
     TooLong { length: u64, limit: u64 },
     /// The peer does not read.
     #[error("the peer has not read anything for {seconds} seconds")]
-    Stuck { seconds: u64 },
+    Stalled { seconds: u64 },
     /// The peer rejected the exchange with an HTTP status.
     #[error("refused with HTTP status {status}{}", if body.is_empty() { String::new() } else { format!(": {body}") })]
     Status { status: u16, body: String },

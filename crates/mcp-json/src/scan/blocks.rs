@@ -1,7 +1,7 @@
-//! Long strings and strings with escapes, sixty-four bytes at a time.
+//! Scans long strings and strings with escapes, sixty-four bytes at a time.
 //!
-//! Which bytes stand behind a backslash is found by arithmetic on the whole block, with a carry
-//! into the next one, so a text full of `\n` and `\"` costs per block and not per escape.
+//! Escaped bytes are found by arithmetic on the whole block, with a carry into the next one, so a
+//! text full of `\n` and `\"` costs per block and not per escape.
 
 use crate::entry::{ESCAPED, LONE_SURROGATE};
 use crate::error::{SyntaxError, SyntaxErrorKind};
@@ -10,15 +10,15 @@ use crate::expected::{Expected, Found};
 
 use super::{BLOCK, Backend, Block, StringEnd, check_utf8, long};
 
-/// Escapes come in swarms. Asking each block whether it has any would be mispredicted half of the
+/// Escapes come in clusters. A branch on whether a block has any would be mispredicted half of the
 /// time, so all blocks take the full arithmetic until this many in a row had none.
 const CALM: u32 = 4;
 
-/// A string that goes on after this many bytes without an escape is taken for a long one.
+/// A string that continues for this many bytes without an escape counts as long.
 const LONG: usize = 8 * BLOCK;
 
-/// Goes on at `at` with the string whose first byte behind the opening quote is at `start`.
-/// Nothing in between ends it or escapes anything; `non_ascii` says what else there was.
+/// Continues at `at` with the string whose content starts at `start`. Nothing in between ends it or
+/// is an escape; `non_ascii` says whether there was a byte that is not ASCII.
 #[inline(never)]
 pub(super) fn string<B: Backend>(
     input: &[u8],
@@ -52,7 +52,7 @@ pub(super) fn string<B: Backend>(
     with_escapes::<B>(input, start, at, non_ascii)
 }
 
-/// Goes on at `at` where there is a backslash, a control character or the end within a block.
+/// Continues at `at`, where a backslash, a control character or the end is within a block.
 #[inline(never)]
 fn with_escapes<B: Backend>(
     input: &[u8],
@@ -87,7 +87,7 @@ fn with_escapes<B: Backend>(
     }
 }
 
-/// Skips blocks that neither end the string nor escape anything.
+/// Skips blocks that neither end the string nor have escapes.
 #[inline(always)]
 fn skip_plain<B: Backend>(input: &[u8], mut at: usize, mut non_ascii: bool) -> (usize, bool) {
     while let Some(bytes) = input[at..].first_chunk() {
@@ -98,8 +98,8 @@ fn skip_plain<B: Backend>(input: &[u8], mut at: usize, mut non_ascii: bool) -> (
     (at, non_ascii)
 }
 
-/// The block at `at`, where fewer bytes than a block are left. What lies behind the end counts as
-/// control characters, so the scan stops there at the latest.
+/// The block at `at`, if less than a block is left. Bytes past the end count as control characters,
+/// so the scan stops there at the latest.
 #[inline(never)]
 fn last_block<B: Backend>(input: &[u8], at: usize) -> Block {
     let rest = input.len() - at;
@@ -130,24 +130,25 @@ fn last_block<B: Backend>(input: &[u8], at: usize) -> Block {
     }
 }
 
-/// What is known of the string's escapes so far.
+/// State of the string's escapes.
 #[derive(Default)]
 struct Escapes {
     /// 1 if the last block ended in a backslash that escapes the next block's first byte.
     carry: u64,
     seen: bool,
     lone_surrogate: bool,
-    /// Offset past the last escape that was looked at: the second half of a surrogate pair is
-    /// checked with its first.
+    /// Offset past the last escape that was checked: the second half of a surrogate pair is checked
+    /// with the first.
     done: usize,
 }
 
 impl Escapes {
-    /// The bytes that stand behind an escaping backslash.
+    /// The bytes after an escaping backslash.
     ///
     /// In a run of backslashes every second one is itself escaped. Runs that start at an odd bit
-    /// are told from those that start at an even one by adding their starts to the mask: the sum
-    /// ends behind the run, and parity against the alternating pattern gives the answer.
+    /// are distinguished from those that start at an even one by adding their starts to the mask:
+    /// the carry ends just after the run, and its parity against the alternating pattern gives the
+    /// answer.
     #[inline(always)]
     fn escaped(&mut self, backslashes: u64) -> u64 {
         const EVEN: u64 = 0x5555_5555_5555_5555;
@@ -159,7 +160,7 @@ impl Escapes {
         (EVEN ^ ends << 1) & follows
     }
 
-    /// Checks escaped bytes, given as bits counted from `at`, that are none of the usual ones.
+    /// Checks the escaped bytes, given as bits relative to `at`, that are not among the usual ones.
     #[inline(always)]
     fn check(&mut self, input: &[u8], at: usize, mut escaped: u64) -> Result<(), SyntaxError> {
         while escaped != 0 {
@@ -169,7 +170,7 @@ impl Escapes {
         Ok(())
     }
 
-    /// Checks the escape whose backslash stands before `at`.
+    /// Checks the escape whose backslash is before `at`.
     fn check_one(&mut self, input: &[u8], at: usize) -> Result<(), SyntaxError> {
         match input[at] {
             b'/' | b'b' | b'f' | b'r' => Ok(()),
@@ -188,7 +189,7 @@ impl Escapes {
     }
 }
 
-/// The string ends at `stop`: at its closing quote, at a byte it must not have, or too early.
+/// Handles the end of the scan at `stop`: a closing quote, an invalid byte, or the end of input.
 #[inline(always)]
 fn finish(
     input: &[u8],
@@ -221,14 +222,15 @@ fn finish(
     Ok(StringEnd { quote: stop, flags })
 }
 
-/// A backslash before `at`, but no escape.
+/// The error for a backslash before `at` that does not start an escape.
 #[cold]
 fn invalid(input: &[u8], at: usize) -> SyntaxError {
     let found = Found::at(input, at);
     SyntaxError::new(at - 1, SyntaxErrorKind::InvalidEscape { found })
 }
 
-/// `\u` with the `u` at `at` that lacks digits: maybe only because the input ends.
+/// The error for a `\u`, with the `u` at `at`, that lacks digits: maybe only because the input
+/// ends.
 #[cold]
 fn incomplete(input: &[u8], at: usize) -> SyntaxError {
     let digits = &input[at + 1..];

@@ -1,14 +1,14 @@
 //! Strings of kilobytes, such as images in base64.
 //!
 //! One pass finds the next quote or backslash, with the widest instructions the processor has; a
-//! second one over the same bytes, still in the cache, asks for control characters and for bytes
-//! that are not ASCII. Both do less per byte than one pass that tells all of them apart.
+//! second one over the same bytes, still in the cache, checks for control characters and bytes that
+//! are not ASCII. Both do less per byte than one pass that distinguishes all of them.
 
-/// Small enough for the second pass to find the bytes in the first-level cache.
+/// Small enough that the second pass finds the bytes in the L1 cache.
 const WINDOW: usize = 16 * 1024;
 
-/// Skips what neither ends a string nor escapes anything, perhaps not all of it. Returns where it
-/// stopped, and whether a byte that is not ASCII was skipped.
+/// Skips bytes that neither end a string nor start an escape, possibly not all of them. Returns
+/// where it stopped, and whether a byte that is not ASCII was skipped.
 #[inline(never)]
 pub(super) fn skip_plain(input: &[u8], mut at: usize) -> (usize, bool) {
     let mut non_ascii = false;

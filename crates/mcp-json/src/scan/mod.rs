@@ -1,10 +1,11 @@
-//! Finding the end of a string.
+//! Finds the end of a string.
 //!
-//! Most strings are names and short words. A look at sixty-four bytes finds the ends of all that
-//! end there, and is kept in a [`Window`] until the parser has gone past them; this part is inlined
-//! into the parser. A string that is longer, or has a backslash, goes to [`blocks`]. Both ask a [`Backend`] which bytes are of interest: `sse2`
-//! where the target has it, `swar` everywhere else. The rest of a really [`long`] string is left to
-//! `memchr`, which looks for wider instructions when it runs.
+//! Most strings are names and short words. Scanning sixty-four bytes finds the ends of all strings
+//! that end there; the result is kept in a [`Window`] until the parser has passed them, and this
+//! part is inlined into the parser. A string that is longer, or has a backslash, goes to
+//! [`blocks`]. Both use a [`Backend`] to find relevant bytes: `sse2` if the target has it, `swar`
+//! otherwise. The rest of a really [`long`] string is left to `memchr`, which detects wider
+//! instructions at run time.
 #![expect(clippy::inline_always, reason = "part of the loop of the parser")]
 
 mod blocks;
@@ -25,11 +26,11 @@ type Native = swar::Swar;
 
 const BLOCK: usize = 64;
 
-/// Where interesting bytes are: bit n stands for byte n.
+/// Finds relevant bytes: bit n is for byte n.
 trait Backend {
     fn stops(bytes: &[u8; BLOCK]) -> Stops;
-    /// `Err` if there is a quote, a backslash or a control character; else whether there is a
-    /// byte that is not ASCII. Less work than [`stops`](Backend::stops) where there is none.
+    /// `Err` if there is a quote, a backslash or a control character; otherwise whether there is a
+    /// byte that is not ASCII. Cheaper than [`stops`](Backend::stops) if there is no stop.
     fn plain(bytes: &[u8; BLOCK]) -> Result<bool, Stops>;
     fn block(bytes: &[u8; BLOCK]) -> Block;
 }
@@ -56,11 +57,11 @@ struct Block {
     backslashes: u64,
     controls: u64,
     non_ascii: u64,
-    /// `n` and `t`: besides quote and backslash the usual ones behind a backslash.
+    /// `n` and `t`: the usual escapes besides quote and backslash.
     usual_escapes: u64,
 }
 
-/// A string that was read to its end.
+/// The end of a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StringEnd {
     /// Offset of the closing quote.
@@ -69,17 +70,16 @@ pub(crate) struct StringEnd {
     pub(crate) flags: u8,
 }
 
-/// What was found in one block of the input. Texts are full of short strings, and one look at a
+/// The scan result for one block of the input. Texts are full of short strings, and one scan of a
 /// block finds the ends of all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
-    /// Where the block starts.
+    /// Offset of the block.
     start: usize,
     found: Stops,
 }
 
-/// Reads the string whose first byte behind the opening quote is at `start`, which only grows from
-/// call to call.
+/// Scans the string whose content starts at `start`, which must increase from call to call.
 #[inline(always)]
 pub(crate) fn string(
     input: &[u8],
@@ -108,7 +108,7 @@ fn string_with<B: Backend>(
     ended::<B>(input, start, start + length, non_ascii)
 }
 
-/// The first stop behind `start` is at `stop`: its end, unless it escapes something.
+/// Handles the first stop, at `stop`: the end of the string if it is a quote.
 #[inline(always)]
 fn ended<B: Backend>(
     input: &[u8],
@@ -125,7 +125,7 @@ fn ended<B: Backend>(
     Ok(StringEnd { quote: stop, flags: 0 })
 }
 
-/// The stops in the block at `at`; the end of the input is one.
+/// The stops in the block at `at`; the end of the input counts as one.
 #[inline(always)]
 fn stops_at<B: Backend>(input: &[u8], at: usize) -> Stops {
     match input.get(at..).unwrap_or_default().first_chunk() {
@@ -150,7 +150,7 @@ fn last_stops<B: Backend>(input: &[u8], at: usize) -> Stops {
     B::stops(&bytes)
 }
 
-/// Only strings with a byte that is not ASCII come here.
+/// Called only for strings with a byte that is not ASCII.
 #[inline(never)]
 fn check_utf8(input: &[u8], start: usize, end: usize) -> Result<(), SyntaxError> {
     match simdutf8::compat::from_utf8(&input[start..end]) {

@@ -1,7 +1,7 @@
 //! Sixteen bytes per instruction with SSE2, which every x86-64 processor has.
 //!
-//! `safe_arch` offers the instructions as safe functions because the target has them for sure;
-//! the standard library's own are safe only inside functions that ask for the feature again.
+//! `safe_arch` offers the instructions as safe functions because the target is known to have them;
+//! the standard library's are safe only inside functions that enable the feature again.
 
 use safe_arch::{
     bitor_m128i, bitxor_m128i, cmp_eq_mask_i8_m128i, load_unaligned_m128i, m128i, min_u8_m128i,
@@ -36,7 +36,7 @@ impl Backend for Sse2 {
     #[inline(always)]
     fn plain(bytes: &[u8; BLOCK]) -> Result<bool, Stops> {
         let quarters = quarters(bytes);
-        // The smallest byte of each column tells whether any is too small.
+        // The minimum of each column shows whether any byte is too small.
         let smallest = fold(quarters.map(quotes_sink), min_u8_m128i);
         let backslashes = fold(quarters.map(|quarter| equal(quarter, b'\\')), bitor_m128i);
         if mask(or(at_most_0x20(smallest), backslashes)) != 0 {
@@ -57,8 +57,8 @@ fn stops(bytes: m128i) -> m128i {
     or(at_most_0x20(quotes_sink(bytes)), equal(bytes, b'\\'))
 }
 
-/// Flips a bit that makes 0x20 of a quote and something larger of a space, and leaves control
-/// characters among themselves: then one comparison finds quotes and control characters.
+/// Flips a bit that turns a quote into 0x20 and a space into something larger, and maps control
+/// characters to control characters: then one comparison finds quotes and control characters.
 #[inline(always)]
 fn quotes_sink(bytes: m128i) -> m128i {
     bitxor_m128i(bytes, set_splat_i8_m128i(0x02))

@@ -56,14 +56,14 @@ fn stops(word: u64) -> u64 {
 #[inline(always)]
 fn equal(word: u64, byte: u8) -> u64 {
     let difference = word ^ (ONES * u64::from(byte));
-    // A byte is zero if neither its low seven bits, added to 0x7F, carry into the top bit nor the
-    // top bit is set. No carry leaves its byte.
+    // A byte is zero if adding 0x7F to its low seven bits does not carry into the top bit and the
+    // top bit is not set. Carries never leave their byte.
     !(((difference & !TOPS) + !TOPS) | difference) & TOPS
 }
 
 #[inline(always)]
 fn controls(word: u64) -> u64 {
-    // 0x20 and more carry into the top bit when 0x60 is added to the low seven bits.
+    // Adding 0x60 to the low seven bits carries into the top bit for 0x20 and above.
     !(((word & !TOPS) + ONES * 0x60) | word) & TOPS
 }
 
@@ -72,10 +72,10 @@ fn non_ascii(word: u64) -> u64 {
     word & TOPS
 }
 
-/// Gathers the top bits of all bytes of all words.
+/// Collects the top bits of all bytes of all words.
 #[inline(always)]
 fn join(words: &[u64], select: impl Fn(u64) -> u64) -> u64 {
-    // The multiplication moves the bit of byte k to bit 56 + k; no two products meet.
+    // The multiplication moves the bit of byte k to bit 56 + k; products do not overlap.
     let gather = |tops: u64| (tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
     words.iter().rev().fold(0, |mask, word| mask << 8 | gather(select(*word)))
 }

@@ -1,4 +1,4 @@
-//! The back ends agree with each other, and the scanner with one that goes byte by byte.
+//! The backends agree with each other, and the scanner with a byte-by-byte one.
 
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
@@ -9,7 +9,7 @@ use crate::escape::lone_surrogates;
 
 #[test]
 fn both_back_ends_see_the_same_bytes() {
-    // Every byte value at every place of a block.
+    // Every byte value at every position of a block.
     for place in 0..BLOCK {
         for byte in 0..=u8::MAX {
             for filler in [b'a', b'"', b'\\', 0, 0x1F, 0x20, 0x7F, 0x80, 0xFF, b'n'] {
@@ -23,7 +23,7 @@ fn both_back_ends_see_the_same_bytes() {
     }
 }
 
-/// What the grammar says of the string from `start`, one byte after the other.
+/// The result of scanning the string from `start` byte by byte.
 fn naive(input: &[u8], start: usize) -> Option<StringEnd> {
     let mut at = start;
     let mut flags = 0;
@@ -55,7 +55,7 @@ fn check(input: &[u8], start: usize) {
     let native = string_with::<Native>(input, start, &mut Window::default());
     assert_eq!(native, string_with::<Swar>(input, start, &mut Window::default()));
     assert_eq!(native.as_ref().ok(), expected.as_ref(), "{}", String::from_utf8_lossy(input));
-    // The same with what an earlier string has left in the window.
+    // The same with a window left over from an earlier string.
     let mut window = Window::default();
     for earlier in start.saturating_sub(3)..start {
         let _ = string_with::<Native>(input, earlier, &mut window);

@@ -1,4 +1,4 @@
-//! Texts that are JSON, with the value `serde_json` gives them.
+//! Texts that are JSON, with the value `serde_json` parses them to.
 
 use mcp_json::{Limits, Tape};
 use serde_json::{Value, json};

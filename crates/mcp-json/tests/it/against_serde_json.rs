@@ -1,4 +1,4 @@
-//! Arbitrary bytes: accepted exactly where `serde_json` accepts them, bar the known differences.
+//! Arbitrary bytes: accepted exactly when `serde_json` accepts them, except for known differences.
 
 use mcp_json::{Document, Limits, Node, Tape};
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::spelling::values;
 
-/// `serde_json` refuses three kinds of text that are JSON: with halves of surrogate pairs, with
-/// numbers beyond `f64`, and nested 128 levels deep.
+/// `serde_json` rejects three kinds of text that are JSON: with lone surrogates, with numbers out
+/// of range for `f64`, and nested 128 levels deep.
 #[track_caller]
 fn check(input: &[u8]) {
     let mut tape = Tape::new();
@@ -44,7 +44,7 @@ fn depth(node: Node<'_>) -> usize {
     below + usize::from(node.is_array() || node.is_object())
 }
 
-/// What a span covers is the same value when it stands alone.
+/// The text of a span parses to the same value on its own.
 fn check_spans(node: Node<'_>) {
     let mut tape = Tape::new();
     let alone = tape.parse(node.raw(), Limits::default()).unwrap();
@@ -60,7 +60,7 @@ fn check_appended(input: &[u8], expected: &Document<'_>) {
     assert_eq!(format!("{:?}", tape.document(slot, input)), format!("{expected:?}"));
 }
 
-/// Pieces of JSON, and some that are not, in any order.
+/// Fragments of JSON, and some that are not, in any order.
 fn pieces() -> impl Strategy<Value = Vec<u8>> {
     const PIECES: [&[u8]; 48] = [
         b"{",
@@ -116,7 +116,7 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|pieces| pieces.concat())
 }
 
-/// Good texts with one byte changed, taken out or put in.
+/// Valid texts with one byte changed, removed or inserted.
 fn nearly_good() -> impl Strategy<Value = Vec<u8>> {
     let change = (any::<proptest::sample::Index>(), any::<u8>(), 0..4);
     (values(), change).prop_map(|(value, (place, byte, change))| {

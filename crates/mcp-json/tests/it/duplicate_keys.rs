@@ -1,4 +1,4 @@
-//! Names that occur twice in one object.
+//! Duplicate names in one object.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use mcp_json::{Fingerprint, Limits, Node, Tape};
 use proptest::prelude::{Strategy, any, proptest};
 
-/// The repetitions as `name@offset`, in order.
+/// Asserts the duplicates, as `name@offset`, in order.
 #[track_caller]
 fn check(input: &str, expected: &[&str]) {
     let mut tape = Tape::new();
@@ -108,7 +108,7 @@ fn a_lookup_finds_the_last() {
     assert_eq!(document.root().to_value(), serde_json::json!({"a": 3, "b": 2}));
 }
 
-/// Names from a small set, so that some are the same, in spellings that differ.
+/// Names from a small set, so that some are equal, in different spellings.
 fn names() -> impl Strategy<Value = Vec<(String, bool)>> {
     let name = proptest::string::string_regex("[ab]{0,3}|[xy]{7,9}").unwrap();
     proptest::collection::vec((name, any::<bool>()), 0..60)

@@ -42,7 +42,7 @@ fn any_depth_may_be_allowed() {
     let limits = Limits { max_depth: usize::MAX, ..Limits::default() };
     let document = tape.parse(&input, limits).unwrap();
     assert_eq!(document.root().span().end, input.len());
-    // Deep enough, and cut off before `serde_json` would overflow the stack.
+    // Deep enough, but truncated before `serde_json` would overflow the stack.
     let value = document.root().to_value();
     let depth = std::iter::successors(Some(&value), |value| value.get(0)).count();
     assert_eq!(depth, 513);

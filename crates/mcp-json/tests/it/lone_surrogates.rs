@@ -1,4 +1,4 @@
-//! Halves of surrogate pairs: accepted, noticed, located.
+//! Lone surrogates: accepted, noticed, located.
 
 use mcp_json::{Limits, Span, Tape};
 

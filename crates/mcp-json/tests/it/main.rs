@@ -1,4 +1,4 @@
-//! What the parser accepts, what it refuses and what the tape then says.
+//! What the parser accepts and rejects, and what the tape then contains.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! What a node says of itself and where its children are.
+//! Properties of nodes and access to their children.
 
 use mcp_json::{Kind, Limits, Node, Tape};
 

@@ -1,4 +1,4 @@
-//! Texts that are not JSON, with the place and kind of the first error.
+//! Texts that are not JSON, with the offset and kind of the first error.
 
 use mcp_json::{Expected, Found, Limits, NumberFault, SyntaxErrorKind, Tape};
 
@@ -38,7 +38,7 @@ fn nothing_at_all() {
 fn a_byte_order_mark() {
     check("\u{FEFF}", 0, ByteOrderMark);
     check("\u{FEFF}{}", 0, ByteOrderMark);
-    // Behind whitespace it is just a character out of place.
+    // After whitespace it is just an unexpected character.
     check(" \u{FEFF}{}", 1, found('\u{FEFF}', Expected::Value));
     check(b"\xFF\xFE[\0", 0, found_byte(0xFF, Expected::Value));
 }

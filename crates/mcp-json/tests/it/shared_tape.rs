@@ -44,7 +44,7 @@ fn a_slot_belongs_to_its_input() {
     tape.document(slot, b"[1,2,3]");
 }
 
-/// As much tape for its length as a text can take.
+/// The text that needs the most tape for its length.
 fn digits(count: usize) -> String {
     format!("[{}]", vec!["1"; count].join(","))
 }

@@ -26,8 +26,7 @@ pub(crate) fn values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Writes a value with whitespace and escapes as the choices say, one after the other, round and
-/// round.
+/// Writes a value with whitespace and escapes according to the choices, which are used cyclically.
 struct Writer<'c> {
     choices: std::iter::Cycle<std::slice::Iter<'c, u8>>,
     text: String,

@@ -34,7 +34,7 @@ impl Calls {
     pub(super) fn open(&self) -> Result<(i64, oneshot::Receiver<Outcome>), PeerError> {
         let mut state = self.state();
         if let Some(reason) = &state.closed {
-            return Err(PeerError::Gone(reason.clone()));
+            return Err(PeerError::Closed(reason.clone()));
         }
         if state.pending.len() >= self.limit {
             return Err(PeerError::NotSent {
@@ -54,6 +54,10 @@ impl Calls {
         let pending = self.state().pending.remove(&id);
         // A caller that stops waiting at this moment loses nothing.
         pending.is_some_and(|sender| sender.send(outcome).is_ok())
+    }
+
+    pub(super) fn is_pending(&self, id: i64) -> bool {
+        self.state().pending.contains_key(&id)
     }
 
     /// The pending request, if there is exactly one.
@@ -78,7 +82,7 @@ impl Calls {
         #[expect(clippy::iter_over_hash_type, reason = "the order does not matter")]
         for (_, sender) in pending {
             // A caller that has stopped waiting loses nothing.
-            let _ = sender.send(Err(PeerError::Gone(reason.to_owned())));
+            let _ = sender.send(Err(PeerError::Closed(reason.to_owned())));
         }
     }
 

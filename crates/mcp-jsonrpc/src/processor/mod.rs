@@ -14,6 +14,7 @@ mod settings;
 mod settle;
 #[cfg(test)]
 mod tests;
+mod unsent;
 
 use std::{
     fmt,
@@ -30,11 +31,11 @@ use mcp_core::{
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use self::{calls::Calls, in_flight::InFlight, overlong::Overlong};
+use self::{calls::Calls, in_flight::InFlight, overlong::Overlong, unsent::UnsentRefusals};
 pub use self::{peer::JsonRpcPeer, settings::ProcessorSettings};
 use crate::{
     JsonRpcId, JsonRpcMessage, JsonRpcNotification, JsonRpcTransport, OpenGate,
-    transport::{Arrival, Entry, RefusedMessage},
+    transport::{Arrival, Entry, ReceivedBatch, RefusedMessage},
 };
 
 /// A conversation over a transport.
@@ -49,6 +50,7 @@ struct Link<T> {
     transport: JsonRpcTransport<T>,
     calls: Calls,
     in_flight: InFlight,
+    unsent_refusals: UnsentRefusals,
     settings: ProcessorSettings,
     /// Our own requests that were abandoned and should be cancelled.
     abandoned: mpsc::Sender<i64>,
@@ -99,12 +101,13 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         settings: ProcessorSettings,
     ) -> JsonRpcProcessor<T> {
         // Room for every request, in case all are abandoned at once.
-        let room = settings.max_waiting.clamp(1, Semaphore::MAX_PERMITS);
+        let room = settings.max_pending.clamp(1, Semaphore::MAX_PERMITS);
         let (sender, abandoned) = mpsc::channel(room);
         let link = Link {
             transport,
-            calls: Calls::new(settings.max_waiting),
+            calls: Calls::new(settings.max_pending),
             in_flight: InFlight::default(),
+            unsent_refusals: UnsentRefusals::default(),
             settings,
             abandoned: sender,
             closing: CancellationToken::new(),
@@ -128,13 +131,14 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let driver = &self;
         let _fail_pending = FailPendingOnDrop(&driver.link.calls);
         let mut work: Work<'_> = FuturesUnordered::new();
-        let mut attending = driver.handler.attend(Arc::new(driver.peer()));
-        let mut is_attending = true;
+        let mut background = driver.handler.run_background(Arc::new(driver.peer()));
+        let mut in_background = true;
         let mut receiving = Box::pin(driver.link.transport.receive());
         let mut consecutive = 0;
         let outcome = loop {
             // Backpressure for a peer that sends but never reads.
-            let has_room = work.len() < 2 * driver.link.settings.max_in_work;
+            let has_room = work.len() < 2 * driver.link.settings.max_in_flight
+                && driver.link.unsent_refusals.has_room();
             // A peer that sends without pause must not starve the branches below.
             let may_receive = has_room && consecutive < MAX_CONSECUTIVE;
             tokio::select! {
@@ -151,11 +155,11 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                     Err(error) => break Err(error),
                 },
                 () = driver.link.closing.cancelled() => break Ok(()),
-                () = &mut attending, if is_attending => is_attending = false,
+                () = &mut background, if in_background => in_background = false,
                 () = std::future::ready(()), if consecutive >= MAX_CONSECUTIVE => consecutive = 0,
             }
         };
-        driver.handler.ending();
+        driver.handler.input_ended();
         match &outcome {
             Ok(()) => driver.link.calls.close("it was closed"),
             Err(error) => driver.link.calls.close(&error.to_string()),
@@ -180,13 +184,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             Arrival::Single { ticket, entry: Err(refused) } => {
                 self.handle_refused(*refused, ticket, work);
             }
-            Arrival::Batch { ticket, entries, .. } if self.accepts_batches() => {
-                self.handle_batch(entries, ticket, work);
-            }
-            Arrival::Batch { ticket, entries, refusal } => {
-                let refusal = refusal.unwrap_or_else(respond::batches_unsupported);
-                self.refuse_batch(&entries, refusal, ticket, work);
-            }
+            Arrival::Batch { ticket, batch } => self.handle_batch(&batch, ticket, work),
             Arrival::Unreadable { ticket, refusal } => {
                 tracing::trace!(reason = ?refusal.reason, "received text that is not JSON");
                 // A server may print anything by mistake and expects no response to it. In the
@@ -197,10 +195,10 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                     self.settle_invalid(self.own_request(ticket), &refusal, ticket);
                 }
             }
-            Arrival::TooLong { ticket, length, limit, edges } => {
+            Arrival::TooLong { ticket, length, limit, ends } => {
                 tracing::debug!(length, "skipped a message over the size limit");
                 let error = TransportError::TooLong { length, limit };
-                let message = Overlong::of(&edges);
+                let message = Overlong::of(&ends);
                 // The client may be waiting for a response.
                 let is_server = self.link.transport.side() == Side::Server;
                 if !self.settle_overlong(&message, error, ticket) && is_server {
@@ -208,12 +206,12 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                     start(work, self.refuse_unseen(message.id, refusal, ticket));
                 }
             }
-            Arrival::Over { ticket, error } => self.exchange_over(ticket, error),
+            Arrival::ExchangeEnded { ticket, error } => self.exchange_over(ticket, error),
             Arrival::NotificationsLost(error) => {
                 tracing::debug!(%error, "notifications may be lost from now on");
                 self.handler.notifications_lost();
             }
-            Arrival::Skipped => {}
+            Arrival::Ignored => {}
         }
     }
 
@@ -225,10 +223,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     ) {
         match message {
             JsonRpcMessage::Request(request) if self.is_stateless_client() => {
-                tracing::warn!(
-                    method = request.method,
-                    "dropped: a stateless server must not send requests"
-                );
+                tracing::warn!("dropped a request: a stateless server must not send any");
+                tracing::debug!(method = request.method, "it was this one");
             }
             JsonRpcMessage::Request(request) => start(work, self.serve(request, ticket)),
             JsonRpcMessage::Notification(notification) => {
@@ -251,10 +247,9 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
         // In bare dispatch a notification can run a tool and then counts against the limits.
         let guard = if self.is_bare() {
-            let guard = self.begin(None, notification.params.as_ref(), None);
+            let guard = self.begin(None, &notification.method, notification.params.as_ref(), None);
             if guard.is_none() {
-                let method = &notification.method;
-                tracing::warn!(method, "dropped a notification: too many requests in flight");
+                tracing::warn!("dropped a notification: too many requests in flight");
                 return;
             }
             guard
@@ -267,10 +262,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             let _guard = guard;
             let handled = async { self.handler.handle_notification(notification, peer).await };
             if let Err(panic) = AssertUnwindSafe(handled).catch_unwind().await {
-                tracing::error!(
-                    "a notification handler panicked: {}",
-                    respond::panic_message(&*panic)
-                );
+                tracing::error!("a notification handler panicked");
+                tracing::debug!(message = respond::panic_message(&*panic), "it panicked with this");
             }
         });
     }
@@ -298,11 +291,13 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let is_server = self.link.transport.side() == Side::Server;
         match message {
             Some(JsonRpcMessage::Request(request)) if self.is_stateless_client() => {
-                tracing::warn!(method = request.method, reason = ?refusal.reason, "dropped");
+                tracing::warn!(reason = ?refusal.reason, "dropped a request");
+                tracing::debug!(method = request.method, "it was this one");
             }
             Some(JsonRpcMessage::Request(_)) => start(work, self.refuse(id, refusal, ticket)),
             Some(JsonRpcMessage::Notification(notification)) => {
-                tracing::warn!(method = notification.method, reason = ?refusal.reason, "dropped");
+                tracing::warn!(reason = ?refusal.reason, "dropped a notification");
+                tracing::debug!(method = notification.method, "it was this one");
             }
             // A message with the id of our own request was meant as its response.
             Some(JsonRpcMessage::Response(_)) | None => {
@@ -335,6 +330,27 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
 
     fn handle_batch<'p>(
         &'p self,
+        batch: &ReceivedBatch,
+        ticket: Option<Ticket>,
+        work: &mut Work<'p>,
+    ) {
+        let limit = self.link.settings.max_batch;
+        let accepts = self.accepts_batches();
+        if accepts && batch.len() <= limit {
+            return self.handle_entries(batch.entries(), ticket, work);
+        }
+        let refusal = batch.refusal().cloned().unwrap_or_else(|| {
+            if accepts {
+                respond::batch_too_long(batch.len(), limit)
+            } else {
+                respond::batches_unsupported()
+            }
+        });
+        self.refuse_batch(batch, refusal, ticket, work);
+    }
+
+    fn handle_entries<'p>(
+        &'p self,
         entries: Vec<Entry>,
         ticket: Option<Ticket>,
         work: &mut Work<'p>,
@@ -350,35 +366,30 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                     Some(_) => self.handle_refused(*refused, ticket, work),
                     None if self.settle_batch_entry(&refused, ticket) => {}
                     None if is_server && refused.may_expect_response => requests.push(Err(refused)),
-                    None => tracing::warn!(reason = ?refused.refusal.reason, "dropped"),
+                    None => tracing::warn!(reason = ?refused.refusal.reason, "dropped an entry"),
                 },
             }
         }
         if !requests.is_empty() {
             start(work, self.serve_batch(requests, ticket));
         } else if is_server {
-            self.settle(ticket);
+            self.finish_exchange(ticket);
         }
     }
 
     /// Rejects a whole batch. Our own requests that it answers fail rather than time out.
     fn refuse_batch<'p>(
         &'p self,
-        entries: &[Entry],
+        batch: &ReceivedBatch,
         refusal: Refusal,
         ticket: Option<Ticket>,
         work: &mut Work<'p>,
     ) {
-        for entry in entries {
-            let id = match entry {
-                Ok(JsonRpcMessage::Response(response)) => response.id.as_ref(),
-                Err(refused) if refused.may_be_response => refused.id.as_ref(),
-                _ => None,
-            };
-            if let Some(id) = id.and_then(JsonRpcId::as_i64) {
+        batch.for_each_answered(|id| {
+            if self.link.calls.is_pending(id) {
                 self.settle_invalid(Some(id), &refusal, ticket);
             }
-        }
+        });
         if self.link.transport.side() == Side::Server {
             start(work, self.refuse(None, refusal, ticket));
         }
@@ -403,6 +414,7 @@ impl Drop for FailPendingOnDrop<'_> {
 }
 
 /// Polls `future` once, which completes most futures; the others are added to `work`.
+/// It saves 2 % of the instructions of a call over stdio (15.7 thousand instead of 16.0).
 fn start<'p>(work: &mut Work<'p>, future: impl Future<Output = ()> + Send + 'p) {
     let mut future: BoxFuture<'p, ()> = Box::pin(future);
     let mut context = Context::from_waker(Waker::noop());

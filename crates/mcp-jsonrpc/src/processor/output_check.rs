@@ -1,6 +1,6 @@
 //! Checks tool output against output schemas, on the tape of the outgoing message.
 
-use mcp_core::{OutputPromise, Revision, Transport};
+use mcp_core::{OutputContract, Revision, Transport};
 use mcp_json::Node;
 
 use super::JsonRpcProcessor;
@@ -8,7 +8,7 @@ use crate::{ErrorCode, JsonRpcError, error_map::to_json_rpc_error, transport::Ou
 
 /// The output contract of a result, and the revision in which to report a violation.
 pub(super) struct OutputCheck {
-    pub(super) output: OutputPromise,
+    pub(super) output: OutputContract,
     pub(super) revision: Revision,
 }
 

@@ -3,7 +3,7 @@
 //! This spares the request it belongs to a timeout. `id` usually comes before or after everything
 //! that is long, and the first members show the kind of message.
 
-use mcp_core::Edges;
+use mcp_core::MessageEnds;
 
 use crate::JsonRpcId;
 
@@ -26,9 +26,9 @@ pub(super) enum Kind {
 }
 
 impl Overlong {
-    pub(super) fn of(edges: &Edges) -> Overlong {
+    pub(super) fn of(ends: &MessageEnds) -> Overlong {
         let mut seen = Overlong::default();
-        let mut text = Text::new(edges.start());
+        let mut text = Text::new(ends.start());
         if text.take(b'{').is_none() {
             return seen;
         }
@@ -47,7 +47,7 @@ impl Overlong {
                 break;
             }
         }
-        seen.id = seen.id.or_else(|| last_id(edges.end()));
+        seen.id = seen.id.or_else(|| last_id(ends.end()));
         seen
     }
 }
@@ -170,7 +170,7 @@ mod tests {
     /// The guess for `text`, with `…` replaced by a long run of `x`.
     fn guess(text: &str) -> (Option<JsonRpcId>, Kind) {
         let text = text.replace('…', &"x".repeat(5000));
-        let Overlong { id, kind } = Overlong::of(&Edges::of(text.as_bytes()));
+        let Overlong { id, kind } = Overlong::of(&MessageEnds::of(text.as_bytes()));
         (id, kind)
     }
 

@@ -1,8 +1,8 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use mcp_core::{
-    Ask, BoxFuture, Json, MessageHeaders, Notification, OutboundRole, Peer, PeerError, Refusal,
-    Side, Ticket, Transport, TransportError,
+    BoxFuture, Json, MessageHeaders, Notification, OutboundRole, OutgoingRequest, Peer, PeerError,
+    Refusal, Side, Ticket, Transport, TransportError,
 };
 
 use super::{Link, cancelled};
@@ -27,8 +27,8 @@ impl<T: Transport> JsonRpcPeer<T> {
     }
 
     /// The last transport error of the pending request `id`.
-    pub fn trouble(&self, id: i64) -> Option<TransportError> {
-        self.link.transport.inner().trouble(self.link.own_ticket(id)?)
+    pub fn last_error(&self, id: i64) -> Option<TransportError> {
+        self.link.transport.inner().last_error(self.link.own_ticket(id)?)
     }
 
     /// Like [`Peer::request`]; `note` is called with the id of the request before it is sent, to
@@ -37,9 +37,9 @@ impl<T: Transport> JsonRpcPeer<T> {
     /// # Errors
     ///
     /// As for [`Peer::request`].
-    pub async fn request_noting(
+    pub async fn request_with_id(
         &self,
-        ask: Ask,
+        ask: OutgoingRequest,
         note: impl FnOnce(i64) + Send,
     ) -> Result<Json, PeerError> {
         let link = &self.link;
@@ -61,24 +61,22 @@ impl<T: Transport> JsonRpcPeer<T> {
             method: ask.method.into_owned(),
             params: ask.params,
         };
-        let response = async {
-            let sending = link.transport.send(
-                request.to_bytes().into(),
-                OutboundRole::Request,
-                ticket,
-                ask.headers,
-            );
+        // Only the bytes are kept while it is sent, and nothing while the response is awaited.
+        let bytes = request.to_bytes();
+        drop(request);
+        let sending = link.transport.send(bytes.into(), OutboundRole::Request, ticket, ask.headers);
+        let response = async move {
             if let Err(error) = sending.await {
                 // The peer has not seen it, so there is nothing to cancel.
                 link.calls.remove(id);
                 return Err(not_sent(error));
             }
-            answer.await.unwrap_or_else(|_| Err(PeerError::Gone("it is not being read".into())))
+            answer.await.unwrap_or_else(|_| Err(PeerError::Closed("it is not being read".into())))
         };
         tokio::select! {
             biased;
             outcome = response => outcome,
-            () = timed_out => Err(PeerError::TimedOut(timeout)),
+            () = timed_out => Err(PeerError::TimedOut { after: timeout, last_error: None }),
         }
     }
 }
@@ -104,13 +102,13 @@ impl<T: Transport> Peer for JsonRpcPeer<T> {
         })
     }
 
-    fn request(&self, ask: Ask) -> BoxFuture<'_, Result<Json, PeerError>> {
-        Box::pin(self.request_noting(ask, |_| {}))
+    fn request(&self, ask: OutgoingRequest) -> BoxFuture<'_, Result<Json, PeerError>> {
+        Box::pin(self.request_with_id(ask, |_| {}))
     }
 
     fn release_stream(&self) {
         if let Some(ticket) = self.ticket {
-            self.link.transport.inner().release(ticket);
+            self.link.transport.inner().release_stream(ticket);
         }
     }
 }
@@ -140,12 +138,12 @@ impl<T: Transport> Drop for PendingRequest<'_, T> {
         if !self.link.calls.remove(self.id) {
             return;
         }
-        let must_notify = self.may_cancel && !self.link.transport.inner().settling_cancels();
+        let must_notify = self.may_cancel && !self.link.transport.inner().finishing_cancels();
         if must_notify && self.link.abandoned.try_send(self.id).is_err() {
             tracing::debug!(id = self.id, "an abandoned request could not be cancelled");
         }
         if let (Side::Client, Some(ticket)) = (self.link.transport.side(), self.ticket) {
-            self.link.transport.inner().settle(ticket);
+            self.link.transport.inner().finish_exchange(ticket);
         }
     }
 }

@@ -5,8 +5,8 @@ use std::{any::Any, panic::AssertUnwindSafe, sync::Arc};
 use bytes::Bytes;
 use futures_util::{FutureExt as _, future::join_all};
 use mcp_core::{
-    Answer, Call, Dispatch, Error, Json, OutboundRole, PeerError, Refusal, RefusalReason, Response,
-    ResponseStatus, Revision, Ticket, Transport, TransportError,
+    Call, Dispatch, Error, Json, OutboundRole, PeerError, Refusal, RefusalReason, Response,
+    ResponseStatus, Revision, Ticket, Transport, TransportError, UncheckedResponse,
 };
 use serde_json::json;
 
@@ -42,7 +42,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         match self.answer(request, ticket).await {
             Some(answer) => self.send(answer, ticket).await,
             // No response is expected, but the transport may hold the exchange open.
-            None => self.settle(ticket),
+            None => self.finish_exchange(ticket),
         }
     }
 
@@ -62,7 +62,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             .map(|answer| (answer.response, answer.check))
             .unzip();
         if responses.is_empty() {
-            return self.settle(ticket);
+            return self.finish_exchange(ticket);
         }
         let mut message = OutgoingMessage::from(write_batch(&responses));
         if let Err(error) = self.link.transport.fits(&message.bytes) {
@@ -77,6 +77,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                 message = write_batch(&responses).into();
             }
         }
+        let turn = self.link.transport.turn().await;
         let verdict = self.link.transport.judge_outgoing(&mut message);
         if !verdict.refusals.is_empty() {
             tracing::error!(
@@ -86,8 +87,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             responses = replace_rejected(responses, &verdict);
             message = write_batch(&responses).into();
         }
-        let role = OutboundRole::Answer(ResponseStatus::Served);
-        match self.link.transport.send_unjudged(message.bytes, role, ticket, None).await {
+        let role = OutboundRole::Response(ResponseStatus::Served);
+        match self.link.transport.send_judged(message.bytes, role, ticket, turn).await {
             Ok(()) => {}
             Err(SendError::Transport(error)) if is_too_long(&error) => {
                 let responses = replace_all_too_long(responses, &error);
@@ -104,6 +105,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         refusal: Refusal,
         ticket: Option<Ticket>,
     ) {
+        let _unsent = self.link.unsent_refusals.add(size(id.as_ref(), &refusal));
         let answer = self.refusal(id, &refusal);
         self.send(answer, ticket).await;
     }
@@ -116,6 +118,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         refusal: Refusal,
         ticket: Option<Ticket>,
     ) {
+        let _unsent = self.link.unsent_refusals.add(size(id.as_ref(), &refusal));
         let OutgoingResponse { response, status, .. } = self.refusal(id, &refusal);
         self.send_unjudged(response.to_bytes(), status, ticket).await;
     }
@@ -135,8 +138,8 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         if !self.accepts_id(&request.id) {
             return Some(self.refusal(None, &invalid_id()));
         }
-        let (id, params) = (Some(request.id.clone()), request.params.as_ref());
-        let Some(guard) = self.begin(id, params, ticket) else {
+        let id = Some(request.id.clone());
+        let Some(guard) = self.begin(id, &request.method, request.params.as_ref(), ticket) else {
             return Some(self.failure(request, Error::Busy));
         };
         let call = Call {
@@ -155,7 +158,13 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                     self.to_wire(answer, request.id)
                 }
                 Err(panic) => {
-                    tracing::error!(method = request.method, "panicked: {}", panic_message(&*panic));
+                    // Method and message may have come from the peer.
+                    tracing::error!("a request handler panicked");
+                    tracing::debug!(
+                        method = request.method,
+                        message = panic_message(&*panic),
+                        "it panicked with this"
+                    );
                     self.failure(request, Error::internal("the request handler panicked"))
                 }
             }),
@@ -163,17 +172,23 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
     }
 
-    /// Registers work that holds `params` until it ends; `None` if the limits are reached.
+    /// Registers work that holds all of this until it ends; `None` if the limits are reached.
     pub(super) fn begin(
         &self,
         id: Option<JsonRpcId>,
+        method: &str,
         params: Option<&Json>,
         ticket: Option<Ticket>,
     ) -> Option<InFlightGuard<'_>> {
         let settings = &self.link.settings;
-        let limits =
-            InFlightLimits { requests: settings.max_in_work, bytes: settings.max_in_work_bytes };
-        let bytes = params.map_or(0, Json::memory);
+        let limits = InFlightLimits {
+            requests: settings.max_in_flight,
+            bytes: settings.max_in_flight_bytes,
+            budget: &settings.in_flight_memory,
+        };
+        // The id is kept by the request, by the list and for the handler.
+        let id_length = id.as_ref().map_or(0, JsonRpcId::text_length);
+        let bytes = params.map_or(0, Json::memory) + method.len() + 3 * id_length;
         self.link.in_flight.add(id, ticket, bytes, limits)
     }
 
@@ -190,13 +205,13 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         self.to_wire(Response { id, revision, outcome: Err(error) }.into(), request.id)
     }
 
-    fn to_wire(&self, answer: Answer, id: JsonRpcId) -> OutgoingResponse {
-        let Answer { response, promise } = answer;
+    fn to_wire(&self, answer: UncheckedResponse, id: JsonRpcId) -> OutgoingResponse {
+        let UncheckedResponse { response, contract } = answer;
         let revision = response.revision;
         OutgoingResponse {
             status: response.outcome.as_ref().err().map_or(ResponseStatus::Served, status_of),
             response: response.to_json_rpc(id, self.handler.dispatch()),
-            check: promise.map(|output| OutputCheck { output, revision }),
+            check: contract.map(|output| OutputCheck { output, revision }),
         }
     }
 
@@ -221,6 +236,22 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
     }
 
     async fn send(&self, answer: OutgoingResponse, ticket: Option<Ticket>) {
+        let (message, response, status) = self.write(answer);
+        let role = OutboundRole::Response(status);
+        let sent = self.link.transport.send(message, role, ticket, None).await;
+        if let Err(error) = sent
+            && let Some((bytes, status)) = substitute(response, status, error)
+        {
+            // Boxed, since it is rare and its future would make that of every request larger.
+            Box::pin(self.send_unjudged(bytes, status, ticket)).await;
+        }
+    }
+
+    /// The message for a response, or for the error to send in its place.
+    fn write(
+        &self,
+        answer: OutgoingResponse,
+    ) -> (OutgoingMessage, JsonRpcResponse, ResponseStatus) {
         let OutgoingResponse { mut response, mut status, check } = answer;
         let mut message = OutgoingMessage::from(response.to_bytes());
         if let Err(error) = self.link.transport.fits(&message.bytes) {
@@ -230,38 +261,43 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             response.outcome = Err(error);
             message = response.to_bytes().into();
         }
-        let role = OutboundRole::Answer(status);
-        match self.link.transport.send(message, role, ticket, None).await {
-            Ok(()) => {}
-            Err(SendError::Transport(error)) if is_too_long(&error) => {
-                let OutgoingResponse { response, status, .. } =
-                    too_long_response(response.id, &error);
-                self.send_unjudged(response.to_bytes(), status, ticket).await;
-            }
-            Err(SendError::Transport(error)) => {
-                tracing::debug!(%error, "could not send a response");
-            }
-            // An imperfect error response is better than none.
-            Err(SendError::Refused(_)) if response.outcome.is_err() => {
-                self.send_unjudged(response.to_bytes(), status, ticket).await;
-            }
-            Err(SendError::Refused(refusal)) => {
-                tracing::error!(reason = ?refusal.reason, "our response violates the protocol");
-                let OutgoingResponse { response, status, .. } =
-                    rejected_response(response.id, &refusal);
-                self.send_unjudged(response.to_bytes(), status, ticket).await;
-            }
-        }
+        (message, response, status)
     }
 
     async fn send_unjudged(&self, bytes: Bytes, status: ResponseStatus, ticket: Option<Ticket>) {
-        let role = OutboundRole::Answer(status);
-        if let Err(error) = self.link.transport.send_unjudged(bytes, role, ticket, None).await {
+        let role = OutboundRole::Response(status);
+        if let Err(error) = self.link.transport.send_unjudged(bytes, role, ticket).await {
             tracing::debug!(%error, "could not send a response");
             // The transport may still hold the exchange open.
-            self.settle(ticket);
+            self.finish_exchange(ticket);
         }
     }
+}
+
+/// What to send, unjudged, in place of a response that could not be sent.
+fn substitute(
+    response: JsonRpcResponse,
+    status: ResponseStatus,
+    error: SendError,
+) -> Option<(Bytes, ResponseStatus)> {
+    let OutgoingResponse { response, status, .. } = match error {
+        SendError::Transport(error) if is_too_long(&error) => {
+            too_long_response(response.id, &error)
+        }
+        SendError::Transport(error) => {
+            tracing::debug!(%error, "could not send a response");
+            return None;
+        }
+        // An imperfect error response is better than none.
+        SendError::Refused(_) if response.outcome.is_err() => {
+            OutgoingResponse::new(response, status)
+        }
+        SendError::Refused(refusal) => {
+            tracing::error!(reason = ?refusal.reason, "our response violates the protocol");
+            rejected_response(response.id, &refusal)
+        }
+    };
+    Some((response.to_bytes(), status))
 }
 
 /// The error to send instead of a response that does not pass the gate.
@@ -287,7 +323,8 @@ fn replace_all_too_long(
 
 /// The error to send instead of a response that is too long.
 fn too_long_response(id: Option<JsonRpcId>, error: &TransportError) -> OutgoingResponse {
-    tracing::error!(%error, "cannot send a response");
+    tracing::error!("cannot send a response: it is too long");
+    tracing::debug!(%error, "the reason is this");
     internal_error(id, format!("the response cannot be sent: {error}"), Vec::new())
 }
 
@@ -314,6 +351,16 @@ fn invalid_id() -> Refusal {
         index: None,
         reason: RefusalReason::NotAMessage,
         message: "the `id` of a request must be a string or an integer".to_owned(),
+        findings: Vec::new(),
+    }
+}
+
+/// The refusal of a batch that nobody has looked into.
+pub(super) fn batch_too_long(entries: usize, limit: usize) -> Refusal {
+    Refusal {
+        index: None,
+        reason: RefusalReason::NotAMessage,
+        message: format!("the batch has {entries} entries, more than the limit of {limit}"),
         findings: Vec::new(),
     }
 }
@@ -347,7 +394,7 @@ pub(super) fn too_long(length: u64, limit: u64) -> Refusal {
 }
 
 pub(super) fn outcome_of(outcome: Result<Json, JsonRpcError>) -> Outcome {
-    outcome.map_err(|JsonRpcError { code, message, data }| PeerError::Answered {
+    outcome.map_err(|JsonRpcError { code, message, data }| PeerError::ErrorResponse {
         code,
         message,
         data,
@@ -355,7 +402,7 @@ pub(super) fn outcome_of(outcome: Result<Json, JsonRpcError>) -> Outcome {
 }
 
 pub(super) fn invalid_answer(refusal: &Refusal) -> Outcome {
-    Err(PeerError::InvalidAnswer {
+    Err(PeerError::InvalidResponse {
         message: refusal.message.clone(),
         findings: refusal.findings.clone(),
     })
@@ -368,6 +415,12 @@ pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("(no message)")
+}
+
+/// The memory that a refusal takes until it is sent.
+fn size(id: Option<&JsonRpcId>, refusal: &Refusal) -> usize {
+    let findings: usize = refusal.findings.iter().map(Json::memory).sum();
+    id.map_or(0, JsonRpcId::text_length) + refusal.message.len() + findings
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let is_ours =
             self.is_stateless_client() && self.link.calls.settle(id, Err(PeerError::Unanswered));
         if is_ours {
-            self.settle_own(ticket);
+            self.finish_own_exchange(ticket);
         }
         is_ours
     }
@@ -30,7 +30,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             Some(id) => id.as_i64(),
         };
         match id {
-            Some(id) if self.link.calls.settle(id, outcome) => self.settle_own(ticket),
+            Some(id) if self.link.calls.settle(id, outcome) => self.finish_own_exchange(ticket),
             _ => tracing::debug!("received a response to no pending request"),
         }
     }
@@ -51,7 +51,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         let invalid = respond::invalid_answer(refusal);
         let was_pending = own.is_some_and(|own| self.link.calls.settle(own, invalid));
         if was_pending {
-            self.settle_own(ticket);
+            self.finish_own_exchange(ticket);
         }
         was_pending
     }
@@ -77,7 +77,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         };
         let failed = Err(PeerError::Transport(error));
         if own.is_some_and(|own| self.link.calls.settle(own, failed)) {
-            self.settle_own(ticket);
+            self.finish_own_exchange(ticket);
             return true;
         }
         message.kind == Kind::Response
@@ -100,16 +100,16 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
 
     /// Settles the exchange of our own request. A server's requests open none: the exchange that
     /// carried the response is the client's, which may expect a response itself.
-    pub(super) fn settle_own(&self, ticket: Option<Ticket>) {
+    pub(super) fn finish_own_exchange(&self, ticket: Option<Ticket>) {
         if self.link.transport.side() == Side::Client {
-            self.settle(ticket);
+            self.finish_exchange(ticket);
         }
     }
 
     /// Tells the transport that the exchange is complete.
-    pub(super) fn settle(&self, ticket: Option<Ticket>) {
+    pub(super) fn finish_exchange(&self, ticket: Option<Ticket>) {
         if let Some(ticket) = ticket {
-            self.link.transport.inner().settle(ticket);
+            self.link.transport.inner().finish_exchange(ticket);
         }
     }
 

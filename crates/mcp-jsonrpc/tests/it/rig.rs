@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use mcp_core::{
-    Answer, Ask, BoxFuture, Call, Clock, Error, Handler, Inbound, Json, Notification, Outbound,
-    Peer, Request, Response, Revision, Side, Transport, TransportError,
+    BoxFuture, Call, Clock, Error, Handler, Inbound, Json, Notification, Outbound, OutgoingRequest,
+    Peer, Request, Response, Revision, Side, Transport, TransportError, UncheckedResponse,
 };
 use mcp_jsonrpc::{JsonRpcPeer, JsonRpcProcessor, JsonRpcTransport, OpenGate, ProcessorSettings};
 use serde_json::Value;
@@ -138,7 +138,7 @@ impl Clock for TestClock {
 struct Obedient(Revision);
 
 impl Handler for Obedient {
-    fn handle_request(&self, request: Request, call: Call) -> BoxFuture<'_, Answer> {
+    fn handle_request(&self, request: Request, call: Call) -> BoxFuture<'_, UncheckedResponse> {
         Box::pin(async move {
             let outcome = match &*request.method {
                 "never" => std::future::pending().await,
@@ -149,7 +149,7 @@ impl Handler for Obedient {
                 "panic" => panic!("on purpose"),
                 "ask" => call
                     .peer
-                    .request(Ask::new("question", None))
+                    .request(OutgoingRequest::new("question", None))
                     .await
                     .map_err(|error| Error::internal(error.to_string())),
                 _ => Ok(Json::empty_object()),

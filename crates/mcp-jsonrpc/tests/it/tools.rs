@@ -145,7 +145,7 @@ async fn notifications_count_against_the_limit_of_requests() {
     let (tools, calls) = registry();
     let (pipe, mut wire) = Pipe::new();
     let mut settings = ProcessorSettings::default();
-    settings.max_in_work = 2;
+    settings.max_in_flight = 2;
     let transport = JsonRpcTransport::new(pipe, Side::Server, Box::new(OpenGate));
     let handler = Arc::new(Mcp::bare(tools).conversation(None));
     tokio::spawn(JsonRpcProcessor::with_handler(transport, handler, settings).run());

@@ -1,7 +1,7 @@
-//! What is remembered of a request until its answer comes, each feature its own part.
+//! State kept of a request until it is answered, one part per feature.
 //!
-//! Only the data: the features make it and read it. It is here, and not with them, because a
-//! request belongs to the conversation that all of them look at.
+//! Data only: the features create and read it. It is here, and not with them, because a request
+//! belongs to the conversation that all of them look at.
 
 use std::ops::Deref;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{LogLevel, MethodRef, Moment, StatedSchema, TaskStatus, digest::Fingerprint};
 
-/// What is remembered of a request; takes no room while that is nothing, which is usual.
+/// State kept of a request; takes no extra space while empty, which is the usual case.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Remembered(Option<Box<Asked>>);
 
@@ -40,11 +40,11 @@ pub(crate) struct Asked {
     pub(crate) resource: Option<Box<AskedSubscription>>,
     /// The progress token.
     pub(crate) progress: Option<Box<RequestId>>,
-    /// The level of the log messages that it asks for.
+    /// The minimum level of log messages it asks for.
     pub(crate) log_level: Option<LogLevel>,
     pub(crate) task: Option<Box<AskedTask>>,
     pub(crate) modern: Option<Box<AskedUnusually>>,
-    /// What it is for, if it may be answered with questions.
+    /// The request's target, if it may be answered with questions.
     pub(crate) input: Option<Box<Target>>,
 }
 
@@ -94,15 +94,15 @@ impl Asked {
     }
 }
 
-/// A call of a listed tool, until its result comes, be it through a task.
+/// A call of a listed tool, until its result arrives, possibly through a task.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ToolCall {
     pub(crate) name: Box<str>,
-    /// How often the list had changed then.
+    /// How many times the list had changed by then.
     pub(crate) changes: u64,
-    /// Stands for the output schema that was listed then.
+    /// Digest of the output schema listed at that time.
     pub(crate) output: Option<u64>,
-    /// Whether the arguments break the input schema.
+    /// Whether the arguments violate the input schema.
     pub(crate) is_invalid: bool,
 }
 
@@ -112,16 +112,16 @@ pub(crate) struct AskedPrompt {
     pub(crate) missing: Box<str>,
 }
 
-/// Which page of a list was asked for.
+/// The requested page of a list.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct AskedPage {
-    /// Stands for the cursor; absent for the first page.
+    /// Digest of the cursor; absent for the first page.
     pub(crate) cursor: Option<u64>,
-    /// How often the list had changed then.
+    /// How many times the list had changed by then.
     pub(crate) changes: u64,
 }
 
-/// What was asked of the model, in a request or (2026-07-28) an input request.
+/// A request to the model, in a request or (2026-07-28) an input request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct AskedSampling {
     pub(crate) at: Moment,
@@ -129,7 +129,7 @@ pub(crate) struct AskedSampling {
     pub(crate) tools: Vec<OfferedTool>,
     /// Whether there were more tools than are remembered.
     pub(crate) more_tools: bool,
-    /// Whether `tools` or `toolChoice` was there at all.
+    /// Whether `tools` or `toolChoice` was present.
     pub(crate) uses_tools: bool,
 }
 
@@ -146,7 +146,7 @@ pub(crate) struct OfferedTool {
     pub(crate) input: Option<StatedSchema>,
 }
 
-/// What was asked of the user, in a request or (2026-07-28) an input request.
+/// A request to the user, in a request or (2026-07-28) an input request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct AskedElicitation {
     pub(crate) at: Moment,
@@ -160,38 +160,38 @@ pub(crate) struct AskedElicitation {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct AskedSubscription {
     pub(crate) uri: Box<str>,
-    /// How often the subscription had been asked for.
+    /// How many times the subscription had been requested.
     pub(crate) requests: u64,
 }
 
-/// What a request has to do with tasks.
+/// How a request relates to tasks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum AskedTask {
-    /// It asks for a task, from a receiver that offers them.
+    /// It asks for a task, from a receiver that supports them.
     Task,
-    /// It does not ask for one, although its tool needs one.
+    /// It does not ask for one, although its tool requires one.
     NoTask,
     /// It is about the tasks of the other side.
     Operation(TaskOperation),
 }
 
-/// What a request about tasks is about, and what was known then.
+/// The subject of a request about tasks, and what was known at the time.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct TaskOperation {
-    /// The task; none for a listing.
+    /// The task; `None` for a listing.
     pub(crate) id: Option<Box<str>>,
-    /// Its place in the order of messages about tasks.
+    /// Its position in the order of messages about tasks.
     pub(crate) sent: u64,
-    /// Whether nobody had heard of the task.
+    /// Whether the task was unknown.
     pub(crate) unknown: bool,
-    /// The final status that the task had.
+    /// The final status of the task, if it had one.
     pub(crate) end: Option<(TaskStatus, Option<u64>)>,
-    /// For `tasks/result`: the method whose result is to come.
+    /// For `tasks/result`: the method whose result is expected.
     pub(crate) original: Option<MethodRef>,
 }
 
-/// A request of 2026-07-28 that is not as usual: it lacks metadata, or names another version than
-/// the revision it is judged by.
+/// A request of 2026-07-28 that is unusual: it lacks metadata, or names another version than the
+/// revision it is judged by.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct AskedUnusually {
     pub(crate) version: Option<Box<str>>,
@@ -199,7 +199,7 @@ pub(crate) struct AskedUnusually {
     pub(crate) lacks_metadata: bool,
 }
 
-/// What a request is for: a tool, a prompt or a resource.
+/// The target of a request: a tool, a prompt or a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Target {
     pub(crate) kind: TargetKind,

@@ -8,8 +8,8 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashTable, hash_table::Entry};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A map that forgets its oldest entry when there are too many, and remembers that it did. Takes
-/// the room of a pointer until something is put in: a session has many that stay empty.
+/// A map that evicts its oldest entry when full, and remembers that it did. Takes the size of a
+/// pointer while empty, as many maps of a session stay empty.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(bound(
     serialize = "K: Eq + Hash + Serialize, V: Serialize",
@@ -17,26 +17,26 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 ))]
 pub(crate) struct Bounded<K, V>(Option<Box<BoundedMap<K, V>>>);
 
-/// As many entries are looked through one by one. Most maps of a session never have more, and a
-/// table to find them by would cost more than it saves.
+/// Up to this many entries are searched linearly. Most maps of a session never have more, and a
+/// hash table would cost more than it saves.
 const FEW: usize = 8;
 
-/// The same, taking the room of a map in any case, and one step less to what is in it.
+/// The same without the box: larger when empty, but one indirection less.
 #[derive(Debug, Clone)]
 pub(crate) struct BoundedMap<K, V> {
-    /// In order of arrival. With an index there may be gaps, where something was removed or
-    /// replaced; without there are none.
+    /// In order of arrival. With an index there may be gaps where an entry was removed or replaced;
+    /// without one there are none.
     slots: Slots<K, V>,
-    /// Where to find a key, once there have been more than a few.
+    /// Finds keys, once there have been more than a few.
     index: Option<Box<Index>>,
     forgot: bool,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Index {
-    /// How many slots have gone at the front: the number of the first one.
+    /// How many slots were removed from the front, and so the number of the first one.
     gone: usize,
-    /// The numbers of the slots that are taken, by the hash of their key.
+    /// The numbers of occupied slots, by the hash of their key.
     numbers: HashTable<usize>,
     state: RandomState,
 }
@@ -54,8 +54,8 @@ impl<K, V> Default for BoundedMap<K, V> {
 }
 
 impl<K: Eq + Hash, V> Bounded<K, V> {
-    /// Adds or replaces an entry, which then counts as the newest; gives back what had to go
-    /// because there were `capacity` others.
+    /// Adds or replaces an entry, which becomes the newest; returns the entry evicted because there
+    /// were `capacity` others.
     pub(crate) fn insert(&mut self, key: K, value: V, capacity: usize) -> Option<(K, V)> {
         self.0.get_or_insert_default().insert(key, value, capacity)
     }
@@ -105,7 +105,7 @@ impl<K: Eq + Hash, V> Bounded<K, V> {
         self.len() == 0
     }
 
-    /// Whether an entry had to go, so that a key that is not there may have been.
+    /// Whether an entry was evicted, so that a missing key may have been present.
     pub(crate) fn forgot(&self) -> bool {
         self.0.as_ref().is_some_and(|map| map.forgot)
     }
@@ -116,8 +116,8 @@ impl<K: Eq + Hash, V> Bounded<K, V> {
 }
 
 impl<K: Eq + Hash, V> BoundedMap<K, V> {
-    /// Adds or replaces an entry, which then counts as the newest; gives back what had to go
-    /// because there were `capacity` others.
+    /// Adds or replaces an entry, which becomes the newest; returns the entry evicted because there
+    /// were `capacity` others.
     pub(crate) fn insert(&mut self, key: K, value: V, capacity: usize) -> Option<(K, V)> {
         self.add(key, value);
         if self.len() > capacity.max(1) { self.evict() } else { None }
@@ -177,7 +177,7 @@ impl<K: Eq + Hash, V> BoundedMap<K, V> {
         self.index.as_ref().map_or(self.slots.len(), |index| index.numbers.len())
     }
 
-    /// Which slot has this key.
+    /// The slot that has this key.
     fn position<Q>(&self, key: &Q) -> Option<usize>
     where
         K: Borrow<Q>,
@@ -211,7 +211,7 @@ impl<K: Eq + Hash, V> BoundedMap<K, V> {
         }
     }
 
-    /// Forgets the oldest entry.
+    /// Removes the oldest entry.
     fn evict(&mut self) -> Option<(K, V)> {
         self.forgot = true;
         let oldest = self.slots.pop_front()??;
@@ -226,7 +226,7 @@ impl<K: Eq + Hash, V> BoundedMap<K, V> {
 type Slots<K, V> = VecDeque<Option<(K, V)>>;
 
 impl Index {
-    /// An index of slots without gaps.
+    /// Creates an index of slots without gaps.
     fn of<K: Hash, V>(slots: &Slots<K, V>) -> Index {
         let mut index = Index::default();
         index.fill(slots);
@@ -253,7 +253,7 @@ impl Index {
         Some(number.wrapping_sub(self.gone))
     }
 
-    /// Notes that `key` is about to be put into the next slot; gives back the one it had before.
+    /// Records that `key` is about to be put into the next slot; returns its previous slot.
     fn add<K: Eq + Hash, V>(&mut self, slots: &Slots<K, V>, key: &K) -> Option<usize> {
         let Index { gone, numbers, state } = self;
         let number = gone.wrapping_add(slots.len());
@@ -274,7 +274,7 @@ impl Index {
         }
     }
 
-    /// Notes that `key` goes; gives back the slot it has.
+    /// Records the removal of `key`; returns its slot.
     fn remove<K, V, Q>(&mut self, slots: &Slots<K, V>, key: &Q) -> Option<usize>
     where
         K: Borrow<Q>,
@@ -285,7 +285,7 @@ impl Index {
         Some(entry.remove().0.wrapping_sub(self.gone))
     }
 
-    /// Notes that the first slot has gone, which had `key`.
+    /// Records that the first slot, which had `key`, was removed.
     fn remove_first<K: Hash>(&mut self, key: &K) {
         let first = self.gone;
         let entry = self.numbers.find_entry(self.state.hash_one(key), |number| *number == first);
@@ -295,7 +295,7 @@ impl Index {
         self.gone = self.gone.wrapping_add(1);
     }
 
-    /// Lets the first slot be one that is taken.
+    /// Removes empty slots from the front.
     fn drop_gaps<K, V>(&mut self, slots: &mut Slots<K, V>) {
         while let Some(None) = slots.front() {
             slots.pop_front();
@@ -303,7 +303,8 @@ impl Index {
         }
     }
 
-    /// Keeps the queue at most twice as long as what it holds, at constant cost per insertion.
+    /// Keeps the queue at most about twice as long as its contents, at amortised constant cost per
+    /// insertion.
     fn tidy<K: Hash, V>(&mut self, slots: &mut Slots<K, V>) {
         if slots.len() > 2 * self.numbers.len() + 16 {
             slots.retain(Option::is_some);
@@ -328,7 +329,7 @@ where
     matches!(slot, Some((held, _)) if held.borrow() == key)
 }
 
-/// The hash of the key in a slot that is taken.
+/// The hash of the key in an occupied slot.
 fn hash_at<K: Hash, V>(slots: &Slots<K, V>, position: usize, state: &RandomState) -> u64 {
     match slots.get(position) {
         Some(Some((key, _))) => state.hash_one(key),
@@ -336,7 +337,7 @@ fn hash_at<K: Hash, V>(slots: &Slots<K, V>, position: usize, state: &RandomState
     }
 }
 
-/// What is saved: the entries in order, and whether some are missing.
+/// The serialised form: the entries in order, and whether some are missing.
 #[derive(Serialize, Deserialize)]
 struct Saved<K, V> {
     entries: Vec<(K, V)>,

@@ -1,15 +1,17 @@
-//! What the two sides declared they can do.
+//! The capabilities that the two sides declared.
 
 use mcp_core::Side;
 use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
-use super::Moment;
+use super::{Moment, digest::kept_within};
 
-/// Names of extensions kept of one declaration.
+/// Maximum extension names kept per declaration.
 const MAX_EXTENSIONS: usize = 64;
+/// Longer names of extensions are kept as digests.
+const LONGEST_EXTENSION: usize = 128;
 
-/// A capability that rules ask for.
+/// A capability that rules check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Flag {
     Tools,
@@ -39,19 +41,19 @@ pub(crate) enum Flag {
     Extensions,
 }
 
-/// How a capability shows that it is declared.
+/// How a capability is declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
     /// The member is an object.
     Object,
     /// The member is `true`.
     True,
-    /// The member is an object that is not empty.
+    /// The member is a non-empty object.
     Entries,
 }
 
 impl Flag {
-    /// Every capability, where it stands and how it shows.
+    /// Every capability, its path and how it is declared.
     const ALL: [(Flag, &'static [&'static str], Sign); 25] = [
         (Flag::Tools, &["tools"], Sign::Object),
         (Flag::ToolsListChanged, &["tools", "listChanged"], Sign::True),
@@ -84,7 +86,7 @@ impl Flag {
         1 << self as u32
     }
 
-    /// The name in a message about it: `resources.subscribe`.
+    /// The name used in messages: `resources.subscribe`.
     pub(crate) fn path(self) -> String {
         let (_, path, _) = Flag::ALL[self as usize];
         path.join(".")
@@ -99,7 +101,7 @@ pub(crate) struct Capabilities {
     details: Box<Details>,
 }
 
-/// What is looked at only if something is wrong, or unusual.
+/// Needed only if something is wrong or unusual.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 struct Details {
     /// The extensions, by name.
@@ -118,7 +120,7 @@ impl Capabilities {
                 }
             }
         }
-        // Saying nothing about the mode means forms, as it did before there were modes.
+        // No mode means forms, as it did before there were modes.
         let has = |flag: Flag| flags & flag.bit() != 0;
         if has(Flag::Elicitation) && !has(Flag::ElicitationUrl) {
             flags |= Flag::ElicitationForm.bit();
@@ -127,7 +129,7 @@ impl Capabilities {
         let extensions = extensions
             .filter_map(|(name, _)| name.as_str())
             .take(MAX_EXTENSIONS)
-            .map(|name| name.into_owned().into_boxed_str())
+            .map(|name| kept_within(LONGEST_EXTENSION, name).into_owned().into_boxed_str())
             .collect();
         Capabilities { flags, details: Box::new(Details { extensions, at }) }
     }
@@ -142,11 +144,12 @@ impl Capabilities {
     }
 
     pub(crate) fn has_extension(&self, name: &str) -> bool {
+        let name = kept_within(LONGEST_EXTENSION, name.into());
         self.details.extensions.iter().any(|extension| **extension == *name)
     }
 
-    /// Whether all that `other` names is declared here too. What both cannot express (settings,
-    /// unknown names) is not compared.
+    /// Whether everything `other` names is declared here too. Settings and unknown names are not
+    /// compared.
     pub(crate) fn covers(&self, other: &Capabilities) -> bool {
         other.flags & !self.flags == 0
             && other.details.extensions.iter().all(|name| self.has_extension(name))
@@ -171,21 +174,21 @@ fn declares(node: Node<'_>, path: &[&str], sign: Sign) -> bool {
     }
 }
 
-/// What both sides declared for the whole session: in the handshake, or (server, 2026-07-28) in
-/// the last `server/discover` result.
+/// What both sides declared for the whole session: in the handshake, or (server, 2026-07-28) in the
+/// last `server/discover` result.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Declared {
     client: Option<Capabilities>,
     server: Option<Capabilities>,
     discovered: Option<Capabilities>,
-    /// What the client declared before a second handshake, which is not decided yet.
+    /// What the client declared before a second handshake, which is still undecided.
     #[serde(default)]
     before: Option<Capabilities>,
 }
 
 impl Declared {
-    /// What a side declared in the handshake. While a second one goes on, nobody knows by which of
-    /// them the server goes.
+    /// What a side declared in the handshake. During a second one it is unknown which of them the
+    /// server follows.
     pub(crate) fn in_handshake(&self, side: Side) -> Option<&Capabilities> {
         match side {
             Side::Client => self.client.as_ref().filter(|_| self.before.is_none()),
@@ -198,19 +201,19 @@ impl Declared {
         self.discovered.as_ref()
     }
 
-    /// The client begins a handshake.
+    /// Called when the client begins a handshake.
     pub(crate) fn request(&mut self, declared: Option<Capabilities>) {
         self.before = self.before.take().or(self.client.take());
         self.client = declared;
     }
 
-    /// The server accepts it.
+    /// Called when the server accepts it.
     pub(crate) fn settle(&mut self, declared: Option<Capabilities>) {
         self.before = None;
         self.server = declared;
     }
 
-    /// The server refuses it: what was declared before still holds.
+    /// Called when the server refuses it: the earlier declaration still applies.
     pub(crate) fn give_up(&mut self) {
         if let Some(before) = self.before.take() {
             self.client = Some(before);

@@ -1,24 +1,26 @@
-//! Short stand-ins for texts of any length.
+//! Digests of texts of any length.
+
+use std::borrow::Cow;
 
 use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
-/// A number that stands for `bytes` where only "the same or not" matters, the same in every build
-/// and on every machine, as sessions are saved. Two texts may share one; then a fault is missed.
+/// A digest of `bytes` for equality checks, the same in every build and on every machine, as
+/// sessions are saved. In a collision a fault is missed.
 pub(crate) fn digest(bytes: &[u8]) -> u64 {
     extend(SEED, bytes)
 }
 
-/// The same for several texts together; where one ends and the next begins matters.
+/// The same for several texts together; the boundaries between them matter.
 pub(crate) fn digest_of<const N: usize>(parts: [&[u8]; N]) -> u64 {
     parts.into_iter().fold(SEED, extend)
 }
 
-// Fractions of pi, for want of better reasons.
+// Digits of pi; any constants would do.
 const SEED: u64 = 0x243f_6a88_85a3_08d3;
 const FACTOR: u64 = 0x1319_8a2e_0370_7345;
 
-/// Takes in eight bytes at a time: texts may be as long as a file.
+/// Hashes eight bytes at a time, as texts may be as long as a file.
 fn extend(hash: u64, bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let hash = words.iter().fold(hash, |hash, word| mix(hash, u64::from_le_bytes(*word)));
@@ -27,11 +29,25 @@ fn extend(hash: u64, bytes: &[u8]) -> u64 {
     mix(mix(hash, u64::from_le_bytes(last)), bytes.len() as u64)
 }
 
-/// Multiplies and folds, so that every bit of the word may change every bit of what comes out.
+/// Multiplies and folds, so that every bit of the word may change every bit of the result.
 #[expect(clippy::cast_possible_truncation, reason = "each half is what is wanted")]
 fn mix(hash: u64, word: u64) -> u64 {
     let product = u128::from(hash.rotate_left(23) ^ word) * u128::from(FACTOR);
     product as u64 ^ (product >> 64) as u64
+}
+
+/// A name as it is remembered: one that is too long is stood for by its length and a digest, so that
+/// what a session keeps of a name does not depend on who chose it.
+pub(crate) fn kept(name: Cow<'_, str>) -> Cow<'_, str> {
+    kept_within(1024, name)
+}
+
+/// The same for names that are usually shorter, or of which many are kept together.
+pub(crate) fn kept_within(longest: usize, name: Cow<'_, str>) -> Cow<'_, str> {
+    if name.len() <= longest {
+        return name;
+    }
+    Cow::Owned(format!("of {} bytes, {:016x}", name.len(), digest(name.as_bytes())))
 }
 
 /// Stands for a text of any length that is only compared.

@@ -4,12 +4,12 @@ use mcp_jsonrpc::Envelope;
 use mcp_schema::Method;
 
 use super::{
-    Capabilities, Declared, Exchanges, Lifecycle, Listings, META_CLIENT_INFO, Moment, Request,
-    Requests, Topic, digest::digest,
+    Bounded, Capabilities, Declared, Exchanges, Lifecycle, Listings, META_CLIENT_INFO, Moment,
+    Request, Requests, Topic, digest::digest,
 };
 use crate::{Limits, criteria::Criteria};
 
-/// A message that counts, with what is known about it.
+/// A valid message, with what is known about it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Event<'a> {
     pub(crate) at: Moment,
@@ -18,7 +18,7 @@ pub(crate) struct Event<'a> {
     pub(crate) revision: Revision,
     /// Whether that is certain.
     pub(crate) settled: bool,
-    /// The method, or that of the request it answers; empty if that is not known.
+    /// The method, or that of the request it answers; empty if unknown.
     pub(crate) name: &'a str,
     pub(crate) topic: Topic,
     pub(crate) method: Option<&'static Method>,
@@ -36,7 +36,7 @@ pub(crate) enum What<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answer<'a> {
     pub(crate) id: Option<&'a RequestId>,
-    /// What it answers, if that was seen and is not forgotten.
+    /// The request it answers, if that was observed and is not forgotten.
     pub(crate) request: Option<&'a Request>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Event<'a> {
         self.envelope.object
     }
 
-    /// Where the method is named, or else the whole message.
+    /// The span of the method name, or else of the whole message.
     pub(crate) fn method_span(&self) -> Span {
         self.envelope.method.unwrap_or(self.node()).span()
     }
@@ -89,12 +89,12 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// Whether it is an answer, to whatever.
+    /// Whether it is an answer to any request.
     pub(crate) fn is_answer(&self) -> bool {
         matches!(self.what, What::Answer(_))
     }
 
-    /// The request it answers, if it is an answer and that was seen.
+    /// The request it answers, if it is an answer and that was observed.
     pub(crate) fn answered(&self) -> Option<&'a Request> {
         match self.what {
             What::Answer(answer) => answer.request,
@@ -106,16 +106,16 @@ impl<'a> Event<'a> {
         self.revision.era() == Era::Modern
     }
 
-    /// Stands for the client that a modern request names.
+    /// Digest of the client that a modern request names.
     pub(crate) fn sender(&self) -> Option<u64> {
-        if !self.is_modern() || self.at.stream.is_none() {
+        if !self.is_modern() || self.at.stream().is_none() {
             return None;
         }
         Some(digest(self.meta()?.get(META_CLIENT_INFO)?.raw()))
     }
 
-    /// Whether an answer is one that servers of the handshake era do not give. Clients give none
-    /// in the other era.
+    /// Whether it is an answer that servers of the handshake era do not give. Clients give none in
+    /// the other era.
     pub(crate) fn is_from_modern_server(&self) -> bool {
         if !self.is_modern() {
             return false;
@@ -127,37 +127,46 @@ impl<'a> Event<'a> {
     }
 }
 
-/// What all rules may know about the conversation before the message at hand.
+/// What all rules may know about the conversation before the current message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Known<'s> {
     pub(crate) criteria: &'s Criteria,
     pub(crate) limits: &'s Limits,
-    /// Whether the beginning was seen. What was never said cannot be told otherwise.
+    /// Whether the start was observed. If not, the absence of a message proves nothing.
     pub(crate) from_start: bool,
-    /// Whether nothing was before that, not even another session.
+    /// Whether nothing came before that, not even another session.
     pub(crate) is_all_seen: bool,
     pub(crate) lifecycle: &'s Lifecycle,
     pub(crate) declared: &'s Declared,
     pub(crate) requests: &'s Requests,
     pub(crate) listings: &'s Listings,
-    /// Since when the server is known to speak a revision without a handshake.
+    /// Since when the server is known to support a revision without a handshake.
     pub(crate) modern_server: Option<&'s Moment>,
     pub(crate) http: Option<&'s dyn Exchanges>,
+    /// Requests of the client whose answers were seen before it was decided which exchange carries
+    /// them.
+    pub(crate) unplaced: Option<&'s Bounded<RequestId, Request>>,
     /// Whether that side has sent something unreadable, by `Side as usize`.
     pub(crate) unreadable: [bool; 2],
 }
 
 impl<'s> Known<'s> {
-    /// Whether `side` has sent something that could not be read. Whatever it seems never to have
-    /// sent may have been in there.
+    /// Whether `side` has sent something unreadable, which may have been any message that seems
+    /// missing.
     pub(crate) fn sent_unreadable(&self, side: Side) -> bool {
         self.unreadable[side as usize]
+    }
+
+    /// The request of the client that an answer is for, which has just come on an exchange: it waits
+    /// for the answer until then.
+    pub(crate) fn awaiting(&self, id: &RequestId) -> Option<&'s Request> {
+        self.requests.open(Side::Client, id).or_else(|| self.unplaced?.get(id))
     }
 
     /// What `side` has declared as far as the message at hand is concerned; `None` if that is not
     /// known, and then nothing is to be held against anybody.
     ///
-    /// Without a handshake a client declares in each request, a server in what it answered to
+    /// Without a handshake a client declares in each request, a server in its answer to
     /// `server/discover`.
     pub(crate) fn capabilities<'e>(&self, side: Side, event: &Event<'e>) -> Option<&'e Capabilities>
     where

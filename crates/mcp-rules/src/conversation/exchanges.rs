@@ -3,12 +3,13 @@ use std::fmt;
 use mcp_core::RequestId;
 
 /// What rules about messages may ask about the HTTP exchanges that carried them. An exchange is
-/// named by its number, which is that of its stream; messages over other transports have none.
+/// identified by its number, which is also that of its stream; messages over other transports have
+/// none.
 pub(crate) trait Exchanges: fmt::Debug {
     /// Whether nothing more can come on this exchange.
     fn has_ended(&self, stream: Option<u64>) -> bool;
 
-    /// Whether its request was not seen, or is forgotten.
+    /// Whether its request was not observed, or was forgotten.
     fn is_unseen(&self, stream: Option<u64>) -> bool;
 
     /// Whether a response may still come, or might have if the client had stayed.

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::{digest, digest_of};
 
-/// Integers are kept as ranges, the highest of them right here: whoever counts up needs no more,
-/// and finding that an id is new touches nothing else. Other ids are kept as hashes.
+/// Integers are kept as ranges, the highest one inline: ids that count up need no more, and
+/// checking that an id is new touches nothing else. Other ids are kept as hashes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct IdSet {
     /// First and last of the highest range.
@@ -14,7 +14,7 @@ pub(crate) struct IdSet {
     others: Option<Box<Others>>,
 }
 
-/// What those need who do not simply count up.
+/// State for ids that do not simply count up.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Others {
     /// First and last of each lower range.
@@ -26,7 +26,7 @@ struct Others {
 }
 
 impl IdSet {
-    /// Puts an id in and says whether it is new. Of each kind `capacity` are kept.
+    /// Inserts an id and returns whether it is new. Up to `capacity` of each kind are kept.
     pub(crate) fn insert(&mut self, id: &RequestId, capacity: usize) -> bool {
         match id.as_i64() {
             Some(number) => self.insert_number(number, capacity),
@@ -54,7 +54,7 @@ impl IdSet {
         }
     }
 
-    /// Whether ids had to be forgotten.
+    /// Whether ids were evicted.
     pub(crate) fn forgot(&self) -> bool {
         self.others.as_ref().is_some_and(|others| others.forgot)
     }
@@ -76,7 +76,7 @@ impl IdSet {
             return true;
         };
         if last.checked_add(1) == Some(number) {
-            *last = number; // A counter that goes on.
+            *last = number; // The next number of a counter.
             return true;
         }
         if self.contains_number(number) {
@@ -123,7 +123,7 @@ impl Others {
     }
 }
 
-/// Adds a number that is not in there.
+/// Adds a number that is not present.
 fn add_number(ranges: &mut BTreeMap<i64, i64>, number: i64) {
     let after = number.checked_add(1).and_then(|next| ranges.remove(&next));
     let end = after.unwrap_or(number);
@@ -135,7 +135,7 @@ fn add_number(ranges: &mut BTreeMap<i64, i64>, number: i64) {
     }
 }
 
-/// Takes out a number that is in there.
+/// Removes a number that is present.
 fn remove_number(ranges: &mut BTreeMap<i64, i64>, number: i64) {
     let Some((&first, &last)) = ranges.range(..=number).next_back() else { return };
     ranges.remove(&first);

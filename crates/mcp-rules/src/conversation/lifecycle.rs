@@ -1,39 +1,40 @@
-//! How far the handshake is.
+//! The progress of the handshake.
 
 use mcp_core::{RequestId, Side};
 use serde::{Deserialize, Serialize};
 
 use super::{Event, Moment, What, request::looks_like_the_first};
 
-/// Messages before the handshake that are kept in case one follows. Whoever sends more than this
-/// is in the middle of a session that the observer joined late.
+/// Maximum messages before the handshake that are kept in case one follows. More than this means
+/// that the observer joined a running session.
 const MAX_EARLY: usize = 16;
 
-/// How far the handshake is, and what was seen of it.
+/// The progress of the handshake, and what was observed of it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Lifecycle {
     pub(crate) phase: Phase,
     pub(crate) start: Start,
-    /// Whether only one side is recorded: then nobody knows when the other answered.
+    /// Whether only one side is recorded, so that it is unknown when the other answered.
     #[serde(default)]
     pub(crate) one_sided: bool,
-    /// What came before any `initialize`; only if one comes is it known to have been too early.
+    /// Messages before any `initialize`; they are known to be too early only if one follows.
     pub(crate) early: Vec<Early>,
     /// The last `initialize`.
     pub(crate) initialize: Option<Box<(RequestId, Moment)>>,
-    /// When `notifications/initialized` was sent, be it too early.
+    /// When `notifications/initialized` was sent, even if too early.
     pub(crate) initialized: Option<Box<Moment>>,
-    /// Whether it was too early, or said for a handshake before the last: saying it again is right.
+    /// Whether it was too early, or sent for an earlier handshake, so that repeating it is right.
     pub(crate) may_repeat: bool,
-    /// Where a second handshake goes back to if it fails.
+    /// The phase to return to if a second handshake fails.
     pub(crate) before: Phase,
-    /// The first request of the client since the `initialize` result, `initialized` still lacking.
+    /// The first request of the client after the `initialize` result, while `initialized` is
+    /// missing.
     pub(crate) unannounced: Option<Box<Moment>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) enum Phase {
-    /// No `initialize` was seen.
+    /// No `initialize` was observed.
     #[default]
     Unknown,
     /// It was sent.
@@ -46,7 +47,7 @@ pub(crate) enum Phase {
     Ready,
 }
 
-/// Whether the beginning of the session was seen.
+/// Whether the start of the session was observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) enum Start {
     #[default]
@@ -63,17 +64,17 @@ pub(crate) struct Early {
 }
 
 impl Lifecycle {
-    /// At a beginning that is known to be one.
+    /// Creates the state at a known start.
     pub(crate) fn from_start() -> Lifecycle {
         Lifecycle { start: Start::Seen, ..Lifecycle::default() }
     }
 
-    /// From now on, nothing is concluded from what one side does not say.
+    /// From now on, draws no conclusions from the silence of one side.
     pub(crate) fn hear_one_side(&mut self) {
         self.one_sided = true;
     }
 
-    /// From now on it is as if the beginning had been missed.
+    /// From now on, behaves as if the start had been missed.
     pub(crate) fn lose_track(&mut self) {
         let one_sided = self.one_sided;
         *self = Lifecycle { start: Start::Missed, one_sided, ..Lifecycle::default() };
@@ -81,19 +82,19 @@ impl Lifecycle {
 
     /// The line of the last `initialize`.
     pub(crate) fn initialize_line(&self) -> Option<u64> {
-        self.initialize.as_ref().and_then(|initialize| initialize.1.line)
+        self.initialize.as_ref().and_then(|initialize| initialize.1.line())
     }
 
     pub(crate) fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Whether a session is under way, begun here or before.
+    /// Whether a session is running, whether or not its start was observed.
     pub(crate) fn has_begun(&self) -> bool {
         self.phase != Phase::Unknown || self.start == Start::Missed
     }
 
-    /// Whether the beginning of the session was seen.
+    /// Whether the start of the session was observed.
     pub(crate) fn is_from_start(&self) -> bool {
         self.start == Start::Seen
     }
@@ -103,8 +104,8 @@ impl Lifecycle {
         self.initialize.as_ref().is_some_and(|initialize| initialize.0 == *id)
     }
 
-    /// Takes the message in, after it was judged. `in_session` says that what carried it belongs
-    /// to a session that was begun before.
+    /// Records the message after it was judged. `in_session` tells whether it was carried in a
+    /// session that began earlier.
     pub(crate) fn take_in(&mut self, event: &Event<'_>, in_session: bool) {
         self.note_start(event, in_session);
         if event.is_modern() {
@@ -166,7 +167,7 @@ impl Lifecycle {
             (What::Answer(_), Side::Server) if self.early.is_empty() => self.start = Start::Missed,
             (What::Answer(_), _) => {}
             _ if event.name == "ping" => {}
-            // Without a handshake a server has nothing to say before it is asked.
+            // Without a handshake a server sends nothing before a request.
             _ if event.is_modern() => {
                 if event.from == Side::Server {
                     self.start = Start::Missed;

@@ -1,21 +1,24 @@
-//! What the server has listed: tools, prompts, resource templates.
+//! The server's listings: tools, prompts, resource templates.
 //!
-//! Pages add up, from the first, each continuing where the one before ended. A notice of change
-//! empties the memory, and so does reading from the start again. What is left is current as far
-//! as anybody can tell.
+//! Pages accumulate from the first, each continuing where the previous one ended. A change
+//! notification clears the state, and so does reading from the start again. What remains is current
+//! as far as known.
 
 use mcp_core::{Revision, Side};
 use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Bounded, Event, Moment, asked::AskedPage, digest::digest, stated_schema::StatedSchema,
+    Bounded, Event, Moment,
+    asked::AskedPage,
+    digest::{digest, kept},
+    stated_schema::StatedSchema,
 };
 use crate::{HeaderParams, criteria::Criteria};
 
-/// Bytes of schemas that are kept of the tools of a server.
+/// Maximum bytes of schemas kept for the tools of a server.
 const SCHEMA_BYTES: usize = 16 << 20;
-/// Required arguments that are kept of one prompt; each is looked for in every request.
+/// Maximum required arguments kept per prompt; each is looked up in every request.
 const MAX_REQUIRED: usize = 256;
 
 /// The listings of a session (2026-07-28: of a server).
@@ -29,12 +32,12 @@ pub(crate) struct Listings {
 /// What is known of one list, by name.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Listing<T> {
-    /// `None` for a name that was listed twice, saying different things.
+    /// `None` for a name that was listed twice with different contents.
     entries: Bounded<Box<str>, Option<T>>,
     state: ListingState,
-    /// Stands for the cursor that continues what was read so far.
+    /// Digest of the cursor that continues the pages read so far.
     next: Option<u64>,
-    /// How often the server has said that the list changed.
+    /// How many times the server announced a change of the list.
     changes: u64,
     /// Bytes that may still be kept of it.
     room: usize,
@@ -54,38 +57,38 @@ impl<T> Default for Listing<T> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) enum ListingState {
-    /// Nothing of it was seen.
+    /// Nothing of it was observed.
     #[default]
     Unknown,
-    /// Some pages were seen.
+    /// Some pages were observed.
     Partial,
-    /// All pages were seen, and nothing has changed since.
+    /// All pages were observed, and nothing has changed since.
     Complete,
     /// It has changed since.
     Stale,
 }
 
 impl<T> Listing<T> {
-    /// What was listed under this name, if that is current and was said only once.
+    /// The entry with this name, if it is current and unambiguous.
     pub(crate) fn get(&self, name: &str) -> Option<&T> {
-        self.entries.get(name)?.as_ref()
+        self.entries.get(&*kept(name.into()))?.as_ref()
     }
 
-    /// Whether the list is known in full and has nothing of this name.
+    /// Whether the list is fully known and has no entry with this name.
     pub(crate) fn lacks(&self, name: &str) -> bool {
-        self.is_complete() && !self.entries.contains(name)
+        self.is_complete() && !self.entries.contains(&*kept(name.into()))
     }
 
     pub(crate) fn is_complete(&self) -> bool {
         self.state == ListingState::Complete && !self.entries.forgot()
     }
 
-    /// How often the list has changed. What was asked before a change is not current after it.
+    /// How many times the list has changed. Answers to requests made before a change are outdated.
     pub(crate) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// What to do about a name that is not listed.
+    /// Returns what to do about a name that is not listed.
     pub(crate) fn suggestion(&self, name: &str) -> String {
         const TRIED: usize = 1_000;
         let names = self.entries.iter().map(|(name, _)| &**name).take(TRIED);
@@ -109,12 +112,12 @@ impl<T> Listing<T> {
 }
 
 impl<T: Listed> Listing<T> {
-    /// Takes in a page. A page that was asked for before the last change may be from before it.
+    /// Records a page. A page requested before the last change may be outdated.
     fn read(&mut self, page: &AskedPage, event: &Event<'_>, result: Node<'_>, criteria: &Criteria) {
         if page.changes != self.changes {
             return;
         }
-        // A list that is read again mostly says the same.
+        // A list that is read again is usually unchanged.
         let mut before = Bounded::default();
         let in_order = match page.cursor {
             None => {
@@ -126,7 +129,7 @@ impl<T: Listed> Listing<T> {
         };
         let mut all_named = true;
         for node in result.get(T::MEMBER).into_iter().flat_map(Node::elements) {
-            let Some(name) = node.get(T::NAME).and_then(Node::as_str) else {
+            let Some(name) = node.get(T::NAME).and_then(Node::as_str).map(kept) else {
                 all_named = false;
                 continue;
             };
@@ -142,7 +145,7 @@ impl<T: Listed> Listing<T> {
         }
         let next = result.get("nextCursor");
         self.next = next.and_then(Node::str_bytes).map(|cursor| digest(&cursor));
-        // A page out of order may have moved what others say, and what has no name may be anything.
+        // A page out of order may have shifted entries, and an unnamed entry may be anything.
         let in_order = in_order && all_named;
         let ended = next.is_none() && result.get(T::MEMBER).is_some_and(Node::is_array);
         self.state = match (in_order, ended) {
@@ -156,14 +159,14 @@ impl<T: Listed> Listing<T> {
     }
 }
 
-/// Something that a server lists.
+/// An object that a server lists.
 pub(crate) trait Listed: Sized {
     /// The member of a result that holds a page.
     const MEMBER: &'static str;
     /// The member of an entry that identifies it.
     const NAME: &'static str;
 
-    /// What `node` says; `before` is what the same name stood for, which may save work.
+    /// Reads an entry; `before` is the previous entry with that name, which may save work.
     fn of(
         node: Node<'_>,
         event: &Event<'_>,
@@ -172,7 +175,7 @@ pub(crate) trait Listed: Sized {
         criteria: &Criteria,
     ) -> Self;
 
-    /// Whether another entry of the same name says the same.
+    /// Whether another entry with the same name has the same contents.
     fn agrees(&self, other: &Self) -> bool;
 }
 
@@ -180,11 +183,11 @@ pub(crate) trait Listed: Sized {
 pub(crate) struct Tool {
     pub(crate) at: Moment,
     pub(crate) task_support: TaskSupport,
-    /// The properties that are repeated in headers (2026-07-28).
+    /// The properties mirrored in headers (2026-07-28).
     pub(crate) headers: HeaderParams,
-    /// What arguments must fit, if it is an object.
+    /// The schema of arguments, if it is an object.
     pub(crate) input: Option<StatedSchema>,
-    /// What structured content must fit, if there is such an object.
+    /// The schema of structured content, if it is an object.
     pub(crate) output: Option<StatedSchema>,
 }
 
@@ -225,7 +228,7 @@ impl Listed for Tool {
     }
 }
 
-/// A tool's word on tasks (2025-11-25); saying nothing means forbidden.
+/// A tool's task support (2025-11-25); forbidden by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) enum TaskSupport {
     #[default]
@@ -245,8 +248,8 @@ impl TaskSupport {
     }
 }
 
-/// The arguments that an `inputSchema` wants repeated in headers; none if that cannot be done, as
-/// clients then have to leave the tool alone.
+/// The arguments that an `inputSchema` wants mirrored in headers; none if that is impossible, as
+/// clients must then skip the tool.
 fn header_params(schema: Node<'_>, revision: Revision) -> HeaderParams {
     if revision < Revision::V2026_07_28 {
         return HeaderParams::default();
@@ -257,7 +260,7 @@ fn header_params(schema: Node<'_>, revision: Revision) -> HeaderParams {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Prompt {
     pub(crate) at: Moment,
-    /// The arguments that must be given.
+    /// The required arguments.
     pub(crate) required: Vec<Box<str>>,
 }
 
@@ -317,7 +320,7 @@ impl Listed for Template {
 }
 
 impl Listings {
-    /// How often the list that `method` reads has changed.
+    /// How many times the list that `method` reads has changed.
     pub(crate) fn changes(&self, method: &str) -> u64 {
         match method {
             "tools/list" => self.tools.changes(),
@@ -327,7 +330,7 @@ impl Listings {
         }
     }
 
-    /// Takes the message in, after it was judged.
+    /// Records the message after it was judged.
     pub(crate) fn take_in(&mut self, event: &Event<'_>, criteria: &Criteria) {
         if event.from != Side::Server {
             return;
@@ -335,7 +338,7 @@ impl Listings {
         match event.call() {
             Some("notifications/tools/list_changed") => self.tools.change(),
             Some("notifications/prompts/list_changed") => self.prompts.change(),
-            // Templates have no notice of their own.
+            // Templates have no notification of their own.
             Some("notifications/resources/list_changed") => self.templates.change(),
             Some(_) => {}
             None => self.take_in_answer(event, criteria),

@@ -1,7 +1,7 @@
 use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
-/// How severe a log message is, `debug` least.
+/// The severity of a log message, `debug` being the lowest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub(crate) struct LogLevel(u8);
 

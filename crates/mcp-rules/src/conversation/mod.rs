@@ -1,11 +1,10 @@
-//! What is known about a conversation, and the words for it: a message that counts is an
-//! [`Event`], what was known before it is [`Known`], and what rules find is put into [`Notes`].
+//! What is known about a conversation, and its vocabulary: a valid message is an [`Event`], what
+//! was known before it is [`Known`], and rules put faults into [`Notes`].
 //!
-//! Only data that several features share. What one feature remembers for itself is in its room, and
-//! so are all rules.
+//! Only data that several features share. State of a single feature is in its own module, and so
+//! are all rules.
 //!
-//! Everything that is remembered is bounded, and what was forgotten or never seen is not held
-//! against anybody.
+//! All state is bounded, and what was forgotten or never observed causes no findings.
 
 pub(crate) mod asked;
 mod bounded;

@@ -2,7 +2,7 @@ use mcp_json::Node;
 
 use super::Event;
 
-/// What a server made of the version it was asked for.
+/// How a server answered the requested version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Negotiation {
     /// Name and version of the server.
@@ -12,7 +12,7 @@ pub(crate) struct Negotiation {
 }
 
 impl Negotiation {
-    /// What an `initialize` result tells about it.
+    /// Reads the negotiation from an `initialize` result.
     pub(crate) fn of(event: &Event<'_>) -> Option<Box<Negotiation>> {
         let result = event.result()?;
         let text = |node: Option<Node<'_>>| Some(Box::from(node?.as_str()?.as_ref()));

@@ -3,20 +3,20 @@ use mcp_core::{RequestId, Revision, Side};
 use super::Moment;
 use crate::findings::{Fault, Findings};
 
-/// Faults that only the conversation shows, noted while following and reported when the message is
-/// judged. Takes the room of a pointer until there is something to note, which is rare.
+/// Faults that only the conversation reveals, noted while following and reported when the message
+/// is judged. Takes the size of a pointer until something is noted, which is rare.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Notes(Option<Box<Noted>>);
 
 #[derive(Debug, Clone, Default)]
 struct Noted {
-    /// Left out if the message is broken in an earlier layer: one fault, one report.
+    /// Dropped if the message is broken in an earlier layer: one fault, one report.
     deep: Vec<Fault>,
     always: Vec<Fault>,
     changes: Vec<Change>,
 }
 
-/// What is to become of a request of `asker`.
+/// A change of state for a request of `asker`.
 #[derive(Debug, Clone)]
 pub(crate) struct Change {
     pub(crate) asker: Side,
@@ -24,7 +24,7 @@ pub(crate) struct Change {
     pub(crate) to: Fate,
 }
 
-/// How a request is to be looked at from now on.
+/// The new state of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fate {
     Closed,
@@ -34,36 +34,36 @@ pub(crate) enum Fate {
 }
 
 impl Notes {
-    /// Notes a fault of a message whose envelope and payload are sound; it is dropped otherwise.
+    /// Notes a fault of a message with a valid envelope and payload; dropped otherwise.
     pub(crate) fn note(&mut self, fault: Fault) {
         self.noted().deep.push(fault);
     }
 
-    /// Notes a fault that stands whatever else is wrong with the message: one of an earlier
+    /// Notes a fault that is reported whatever else is wrong with the message: one of an earlier
     /// message, or of what carried it.
     pub(crate) fn always(&mut self, fault: Fault) {
         self.noted().always.push(fault);
     }
 
-    /// Notes that no answer is due any more for this request of `asker`: it was refused by other
-    /// means, or its loss has been reported.
+    /// Notes that this request of `asker` needs no answer any more: it was refused by other means,
+    /// or its loss has been reported.
     pub(crate) fn close(&mut self, asker: Side, id: RequestId) {
         self.noted().changes.push(Change { asker, id, to: Fate::Closed });
     }
 
-    /// Notes that it was reported, or may be yet, that the answer to this request of the client did
-    /// not come where it should have. It may still come elsewhere.
+    /// Notes that the answer to this request of the client did not arrive where it should have,
+    /// which was or may yet be reported. It may still arrive elsewhere.
     pub(crate) fn lose(&mut self, id: RequestId) {
         self.noted().changes.push(Change { asker: Side::Client, id, to: Fate::Lost });
     }
 
-    /// Notes that this request of `asker` was delivered more than once, so that more than one
-    /// answer is nobody's fault but the asker's.
+    /// Notes that this request of `asker` was delivered more than once, so that only the asker is
+    /// to blame for more than one answer.
     pub(crate) fn repeat(&mut self, asker: Side, id: RequestId) {
         self.noted().changes.push(Change { asker, id, to: Fate::Repeated });
     }
 
-    /// Notes that `asker` has given this request up by other means than a notification.
+    /// Notes that `asker` abandoned this request by means other than a notification.
     pub(crate) fn cancel(&mut self, asker: Side, id: RequestId, at: Moment) {
         self.noted().changes.push(Change { asker, id, to: Fate::Cancelled(at) });
     }
@@ -80,7 +80,7 @@ impl Notes {
         self.0.get_or_insert_default()
     }
 
-    /// Says that these are faults of a session that was spoken in `revision`.
+    /// Marks these as faults of a session in `revision`.
     pub(crate) fn under(&mut self, revision: Revision) {
         if let Some(noted) = &mut self.0 {
             for fault in noted.deep.iter_mut().chain(&mut noted.always) {
@@ -89,7 +89,7 @@ impl Notes {
         }
     }
 
-    /// Takes in what `other` says.
+    /// Appends the notes of `other`.
     pub(crate) fn append(&mut self, other: Notes) {
         let Some(mut other) = other.0 else { return };
         let noted = self.noted();
@@ -98,7 +98,7 @@ impl Notes {
         noted.changes.append(&mut other.changes);
     }
 
-    /// Reports what is to be reported; `sound` says whether the message passed the layers before.
+    /// Reports the faults; `sound` tells whether the message passed the layers before.
     pub(crate) fn report(&self, sound: bool, findings: &mut Findings<'_>) {
         let Some(noted) = &self.0 else { return };
         let deep = noted.deep.iter().filter(|_| sound);

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Moment, Name, digest::digest};
 
-/// Answered requests of one side that are kept.
+/// Maximum answered requests kept per side.
 const MOST: usize = 128;
 
-/// What is left of a request, for a while, once it was answered.
+/// State kept of a request for a while after it was answered.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Past {
     /// The line it was on.
@@ -19,18 +19,17 @@ pub(crate) struct Past {
     pub(crate) repeated: bool,
 }
 
-/// The requests that were answered last.
+/// The most recently answered requests.
 ///
-/// Each answer adds one, and hardly anybody looks one up: so they are kept in a row, and found by
-/// going through it.
+/// Every answer adds one, but lookups are rare: so they are kept in a queue and searched linearly.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(from = "Saved", into = "Saved")]
 pub(crate) struct PastRequests {
-    /// Oldest first. An id is there only once.
+    /// Oldest first. Ids are unique.
     requests: VecDeque<(RequestId, Past)>,
-    /// Tells at a glance that an id is not among them, one for each.
+    /// One short hash per entry, to rule out most ids quickly.
     marks: VecDeque<u32>,
-    /// No integer among them is above this.
+    /// Upper bound of the integer ids.
     highest: i64,
     forgot: bool,
 }
@@ -53,12 +52,12 @@ impl PastRequests {
         Some(past)
     }
 
-    /// Whether some had to be forgotten.
+    /// Whether some were evicted.
     pub(crate) fn forgot(&self) -> bool {
         self.forgot
     }
 
-    /// Adds one as the newest. Its id is not among them: when the request came it was taken out.
+    /// Adds one as the newest. Its id is not present: it was removed when the request came.
     pub(crate) fn push(&mut self, id: RequestId, past: Past) {
         if self.requests.len() == MOST {
             self.requests.pop_front();
@@ -78,7 +77,7 @@ impl PastRequests {
     }
 
     fn position(&self, id: &RequestId) -> Option<usize> {
-        // Whoever counts up has not used this one before.
+        // A counter has not used this one before.
         if self.requests.is_empty() || id.as_i64().is_some_and(|number| number > self.highest) {
             return None;
         }

@@ -4,9 +4,9 @@ use mcp_jsonrpc::JsonRpcId;
 use mcp_schema::Method;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use super::{Capabilities, Moment, asked::Remembered};
+use super::{Capabilities, Moment, asked::Remembered, digest::kept};
 
-/// A request that waits for its answer.
+/// A request that awaits its answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, none of them a state")]
 pub(crate) struct Request {
@@ -17,19 +17,20 @@ pub(crate) struct Request {
     /// The revision that governs it and its answer.
     pub(crate) revision: Revision,
     pub(crate) settled: bool,
-    /// Whether it asked to be run as a task.
+    /// Whether it asked to run as a task.
     pub(crate) task: bool,
     /// Whether it declared extensions, whose result types no revision lists.
     pub(crate) extensions: bool,
     pub(crate) cancelled: Option<Box<Moment>>,
-    /// Whether it was reported that the answer did not come where it should have.
+    /// Whether it was reported that the answer did not arrive where it should have.
     pub(crate) lost: bool,
     /// Whether it was delivered more than once, and may be answered as often.
     pub(crate) repeated: bool,
-    /// Whether another message had the same id: nobody knows which of them an answer is for.
+    /// Whether another message had the same id, so that it is unknown which of them an answer is
+    /// for.
     #[serde(default)]
     pub(crate) ambiguous: bool,
-    /// Stands for the name of the client, where requests of several may mix (2026-07-28).
+    /// Digest of the client's name, where requests of several clients may mix (2026-07-28).
     pub(crate) sender: Option<u64>,
     /// What the client declared in the request itself (2026-07-28).
     pub(crate) declared: Option<Capabilities>,
@@ -52,7 +53,7 @@ impl Request {
 /// The method of a request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Name {
-    /// One that the revision knows.
+    /// A method that the revision defines.
     Known(MethodRef),
     Other(Box<str>),
 }
@@ -66,7 +67,7 @@ impl Name {
     }
 }
 
-/// A row of a revision's method table, saved by name.
+/// An entry of a revision's method table, saved by name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MethodRef {
     revision: Revision,
@@ -98,19 +99,19 @@ impl<'de> Deserialize<'de> for MethodRef {
     }
 }
 
-/// The id that `node` spells, if it is one that requests may have.
+/// The id in `node`, if it is one that requests may have.
 pub(crate) fn request_id(node: Node<'_>) -> Option<RequestId> {
-    // The two usual ways, without a detour.
+    // Fast path for the two usual kinds.
     if let Some(number) = node.as_i64() {
         return Some(RequestId::from(number));
     }
     match node.as_str() {
-        Some(text) => Some(RequestId::from(&*text)),
+        Some(text) => Some(RequestId::from(&*kept(text))),
         None => JsonRpcId::read(node)?.to_request_id(),
     }
 }
 
-/// Whether `id` is one that a counter begins with: the session is then seen from its start.
+/// Whether `id` is one that a counter starts with, so that the session is observed from its start.
 pub(crate) fn looks_like_the_first(id: &RequestId) -> bool {
     match (id.as_i64(), id.as_str()) {
         (Some(number), _) => matches!(number, 0 | 1),

@@ -1,4 +1,4 @@
-//! Which requests are open, which were answered, which ids were ever used.
+//! Open and answered requests, and all ids ever used.
 
 use mcp_core::{Era, RequestId, Side};
 use serde::{Deserialize, Serialize};
@@ -16,25 +16,25 @@ pub(crate) struct Requests {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Asker {
     open: BoundedMap<RequestId, Request>,
-    /// Ids of the session, where they must not be used again.
+    /// Ids of the session, where they must not be reused.
     used: IdSet,
-    /// How many requests there were.
+    /// Number of requests so far.
     count: u64,
     /// The newest request that has been answered, by its number.
     newest_answered: Option<u64>,
     /// How many there were when the other side last sent something unreadable.
     count_at_unreadable: u64,
-    /// The last ones that were answered.
+    /// The most recently answered requests.
     past: Option<Box<PastRequests>>,
     odd: Option<Box<OddIds>>,
 }
 
-/// Ids that are no longer, or never were, those of requests that wait for an answer.
+/// Ids that no longer belong, or never belonged, to requests that await an answer.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct OddIds {
-    /// Of requests that were still open when they had to be forgotten.
+    /// Of requests that were still open when they were evicted.
     evicted: IdSet,
-    /// Of messages that count for nothing; an answer to one is nobody's fault.
+    /// Of invalid messages; an answer to one is not a fault.
     void: IdSet,
 }
 
@@ -53,22 +53,22 @@ impl Requests {
         }
     }
 
-    /// The request of this id that waits for its answer.
+    /// The open request with this id.
     pub(crate) fn open(&self, asker: Side, id: &RequestId) -> Option<&Request> {
         self.of(asker).open.get(id)
     }
 
-    /// All that wait for their answer, oldest first.
+    /// All open requests, oldest first.
     pub(crate) fn iter_open(&self, asker: Side) -> impl Iterator<Item = (&RequestId, &Request)> {
         self.of(asker).open.iter()
     }
 
-    /// How many wait for their answer.
+    /// The number of open requests.
     pub(crate) fn count_open(&self, asker: Side) -> usize {
         self.of(asker).open.len()
     }
 
-    /// A request that was answered not long ago.
+    /// A recently answered request.
     pub(crate) fn past(&self, asker: Side, id: &RequestId) -> Option<&Past> {
         self.of(asker).past.as_ref()?.get(id)
     }
@@ -78,7 +78,7 @@ impl Requests {
         self.of(asker).used.contains(id)
     }
 
-    /// Whether a request of this id may have been made, although it is not known.
+    /// Whether a request with this id may have been made, although it is not known.
     pub(crate) fn may_have_been(&self, asker: Side, id: &RequestId, era: Era) -> bool {
         let asker = self.of(asker);
         let known_ids_end = match era {
@@ -94,22 +94,22 @@ impl Requests {
         self.of(asker).newest_answered.is_some_and(|newest| newest > request.number)
     }
 
-    /// How many requests there were.
+    /// Number of requests so far.
     pub(crate) fn made(&self, asker: Side) -> u64 {
         self.of(asker).count
     }
 
-    /// Whether a request was answered that was made when there had been `count` of them already.
+    /// Whether a request was answered that was made after the first `count` of them.
     pub(crate) fn were_answered_since(&self, asker: Side, count: u64) -> bool {
         self.of(asker).newest_answered.is_some_and(|newest| newest > count)
     }
 
-    /// Whether the answer may have been in something that could not be read.
+    /// Whether the answer may have been in something unreadable.
     pub(crate) fn may_be_answered(&self, asker: Side, request: &Request) -> bool {
         request.number <= self.of(asker).count_at_unreadable
     }
 
-    /// Notes that the other side has sent something unreadable.
+    /// Records that the other side has sent something unreadable.
     pub(crate) fn note_unreadable_to(&mut self, asker: Side) {
         let asker = self.of_mut(asker);
         asker.count_at_unreadable = asker.count;
@@ -135,7 +135,7 @@ impl Requests {
         if let Some(past) = &mut asker.past {
             past.remove(&id);
         }
-        // Two messages of one id may well get two answers.
+        // Two messages with one id may well get two answers.
         let is_void = asker.odd.as_ref().is_some_and(|odd| odd.void.contains(&id));
         request.ambiguous |= is_void || asker.open.contains(&id);
         request.repeated |= request.ambiguous;
@@ -144,17 +144,24 @@ impl Requests {
         }
     }
 
+    /// It is decided which exchange carries a request of the client.
+    pub(crate) fn place(&mut self, id: &RequestId, exchange: u64) -> Option<&Request> {
+        let request = self.client.open.get_mut(id)?;
+        request.at = request.at.on_stream(Some(exchange));
+        Some(request)
+    }
+
     pub(crate) fn take(&mut self, asker: Side, id: &RequestId) -> Option<Request> {
         self.of_mut(asker).open.remove(id)
     }
 
     /// Keeps in mind for a while that a request was answered.
-    pub(crate) fn keep(&mut self, side: Side, id: RequestId, request: Request, answered: Moment) {
+    pub(crate) fn keep(&mut self, side: Side, id: RequestId, request: &Request, answered: Moment) {
         let asker = self.of_mut(side);
         let Request { at, number, name, repeated, .. } = request;
-        asker.newest_answered = asker.newest_answered.max(Some(number));
+        asker.newest_answered = asker.newest_answered.max(Some(*number));
         let past = asker.past.get_or_insert_default();
-        past.push(id, Past { line: at.line, name, answered, repeated });
+        past.push(id, Past { line: at.line(), name: name.clone(), answered, repeated: *repeated });
     }
 
     pub(crate) fn cancel(&mut self, asker: Side, id: &RequestId, at: Moment) {
@@ -163,7 +170,7 @@ impl Requests {
         }
     }
 
-    /// Notes that no answer is expected any more; one may come all the same.
+    /// Records that no answer is expected any more; one may still come.
     pub(crate) fn lose(&mut self, asker: Side, id: &RequestId) {
         if let Some(request) = self.of_mut(asker).open.get_mut(id) {
             request.lost = true;
@@ -180,8 +187,7 @@ impl Requests {
         }
     }
 
-    /// Closes a request whose answer is not waited for any more; one that comes all the same is
-    /// nobody's fault.
+    /// Closes a request whose answer is no longer awaited; one that still comes is not a fault.
     pub(crate) fn close(&mut self, side: Side, id: &RequestId, limits: &Limits) {
         let asker = self.of_mut(side);
         asker.open.remove(id);
@@ -195,15 +201,15 @@ impl Requests {
         asker.used.remove(id);
     }
 
-    /// An answer has come for which no request was open: the message that counted for nothing has
-    /// its answer.
+    /// Called for an answer without an open request: the invalid message with this id has its
+    /// answer.
     pub(crate) fn answer_void(&mut self, asker: Side, id: &RequestId) {
         if let Some(odd) = &mut self.of_mut(asker).odd {
             odd.void.remove(id);
         }
     }
 
-    /// Notes a message that counts for nothing, but may be answered as if it were a request.
+    /// Records an invalid message that may be answered as if it were a request.
     pub(crate) fn note_void(&mut self, asker: Side, id: &RequestId, limits: &Limits) {
         self.repeat(asker, id);
         let asker = self.of_mut(asker);

@@ -1,4 +1,4 @@
-//! A schema that a message stated, for values in later messages.
+//! A schema stated in a message, for values in later messages.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use serde::{Deserialize, Serialize};
 use super::{Event, Known, digest::digest};
 use crate::{contract::SchemaContract, criteria::Criteria, shared_schemas::SharedSchema};
 
-/// What a schema that was not kept holds values to: nothing.
+/// The contract of a schema that was not kept: nothing.
 static NONE: SchemaContract = SchemaContract::none();
 
-/// Shared with all sessions in which the same was stated. Absent if there was no room for it: it was
-/// stated, but nobody can be held to it.
+/// Shared by all sessions in which the same schema was stated. Absent if there was no space left
+/// for it: it was stated, but cannot be enforced.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Saved", into = "Saved")]
 pub(crate) struct StatedSchema(Option<Arc<SharedSchema>>);
 
-/// What is saved: the text and the revision it was stated under.
+/// The serialised form: the text and the revision it was stated under.
 #[derive(Serialize, Deserialize)]
 struct Saved(Option<(Box<str>, Revision)>);
 
 impl StatedSchema {
-    /// Keeps the schema at `node`, if `room` has as many bytes left as it takes.
+    /// Keeps the schema at `node`, if it fits into the bytes left in `room`.
     pub(crate) fn of(
         node: Node<'_>,
         revision: Revision,
@@ -58,12 +58,12 @@ impl StatedSchema {
         }
     }
 
-    /// Stands for its text, if that was kept.
+    /// Digest of its text, if that was kept.
     pub(crate) fn digest(&self) -> Option<u64> {
         self.0.as_ref().map(|schema| schema.digest())
     }
 
-    /// Whether both are known to be the same.
+    /// Whether both are known to be equal.
     pub(crate) fn equals(&self, other: &StatedSchema) -> bool {
         match (&self.0, &other.0) {
             (Some(own), Some(others)) => Arc::ptr_eq(own, others) || own.text() == others.text(),
@@ -95,8 +95,8 @@ impl From<StatedSchema> for Saved {
     }
 }
 
-/// How many bytes of schemas may be kept of a request, out of `most`: nothing if that many are open
-/// that all of them together would be a burden.
+/// How many bytes of schemas may be kept for a request, out of `most`: none if so many are open
+/// that all of them together would take too much memory.
 pub(crate) fn room(event: &Event<'_>, known: &Known<'_>, most: usize) -> usize {
     const MANY: usize = 64;
     if known.requests.count_open(event.from) > MANY { 0 } else { most }

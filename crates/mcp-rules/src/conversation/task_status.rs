@@ -1,7 +1,7 @@
 use mcp_json::Node;
 use serde::{Deserialize, Serialize};
 
-/// What a task is said to be doing.
+/// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TaskStatus {
     Working,
@@ -34,7 +34,7 @@ impl TaskStatus {
         }
     }
 
-    /// Whether nothing may follow it.
+    /// Whether it is final.
     pub(crate) const fn is_final(self) -> bool {
         matches!(self, TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled)
     }

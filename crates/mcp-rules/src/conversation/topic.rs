@@ -1,5 +1,5 @@
-/// What a message is about, as far as its method tells (or that of the request it answers). Most
-/// families of rules need to look at few topics only.
+/// The topic of a message, by its method (or that of the request it answers). Most families of
+/// rules need to look at only a few topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Topic {
     Cancellation,
@@ -19,7 +19,7 @@ pub(crate) enum Topic {
 }
 
 impl Topic {
-    /// The topic of a method, by its first letters; a method that nobody knows may share them.
+    /// The topic of a method, by its first letters, which an unknown method may share.
     pub(crate) fn of(method: &str) -> Topic {
         let name = method.strip_prefix("notifications/").unwrap_or(method);
         match name.get(..4) {

@@ -1,5 +1,5 @@
-//! Cache hints on results of 2026-07-28. Missing and impossible ones are violations of the
-//! definitions; the table of refinements names them.
+//! Cache hints on results of 2026-07-28. Missing and malformed hints are schema violations, which
+//! the refinement table maps to their rules.
 
 use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
@@ -24,7 +24,7 @@ pub(crate) const CACHEABLE: &[&str] = &[
     "resources/read",
 ];
 
-/// A result that asks for input.
+/// Checks a result that asks for input.
 pub(crate) fn check_input_required(result: Node<'_>, findings: &mut Findings<'_>) {
     let hint = ["ttlMs", "cacheScope"].into_iter().find_map(|member| result.get(member));
     if let Some(hint) = hint {

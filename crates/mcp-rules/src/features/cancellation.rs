@@ -1,4 +1,4 @@
-//! What may be cancelled, and what comes after.
+//! What may be cancelled, and what may follow a cancellation.
 
 use mcp_core::{RequestId, Revision, Revisions, Side};
 use mcp_json::Node;
@@ -23,7 +23,7 @@ rules! {
     NOT_SUBSCRIPTION: "server-cancel-not-subscription", Session, Level::Error, MODERN, "basic/patterns/cancellation#behavior-requirements";
 }
 
-/// What the params of `notifications/cancelled` show by themselves.
+/// Checks the params of `notifications/cancelled` by themselves.
 pub(crate) fn check_message(params: Node<'_>, findings: &mut Findings<'_>) {
     match params.get("requestId") {
         Some(id) => json::check_integer("requestId", id, findings),
@@ -37,23 +37,23 @@ pub(crate) fn check_message(params: Node<'_>, findings: &mut Findings<'_>) {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Cancellation {
-    /// Requests whose answer was a task, and when that was.
+    /// Requests answered with a task, and when.
     tasks: Bounded<(Side, RequestId), Moment>,
-    /// How it stands with what was subscribed to, by the id of `subscriptions/listen`.
+    /// State of each subscription, by the id of its `subscriptions/listen`.
     subscriptions: Bounded<RequestId, SubscriptionState>,
 }
 
-/// Whether a server may still say that a subscription is over.
+/// Whether a server may still announce the end of a subscription.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 enum SubscriptionState {
     Open,
-    /// Its result has come, after so many requests of the client. One page of the specification
-    /// wants that, another the notification; a server may send both.
+    /// Its result arrived when the client had sent this many requests. One page of the
+    /// specification asks for the result, another for the notification; a server may send both.
     Answered {
         at: Moment,
         requests: u64,
     },
-    /// It was refused, or the server has cancelled it.
+    /// Refused, or cancelled by the server.
     Over(Moment),
 }
 
@@ -121,7 +121,7 @@ impl Cancellation {
             notes.note(
                 Fault::new(&TASK, format!("request {id} has become a task"))
                     .at(node.span())
-                    .related(created.line, "the task was created here")
+                    .related(created.line(), "the task was created here")
                     .help("cancel a task with `tasks/cancel` and its `taskId`"),
             );
             return;
@@ -133,7 +133,7 @@ impl Cancellation {
                     notes.note(
                         Fault::new(&COMPLETED, format!("request {id} has been answered"))
                             .at(node.span())
-                            .related(answered.line, "the answer was here")
+                            .related(answered.line(), "the answer was here")
                             .help("forget a request when its answer arrives"),
                     );
                 }
@@ -145,7 +145,7 @@ impl Cancellation {
         }
     }
 
-    /// A server ends subscriptions this way and nothing else (2026-07-28).
+    /// Judges a cancellation by the server, which may end only subscriptions (2026-07-28).
     fn judge_server(
         &mut self,
         id: &RequestId,
@@ -163,7 +163,7 @@ impl Cancellation {
                 notes.note(
                     Fault::new(&NOT_SUBSCRIPTION, message)
                         .at(node.span())
-                        .related(ended.line, "it ended here")
+                        .related(ended.line(), "it ended here")
                         .help("say once that a subscription is over, when it ends"),
                 );
             }
@@ -171,7 +171,7 @@ impl Cancellation {
         }
         let past = known.requests.past(Side::Client, id);
         let request = open
-            .map(|request| (request.name(), request.at.line))
+            .map(|request| (request.name(), request.at.line()))
             .or_else(|| past.map(|request| (request.name.as_str(), request.line)));
         let message = match request {
             Some(("subscriptions/listen", _)) => return,
@@ -202,7 +202,8 @@ impl SubscriptionState {
         }
     }
 
-    /// The server cancels. If it has ended the subscription before, that is when.
+    /// Records that the server cancels. Returns when it had ended the subscription before, if it
+    /// had.
     fn cancel(&mut self, event: &Event<'_>, known: &Known<'_>) -> Option<Moment> {
         let ended = match *self {
             SubscriptionState::Open => None,
@@ -213,19 +214,19 @@ impl SubscriptionState {
         };
         *self = SubscriptionState::Over(event.at);
         // Over HTTP several clients may have used the id.
-        ended.filter(|_| event.at.stream.is_none())
+        ended.filter(|_| event.at.stream().is_none())
     }
 }
 
-/// `cancel-initialize` speaks about that.
+/// Whether the client cancels its `initialize`, which `cancel-initialize` reports.
 fn cancels_handshake(id: &RequestId, event: &Event<'_>, known: &Known<'_>) -> bool {
     event.from == Side::Client && !event.is_modern() && known.lifecycle.is_initialize(id)
 }
 
 /// Whether `asker` has certainly never made a request with this id.
 fn is_unknown(asker: Side, id: &RequestId, event: &Event<'_>, known: &Known<'_>) -> bool {
-    // Requests that were given up by closing their stream leave no trace.
-    let traceless = event.is_modern() && event.at.stream.is_some();
+    // Requests abandoned by closing their stream leave no trace.
+    let traceless = event.is_modern() && event.at.stream().is_some();
     known.from_start
         && !traceless
         && !known.sent_unreadable(asker)
@@ -241,17 +242,17 @@ fn unknown(id: &RequestId, node: Node<'_>, from: Side, known: &Known<'_>) -> Fau
     let foreign = known.requests.open(from.other(), id);
     match (other, foreign) {
         (Some(other), _) => fault
-            .related(other.at.line, "the id has another type here")
+            .related(other.at.line(), "the id has another type here")
             .help("send the id exactly as in the request: 1 and \"1\" are different ids"),
         (None, Some(foreign)) => fault
-            .related(foreign.at.line, "the other side made a request with this id")
+            .related(foreign.at.line(), "the other side made a request with this id")
             .help("cancel only requests of your own; refuse others with an error"),
         (None, None) => fault.help("send the id of the request that is to be cancelled"),
     }
 }
 
 fn check_answer(request: &Request, event: &Event<'_>, notes: &mut Notes) {
-    // A subscription that its client gives up may still be ended in good order.
+    // A subscription that its client abandons may still be ended properly.
     if matches!(event.name, "initialize" | "subscriptions/listen") {
         return;
     }
@@ -260,13 +261,13 @@ fn check_answer(request: &Request, event: &Event<'_>, notes: &mut Notes) {
     }
 }
 
-/// The fault of a message about a request that was cancelled before, if it was.
+/// Returns the fault of a message about a request that was already cancelled.
 pub(super) fn late(request: &Request) -> Option<Fault> {
     let cancelled = **request.cancelled.as_ref()?;
     let message = format!("the `{}` this belongs to was cancelled", request.name());
     Some(
         Fault::new(&AFTER_CANCEL, message)
-            .related(cancelled.line, "it was cancelled here")
+            .related(cancelled.line(), "it was cancelled here")
             .help("once a cancellation has arrived, send nothing more about the request"),
     )
 }

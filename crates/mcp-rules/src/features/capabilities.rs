@@ -1,4 +1,4 @@
-//! Features are used only where they were declared: one mechanism, a table of cases.
+//! Features may be used only where declared: one mechanism, one table of cases.
 
 use mcp_core::{Revision, Revisions, Side};
 use mcp_json::{Node, Span};
@@ -10,7 +10,7 @@ use crate::{
 };
 
 const LEGACY: Revisions = Revisions::LEGACY;
-/// Where the text says "must"; before it says "should", and 2026-07-28 says neither.
+/// Where the text says "must"; earlier it says "should", and 2026-07-28 says neither.
 const MUST: Level =
     Level::ErrorIn(Revisions::between(Revision::V2025_06_18, Revision::V2025_11_25));
 const V25_11: Revisions = Revisions::only(Revision::V2025_11_25);
@@ -39,7 +39,7 @@ rules! {
     EMBEDDED: "embedded-resource-undeclared", Session, Level::Warning, Revisions::from(Revision::V2025_06_18), "server/tools#embedded-resources";
 }
 
-/// A message that needs a declaration of its receiver.
+/// Messages that need a capability of their receiver.
 const REQUESTS: &[(Topic, &str, Flag, &RuleMeta)] = &[
     (Topic::Tools, "tools/list", Flag::Tools, &TOOLS),
     (Topic::Tools, "tools/call", Flag::Tools, &TOOLS),
@@ -59,7 +59,7 @@ const REQUESTS: &[(Topic, &str, Flag, &RuleMeta)] = &[
     (Topic::Elicitation, "elicitation/create", Flag::Elicitation, &ELICITATION),
 ];
 
-/// A message that needs a declaration of its sender.
+/// Messages that need a capability of their sender.
 const NOTIFICATIONS: &[(&str, Flag, &RuleMeta)] = &[
     ("notifications/tools/list_changed", Flag::ToolsListChanged, &TOOLS_CHANGED),
     ("notifications/prompts/list_changed", Flag::PromptsListChanged, &PROMPTS_CHANGED),
@@ -69,7 +69,7 @@ const NOTIFICATIONS: &[(&str, Flag, &RuleMeta)] = &[
     ("notifications/message", Flag::Logging, &LOGS),
 ];
 
-/// Requests that whoever declares the capability cannot call unknown.
+/// Requests that a peer declaring the capability cannot reject as unknown.
 const BASIC: &[(&str, Flag)] = &[
     ("tools/list", Flag::Tools),
     ("prompts/list", Flag::Prompts),
@@ -105,7 +105,7 @@ fn judge_request(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     }
 }
 
-/// What the receiver of a request would have to declare and does not.
+/// Returns the capability that a request's receiver needs and did not declare.
 fn missing(event: &Event<'_>, declared: &Capabilities) -> Option<(Flag, &'static RuleMeta)> {
     REQUESTS
         .iter()
@@ -114,7 +114,7 @@ fn missing(event: &Event<'_>, declared: &Capabilities) -> Option<(Flag, &'static
         .find(|(flag, rule)| rule.applies.contains(event.revision) && !declared.has(*flag))
 }
 
-/// What a request to the client needs beyond the feature itself.
+/// Checks what a request to the client needs beyond the feature itself.
 fn check_asked(name: &str, params: Node<'_>, declared: &Capabilities, notes: &mut Notes) {
     match name {
         "sampling/createMessage" => {
@@ -176,12 +176,12 @@ fn judge_notification(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
 fn judge_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let Some(request) = event.answered() else { return };
     check_input_requests(event, notes);
-    // A request in the wrong direction, or of another revision, has its own report.
+    // A request in the wrong direction or of another revision is reported separately.
     if !event.method.is_some_and(|method| method.sender.allows(event.from.other())) {
         return;
     }
     let Some(declared) = known.capabilities(event.from, event) else { return };
-    let asked_at = request.at.line;
+    let asked_at = request.at.line();
     if let Some(result) = event.result() {
         let undeclared_feature =
             missing(event, declared).filter(|(flag, _)| *flag != Flag::Logging);
@@ -191,7 +191,7 @@ fn judge_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
             notes.note(
                 Fault::new(&SERVED, message)
                     .at(result_span(event))
-                    .related(declared.at().line, "its capabilities were declared here")
+                    .related(declared.at().line(), "its capabilities were declared here")
                     .help(format!("declare `{}`, or refuse the request", flag.path())),
             );
         }
@@ -217,7 +217,7 @@ fn judge_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     }
 }
 
-/// Requests to the client inside a result (2026-07-28): what they need beyond their kind.
+/// Checks what requests to the client inside a result (2026-07-28) need beyond their feature.
 fn check_input_requests(event: &Event<'_>, notes: &mut Notes) {
     let Some(request) = event.answered() else { return };
     let (Some(result), Some(declared)) = (event.result(), request.declared.as_ref()) else {
@@ -256,7 +256,7 @@ fn undeclared(
     message: impl Into<String>,
     declared: &Capabilities,
 ) -> Fault {
-    Fault::new(rule, message).related(declared.at().line, "the capabilities were declared here")
+    Fault::new(rule, message).related(declared.at().line(), "the capabilities were declared here")
 }
 
 fn result_span(event: &Event<'_>) -> Span {

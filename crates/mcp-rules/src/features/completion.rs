@@ -1,4 +1,4 @@
-//! Completion: how many values, and what is said about the rest.
+//! Completion: the number of values, and the counts stated for the rest.
 
 use mcp_core::Revisions;
 use mcp_json::Node;
@@ -6,7 +6,7 @@ use mcp_json::Node;
 use super::resources;
 use crate::{Findings, Level, findings::Fault};
 
-/// Most values a result may have.
+/// Maximum number of values in a result.
 const MOST: usize = 100;
 
 rules! {
@@ -14,7 +14,7 @@ rules! {
     COUNTS_INCONSISTENT: "completion-counts-inconsistent", Schema, Level::Warning, Revisions::ALL, "server/utilities/completion#completion-results";
 }
 
-/// The params of `completion/complete`.
+/// Checks the params of `completion/complete`.
 pub(crate) fn check_request(params: Node<'_>, findings: &mut Findings<'_>) {
     let Some(reference) = params.get("ref") else {
         return;
@@ -25,7 +25,7 @@ pub(crate) fn check_request(params: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The result of `completion/complete`.
+/// Checks the result of `completion/complete`.
 pub(crate) fn check_result(result: Node<'_>, findings: &mut Findings<'_>) {
     let Some(completion) = result.get("completion") else {
         return;

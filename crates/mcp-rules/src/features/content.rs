@@ -1,4 +1,4 @@
-//! Content blocks: pictures, sound, and what is said about them.
+//! Content blocks: images, audio, and their annotations.
 
 use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
@@ -20,7 +20,7 @@ rules! {
     LAST_MODIFIED_INVALID: "annotation-last-modified-invalid", Schema, Level::Warning, Revisions::from(Revision::V2025_06_18), "server/resources#annotations";
 }
 
-/// `data` of a picture or sound, or `blob` of a resource.
+/// Checks the `data` of an image or audio block, or the `blob` of a resource.
 pub(crate) fn check_base64(data: Node<'_>, findings: &mut Findings<'_>) {
     let Some(text) = data.str_bytes() else { return };
     if let Err(fault) = base64::check(&text) {
@@ -54,7 +54,7 @@ fn report_base64(data: Node<'_>, text: &[u8], fault: Base64Fault, findings: &mut
     findings.report(fault);
 }
 
-/// `mimeType` of a picture or sound.
+/// Checks the `mimeType` of an image or audio block.
 pub(crate) fn check_mime_type(mime_type: Node<'_>, home: Home, findings: &mut Findings<'_>) {
     let Some(text) = mime_type.str_bytes() else {
         return;
@@ -74,7 +74,7 @@ pub(crate) fn check_mime_type(mime_type: Node<'_>, home: Home, findings: &mut Fi
     );
 }
 
-/// A resource that is part of a prompt.
+/// Checks a resource embedded in a prompt.
 pub(crate) fn check_prompt_resource(resource: Node<'_>, findings: &mut Findings<'_>) {
     if resource.get("mimeType").is_none() {
         findings.report(
@@ -88,7 +88,7 @@ pub(crate) fn check_prompt_resource(resource: Node<'_>, findings: &mut Findings<
     }
 }
 
-/// `annotations` of content or of a resource.
+/// Checks the `annotations` of content or of a resource.
 pub(crate) fn check_annotations(annotations: Node<'_>, findings: &mut Findings<'_>) {
     let Some(node) = annotations.get("lastModified") else {
         return;

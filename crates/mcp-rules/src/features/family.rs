@@ -1,11 +1,11 @@
 use crate::conversation::{Asked, Event, Known, Notes};
 
-/// A part of the rules, with what it remembers for itself.
+/// A family of rules and the state it keeps for itself.
 pub(crate) trait Family: Default {
-    /// Whether the family has anything to do with a message; if not, it is not asked to follow it.
+    /// Whether a message concerns the family; if not, `follow` is not called for it.
     fn concerns(event: &Event<'_>) -> bool;
 
-    /// Judges a message and takes it in. `asked` belongs to a request that is just being made.
+    /// Judges and records a message. `asked` belongs to the request being made.
     fn follow(
         &mut self,
         event: &Event<'_>,
@@ -14,7 +14,7 @@ pub(crate) trait Family: Default {
         notes: &mut Notes,
     );
 
-    /// Follows a message that concerns the family.
+    /// Follows the message if it concerns the family.
     fn follow_if_concerned(
         &mut self,
         event: &Event<'_>,
@@ -27,7 +27,7 @@ pub(crate) trait Family: Default {
         }
     }
 
-    /// A new session begins on the same endpoint.
+    /// Resets the state when a new session begins on the same endpoint.
     fn restart(&mut self) {
         *self = Self::default();
     }

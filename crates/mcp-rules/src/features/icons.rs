@@ -12,7 +12,7 @@ rules! {
     SIZE_INVALID: "icon-size-invalid", Schema, Level::Warning, WITH_ICONS, "basic#icons";
 }
 
-/// A list of icons. Earlier revisions know none, so there the member is free data.
+/// Checks a list of icons. Earlier revisions have none, so there the member is free-form data.
 pub(crate) fn check(icons: Node<'_>, findings: &mut Findings<'_>) {
     if !WITH_ICONS.contains(findings.revision()) {
         return;
@@ -27,7 +27,7 @@ pub(crate) fn check(icons: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The icons of `clientInfo` or `serverInfo`.
+/// Checks the icons of `clientInfo` or `serverInfo`.
 pub(crate) fn check_implementation(implementation: Option<Node<'_>>, findings: &mut Findings<'_>) {
     if let Some(icons) = implementation.and_then(|implementation| implementation.get("icons")) {
         check(icons, findings);

@@ -1,4 +1,4 @@
-//! Requests and answers find each other by id.
+//! Matching of requests and responses by id.
 
 use mcp_core::{Era, RequestId, Revisions, Side};
 use mcp_json::Node;
@@ -31,10 +31,10 @@ pub(crate) fn judge(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
 
 fn judge_request(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let requests = known.requests;
-    // Without a session, ids are free again when nothing more can come, and for other clients.
+    // Without a session, ids become free once nothing more can arrive, and for other clients.
     let sender = event.sender();
     let excused = |request: &Request| {
-        let ended = || known.http.is_some_and(|http| http.has_ended(request.at.stream));
+        let ended = || known.http.is_some_and(|http| http.has_ended(request.at.stream()));
         let without_session = event.is_modern() || request.revision.era() == Era::Modern;
         without_session && (request.cancelled.is_some() || request.sender != sender || ended())
     };
@@ -44,7 +44,7 @@ fn judge_request(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &m
         return;
     }
     let first = match open {
-        Some(request) => request.at.line,
+        Some(request) => request.at.line(),
         None => requests.past(event.from, id).and_then(|request| request.line),
     };
     let message = match (open, event.is_modern()) {
@@ -59,20 +59,21 @@ fn judge_request(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &m
     );
 }
 
-/// A response for which no request is open.
+/// Judges a response that matches no open request.
 fn judge_stray(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let asker = event.from.other();
     let requests = known.requests;
     let at = id_node(event).span();
-    // What it answers was posted before anybody looked, or that is forgotten.
-    if known.http.is_some_and(|http| http.is_unseen(event.at.stream)) {
+    // The request was posted before observation began, or has been forgotten.
+    if known.http.is_some_and(|http| http.is_unseen(event.at.stream())) {
         return;
     }
     if requests.past(asker, id).is_some_and(|request| request.repeated) {
         return;
     }
     if let Some(request) = requests.past(asker, id) {
-        notes.note(duplicate().at(at).related(request.answered.line, "the first answer was here"));
+        notes
+            .note(duplicate().at(at).related(request.answered.line(), "the first answer was here"));
         return;
     }
     let other = converted(id).filter(|other| requests.open(asker, other).is_some());
@@ -81,19 +82,19 @@ fn judge_stray(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut
         notes.note(
             Fault::new(&ID_TYPE, "the id has the value of an open request, but another type")
                 .at(at)
-                .related(request.and_then(|request| request.at.line), "the request was here")
+                .related(request.and_then(|request| request.at.line()), "the request was here")
                 .help("send the id back exactly as it came: 1 and \"1\" are different ids"),
         );
         notes.close(asker, other);
         return;
     }
-    // What could not be read may have been the request.
+    // An unreadable message may have been the request.
     let unseen = !known.from_start || known.sent_unreadable(asker);
     if unseen || requests.may_have_been(asker, id, event.revision.era()) {
         return;
     }
-    // What a legacy server says to a probe of the other era is no fault of its own.
-    let probed = known.http.is_some_and(|http| http.is_refused_probe(event.at.stream));
+    // A legacy server is not to blame for how it answers a probe of the other era.
+    let probed = known.http.is_some_and(|http| http.is_refused_probe(event.at.stream()));
     if probed && known.modern_server.is_none() {
         return;
     }
@@ -113,7 +114,7 @@ fn duplicate() -> Fault {
         .help("answer each request once")
 }
 
-/// The id as it looks after a conversion between text and number.
+/// Converts an id between string and number.
 pub(super) fn converted(id: &RequestId) -> Option<RequestId> {
     match (id.as_i64(), id.as_str()) {
         (Some(number), _) => Some(RequestId::from(number.to_string().as_str())),
@@ -126,7 +127,7 @@ fn id_node<'a>(event: &Event<'a>) -> Node<'a> {
     event.envelope.id.unwrap_or(event.node())
 }
 
-/// At the end: requests that were passed over while later ones were answered.
+/// At the end, reports requests left unanswered while later ones were answered.
 pub(crate) fn finish(known: &Known<'_>, notes: &mut Notes) {
     for asker in Side::BOTH {
         for (_, request) in known.requests.iter_open(asker) {
@@ -134,7 +135,7 @@ pub(crate) fn finish(known: &Known<'_>, notes: &mut Notes) {
                 || request.lost
                 || request.name() == "subscriptions/listen"
                 || request.name() == "server/discover" && known.modern_server.is_none()
-                || known.http.is_some_and(|http| http.is_under_way(request.at.stream))
+                || known.http.is_some_and(|http| http.is_under_way(request.at.stream()))
                 || known.requests.may_be_answered(asker, request)
                 || !known.requests.was_overtaken(asker, request);
             if !excused {
@@ -146,7 +147,7 @@ pub(crate) fn finish(known: &Known<'_>, notes: &mut Notes) {
                             request.name()
                         ),
                     )
-                    .earlier(request.at.line, asker)
+                    .earlier(request.at.line(), asker)
                     .blame(asker.other())
                     .help("answer every request, with an error if need be"),
                 );

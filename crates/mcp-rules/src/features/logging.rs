@@ -1,7 +1,7 @@
 //! Log messages against the level in force.
 //!
 //! Up to 2025-11-25 `logging/setLevel` sets one for the session. Since 2026-07-28 every request
-//! that wants logs carries one of its own, and it holds until the request is answered.
+//! that wants logs carries its own, which applies until the request is answered.
 
 use std::collections::VecDeque;
 
@@ -28,14 +28,14 @@ rules! {
 /// The member of a modern request's `_meta` that asks for logs.
 const META_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
-/// Levels of `logging/setLevel` that may still matter: the last ones, as streams are not ordered.
+/// Maximum remembered `logging/setLevel` levels: the latest ones, as streams are not ordered.
 const MAX_SET: usize = 8;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Logging {
-    /// Levels that were asked for and not yet answered.
+    /// Levels requested but not yet confirmed.
     pending: Bounded<RequestId, LogLevel>,
-    /// Levels that were agreed to, oldest first.
+    /// Levels confirmed, oldest first.
     set: VecDeque<(LogLevel, Moment)>,
     /// Unanswered requests that ask for logs (2026-07-28).
     asking: Bounded<RequestId, ()>,
@@ -102,17 +102,17 @@ impl Logging {
         let on_subscription =
             event.meta().is_some_and(|meta| meta.get(META_SUBSCRIPTION).is_some());
         if on_subscription {
-            return; // `request-scoped-on-subscription` speaks about that.
+            return; // Reported by `request-scoped-on-subscription`.
         }
-        if event.at.stream.is_some() {
+        if event.at.stream().is_some() {
             judge_on_stream(level, node, event, known, notes);
         } else {
             self.judge_on_channel(level, node, known, notes);
         }
     }
 
-    /// The lowest level that a message may have, and where it was set. As long as a change is
-    /// under way, or may have crossed with the message, the level before it counts too.
+    /// The lowest level a message may have, and where it was set. While a change is pending, or may
+    /// have crossed with the message, the level before it counts too.
     fn in_force(&self, now: Moment) -> Option<(LogLevel, Moment)> {
         let last = self.set.iter().rposition(|(_, at)| at.surely_before(now))?;
         let (_, at) = self.set[last];
@@ -121,7 +121,7 @@ impl Logging {
         Some((agreed.chain(pending).min()?, at))
     }
 
-    /// On stdio all messages share one channel, so any request in flight may be meant.
+    /// On stdio all messages share one channel, so the message may belong to any request in flight.
     fn judge_on_channel(
         &self,
         level: LogLevel,
@@ -148,7 +148,7 @@ impl Logging {
     }
 }
 
-/// On HTTP a message belongs to the request whose stream brings it.
+/// On HTTP a message belongs to the request on whose stream it arrives.
 fn judge_on_stream(
     level: LogLevel,
     node: Node<'_>,
@@ -156,10 +156,10 @@ fn judge_on_stream(
     known: &Known<'_>,
     notes: &mut Notes,
 ) {
-    let Some(id) = known.http.and_then(|http| http.request_id(event.at.stream)) else { return };
-    // Once it is answered, whatever follows on the stream is wrong for another reason.
+    let Some(id) = known.http.and_then(|http| http.request_id(event.at.stream())) else { return };
+    // After the response, anything else on the stream breaks another rule.
     let request = known.requests.open(Side::Client, id);
-    let Some(request) = request.filter(|request| request.at.stream == event.at.stream) else {
+    let Some(request) = request.filter(|request| request.at.stream() == event.at.stream()) else {
         return;
     };
     match request.asked.log_level {
@@ -171,20 +171,20 @@ fn judge_on_stream(
         None => notes.note(
             not_requested("the request of this stream does not ask for log messages")
                 .at(node.span())
-                .related(request.at.line, "the request was here"),
+                .related(request.at.line(), "the request was here"),
         ),
     }
 }
 
-/// The request of this id and the level it asks for, if it is still open.
+/// The request with this id and the level it asks for, if still open.
 fn asking<'s>(known: &Known<'s>, id: &RequestId) -> Option<(&'s Request, LogLevel)> {
     let request = known.requests.open(Side::Client, id)?;
     let level = request.asked.log_level?;
     Some((request, level))
 }
 
-/// The level that a request asks for. One that does not exist is reported elsewhere, and no
-/// message can be blamed for not keeping to it.
+/// The level a request asks for. An unknown level is reported elsewhere, and no message can be
+/// blamed for ignoring it.
 fn asked_level(event: &Event<'_>) -> Option<LogLevel> {
     if event.from != Side::Client {
         return None;
@@ -202,7 +202,7 @@ fn asked_level(event: &Event<'_>) -> Option<LogLevel> {
 fn below(level: LogLevel, lowest: LogLevel, set: Moment) -> Fault {
     let (level, lowest) = (level.name(), lowest.name());
     Fault::new(&BELOW_LEVEL, format!("`{level}` is less severe than `{lowest}`"))
-        .related(set.line, "the level was set here")
+        .related(set.line(), "the level was set here")
         .help(format!("send only messages of `{lowest}` and above"))
 }
 

@@ -1,4 +1,4 @@
-//! `_meta`: which keys it may have, and the trace context in it.
+//! `_meta`: its keys, and the trace context in it.
 
 use std::borrow::Cow;
 
@@ -22,10 +22,10 @@ rules! {
     TRACE_CONTEXT_INVALID: "trace-context-invalid", Schema, Level::Error, Revisions::only(Revision::V2026_07_28), "basic#_meta";
 }
 
-/// What the keys that revisions define begin with.
+/// The prefix of keys that revisions define.
 const PREFIX: &[u8] = b"io.modelcontextprotocol/";
 
-/// `_meta` of a thing, a notification or a result.
+/// Checks the `_meta` of an object, a notification or a result.
 pub(crate) fn check(meta: Node<'_>, findings: &mut Findings<'_>) {
     if !WITH_GRAMMAR.contains(findings.revision()) {
         return;
@@ -37,7 +37,7 @@ pub(crate) fn check(meta: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// `_meta` of a result, which in 2026-07-28 names the server.
+/// Checks the `_meta` of a result, which in 2026-07-28 names the server.
 pub(crate) fn check_result(meta: Node<'_>, findings: &mut Findings<'_>) {
     check(meta, findings);
     if findings.revision() >= Revision::V2026_07_28 {
@@ -45,7 +45,7 @@ pub(crate) fn check_result(meta: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// `_meta` of a request: the token for its progress and, in 2026-07-28, what every request says.
+/// Checks the `_meta` of a request: its progress token and, in 2026-07-28, the required metadata.
 pub(crate) fn check_request(meta: Node<'_>, findings: &mut Findings<'_>) {
     let has_grammar = WITH_GRAMMAR.contains(findings.revision());
     let modern = findings.revision() >= Revision::V2026_07_28;
@@ -73,7 +73,7 @@ pub(crate) fn check_request(meta: Node<'_>, findings: &mut Findings<'_>) {
 #[inline]
 fn check_entry(name: &[u8], key: Node<'_>, value: Node<'_>, findings: &mut Findings<'_>) {
     if let Some(rest) = name.strip_prefix(PREFIX) {
-        // The prefix is well-formed; the names the revision defines are the frequent case.
+        // The prefix is well-formed; names the revision defines are the common case.
         if is_defined(rest, findings.revision()) {
             return;
         }

@@ -1,9 +1,9 @@
-//! The features of MCP, a room for each: its rules as a table, the checks of what one message
-//! shows (`message`), and what the feature remembers of a conversation with the checks of what only
-//! that shows (`conversation`). A feature that has little to say is one file.
+//! The features of MCP, a module each: its rules as a table, the checks on single messages
+//! (`message`), and the checks that need a conversation, with the state they keep (`conversation`).
+//! A small feature is a single file.
 //!
-//! A feature reads the shared memory of the conversation and never changes it. What the features
-//! have in common is here too: content, icons, metadata, and the walk over things that have them.
+//! A feature reads the shared state of the conversation and never changes it. Code the features
+//! have in common is here too: content, icons, metadata, and the walk over objects that have them.
 
 pub(crate) mod caching;
 pub(crate) mod cancellation;
@@ -35,7 +35,7 @@ mod walk;
 pub(crate) use self::family::Family;
 use crate::RuleMeta;
 
-/// The rules about what a message shows by itself.
+/// The rules about single messages.
 static MESSAGE_RULES: [&[&RuleMeta]; 18] = [
     content::RULES,
     icons::RULES,
@@ -77,7 +77,7 @@ static CONVERSATION_RULES: [&[&RuleMeta]; 16] = [
     subscriptions::RULES,
 ];
 
-/// The tables of all features.
+/// The rule tables of all features.
 pub(crate) fn rules() -> impl Iterator<Item = &'static [&'static RuleMeta]> {
     MESSAGE_RULES.into_iter().chain(CONVERSATION_RULES)
 }

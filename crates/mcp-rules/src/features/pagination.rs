@@ -1,4 +1,4 @@
-//! Cursors: which the server issued, where they lead.
+//! Cursors: which ones the server issued, and where they lead.
 
 use mcp_core::{Revision, Revisions, Side};
 use mcp_json::Node;
@@ -22,17 +22,17 @@ rules! {
     CACHE_SCOPE_PAGE_MISMATCH: "cache-scope-page-mismatch", Session, Level::Error, Revisions::only(Revision::V2026_07_28), "server/utilities/caching#interaction-with-pagination";
 }
 
-/// The cursors that were given out.
+/// The cursors issued so far.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Pagination {
-    /// By what stands for asker, method and cursor.
+    /// Keyed by a digest of asker, method and cursor.
     issued: Bounded<u64, Issued>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Issued {
     at: Moment,
-    /// The cache scope of the page that gave it out, unless several did that differ.
+    /// The cache scope of the page that issued it, unless several pages did with different scopes.
     scope: Option<Scope>,
 }
 
@@ -68,7 +68,7 @@ impl Pagination {
         notes: &mut Notes,
     ) {
         let cursor = event.params().and_then(|params| params.get("cursor"));
-        // `null` is a fault of its own, and everybody reads it as absent.
+        // `null` is a fault of its own, and every implementation reads it as absent.
         let cursor = cursor.filter(|cursor| !cursor.is_null());
         let text = cursor.and_then(Node::str_bytes);
         if cursor.is_some() && text.is_none() {
@@ -99,7 +99,7 @@ impl Pagination {
         let issued = page
             .cursor
             .is_some_and(|cursor| self.issued.contains(&key(event.from, event.name, cursor)));
-        // An answer that could not be read leaves its request open, and may have had the cursor.
+        // An unreadable answer leaves its request open, and may have carried the cursor.
         let answer_lost =
             || known.requests.iter_open(event.from).any(|(_, open)| open.name() == event.name);
         issued || !known.from_start || self.issued.forgot() || answer_lost()
@@ -127,7 +127,7 @@ impl Pagination {
                 format!("this page is {} and the one before it {}", this.name(), that.name()),
             )
             .at(scope.span())
-            .related(before.at.line, "the page before was here")
+            .related(before.at.line(), "the page before was here")
             .help("give all pages of a list the same `cacheScope`"),
         );
     }
@@ -146,7 +146,7 @@ impl Pagination {
             notes.note(
                 Fault::new(&CURSOR_LOOP, "the page leads to itself")
                     .at(next.span())
-                    .related(event.answered().and_then(|request| request.at.line), ASKED_HERE)
+                    .related(event.answered().and_then(|request| request.at.line()), ASKED_HERE)
                     .help("move on, or leave `nextCursor` out on the last page"),
             );
         }
@@ -171,7 +171,7 @@ fn is_list(method: &str) -> bool {
     )
 }
 
-/// Stands for a cursor of one list. Both sides have tasks.
+/// Digest of a cursor of one list. Either side may list tasks.
 fn key(asker: Side, method: &str, cursor: u64) -> u64 {
     digest_of([asker.as_str().as_bytes(), method.as_bytes(), &cursor.to_le_bytes()])
 }

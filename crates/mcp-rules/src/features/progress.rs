@@ -1,4 +1,4 @@
-//! Progress: which tokens may be reported on, and how the values go.
+//! Progress: which tokens may be reported on, and how the values change.
 
 use std::fmt;
 
@@ -13,7 +13,8 @@ use super::{
 use crate::{
     Findings, Level,
     conversation::{
-        Asked, Bounded, Event, Known, Moment, Notes, Request, TaskStatus, Topic, What, request_id,
+        Asked, Bounded, Event, Known, Moment, Notes, Request, TaskStatus, Topic, What,
+        digest::digest, request_id,
     },
     findings::Fault,
     wire::json,
@@ -27,15 +28,15 @@ rules! {
     TOKEN_REUSED: "progress-token-reused", Session, Level::Error, Revisions::ALL, "basic/utilities/progress#progress-flow";
 }
 
-/// What the params of `notifications/progress` show by themselves. A token of a wrong type is a violation of the
-/// definition, and the table of refinements names it.
+/// Checks the params of `notifications/progress` by themselves. A token of a wrong type is a schema
+/// violation, which the refinement table maps to its rule.
 pub(crate) fn check_message(params: Node<'_>, findings: &mut Findings<'_>) {
     if let Some(token) = params.get("progressToken") {
         json::check_integer("progressToken", token, findings);
     }
 }
 
-/// The tokens of both sides, by whose requests carried them.
+/// The tokens of both sides, by the side whose requests carried them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Progress {
     client: Tokens,
@@ -49,13 +50,13 @@ struct Tokens {
     by_task: Bounded<Box<str>, RequestId>,
 }
 
-/// A token, as its last request used it.
+/// The state of a token since the last request that used it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Token {
     request: RequestId,
     at: Moment,
     life: Life,
-    /// The last report.
+    /// The last reported value.
     last: Option<(Amount, Moment)>,
 }
 
@@ -66,7 +67,7 @@ enum Life {
     /// The request has become a task.
     Task,
     Over(Moment),
-    /// Nobody can tell: two requests share the token, or the task may be gone.
+    /// Unknown: two requests share the token, or the task may be gone.
     Unsure,
 }
 
@@ -92,7 +93,7 @@ impl Family for Progress {
         match event.what {
             What::Request(id) => {
                 if let Some(node) = event.meta().and_then(|meta| meta.get("progressToken"))
-                    && let Some(token) = request_id(node)
+                    && let Some(token) = token(node)
                 {
                     self.of(event.from).begin(id, &token, node, event, known, notes);
                     asked.progress = Some(Box::new(token));
@@ -122,7 +123,7 @@ impl Progress {
         }
     }
 
-    /// Ends the tokens of tasks that a message shows to have ended.
+    /// Ends the tokens of tasks that a message reports as ended.
     fn end_tasks(&mut self, event: &Event<'_>) {
         let tokens = self.of(event.from.other());
         if tokens.by_task.is_empty() {
@@ -144,8 +145,8 @@ impl Progress {
 }
 
 impl Tokens {
-    /// Whether another request of `asker` that `counts`, or what became of it, has the token. A
-    /// request with the same id is another matter.
+    /// Whether the token is taken by another request of `asker` for which `counts` holds, or by its
+    /// task. A request with the same id is another matter.
     fn is_shared(
         &self,
         token: &RequestId,
@@ -166,14 +167,14 @@ impl Tokens {
             }
             Life::Task => true,
             Life::Over(_) => false,
-            // Only the last of those that share it is remembered.
+            // Only the last of the requests that share it is remembered.
             Life::Unsure => {
                 known.requests.iter_open(asker).any(|(other, open)| other != id && uses_it(open))
             }
         }
     }
 
-    /// A request carries the token.
+    /// Records a request that carries the token.
     fn begin(
         &mut self,
         id: &RequestId,
@@ -188,15 +189,15 @@ impl Tokens {
         if in_use && let Some(earlier) = self.by_token.get(token) {
             notes.note(earlier.reused(token).at(node.span()));
         }
-        // Of two requests with one token nobody can tell which one is reported on, and reports on a
-        // cancelled one may be on their way.
+        // When two requests share a token, reports on it are ambiguous, and reports on a cancelled
+        // request may still be on their way.
         let is_unsure = in_use || self.is_shared(token, id, event.from, known, |_| true);
         let life = if is_unsure { Life::Unsure } else { Life::Request };
         let begun = Token { request: id.clone(), at: event.at, life, last: None };
         self.by_token.insert(token.clone(), begun, known.limits.remembered);
     }
 
-    /// The request of a token was answered.
+    /// Records that the request of a token was answered.
     fn end(&mut self, token: &RequestId, id: &RequestId, event: &Event<'_>, known: &Known<'_>) {
         let Some(entry) = self.by_token.get_mut(token) else { return };
         if entry.request != *id || !matches!(entry.life, Life::Request) {
@@ -222,7 +223,7 @@ impl Tokens {
     fn judge(&mut self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
         let Some(params) = event.params() else { return };
         let Some(node) = params.get("progressToken") else { return };
-        let Some(token) = request_id(node) else { return };
+        let Some(token) = token(node) else { return };
         let asker = event.from.other();
         let Some(entry) = self.by_token.get_mut(&token) else {
             let unseen = !known.from_start || known.sent_unreadable(asker);
@@ -232,8 +233,8 @@ impl Tokens {
             return;
         };
         let is_open = matches!(entry.life, Life::Request);
-        if event.is_modern() && is_open && event.at.stream != entry.at.stream {
-            return; // `http-stream-unrelated` speaks about that.
+        if event.is_modern() && is_open && event.at.stream() != entry.at.stream() {
+            return; // Reported by `http-stream-unrelated`.
         }
         match entry.life {
             Life::Over(end) if end.surely_before(event.at) => {
@@ -243,7 +244,7 @@ impl Tokens {
                         format!("the work that the progress token {token} stands for is finished"),
                     )
                     .at(node.span())
-                    .related(end.line, "it was finished here")
+                    .related(end.line(), "it was finished here")
                     .help("stop reporting before the answer is sent"),
                 );
                 return;
@@ -271,7 +272,7 @@ impl Tokens {
         let other = ids::converted(token).and_then(|other| self.by_token.get(&other));
         match other {
             Some(other) => fault
-                .related(other.at.line, "the token has another type here")
+                .related(other.at.line(), "the token has another type here")
                 .help("send the token back exactly as it came: 1 and \"1\" are different tokens"),
             None => fault.help("send progress only if the request has a `progressToken`, with it"),
         }
@@ -285,7 +286,7 @@ impl Token {
             Life::Request | Life::Over(_) | Life::Unsure => "a request that is still open",
         };
         Fault::new(&TOKEN_REUSED, format!("{holder} has the progress token {token} already"))
-            .related(self.at.line, "the token was used here")
+            .related(self.at.line(), "the token was used here")
             .help("use a new token for each request; the request's id will do")
     }
 
@@ -302,7 +303,7 @@ impl Token {
                     format!("progress is {now}, after {before} in the report before"),
                 )
                 .at(node.span())
-                .related(at.line, "the report before was here")
+                .related(at.line(), "the report before was here")
                 .help("report only when the value has grown; it may be fractional"),
             );
         }
@@ -310,10 +311,24 @@ impl Token {
     }
 }
 
+/// A longer token is remembered by its digest.
+const LONGEST_TOKEN: usize = 256;
+
+/// The token in `node`, as remembered.
+fn token(node: Node<'_>) -> Option<RequestId> {
+    if node.raw().len() <= LONGEST_TOKEN {
+        return request_id(node);
+    }
+    let text = node.str_bytes();
+    let bytes = text.as_deref().unwrap_or(node.raw());
+    let token = format!("of {} bytes, {:016x}", bytes.len(), digest(bytes));
+    (text.is_some() || node.is_integer()).then(|| RequestId::from(token.as_str()))
+}
+
 /// A progress value.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Amount {
-    /// Exact where it can be: large counts differ in digits that a float does not have.
+    /// Exact where possible: large counts differ in digits beyond a float's precision.
     integer: Option<i64>,
     float: f64,
 }

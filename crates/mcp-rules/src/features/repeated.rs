@@ -7,16 +7,16 @@ use std::{
 
 use mcp_json::Node;
 
-/// Up to this many entries comparing each with each is quickest, and needs no memory.
+/// Up to this many entries, comparing all pairs is fastest and needs no allocation.
 const FEW: usize = 16;
 
-/// The values of `member` that an earlier entry of `list` has already, in the order of the list.
+/// Returns the values of `member` that an earlier entry of `list` already has, in list order.
 pub(crate) fn repeated<'a>(list: Node<'a>, member: &str) -> Vec<Node<'a>> {
     let values = || list.elements().filter_map(|entry| entry.get(member));
     let mut texts: [&[u8]; FEW] = [b""; FEW];
     let mut count = 0;
     for node in values() {
-        // Spelled with an escape, equal texts may differ.
+        // With escapes, equal strings may be spelled differently.
         if count == FEW || node.raw().contains(&b'\\') {
             return among_many(values());
         }
@@ -31,7 +31,7 @@ pub(crate) fn repeated<'a>(list: Node<'a>, member: &str) -> Vec<Node<'a>> {
     among_many(values())
 }
 
-/// Sorted by hash first: listed names and URIs have long beginnings in common.
+/// Sorts by hash first: listed names and URIs tend to share long prefixes.
 fn among_many<'a>(values: impl Iterator<Item = Node<'a>>) -> Vec<Node<'a>> {
     let hasher = RandomState::new();
     let mut sorted: Vec<(u64, Cow<'a, [u8]>, Node<'a>)> = values
@@ -40,7 +40,7 @@ fn among_many<'a>(values: impl Iterator<Item = Node<'a>>) -> Vec<Node<'a>> {
             Some((hasher.hash_one(&*text), text, node))
         })
         .collect();
-    // Stable, so that of equal ones the first stays the first.
+    // Stable, so that the first of equal entries stays first.
     sorted.sort_by(|left, right| (left.0, &left.1).cmp(&(right.0, &right.1)));
     let mut again: Vec<Node<'a>> = sorted
         .windows(2)

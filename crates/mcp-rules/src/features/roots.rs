@@ -10,7 +10,7 @@ rules! {
     URI_NOT_FILE: "root-uri-not-file", Schema, Level::Error, Revisions::ALL, "client/roots#root";
 }
 
-/// The result of `roots/list`, or the answer to such an input request.
+/// Checks the result of `roots/list`, or the answer to such an input request.
 pub(crate) fn check_result(result: Node<'_>, findings: &mut Findings<'_>) {
     for root in result.get("roots").into_iter().flat_map(Node::elements) {
         if let Some(uri) = root.get("uri")

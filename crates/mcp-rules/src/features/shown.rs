@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-/// A name that a peer chose, cut for a sentence if it is long.
+/// Shortens a name chosen by a peer for use in a message.
 pub(crate) fn shown(name: &str) -> Cow<'_, str> {
     const LONGEST: usize = 60;
     match name.char_indices().nth(LONGEST) {

@@ -1,24 +1,36 @@
-//! What many payloads share: content blocks, resource contents, and the `_meta`, `annotations`
-//! and `icons` of things.
+//! Parts shared by many payloads: content blocks, resource contents, and the `_meta`, `annotations`
+//! and `icons` of objects.
 //!
-//! The walk finds them and hands each to the rules about it, so that a rule says only what is
-//! wrong with one object. Free data (`arguments`, `structuredContent`, schemas) is not entered.
+//! The walk finds them and passes each to the rules about it, so that a rule only has to judge one
+//! object. Free-form data (`arguments`, `structuredContent`, schemas) is not entered.
 
-use mcp_json::{Node, Span};
+use mcp_json::{Fingerprint, Node, Span};
 
 use super::{content, icons, meta, resources};
 use crate::Findings;
 
+const META: Fingerprint = Fingerprint::of("_meta");
+const ANNOTATIONS: Fingerprint = Fingerprint::of("annotations");
+const BLOB: Fingerprint = Fingerprint::of("blob");
+const CONTENT: Fingerprint = Fingerprint::of("content");
+const DATA: Fingerprint = Fingerprint::of("data");
+const ICONS: Fingerprint = Fingerprint::of("icons");
+const MIME_TYPE: Fingerprint = Fingerprint::of("mimeType");
+const RESOURCE: Fingerprint = Fingerprint::of("resource");
+const TEXT: Fingerprint = Fingerprint::of("text");
+const KIND: Fingerprint = Fingerprint::of("type");
+const URI: Fingerprint = Fingerprint::of("uri");
+
 /// Where a content block stands, as far as rules care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Home {
-    /// In a message of a prompt, of which the specification demands more.
+    /// In a prompt message, where the specification demands more.
     Prompt,
     /// In a tool result or a sampling message.
     Elsewhere,
 }
 
-/// Content: one block or a list of them.
+/// Walks content: a single block or a list of them.
 pub(crate) fn content(content: Node<'_>, home: Home, findings: &mut Findings<'_>) {
     if content.is_array() {
         for element in content.elements() {
@@ -29,7 +41,7 @@ pub(crate) fn content(content: Node<'_>, home: Home, findings: &mut Findings<'_>
     }
 }
 
-/// The `content` of each message.
+/// Walks the `content` of each message.
 pub(crate) fn messages(messages: Option<Node<'_>>, home: Home, findings: &mut Findings<'_>) {
     for message in messages.into_iter().flat_map(Node::elements) {
         if let Some(node) = message.get("content") {
@@ -44,19 +56,16 @@ fn block(block: Node<'_>, home: Home, findings: &mut Findings<'_>) {
     let (mut uri, mut resource, mut inner) = (None, None, None);
     let (mut annotations, mut icons) = (None, None);
     for (name, value) in block.members() {
-        let Some(name) = name.str_bytes() else {
-            continue;
-        };
-        match &*name {
-            b"type" => kind = value.str_bytes(),
-            b"data" => data = Some(value),
-            b"mimeType" => mime_type = Some(value),
-            b"uri" => uri = Some(value),
-            b"resource" => resource = Some(value),
-            b"content" => inner = Some(value),
-            b"annotations" => annotations = Some(value),
-            b"icons" => icons = Some(value),
-            b"_meta" => meta::check(value, findings),
+        match name.fingerprint() {
+            KIND if name.str_eq("type") => kind = value.str_bytes(),
+            DATA if name.str_eq("data") => data = Some(value),
+            MIME_TYPE if name.str_eq("mimeType") => mime_type = Some(value),
+            URI if name.str_eq("uri") => uri = Some(value),
+            RESOURCE if name.str_eq("resource") => resource = Some(value),
+            CONTENT if name.str_eq("content") => inner = Some(value),
+            ANNOTATIONS if name.str_eq("annotations") => annotations = Some(value),
+            ICONS if name.str_eq("icons") => icons = Some(value),
+            META if name.str_eq("_meta") => meta::check(value, findings),
             _ => {}
         }
     }
@@ -99,18 +108,15 @@ fn block(block: Node<'_>, home: Home, findings: &mut Findings<'_>) {
     }
 }
 
-/// Resource contents: an entry of a read resource, or an embedded one.
+/// Walks resource contents: an entry of a read resource, or an embedded one.
 pub(crate) fn contents(item: Node<'_>, findings: &mut Findings<'_>) {
     let (mut text, mut blob) = (None, None);
     for (name, value) in item.members() {
-        let Some(name) = name.str_bytes() else {
-            continue;
-        };
-        match &*name {
-            b"uri" => resources::check_uri(value, findings),
-            b"text" => text = Some(value),
-            b"blob" => blob = Some(value),
-            b"_meta" => meta::check(value, findings),
+        match name.fingerprint() {
+            URI if name.str_eq("uri") => resources::check_uri(value, findings),
+            TEXT if name.str_eq("text") => text = Some(value),
+            BLOB if name.str_eq("blob") => blob = Some(value),
+            META if name.str_eq("_meta") => meta::check(value, findings),
             _ => {}
         }
     }
@@ -122,27 +128,24 @@ pub(crate) fn contents(item: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Things that are listed, by what is said about them.
+/// Kinds of listed objects, by the descriptive members they have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Thing {
     /// A resource or a template: `_meta`, `annotations`, `icons`.
     Resource,
-    /// A tool or a prompt: `_meta`, `icons`. What tools call annotations is something else.
+    /// A tool or a prompt: `_meta`, `icons`. A tool's `annotations` are something else.
     ToolOrPrompt,
     /// A root or a sampling message: `_meta` alone.
     Other,
 }
 
-/// What is said about a thing besides what makes it one.
+/// Walks the descriptive members of an object.
 pub(crate) fn described(thing: Node<'_>, kind: Thing, findings: &mut Findings<'_>) {
     for (name, value) in thing.members() {
-        let Some(name) = name.str_bytes() else {
-            continue;
-        };
-        match &*name {
-            b"_meta" => meta::check(value, findings),
-            b"icons" if kind != Thing::Other => icons::check(value, findings),
-            b"annotations" if kind == Thing::Resource => {
+        match name.fingerprint() {
+            META if name.str_eq("_meta") => meta::check(value, findings),
+            ICONS if name.str_eq("icons") && kind != Thing::Other => icons::check(value, findings),
+            ANNOTATIONS if name.str_eq("annotations") && kind == Thing::Resource => {
                 content::check_annotations(value, findings);
             }
             _ => {}
@@ -150,8 +153,8 @@ pub(crate) fn described(thing: Node<'_>, kind: Thing, findings: &mut Findings<'_
     }
 }
 
-/// The bytes from `position` on in the text of a string, or all of it where escapes make it
-/// impossible to tell.
+/// The span of `length` bytes from `position` in the text of a string, or all of it where escapes
+/// make the position uncertain.
 pub(crate) fn inside(string: Node<'_>, position: usize, length: usize) -> Span {
     let span = string.span();
     let escaped = string.raw().contains(&b'\\');

@@ -1,9 +1,9 @@
-//! Base64 as RFC 4648 §4 has it: the standard alphabet, padded.
+//! Base64 per RFC 4648 §4: the standard alphabet, padded.
 
 /// Why a text is not base64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Base64Fault {
-    /// A byte outside the alphabet, line breaks excepted.
+    /// A byte outside the alphabet, other than a line break.
     Byte {
         /// Offset in the text.
         position: usize,
@@ -13,16 +13,16 @@ pub(crate) enum Base64Fault {
     Padding,
 }
 
-/// Whether `text` is base64. Line breaks are let pass, as old encoders write them.
+/// Whether `text` is base64. Line breaks are tolerated, as old encoders write them.
 pub(crate) fn check(text: &[u8]) -> Result<(), Base64Fault> {
-    // This one uses the widest instructions the processor has. It is stricter about the last digit.
+    // SIMD, but stricter about the last digit.
     if base64_simd::STANDARD.check(text).is_ok() || is_plain(text) {
         return Ok(());
     }
     explain(text)
 }
 
-/// The whole alphabet, correct padding, no line breaks: one pass over the bytes.
+/// Whether the text is base64 without line breaks, in one pass over the bytes.
 fn is_plain(text: &[u8]) -> bool {
     let (digits, padding) = split_padding(text);
     (digits.len() + padding) % 4 == 0 && padding <= 2 && all_in_alphabet(digits)
@@ -45,7 +45,7 @@ fn explain(text: &[u8]) -> Result<(), Base64Fault> {
     })
 }
 
-/// The digits, and how many `=` follow them.
+/// The digits, and the number of `=` after them.
 fn split_padding(text: &[u8]) -> (&[u8], usize) {
     let mut digits = text;
     while let [rest @ .., b'='] = digits {
@@ -55,7 +55,7 @@ fn split_padding(text: &[u8]) -> (&[u8], usize) {
 }
 
 fn all_in_alphabet(bytes: &[u8]) -> bool {
-    // A fixed number of bytes without a branch, so that the compiler uses vector instructions.
+    // A fixed number of bytes without branches, so that the compiler can vectorise.
     let mut blocks = bytes.chunks_exact(64);
     for block in &mut blocks {
         if !block.iter().fold(true, |all, byte| all & in_alphabet(*byte)) {

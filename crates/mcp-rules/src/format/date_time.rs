@@ -1,6 +1,6 @@
-//! Dates with times, as RFC 3339 and (a little wider) ISO 8601 write them.
+//! Date-times in RFC 3339 and (slightly more permissive) ISO 8601 format.
 
-/// Whether `text` is a date-time by RFC 3339, which demands seconds and an offset.
+/// Whether `text` is an RFC 3339 date-time, which requires seconds and an offset.
 pub(crate) fn is_rfc3339(text: &[u8]) -> bool {
     let Some(rest) = date_and_minutes(text) else {
         return false;
@@ -17,7 +17,7 @@ pub(crate) fn is_rfc3339(text: &[u8]) -> bool {
     }
 }
 
-/// The moment that `text` names by RFC 3339, in milliseconds since 1970.
+/// Converts an RFC 3339 date-time to milliseconds since 1970.
 pub(crate) fn to_millis(text: &[u8]) -> Option<i64> {
     if !is_rfc3339(text) {
         return None;
@@ -52,15 +52,15 @@ pub(crate) fn to_millis(text: &[u8]) -> Option<i64> {
     Some((seconds - offset * 60) * 1000 + millis)
 }
 
-/// Days of the Gregorian calendar, counted in years that begin in March.
+/// Days in the Gregorian calendar, counting years from March.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
     365 * year + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468
 }
 
-/// Whether `text` is a date-time by ISO 8601 in its extended form: seconds and offset may be left
-/// out, and the offset may be shorter.
+/// Whether `text` is an ISO 8601 date-time in extended format: seconds and offset may be omitted,
+/// and the offset may be shorter.
 pub(crate) fn is_iso8601(text: &[u8]) -> bool {
     let Some((rest, _)) = date_and_minutes(text).and_then(seconds) else {
         return false;
@@ -76,7 +76,7 @@ pub(crate) fn is_iso8601(text: &[u8]) -> bool {
     }
 }
 
-/// Reads `2025-05-03T14:30` and gives back what follows.
+/// Parses `2025-05-03T14:30` and returns the rest.
 fn date_and_minutes(text: &[u8]) -> Option<&[u8]> {
     let (head, rest) = text.split_at_checked(16)?;
     let year = 100 * two_digits(&head[..2], 99)? + two_digits(&head[2..4], 99)?;
@@ -89,7 +89,7 @@ fn date_and_minutes(text: &[u8]) -> Option<&[u8]> {
     (separated && day >= 1 && day <= days_in(month, year)).then_some(rest)
 }
 
-/// Reads `:00` and a fraction, if they are there; says whether they were.
+/// Parses `:00` and a fraction, if present; returns the rest and whether they were.
 fn seconds(text: &[u8]) -> Option<(&[u8], bool)> {
     let [b':', tens, ones, rest @ ..] = text else {
         return Some((text, false));

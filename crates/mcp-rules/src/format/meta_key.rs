@@ -3,7 +3,7 @@
 
 use mcp_core::Revision;
 
-/// Whether `key` follows the grammar.
+/// Whether `key` matches the grammar.
 pub(crate) fn is_valid(key: &[u8]) -> bool {
     let (prefix, name) = split(key);
     prefix.is_none_or(|prefix| labels(prefix).all(is_label)) && is_name(name)
@@ -14,7 +14,7 @@ pub(crate) fn has_prefix(key: &[u8]) -> bool {
     split(key).0.is_some()
 }
 
-/// Whether the prefix of `key` is one that `revision` keeps for the protocol itself.
+/// Whether `revision` reserves the prefix of `key` for the protocol itself.
 pub(crate) fn is_reserved(key: &[u8], revision: Revision) -> bool {
     let Some(prefix) = split(key).0 else {
         return false;
@@ -22,13 +22,13 @@ pub(crate) fn is_reserved(key: &[u8], revision: Revision) -> bool {
     let label = if revision >= Revision::V2025_11_25 {
         labels(prefix).nth(1)
     } else {
-        // There the word stands before the last label, as in `modelcontextprotocol.io/`.
+        // Earlier revisions have the word before the last label, as in `modelcontextprotocol.io/`.
         labels(prefix).rev().nth(1)
     };
     label.is_some_and(|label| label == b"modelcontextprotocol" || label == b"mcp")
 }
 
-/// Prefix without its slash, and name.
+/// The prefix without its slash, and the name.
 fn split(key: &[u8]) -> (Option<&[u8]>, &[u8]) {
     match key.iter().position(|byte| *byte == b'/') {
         Some(slash) => (Some(&key[..slash]), &key[slash + 1..]),
@@ -46,7 +46,7 @@ fn is_label(label: &[u8]) -> bool {
         && label.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
 }
 
-/// The empty name is one.
+/// The empty name is valid.
 fn is_name(name: &[u8]) -> bool {
     let inside = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     match name {

@@ -1,4 +1,4 @@
-//! Text formats that no definition can express: whether a text follows one, and nothing else.
+//! Text formats that no schema can express: checks whether a text matches one, and nothing else.
 
 pub(crate) mod base64;
 pub(crate) mod date_time;

@@ -1,6 +1,6 @@
 //! Names of fields that hold secrets, guessed from English words.
 
-/// Words, alone or run together, that name a secret.
+/// Words, alone or joined, that name a secret.
 const SECRETS: [&str; 25] = [
     "accesskey",
     "accesstoken",
@@ -29,58 +29,51 @@ const SECRETS: [&str; 25] = [
     "sshkey",
 ];
 
-/// Words after a name that leave its meaning as it is.
+/// Trailing words that do not change the meaning of a name.
 const FILLERS: [&str; 8] =
     ["again", "confirm", "confirmation", "field", "input", "repeat", "text", "value"];
 
-/// Whether `name` (`apiKey`, `api_key`, `API key`) says that its value is a secret.
+/// Whether `name` (`apiKey`, `api_key`, `API key`) indicates that its value is a secret.
 ///
-/// What counts is how it ends: a `password` is one, a `password hint` is not.
-pub(crate) fn is_name_of_one(name: &str) -> bool {
-    let words = words(name);
-    let mut words = &words[..];
-    while let [rest @ .., last] = words {
-        let number = last.bytes().all(|byte| byte.is_ascii_digit());
-        if !rest.is_empty() && (number || FILLERS.contains(&last.as_str())) {
-            words = rest;
-        } else {
-            break;
-        }
+/// Only the end counts: `password` names one, `password hint` does not.
+pub(crate) fn names_secret(name: &str) -> bool {
+    let Some((mut rest, mut last)) = split_last_word(name) else { return false };
+    while is_filler(last)
+        && let Some((before, word)) = split_last_word(rest)
+    {
+        (rest, last) = (before, word);
     }
-    match words {
-        [.., before, last] => {
-            SECRETS.contains(&last.as_str())
-                || SECRETS.contains(&format!("{before}{last}").as_str())
-        }
-        [only] => SECRETS.contains(&only.as_str()),
-        [] => false,
-    }
+    let before = split_last_word(rest).map_or("", |(_, word)| word);
+    SECRETS.iter().any(|secret| reads(secret, "", last) || reads(secret, before, last))
 }
 
-/// Words in lower case, cut at anything but letters and digits and where a capital begins one.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut characters = name.chars().peekable();
-    let mut before = ' ';
-    while let Some(character) = characters.next() {
-        if character.is_alphanumeric() {
-            let starts_word = character.is_uppercase()
-                && (before.is_lowercase()
-                    || characters.peek().is_some_and(|next| next.is_lowercase()));
-            let starts_number = character.is_ascii_digit() && before.is_alphabetic();
-            if starts_word || starts_number {
-                words.push(String::new());
-            }
-            if let Some(word) = words.last_mut() {
-                word.extend(character.to_lowercase());
-            }
-        } else {
-            words.push(String::new());
+fn is_filler(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit())
+        || FILLERS.iter().any(|filler| reads(filler, "", word))
+}
+
+/// Whether two words, run together, read `text`, which is in lower case.
+fn reads(text: &str, before: &str, last: &str) -> bool {
+    before.chars().chain(last.chars()).flat_map(char::to_lowercase).eq(text.chars())
+}
+
+/// The last word, and what stands before it. Words are cut at anything but letters and digits and
+/// where a capital or a number begins one.
+fn split_last_word(name: &str) -> Option<(&str, &str)> {
+    let name = name.trim_end_matches(|character: char| !character.is_alphanumeric());
+    let mut characters = name.char_indices().rev().peekable();
+    let mut next = ' ';
+    while let Some((start, character)) = characters.next() {
+        let before = characters.peek().map_or(' ', |(_, before)| *before);
+        let starts_word =
+            character.is_uppercase() && (before.is_lowercase() || next.is_lowercase());
+        let starts_number = character.is_ascii_digit() && before.is_alphabetic();
+        if starts_word || starts_number || !before.is_alphanumeric() {
+            return Some(name.split_at(start));
         }
-        before = character;
+        next = character;
     }
-    words.retain(|word| !word.is_empty());
-    words
+    None
 }
 
 #[cfg(test)]
@@ -115,7 +108,7 @@ mod tests {
             "credit card number",
             "private_key",
         ] {
-            assert!(is_name_of_one(name), "{name}");
+            assert!(names_secret(name), "{name}");
         }
     }
 
@@ -140,7 +133,7 @@ mod tests {
             "42",
             "passwordless",
         ] {
-            assert!(!is_name_of_one(name), "{name}");
+            assert!(!names_secret(name), "{name}");
         }
     }
 }

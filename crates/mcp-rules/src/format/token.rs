@@ -1,7 +1,6 @@
-//! Tokens of HTTP (RFC 9110 §5.6.2) and the media types made of them.
+//! HTTP tokens (RFC 9110 §5.6.2) and the media types made of them.
 
-/// Whether `text` is a token of HTTP (RFC 9110 §5.6.2): at least one character, none of the
-/// separators.
+/// Whether `text` is an HTTP token (RFC 9110 §5.6.2): non-empty and without separators.
 pub fn is_token(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().copied().all(is_tchar)
 }
@@ -27,7 +26,7 @@ const fn is_tchar(byte: u8) -> bool {
         )
 }
 
-/// Whether `text` is `type/subtype`, with anything after a semicolon.
+/// Whether `text` is `type/subtype`, optionally followed by a semicolon and anything else.
 pub(crate) fn is_media_type(text: &[u8]) -> bool {
     let end = text.iter().position(|byte| *byte == b';');
     let essence = text[..end.unwrap_or(text.len())].trim_ascii_end();

@@ -1,8 +1,8 @@
-//! The text forms of W3C Trace Context and W3C Baggage.
+//! The text formats of W3C Trace Context and W3C Baggage.
 
 use super::token::is_token;
 
-/// `<version>-<trace id>-<parent id>-<flags>` in lower-case hexadecimal digits, ids not zero.
+/// `<version>-<trace id>-<parent id>-<flags>` in lowercase hexadecimal, ids not zero.
 pub(crate) fn is_traceparent(text: &[u8]) -> bool {
     let Some((head, rest)) = text.split_at_checked(55) else {
         return false;
@@ -26,7 +26,7 @@ pub(crate) fn is_traceparent(text: &[u8]) -> bool {
         && ends_well
 }
 
-/// Up to 32 `key=value` with different keys, separated by commas.
+/// Up to 32 comma-separated `key=value` members with distinct keys.
 pub(crate) fn is_tracestate(text: &[u8]) -> bool {
     let members = || {
         text.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|member| !member.is_empty())
@@ -59,7 +59,7 @@ fn is_state_value(value: &[u8]) -> bool {
         && value.iter().all(|byte| matches!(byte, 0x20..=0x7e) && *byte != b'=')
 }
 
-/// `key=value` with optional properties after semicolons, separated by commas.
+/// Comma-separated `key=value` members, with optional properties after semicolons.
 pub(crate) fn is_baggage(text: &[u8]) -> bool {
     text.trim_ascii().is_empty()
         || text.split(|byte| *byte == b',').all(|member| {

@@ -1,11 +1,11 @@
-//! Web origins as the `Origin` header names them: scheme, host and port (RFC 6454 §6.2).
+//! Web origins as in the `Origin` header: scheme, host and port (RFC 6454 §6.2).
 
-/// An origin in the form in which two of them can be compared: lower case, no default port.
+/// An origin normalised for comparison: lowercase, no default port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WebOrigin(String);
 
 impl WebOrigin {
-    /// Reads `scheme://host` or `scheme://host:port`, or `null`, the origin of those who hide it.
+    /// Parses `scheme://host`, `scheme://host:port`, or `null`, which is an opaque origin.
     pub(crate) fn parse(text: &str) -> Option<WebOrigin> {
         let text = text.trim_matches([' ', '\t']).to_ascii_lowercase();
         if text == "null" {
@@ -33,7 +33,7 @@ fn default_port(scheme: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether `text` names a web origin, as `Settings::allowed_origins` lists them.
+/// Whether `text` is a web origin, as listed in `Settings::allowed_origins`.
 pub fn is_web_origin(text: &str) -> bool {
     WebOrigin::parse(text).is_some()
 }

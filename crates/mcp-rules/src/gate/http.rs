@@ -1,80 +1,88 @@
-//! The HTTP side of live traffic: what stands around the messages.
+//! The gate for live traffic over HTTP: messages, and what stands around them.
 
 use std::{fmt, sync::Arc};
 
-use mcp_core::Side;
-use mcp_jsonrpc::Verdict;
+use mcp_core::{Refusal, Side};
+use mcp_json::{Parsed, SyntaxError};
+use mcp_jsonrpc::{Gate, Verdict};
 
-use super::{
-    FindingSink, Strictness, blocks,
-    refusal::{self, Kinds},
-};
-use crate::{Engine, Finding, Findings, HttpEvent, HttpPart, Layer, Session};
+use super::{Found, SessionGate, Strictness, beyond_limits, refusal::Kinds};
+use crate::{Findings, HttpEvent, HttpPart, Layer, conversation::Moment};
 
-/// Sees HTTP traffic as it travels.
+/// Observes HTTP traffic as it passes.
 pub type HttpTap = Arc<dyn Fn(&HttpEvent<'_>) + Send + Sync>;
 
-/// Follows the HTTP traffic of one conversation and judges everything about it but the messages:
-/// methods, status codes, headers, event streams, sessions, authorization.
+/// Follows the HTTP traffic of one conversation and judges it: methods, status codes, headers, event
+/// streams, sessions, authorization, and the messages.
 ///
-/// It sees requests, responses and events in the order in which they travel, with their messages,
-/// as a recording would show them. The messages themselves are judged by a
-/// [`SessionGate`](super::SessionGate), before it is decided how they travel; that is why the two
-/// are apart. So this gate reports only what the rules of [`Layer::Http`] find.
+/// It sees requests, responses and events in the order in which they travel, as a recording would
+/// show them. What arrives is judged together with its message. What is sent is judged twice, by one
+/// memory: the message as a [`Gate`] does it, before it is decided how it travels, and the rest when
+/// it leaves.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use mcp_core::Side;
-/// use mcp_rules::{Engine, Headers, HttpEvent, HttpGate, Settings, Strictness};
+/// use mcp_rules::{Carrier, Engine, Headers, HttpEvent, HttpGate, SessionGate, Settings, Strictness};
 /// use mcp_schema::Schemas;
 ///
 /// let engine = Arc::new(Engine::new(Schemas::embedded(), Settings::default()));
-/// let mut gate = HttpGate::new(engine, Strictness::Enforce).guarding(Side::Server);
+/// let messages = SessionGate::new(engine, Strictness::Enforce, Carrier::HttpBody);
+/// let mut gate = HttpGate::new(messages.joining().guarding(Side::Server));
 ///
 /// let headers: Headers = [("mcp-protocol-version", "2025-11-25")].into_iter().collect();
-/// let verdict = gate.judge(&HttpEvent::request(1, "GET", "/mcp", &headers));
-/// assert_eq!(verdict.refusals[0].message, "the request has no `Accept`");
+/// let verdict = gate.judge_http(&HttpEvent::request(1, "GET", "/mcp", &headers));
+/// assert_eq!(verdict.http.refusals[0].message, "the request has no `Accept`");
 /// ```
 pub struct HttpGate {
-    engine: Arc<Engine>,
-    session: Session,
-    strictness: Strictness,
-    guarded: Option<Side>,
-    sink: Option<FindingSink>,
+    pub(super) messages: SessionGate,
+    scope: Scope,
     tap: Option<HttpTap>,
-    /// Observations made. Findings count them as they would count the lines of a recording.
-    seen: u64,
+}
+
+/// What a gate judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// A conversation over any number of exchanges.
+    Conversation,
+    /// An exchange that is a conversation of its own, with its number once that is known.
+    Exchange(Option<u64>),
+    /// A conversation without its messages: another gate judges those.
+    AroundMessages,
+}
+
+/// What a gate says about a part of HTTP traffic.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct HttpVerdict {
+    /// Whether what stands around the message may pass, and the message with it.
+    pub http: Verdict,
+    /// Why the message in it is rejected, or nothing; `None` if it was not judged here.
+    pub message: Option<Vec<Refusal>>,
 }
 
 impl HttpGate {
-    /// Joins a conversation of which nothing is known yet.
-    pub fn new(engine: Arc<Engine>, strictness: Strictness) -> HttpGate {
-        let session = engine.session(None);
-        HttpGate { engine, session, strictness, guarded: None, sink: None, tap: None, seen: 0 }
+    /// A gate for a conversation whose messages `messages` judges.
+    pub fn new(mut messages: SessionGate) -> HttpGate {
+        messages.session.follow_live_http();
+        HttpGate { messages, scope: Scope::Conversation, tap: None }
     }
 
-    /// Says that the first observation is the beginning of the conversation.
+    /// A single exchange is the whole conversation.
     #[must_use]
-    pub fn from_start(mut self) -> HttpGate {
-        self.session.begin();
+    pub fn for_one_exchange(mut self) -> HttpGate {
+        self.scope = Scope::Exchange(None);
         self
     }
 
-    /// Stands in front of `side`, see [`SessionGate::guarding`](super::SessionGate::guarding).
+    /// Leaves the messages to another gate and reports only what the rules of [`Layer::Http`] find.
     #[must_use]
-    pub fn guarding(mut self, side: Side) -> HttpGate {
-        self.guarded = Some(side);
+    pub fn around_messages(mut self) -> HttpGate {
+        self.scope = Scope::AroundMessages;
         self
     }
 
-    /// Hands every finding to `sink` as well.
-    #[must_use]
-    pub fn with_sink(mut self, sink: FindingSink) -> HttpGate {
-        self.sink = Some(sink);
-        self
-    }
-
-    /// Shows every observation to `tap` before it is judged, to record it for example.
+    /// Passes every observation to `tap` before it is judged, for example to record it.
     #[must_use]
     pub fn with_tap(mut self, tap: HttpTap) -> HttpGate {
         self.tap = Some(tap);
@@ -82,68 +90,157 @@ impl HttpGate {
     }
 
     /// Judges one observation and takes it in.
-    pub fn judge(&mut self, event: &HttpEvent<'_>) -> Verdict {
+    pub fn judge_http(&mut self, event: &HttpEvent<'_>) -> HttpVerdict {
         if let Some(tap) = &self.tap {
             tap(event);
         }
+        if self.messages.is_open() {
+            return HttpVerdict::default();
+        }
+        if let Scope::Exchange(number) = &mut self.scope {
+            number.get_or_insert(event.exchange);
+        }
+        self.messages.seen += 1;
+        let event = &event.on_line(self.messages.seen);
+        if self.is_placed(event) { self.judge_placed(event) } else { self.judge_arrived(event) }
+    }
+
+    /// Whether the message of an event, if it has one, was judged before.
+    fn is_placed(&self, event: &HttpEvent<'_>) -> bool {
+        self.scope != Scope::AroundMessages && self.messages.guarded == Some(event.from)
+    }
+
+    /// Judges what has left: nothing can hold it back.
+    fn judge_placed(&mut self, event: &HttpEvent<'_>) -> HttpVerdict {
+        let SessionGate { engine, session, .. } = &mut self.messages;
+        let followed = engine.place_http(session, event);
+        if followed.has_notes() {
+            let mut findings = Findings::new(engine.settings());
+            engine.judge_http(event, &followed, &mut findings);
+            let (around, _) = Found::of(findings).by_layer();
+            self.messages.report(&around.findings);
+        }
+        if is_last(event) {
+            self.messages.session.forget_exchange(event.exchange);
+        }
+        HttpVerdict::default()
+    }
+
+    fn judge_arrived(&mut self, event: &HttpEvent<'_>) -> HttpVerdict {
+        if let Some(found) = self.messages.beyond_limits(event) {
+            let kinds = || event.message.map(Kinds::of).unwrap_or_default();
+            let (verdict, _) = self.messages.settle(event.from, found, kinds);
+            return HttpVerdict { http: Verdict::PASS, message: Some(verdict.refusals) };
+        }
+        let SessionGate { engine, session, .. } = &mut self.messages;
+        let followed = engine.follow_http(session, event);
+        let judges_message = self.scope != Scope::AroundMessages && followed.message.is_some();
+        let mut verdict =
+            HttpVerdict { http: Verdict::PASS, message: judges_message.then(Vec::new) };
+        if !judges_message && !followed.has_notes() {
+            return verdict;
+        }
+        let mut findings = Findings::new(engine.settings());
+        engine.judge_http(event, &followed, &mut findings);
+        let found = Found::of(findings);
+        if found.is_empty() {
+            return verdict;
+        }
+        let (around, about) = found.by_layer();
+        let kinds = || event.message.map(Kinds::of).unwrap_or_default();
+        // Text that is not a message is left to whoever reads the text.
+        if let Some(refusals) = &mut verdict.message {
+            *refusals = self.messages.settle(event.from, about, kinds).0.refusals;
+        }
+        // The end of a stream is no message.
+        if self.messages.arrives(event.from) && !matches!(event.part, HttpPart::End) {
+            verdict.http = self.messages.settle(event.from, around, kinds).0;
+        } else {
+            self.messages.report(&around.findings);
+        }
+        verdict
+    }
+
+    /// Reports what is only known at the end of the conversation.
+    pub fn finish(&mut self) {
+        let SessionGate { engine, session, .. } = &mut self.messages;
+        let mut findings = Findings::new(engine.settings());
+        engine.finish(session, &mut findings);
+        let (around, _) = Found::of(findings).by_layer();
+        self.messages.report(&around.findings);
+    }
+}
+
+/// Whether nothing more comes on an exchange, so that it can be forgotten: it has a response that is
+/// not a stream, or the server has ended the stream. A client that leaves may resume it.
+fn is_last(event: &HttpEvent<'_>) -> bool {
+    match event.part {
+        HttpPart::Response { headers, .. } => !headers.announce_events(),
+        HttpPart::End => event.from == Side::Server,
+        HttpPart::Request { .. } | HttpPart::Event(_) => false,
+    }
+}
+
+impl Found {
+    /// What is about HTTP, and everything else.
+    fn by_layer(self) -> (Found, Found) {
+        let (around, about) =
+            self.findings.into_iter().partition(|finding| finding.rule.layer == Layer::Http);
+        let (unjudged_around, unjudged_about) =
+            self.unjudged.into_iter().partition(|unjudged| unjudged.rule.layer == Layer::Http);
+        let around = Found { findings: around, unjudged: unjudged_around };
+        (around, Found { findings: about, unjudged: unjudged_about })
+    }
+}
+
+/// Judges messages before they are sent, and those that have arrived without their HTTP.
+impl Gate for HttpGate {
+    fn is_open(&self) -> bool {
+        self.messages.is_open()
+    }
+
+    fn judge(&mut self, from: Side, message: &Parsed) -> Verdict {
+        match self.scope {
+            // Whatever is sent is sent on the only exchange.
+            Scope::Exchange(Some(exchange)) if !self.messages.arrives(from) => {
+                self.messages.judge_on(exchange, from, message)
+            }
+            _ => self.messages.judge(from, message),
+        }
+    }
+
+    fn judge_unreadable(&mut self, from: Side, text: &[u8], error: &SyntaxError) -> Verdict {
+        self.messages.judge_unreadable(from, text, error)
+    }
+
+    fn skipped(&mut self, from: Side, length: u64) {
+        self.messages.skipped(from, length);
+    }
+}
+
+impl SessionGate {
+    /// What is found in an event whose message is beyond a limit. Such a message is not followed, and
+    /// neither is what carries it.
+    fn beyond_limits(&mut self, event: &HttpEvent<'_>) -> Option<Found> {
+        let fault = beyond_limits(self.engine.settings().limits, event.message?)?;
+        Some(self.note_beyond(event.from, fault))
+    }
+
+    /// Judges a message that is sent on this exchange.
+    fn judge_on(&mut self, exchange: u64, from: Side, message: &Parsed) -> Verdict {
         if self.strictness == Strictness::Off {
             return Verdict::PASS;
         }
         self.seen += 1;
-        let event = event.on_line(self.seen);
-        let followed = self.engine.follow_http(&mut self.session, &event);
-        if !followed.has_notes() {
-            return Verdict::PASS;
-        }
-        let mut findings = Findings::new(self.engine.settings());
-        self.engine.judge_http(&event, &followed, &mut findings);
-        self.settle(&event, findings)
+        let at = Moment::on_line(Some(self.seen)).on_stream(Some(exchange));
+        let document = message.document();
+        let (_, found) = self.look_into_at(at, from, document.root());
+        self.settle(from, found, || Kinds::of(document.root())).0
     }
-
-    /// Reports what can only be said when the conversation has ended.
-    pub fn finish(&mut self) {
-        let mut findings = Findings::new(self.engine.settings());
-        self.engine.finish(&mut self.session, &mut findings);
-        self.report(&http_findings(findings));
-    }
-
-    fn settle(&self, event: &HttpEvent<'_>, findings: Findings<'_>) -> Verdict {
-        let mut findings = http_findings(findings);
-        let from = event.from;
-        let arrives = self.guarded.is_some_and(|side| side != from);
-        // What has left cannot be held back, and the end of a stream is no message.
-        let may_refuse = self.strictness == Strictness::Enforce
-            && arrives
-            && !matches!(event.part, HttpPart::End);
-        let verdict = if may_refuse {
-            let number = self.seen;
-            let blocking =
-                findings.iter_mut().filter(|finding| blocks(from, number, arrives, finding));
-            refusal::refuse(blocking, &event.message.map(Kinds::of).unwrap_or_default())
-        } else {
-            Verdict::PASS
-        };
-        self.report(&findings);
-        verdict
-    }
-
-    fn report(&self, findings: &[Finding]) {
-        if let Some(sink) = &self.sink {
-            for finding in findings {
-                sink(finding);
-            }
-        }
-    }
-}
-
-fn http_findings(mut findings: Findings<'_>) -> Vec<Finding> {
-    let mut findings = findings.take();
-    findings.retain(|finding| finding.rule.layer == Layer::Http);
-    findings
 }
 
 impl fmt::Debug for HttpGate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpGate").field("strictness", &self.strictness).finish_non_exhaustive()
+        f.debug_struct("HttpGate").field("scope", &self.scope).finish_non_exhaustive()
     }
 }

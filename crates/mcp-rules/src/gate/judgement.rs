@@ -1,4 +1,4 @@
-//! Everything that is known about one message after it was judged.
+//! Everything known about a message after it was judged.
 
 use mcp_core::Revision;
 use mcp_json::Node;
@@ -6,28 +6,28 @@ use mcp_jsonrpc::{Envelope, JsonRpcId, MessageKind, Verdict};
 
 use crate::{Context, Finding, Followed};
 
-/// What a gate has to say about a message, whether it passes or not.
+/// A gate's judgement of a message, whether it passes or not.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Judgement {
     /// Whether it may pass.
     pub verdict: Verdict,
-    /// What was found, also what does not keep it from passing, and what it shows to be wrong with
-    /// an earlier message.
+    /// The findings, including those that do not block it, and faults of earlier messages that it
+    /// reveals.
     pub findings: Vec<Finding>,
     /// The message, or each entry of a batch.
     pub messages: Vec<Identity>,
-    /// Its number in the conversation, from 1; `line` of findings about it.
+    /// Its number in the conversation, from 1; the `line` of findings about it.
     pub number: u64,
 }
 
-/// Which message it is.
+/// Identifies a message.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Identity {
-    /// What its members make it; `None` if they are contradictory.
+    /// Its kind, by its members; `None` if they contradict each other.
     pub kind: Option<MessageKind>,
-    /// Its id, if it can be read.
+    /// Its id, if readable.
     pub id: Option<JsonRpcId>,
     /// The method it names, or that of the request it answers.
     pub method: Option<String>,

@@ -1,6 +1,8 @@
-//! The gate for live traffic: follows one conversation and judges every message of it.
+//! The gate for live traffic: follows one conversation and judges every message.
 
 mod http;
+#[cfg(test)]
+mod http_tests;
 mod judgement;
 mod refusal;
 #[cfg(test)]
@@ -14,32 +16,34 @@ use mcp_jsonrpc::{Gate, Verdict};
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    http::{HttpGate, HttpTap},
+    http::{HttpGate, HttpTap, HttpVerdict},
     judgement::{Identity, Judgement},
 };
 use self::{judgement::identities, refusal::Kinds};
 use crate::{
-    Carrier, Enforcement, Engine, Finding, Findings, Followed, Session, conversation::Moment,
+    Carrier, Enforcement, Engine, Finding, Findings, Followed, Limits, Session,
+    conversation::Moment,
+    findings::{Fault, Unjudged},
     wire::framing,
 };
 
-/// How strictly live traffic is judged; what it costs follows from it.
+/// How strictly live traffic is judged, which also determines the cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[expect(clippy::exhaustive_enums, reason = "one setting, three positions")]
 pub enum Strictness {
-    /// Nothing is looked at.
+    /// Nothing is judged.
     Off,
-    /// Everything is looked at and reported, everything passes.
+    /// Everything is judged and reported, and everything passes.
     Observe,
-    /// What breaks the protocol does not pass.
+    /// Messages that violate the protocol do not pass.
     #[default]
     Enforce,
 }
 
-/// Takes findings of live traffic.
+/// Receives findings of live traffic.
 pub type FindingSink = Arc<dyn Fn(&Finding) + Send + Sync>;
 
-/// A gate that follows one conversation and judges every message of it.
+/// A gate that follows one conversation and judges every message.
 pub struct SessionGate {
     engine: Arc<Engine>,
     session: Session,
@@ -48,11 +52,11 @@ pub struct SessionGate {
     guarded: Option<Side>,
     has_contracts: bool,
     sink: Option<FindingSink>,
-    /// Messages seen. Findings count them as they would count the lines of a recording.
+    /// Number of messages, which findings use as line numbers.
     seen: u64,
 }
 
-/// What a gate remembers, to be kept elsewhere and [restored](SessionGate::restored) with `serde`.
+/// The state of a gate, to be stored elsewhere with `serde` and [restored](SessionGate::restored).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SavedGate {
     session: Session,
@@ -60,7 +64,7 @@ pub struct SavedGate {
 }
 
 impl SessionGate {
-    /// Stands at the beginning of a conversation.
+    /// Creates a gate at the start of a conversation.
     pub fn new(engine: Arc<Engine>, strictness: Strictness, carrier: Carrier) -> SessionGate {
         let mut session = engine.session(None);
         session.begin();
@@ -76,6 +80,13 @@ impl SessionGate {
         }
     }
 
+    /// Joins a conversation of which nothing is known, instead of standing at its beginning.
+    #[must_use]
+    pub fn joining(mut self) -> Self {
+        self.session = self.engine.session(None);
+        self
+    }
+
     /// Stands in front of `side`. What the protocol tells a receiver to put up with then passes to
     /// it, while it must not send such a thing itself.
     #[must_use]
@@ -84,80 +95,107 @@ impl SessionGate {
         self
     }
 
-    /// What stands behind the gate holds calls to the contracts of their tools, whether the tools
-    /// were listed here or not, and reports what breaks them. The gate is silent then about
-    /// arguments and forms that it lets pass.
+    /// Declares that calls are checked behind the gate against the contracts of their tools,
+    /// whether or not the tools were listed here, and that breaches are reported there. The gate
+    /// then stays silent about arguments and forms that it lets pass.
     #[must_use]
     pub fn with_contracts(mut self) -> Self {
         self.has_contracts = true;
         self
     }
 
-    /// Takes it for granted that `revision` is spoken: where what stands around the messages has
-    /// settled it, what they say themselves is no longer a choice. What came before is not known:
-    /// such messages travel in exchanges of their own, each with its gate.
+    /// Fixes `revision`, where the transport has already determined it, so that the messages cannot
+    /// change it. Nothing is known about earlier messages: such messages are carried in exchanges
+    /// of their own, each with its own gate.
     #[must_use]
     pub fn settled(mut self, revision: Revision) -> Self {
         self.session = self.engine.session(Some(revision));
         self
     }
 
-    /// Hands every finding to `sink` as well.
+    /// Also passes every finding to `sink`.
     #[must_use]
     pub fn with_sink(mut self, sink: FindingSink) -> Self {
         self.sink = Some(sink);
         self
     }
 
-    /// What it remembers.
+    /// Returns its state.
     pub fn save(&self) -> SavedGate {
         SavedGate { session: self.session.clone(), seen: self.seen }
     }
 
-    /// Goes on where a gate was that has been saved.
+    /// Continues from the state of a saved gate.
     #[must_use]
     pub fn restored(mut self, saved: SavedGate) -> Self {
         SavedGate { session: self.session, seen: self.seen } = saved;
         self
     }
 
-    /// Judges a message and says everything that is known about it, whether it may pass or not.
+    /// Judges a message and returns everything known about it, whether it passes or not.
     pub fn examine(&mut self, from: Side, message: &Parsed) -> Judgement {
         let document = message.document();
-        let (followed, findings) = self.look_into(from, document.root());
-        let (verdict, findings) = self.settle(from, findings, || Kinds::of(document.root()));
-        let messages = identities(document.root(), &followed);
-        Judgement { verdict, findings, messages, number: self.seen }
+        let (followed, found) = self.look_into(from, document.root());
+        let (verdict, findings) = self.settle(from, found, || Kinds::of(document.root()));
+        let messages = followed.map(|followed| identities(document.root(), &followed));
+        Judgement { verdict, findings, messages: messages.unwrap_or_default(), number: self.seen }
     }
 
-    fn look_into(&mut self, from: Side, root: Node<'_>) -> (Followed, Vec<Finding>) {
+    /// What is found in a message; it is not even followed if it is beyond a limit.
+    fn look_into(&mut self, from: Side, root: Node<'_>) -> (Option<Followed>, Found) {
         self.seen += 1;
-        let at = self.moment(from);
+        self.look_into_at(self.moment(from), from, root)
+    }
+
+    fn look_into_at(
+        &mut self,
+        at: Moment,
+        from: Side,
+        root: Node<'_>,
+    ) -> (Option<Followed>, Found) {
         let engine = &*self.engine;
+        if let Some(fault) = beyond_limits(engine.settings().limits, root) {
+            return (None, self.note_beyond(from, fault));
+        }
         let mut findings = Findings::new(engine.settings());
         findings.set_line(self.seen);
-        let followed = engine.follow_at(&mut self.session, Some(from), root, at);
-        engine.judge(root, &followed, &mut findings);
-        (followed, findings.take())
+        let followed = engine.check_at(&mut self.session, Some(from), root, at, &mut findings);
+        (Some(followed), Found::of(findings))
     }
 
-    /// Decides whether a message passes that has these findings, and reports them. What does not let
-    /// it pass is an error from here on, whatever level its rule has elsewhere.
+    /// Notes that `from` has sent a message beyond a limit, which nobody looks into.
+    fn note_beyond(&mut self, from: Side, fault: Fault) -> Found {
+        self.session.note_unreadable(Some(from));
+        let mut findings = Findings::new(self.engine.settings());
+        findings.set_line(self.seen);
+        findings.scene().from = Some(from);
+        findings.report(fault);
+        Found::of(findings)
+    }
+
+    /// Decides whether a message with these findings passes, and reports them. Findings that block
+    /// it become errors, whatever the level of their rule.
     fn settle(
         &self,
         from: Side,
-        mut findings: Vec<Finding>,
+        found: Found,
         kinds: impl FnOnce() -> Kinds,
     ) -> (Verdict, Vec<Finding>) {
-        if findings.is_empty() {
+        let is_empty = found.is_empty();
+        let Found { mut findings, unjudged } = found;
+        if is_empty {
             return (Verdict::PASS, findings);
         }
-        let arrives = self.guarded.is_some_and(|side| side != from);
+        let arrives = self.arrives(from);
         let verdict = match self.strictness {
             Strictness::Enforce => {
                 let number = self.seen;
                 let blocks = |finding: &&mut Finding| blocks(from, number, arrives, finding);
-                refusal::refuse(findings.iter_mut().filter(blocks), &kinds())
+                let holds = |unjudged: &&Unjudged| {
+                    unjudged.rule.enforcement != Enforcement::Contract || !arrives
+                };
+                let unjudged = unjudged.iter().filter(holds);
+                refusal::refuse(findings.iter_mut().filter(blocks), unjudged, &kinds())
             }
             Strictness::Off | Strictness::Observe => Verdict::PASS,
         };
@@ -172,6 +210,19 @@ impl SessionGate {
         (verdict, findings)
     }
 
+    /// Whether what `from` sends arrives here.
+    fn arrives(&self, from: Side) -> bool {
+        self.guarded.is_some_and(|side| side != from)
+    }
+
+    fn report(&self, findings: &[Finding]) {
+        if let Some(sink) = &self.sink {
+            for finding in findings {
+                sink(finding);
+            }
+        }
+    }
+
     /// When and where the message is seen that comes now. The messages of an HTTP session arrive on
     /// connections that nothing orders: one may have overtaken another. Those that are sent here
     /// leave in the order in which they are seen.
@@ -179,25 +230,48 @@ impl SessionGate {
         let over_http = matches!(self.carrier, Carrier::HttpBody | Carrier::SseEvent);
         let leaves = self.guarded == Some(from);
         let stream = (over_http && self.session.has_handshake()).then_some(if leaves {
-            OUR_STREAM
+            Moment::UNPLACED
         } else {
-            self.seen
+            // A stream of its own, which is none of the exchanges.
+            Moment::UNPLACED - self.seen
         });
-        Moment { line: Some(self.seen), stream, ..Moment::default() }
+        Moment::on_line(Some(self.seen)).on_stream(stream)
     }
 }
-
-/// Stands for all that is sent; what arrives has the number of its message, which begins at one.
-const OUR_STREAM: u64 = 0;
 
 /// Whether a finding keeps its message from passing. A message does not pass for a mistake of its
 /// sender; what it tells about the other side, or about an earlier message, is no reason to hold it
 /// back.
 fn blocks(from: Side, number: u64, arrives: bool, finding: &Finding) -> bool {
     let is_own = finding.at_fault.is_none_or(|side| side == from);
-    is_own
-        && finding.line == Some(number)
-        && finding.rule.enforcement.blocks(finding.severity, arrives)
+    let must_not_pass =
+        finding.ambiguous || finding.rule.enforcement.blocks(finding.severity, arrives);
+    is_own && finding.line == Some(number) && must_not_pass
+}
+
+/// What a message comes to.
+struct Found {
+    findings: Vec<Finding>,
+    unjudged: Vec<Unjudged>,
+}
+
+impl Found {
+    fn of(mut findings: Findings<'_>) -> Found {
+        Found { unjudged: findings.take_unjudged(), findings: findings.take() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.findings.is_empty() && self.unjudged.is_empty()
+    }
+}
+
+/// Whether a message is beyond what is judged. Usually whoever parsed it has seen to that.
+fn beyond_limits(limits: Limits, message: Node<'_>) -> Option<Fault> {
+    let length = message.raw().len();
+    if length > limits.message_bytes {
+        return Some(framing::too_long(Some(length), limits.message_bytes));
+    }
+    message.is_deeper_than(limits.depth).then(|| framing::too_deep(limits.depth))
 }
 
 impl Gate for SessionGate {
@@ -210,8 +284,8 @@ impl Gate for SessionGate {
             return Verdict::PASS;
         }
         let document = message.document();
-        let (_, findings) = self.look_into(from, document.root());
-        self.settle(from, findings, || Kinds::of(document.root())).0
+        let (_, found) = self.look_into(from, document.root());
+        self.settle(from, found, || Kinds::of(document.root())).0
     }
 
     fn judge_unreadable(&mut self, from: Side, text: &[u8], error: &SyntaxError) -> Verdict {
@@ -224,7 +298,7 @@ impl Gate for SessionGate {
         findings.set_line(self.seen);
         let (carrier, session) = (self.carrier, &mut self.session);
         engine.judge_unreadable(carrier, session, Some(from), text, error, &mut findings);
-        self.settle(from, findings.take(), Kinds::default).0
+        self.settle(from, Found::of(findings), Kinds::default).0
     }
 
     fn skipped(&mut self, from: Side, length: u64) {
@@ -235,11 +309,7 @@ impl Gate for SessionGate {
         findings.scene().from = Some(from);
         let limit = self.engine.settings().limits.message_bytes;
         findings.report(framing::too_long(usize::try_from(length).ok(), limit));
-        if let Some(sink) = &self.sink {
-            for finding in &findings.take() {
-                sink(finding);
-            }
-        }
+        self.report(&findings.take());
     }
 }
 

@@ -1,12 +1,14 @@
-//! How findings become refusals.
+//! Turns findings into refusals.
+
+use std::collections::BTreeMap;
 
 use mcp_core::{Json, Refusal, RefusalReason};
 use mcp_json::Node;
 use mcp_jsonrpc::{Envelope, MessageKind, Verdict};
 
-use crate::{Finding, Severity};
+use crate::{Finding, Severity, findings::Unjudged};
 
-/// Which entries of a message want no answer.
+/// The kind of each entry, to tell which need no answer.
 #[derive(Default)]
 pub(super) struct Kinds(Vec<Option<MessageKind>>);
 
@@ -23,28 +25,35 @@ impl Kinds {
     }
 }
 
-/// One refusal for each entry that has a blocking finding.
+/// One refusal for each entry that has a blocking finding or could not be judged.
 pub(super) fn refuse<'a>(
     blocking: impl Iterator<Item = &'a mut Finding>,
+    unjudged: impl Iterator<Item = &'a Unjudged>,
     kinds: &Kinds,
 ) -> Verdict {
-    let mut refusals: Vec<Refusal> = Vec::new();
+    let mut refusals: BTreeMap<Option<usize>, Refusal> = BTreeMap::new();
     for finding in blocking {
         finding.severity = Severity::Error;
-        // The other side does not count messages as we do.
+        // The other side does not number messages as we do.
         let shown = Finding { line: None, related: None, ..finding.clone() };
         let Ok(shown) = Json::of(&shown) else { continue };
-        match refusals.iter_mut().find(|refusal| refusal.index == finding.index) {
-            Some(refusal) => refusal.findings.push(shown),
-            None => refusals.push(Refusal {
-                index: finding.index,
-                reason: reason_of(finding, kinds.is_response(finding.index)),
-                message: sentence(finding),
-                findings: vec![shown],
-            }),
-        }
+        let refusal = refusals.entry(finding.index).or_insert_with(|| Refusal {
+            index: finding.index,
+            reason: reason_of(finding.code, kinds.is_response(finding.index)),
+            message: sentence(finding),
+            findings: Vec::new(),
+        });
+        refusal.findings.push(shown);
     }
-    Verdict { refusals }
+    for Unjudged { index, code, message, .. } in unjudged {
+        refusals.entry(*index).or_insert_with(|| Refusal {
+            index: *index,
+            reason: reason_of(*code, kinds.is_response(*index)),
+            message: format!("it could not be judged: {message}"),
+            findings: Vec::new(),
+        });
+    }
+    Verdict { refusals: refusals.into_values().collect() }
 }
 
 /// What is wrong, and where.
@@ -57,8 +66,8 @@ fn sentence(finding: &Finding) -> String {
     }
 }
 
-fn reason_of(finding: &Finding, is_response: bool) -> RefusalReason {
-    match finding.code {
+fn reason_of(code: Option<i64>, is_response: bool) -> RefusalReason {
+    match code {
         Some(-32700) => RefusalReason::NotJson,
         _ if is_response => RefusalReason::Invalid,
         Some(-32601) => RefusalReason::UnknownMethod,

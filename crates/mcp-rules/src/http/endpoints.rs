@@ -1,42 +1,41 @@
-//! Where MCP is spoken, among all that a recording may show.
+//! The MCP endpoints among all URLs that a recording may show.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Exchange, HeaderName, Headers, url::Url};
 
-/// Addresses that are kept; nobody has more.
+/// Maximum URLs kept; more than anyone needs.
 const KEPT: usize = 16;
 
-/// The addresses that messages were posted to.
+/// The URLs that messages were posted to.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Endpoints {
     urls: Vec<Box<str>>,
 }
 
-/// Where a request goes.
+/// The destination of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) enum Aim {
-    /// Nobody can tell: no message was posted yet.
+    /// Unknown: no message was posted yet.
     #[default]
     Unknown,
-    /// To where messages are posted.
+    /// A URL that messages are posted to.
     Endpoint,
-    /// To another place, for a stream of events, as one transport has it.
+    /// Another URL, for an event stream, as in the HTTP+SSE transport.
     Beside,
-    /// To somebody else than the MCP server: to an authorization server, say.
+    /// Not the MCP server: an authorization server, for example.
     Elsewhere,
 }
 
 impl Endpoints {
-    /// Whether messages are known to be posted to other places only.
+    /// Whether messages are known to be posted only to other URLs.
     pub(super) fn are_elsewhere(&self, url: &str) -> bool {
-        !self.urls.is_empty() && !self.has(Url::parse(url))
+        !self.urls.is_empty() && !self.has(url)
     }
 
-    /// Takes in a request, and says where it goes.
-    pub(super) fn take_in(&mut self, exchange: &Exchange, headers: &Headers<'_>) -> Aim {
-        let url = Url::parse(&exchange.url);
-        if self.has(url) {
+    /// Records a request and returns its destination.
+    pub(super) fn record(&mut self, exchange: &Exchange, headers: &Headers<'_>) -> Aim {
+        if self.has(&exchange.url) {
             return Aim::Endpoint;
         }
         if !exchange.posted.is_empty() {
@@ -45,7 +44,7 @@ impl Endpoints {
             }
             return Aim::Endpoint;
         }
-        if url.path.contains("/.well-known/") {
+        if Url::parse(&exchange.url).path.contains("/.well-known/") {
             return Aim::Elsewhere;
         }
         if self.urls.is_empty() {
@@ -59,8 +58,12 @@ impl Endpoints {
         }
     }
 
-    fn has(&self, url: Url<'_>) -> bool {
-        self.urls.iter().any(|known| url.is_same_place(Url::parse(known)))
+    fn has(&self, url: &str) -> bool {
+        // Nearly always the spelling is the same.
+        self.urls.iter().any(|known| **known == *url) || {
+            let url = Url::parse(url);
+            self.urls.iter().any(|known| url.is_same_place(Url::parse(known)))
+        }
     }
 }
 
@@ -81,7 +84,7 @@ mod tests {
         let none = &Headers::new();
         let mut endpoints = Endpoints::default();
         let mut aim =
-            |url: &str, posts: bool, headers| endpoints.take_in(&request(url, posts), headers);
+            |url: &str, posts: bool, headers| endpoints.record(&request(url, posts), headers);
         assert_eq!(aim("/mcp", false, stream), Aim::Unknown);
         assert_eq!(aim("/.well-known/x", false, stream), Aim::Elsewhere);
         assert_eq!(aim("/mcp", true, none), Aim::Endpoint);
@@ -95,7 +98,7 @@ mod tests {
         let mut endpoints = Endpoints::default();
         assert!(!endpoints.are_elsewhere("/0"));
         for number in 0..=KEPT {
-            endpoints.take_in(&request(&format!("/{number}"), true), &Headers::new());
+            endpoints.record(&request(&format!("/{number}"), true), &Headers::new());
         }
         assert!(!endpoints.are_elsewhere(&format!("/{}", KEPT - 1)));
         assert!(endpoints.are_elsewhere(&format!("/{KEPT}")));

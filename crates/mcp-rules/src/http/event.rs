@@ -1,34 +1,35 @@
-//! What can be seen of HTTP, one observation at a time.
+//! Observations of HTTP traffic.
 
 use mcp_core::{Revision, Side};
 use mcp_json::{Node, SyntaxError};
+use mcp_jsonrpc::{Envelope, MessageKind};
 
-use super::{Headers, exchange::messages};
+use super::Headers;
 use crate::{Carrier, conversation::Moment};
 
-/// One observation of HTTP traffic: a request, the head of a response, an event of a stream, or
-/// the end of one. Borrows everything; made from a line of a recording or by whoever handles live
-/// traffic, and given to [`Engine::follow_http`](crate::Engine::follow_http).
+/// One observation of HTTP traffic: a request, the head of a response, an event of a stream, or the
+/// end of one. Borrows everything; created from a line of a recording or from live traffic, and
+/// passed to [`Engine::follow_http`](crate::Engine::follow_http).
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct HttpEvent<'a> {
-    /// A number that a request and everything that answers it have in common.
+    /// A number shared by a request and everything that answers it.
     pub exchange: u64,
     /// Who sent it; for [`HttpPart::End`], who closed the stream.
     pub from: Side,
-    /// What is seen.
+    /// What was observed.
     pub part: HttpPart<'a>,
-    /// The JSON it carries, parsed: a message or a batch. If the body turns out to be none (the
-    /// metadata of an authorization server, say), it is treated like `body`.
+    /// The JSON it carries, parsed: a message or a batch. If it turns out to be neither (the
+    /// metadata of an authorization server, for example), it is treated like `body`.
     pub message: Option<Node<'a>>,
-    /// The text of a body that is not JSON, or of the data of such an event.
+    /// The text of a body, or of an event's data, that is not JSON.
     pub body: Option<&'a [u8]>,
-    /// Why that is not JSON, if somebody tried to parse it. It is a fault where a message is due.
+    /// Why that is not JSON, if parsing was attempted. It is a fault where a message is expected.
     pub error: Option<SyntaxError>,
-    /// The line it has in a recording, or how many observations were made before it. Findings
-    /// refer to each other by it.
+    /// Its line in a recording, or the number of earlier observations. Findings refer to each other
+    /// by it.
     pub line: Option<u64>,
-    /// When it was seen, in milliseconds since 1970. Rules about time are silent without it.
+    /// When it was observed, in milliseconds since 1970. Rules about time need it.
     pub millis: Option<i64>,
 }
 
@@ -40,12 +41,12 @@ pub enum HttpPart<'a> {
     Request {
         /// `POST`, `GET` and so on.
         method: &'a str,
-        /// The whole address, or just path and query.
+        /// The full URL, or just path and query.
         url: &'a str,
         /// Its headers.
         headers: &'a Headers<'a>,
     },
-    /// A response: its head, and the body unless that is an event stream.
+    /// A response: its head, and its body unless that is an event stream.
     Response {
         /// The status code.
         status: u16,
@@ -58,22 +59,22 @@ pub enum HttpPart<'a> {
     End,
 }
 
-/// The fields of one event of a stream, as far as they are there.
+/// The fields present in one event of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::exhaustive_structs, reason = "event streams have these fields")]
 pub struct SseEvent<'a> {
-    /// `id`. An empty one is something else than none.
+    /// `id`. An empty one is not the same as none.
     pub id: Option<&'a str>,
     /// `event`: its name.
     pub event: Option<&'a str>,
-    /// `data`. May be left out where the message is given.
+    /// `data`. May be omitted where the message is given.
     pub data: Option<&'a [u8]>,
     /// `retry`, in milliseconds.
     pub retry: Option<u64>,
 }
 
 impl<'a> HttpEvent<'a> {
-    /// An observation without message, body, line and time.
+    /// Creates an observation without message, body, line and time.
     pub fn new(exchange: u64, from: Side, part: HttpPart<'a>) -> HttpEvent<'a> {
         HttpEvent {
             exchange,
@@ -87,7 +88,7 @@ impl<'a> HttpEvent<'a> {
         }
     }
 
-    /// A client sends a request.
+    /// Creates the observation of a client's request.
     pub fn request(
         exchange: u64,
         method: &'a str,
@@ -97,46 +98,46 @@ impl<'a> HttpEvent<'a> {
         HttpEvent::new(exchange, Side::Client, HttpPart::Request { method, url, headers })
     }
 
-    /// A server responds.
+    /// Creates the observation of a server's response.
     pub fn response(exchange: u64, status: u16, headers: &'a Headers<'a>) -> HttpEvent<'a> {
         HttpEvent::new(exchange, Side::Server, HttpPart::Response { status, headers })
     }
 
-    /// A server sends an event on the stream of a response.
+    /// Creates the observation of an event on the stream of a response.
     pub fn event(exchange: u64, event: SseEvent<'a>) -> HttpEvent<'a> {
         HttpEvent::new(exchange, Side::Server, HttpPart::Event(event))
     }
 
-    /// The stream of a response is closed by this side.
+    /// Creates the observation that `from` closed the stream of a response.
     pub fn end(exchange: u64, from: Side) -> HttpEvent<'a> {
         HttpEvent::new(exchange, from, HttpPart::End)
     }
 
-    /// With the JSON that it carries.
+    /// Sets the JSON that it carries.
     #[must_use]
     pub fn with_message(self, message: Node<'a>) -> HttpEvent<'a> {
         HttpEvent { message: Some(message), ..self }
     }
 
-    /// With a body that is not meant to be JSON.
+    /// Sets a body that is not meant to be JSON.
     #[must_use]
     pub fn with_body(self, body: &'a [u8]) -> HttpEvent<'a> {
         HttpEvent { body: Some(body), ..self }
     }
 
-    /// With a body that should be JSON and is not.
+    /// Sets a body that should be JSON but is not.
     #[must_use]
     pub fn with_unreadable(self, body: &'a [u8], error: SyntaxError) -> HttpEvent<'a> {
         HttpEvent { body: Some(body), error: Some(error), ..self }
     }
 
-    /// With its line in the recording, or its number in the traffic.
+    /// Sets its line in the recording, or its number in the traffic.
     #[must_use]
     pub fn on_line(self, line: u64) -> HttpEvent<'a> {
         HttpEvent { line: Some(line), ..self }
     }
 
-    /// With the time it was seen at, in milliseconds since 1970.
+    /// Sets the time it was observed, in milliseconds since 1970.
     #[must_use]
     pub fn at_millis(self, millis: i64) -> HttpEvent<'a> {
         HttpEvent { millis: Some(millis), ..self }
@@ -150,7 +151,7 @@ impl<'a> HttpEvent<'a> {
         }
     }
 
-    /// How its text travelled.
+    /// How its text was carried.
     pub(crate) fn carrier(&self) -> Carrier {
         match self.part {
             HttpPart::Event(_) => Carrier::SseEvent,
@@ -160,7 +161,7 @@ impl<'a> HttpEvent<'a> {
         }
     }
 
-    /// Whether it is an event that has data, but nothing in it.
+    /// Whether it is an event whose data is empty.
     pub(crate) fn has_empty_data(&self) -> bool {
         match self.part {
             HttpPart::Event(sse) => {
@@ -170,18 +171,42 @@ impl<'a> HttpEvent<'a> {
         }
     }
 
-    /// Whether it is the answer to a request that was not granted.
+    /// Whether it is a response with an error status.
     pub(crate) fn is_refusal(&self) -> bool {
         self.status().is_some_and(|status| status >= 400)
     }
 
-    /// When and where it was seen; `posts` says how many POSTs there were before.
+    /// When and where it was observed; `posts` is the number of earlier POSTs.
     pub(crate) fn moment(&self, posts: u64) -> Moment {
-        Moment { line: self.line, stream: Some(self.exchange), posts, millis: self.millis }
+        Moment::on_line(self.line)
+            .on_stream(Some(self.exchange))
+            .after_posts(posts)
+            .at_millis(self.millis)
     }
 }
 
-/// An event with what the session knows about it. This is what rules look at.
+/// A message in an observation, read once for all rules.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CarriedMessage<'a> {
+    pub(crate) envelope: Envelope<'a>,
+    /// Its kind; `None` if it violates JSON-RPC and is ignored.
+    pub(crate) sound: Option<MessageKind>,
+}
+
+impl<'a> CarriedMessage<'a> {
+    fn of(message: Node<'a>) -> CarriedMessage<'a> {
+        let envelope = Envelope::of(message);
+        let sound = envelope.kind().filter(|_| envelope.faults().is_empty());
+        CarriedMessage { envelope, sound }
+    }
+
+    /// The message in a body that is not a batch.
+    pub(crate) fn single(body: Node<'a>) -> Option<CarriedMessage<'a>> {
+        (!body.is_array()).then(|| CarriedMessage::of(body))
+    }
+}
+
+/// An event with what the session knows about it, as seen by the rules.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Observation<'a> {
     pub(crate) at: Moment,
@@ -190,7 +215,9 @@ pub(crate) struct Observation<'a> {
     pub(crate) part: HttpPart<'a>,
     /// The message it carries, or a batch.
     pub(crate) message: Option<Node<'a>>,
-    /// The text of a body that is no message.
+    /// The same, unless it is a batch.
+    pub(crate) single: Option<CarriedMessage<'a>>,
+    /// The text of a body that is not a message.
     pub(crate) body: Option<&'a [u8]>,
     /// The revision to judge by, and whether that is certain.
     pub(crate) revision: Revision,
@@ -199,11 +226,23 @@ pub(crate) struct Observation<'a> {
 
 impl<'a> Observation<'a> {
     /// The messages it carries: one, or those of a batch.
-    pub(crate) fn messages(&self) -> impl Iterator<Item = Node<'a>> {
-        self.message.into_iter().flat_map(messages)
+    pub(crate) fn messages(&self) -> impl Iterator<Item = CarriedMessage<'a>> {
+        let batch = self.message.filter(|_| self.single.is_none());
+        let entries = batch.into_iter().flat_map(Node::elements);
+        self.single.into_iter().chain(entries.map(CarriedMessage::of))
     }
 
-    /// Whether there is anything to an event. A block that has only `retry` is none.
+    /// The valid messages and their kinds.
+    pub(crate) fn sound_messages(&self) -> impl Iterator<Item = (Envelope<'a>, MessageKind)> {
+        self.messages().filter_map(|message| Some((message.envelope, message.sound?)))
+    }
+
+    /// The error code, if it is a single message with an error.
+    pub(crate) fn error_code(&self) -> Option<i64> {
+        self.single?.envelope.error_code()
+    }
+
+    /// Whether an event is dispatched. A block with only `retry` is not.
     pub(crate) fn is_dispatched(&self, sse: SseEvent<'_>) -> bool {
         self.message.is_some() || self.body.is_some() || sse.data.is_some() || sse.id.is_some()
     }

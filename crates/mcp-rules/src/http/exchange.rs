@@ -1,50 +1,49 @@
 use mcp_core::{RequestId, Revision};
 use mcp_json::Node;
-use mcp_jsonrpc::{Envelope, MessageKind};
+use mcp_jsonrpc::MessageKind;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    HeaderName, HttpPart, Observation, auth, endpoints::Aim, headers, legacy_sse, requests,
-    responses, sessions, streams,
+    CarriedMessage, HeaderName, HttpPart, Observation, auth, endpoints::Aim, headers, legacy_sse,
+    method::HttpMethod, requests, responses, sessions, streams,
 };
-use crate::conversation::Moment;
+use crate::conversation::{Moment, request_id};
 
-/// Messages of one POST that are kept.
+/// Maximum messages kept of one POST.
 const MAX_POSTED: usize = 1000;
 
-/// A request and what came back, as far as seen.
+/// A request and its response, as far as observed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, none of them a state")]
 pub(crate) struct Exchange {
     pub(crate) number: u64,
     pub(crate) at: Moment,
-    /// Whether the request was seen, not only something of the response.
+    /// Whether the request was observed, not only some of the response.
     pub(crate) seen: bool,
-    /// `POST`, `GET`, `DELETE`, … as written.
-    pub(crate) method: Box<str>,
+    pub(crate) method: HttpMethod,
     pub(crate) url: Box<str>,
     pub(crate) aim: Aim,
     /// The revision of the request, and whether that is certain.
     pub(crate) revision: Option<Revision>,
     pub(crate) settled: bool,
-    /// The lane in which a POST is followed, and its answer.
+    /// The lane in which a POST and its answer are followed.
     pub(crate) lane: Option<u64>,
     pub(crate) session_id: Option<Box<str>>,
     pub(crate) last_event_id: Option<Box<str>>,
     /// Whether the request has the header `MCP-Protocol-Version`.
     pub(crate) names_version: bool,
-    /// The published revision in it.
+    /// The published revision that the header names.
     pub(crate) named_revision: Option<Revision>,
     /// The messages of the body.
     pub(crate) posted: Vec<Posted>,
     pub(crate) status: Option<u16>,
-    /// Whether the response is a stream of events.
+    /// Whether the response is an event stream.
     pub(crate) is_sse: bool,
-    /// How many of the posted requests were answered on it.
+    /// How many of the posted requests were answered in it.
     pub(crate) answered: usize,
     pub(crate) ended: bool,
-    /// Whether it was the client who ended it.
-    pub(crate) was_left: bool,
+    /// Whether the client ended it.
+    pub(crate) left_by_client: bool,
     pub(crate) request: requests::Seen,
     pub(crate) headers: headers::Seen,
     pub(crate) session: sessions::Seen,
@@ -71,7 +70,7 @@ pub(crate) enum PostedKind {
 }
 
 impl Exchange {
-    /// Takes in who asks what.
+    /// Creates an exchange from the request, if that was observed.
     pub(super) fn open(event: &Observation<'_>) -> Exchange {
         let mut exchange = Exchange { number: event.exchange, at: event.at, ..Exchange::default() };
         if let HttpPart::Request { method, url, headers } = event.part {
@@ -83,21 +82,21 @@ impl Exchange {
             let version = headers.value(HeaderName::McpProtocolVersion);
             exchange.names_version = version.is_some();
             exchange.named_revision = version.and_then(|version| version.trim().parse().ok());
-            exchange.posted = event.message.map(posted).unwrap_or_default();
+            exchange.posted = posted(event);
         }
         exchange
     }
 
     pub(crate) fn is_post(&self) -> bool {
-        self.method.eq_ignore_ascii_case("POST")
+        self.method.is(&HttpMethod::Post)
     }
 
     pub(crate) fn is_get(&self) -> bool {
-        self.method.eq_ignore_ascii_case("GET")
+        self.method.is(&HttpMethod::Get)
     }
 
     pub(crate) fn is_delete(&self) -> bool {
-        self.method.eq_ignore_ascii_case("DELETE")
+        self.method.is(&HttpMethod::Delete)
     }
 
     /// Whether it carries an `initialize` request.
@@ -110,12 +109,12 @@ impl Exchange {
         !self.posted.is_empty() && self.requests().next().is_none()
     }
 
-    /// Whether it goes to somebody else than the MCP server.
+    /// Whether it does not go to the MCP server.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.aim == Aim::Elsewhere
     }
 
-    /// Whether it goes to another place than messages do.
+    /// Whether it goes to a URL that messages are not posted to.
     pub(crate) fn is_beside_endpoint(&self) -> bool {
         self.is_elsewhere() || self.seen && self.request.place == requests::Place::Elsewhere
     }
@@ -130,20 +129,24 @@ impl Exchange {
         self.posted.iter().filter(|posted| posted.kind == PostedKind::Request)
     }
 
-    /// Whether the body holds this request.
+    /// The request with this id in the body.
     pub(crate) fn asked(&self, id: &RequestId) -> Option<&Posted> {
         self.requests().find(|posted| posted.id.as_ref() == Some(id))
     }
 
-    /// Takes in which of its requests a message answers.
-    pub(super) fn note_answers(&mut self, message: Option<Node<'_>>) {
-        for message in message.into_iter().flat_map(messages) {
-            let envelope = Envelope::of(message);
+    /// Takes in which of its requests a message answers. Every id that is answered, here or
+    /// elsewhere, is given to `answered`.
+    pub(super) fn note_answers(
+        &mut self,
+        event: &Observation<'_>,
+        mut answered: impl FnMut(&RequestId),
+    ) {
+        for CarriedMessage { envelope, .. } in event.messages() {
             if envelope.kind() == Some(MessageKind::Response)
-                && let Some(id) = envelope.readable_id().and_then(|id| id.to_request_id())
-                && self.asked(&id).is_some()
+                && let Some(id) = envelope.id.and_then(request_id)
             {
-                self.answered += 1;
+                answered(&id);
+                self.answered += usize::from(self.asked(&id).is_some());
             }
         }
     }
@@ -154,17 +157,11 @@ impl Exchange {
     }
 }
 
-/// The messages of a body: one, or those of a batch.
-pub(super) fn messages(body: Node<'_>) -> impl Iterator<Item = Node<'_>> {
-    let single = Some(body).filter(|body| !body.is_array());
-    single.into_iter().chain(body.elements())
-}
-
-fn posted(body: Node<'_>) -> Vec<Posted> {
-    messages(body)
+fn posted(event: &Observation<'_>) -> Vec<Posted> {
+    event
+        .messages()
         .take(MAX_POSTED)
-        .filter_map(|message| {
-            let envelope = Envelope::of(message);
+        .filter_map(|CarriedMessage { envelope, .. }| {
             let kind = match envelope.kind()? {
                 MessageKind::Request => PostedKind::Request,
                 MessageKind::Notification => PostedKind::Notification,

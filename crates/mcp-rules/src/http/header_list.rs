@@ -1,6 +1,10 @@
-//! The headers of a request or of a response.
+//! The headers of a request or a response.
 
 use std::borrow::Cow;
+
+use mcp_json::Node;
+
+use super::is_media_type;
 
 /// The headers of a request or of a response, in the order in which they were sent. A name may
 /// come several times, in any case.
@@ -15,17 +19,19 @@ use std::borrow::Cow;
 /// assert_eq!(headers.get("ACCEPT").unwrap(), "application/json, text/event-stream");
 /// ```
 ///
-/// What a recording does not show is told apart from what was not sent: see
+/// Headers that were not recorded are distinct from headers that were not sent: see
 /// [`Headers::unrecorded`].
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Headers<'a> {
+    /// All headers, or only those that rules use if there is a recording to read the others from.
     list: Vec<(Cow<'a, str>, Cow<'a, str>)>,
-    /// Where in the list the headers are that rules ask for, by `HeaderName as usize`.
+    /// Positions of the headers that rules use, by `HeaderName as usize`.
     known: [Place; HeaderName::COUNT],
+    recorded: Option<Node<'a>>,
     unrecorded: bool,
 }
 
-/// Where the header of one name is in a list.
+/// The position of a header in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Place {
     #[default]
@@ -36,7 +42,7 @@ enum Place {
     Several(u32),
 }
 
-/// The headers that rules ask for.
+/// The headers that rules use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeaderName {
     Accept,
@@ -54,26 +60,50 @@ pub(crate) enum HeaderName {
 }
 
 impl<'a> Headers<'a> {
-    /// No headers: nothing was sent.
+    /// An empty list: no headers were sent.
     pub fn new() -> Headers<'a> {
         Headers::default()
     }
 
-    /// Headers that nobody has recorded. Rules say nothing then about what might be missing.
+    /// Reads the headers in an object of a recording, where repeated headers are an array. Values
+    /// that are not strings are skipped. Most headers concern no rule, so only those that may are
+    /// read up front.
+    pub(crate) fn recorded(object: Node<'a>) -> Headers<'a> {
+        let mut headers = Headers { recorded: Some(object), ..Headers::default() };
+        for (name, value) in object.members() {
+            let known = name.str_bytes().and_then(|name| HeaderName::of(&name));
+            for value in known.into_iter().flat_map(|_| values_in(value)) {
+                headers.add(known, known.map_or("", HeaderName::as_str).into(), value);
+            }
+        }
+        headers
+    }
+
+    /// Headers that were not recorded, so that rules report nothing as missing.
     pub fn unrecorded() -> Headers<'a> {
         Headers { unrecorded: true, ..Headers::default() }
     }
 
-    /// Whether they were recorded at all.
+    /// Whether the headers were recorded at all.
     pub fn are_recorded(&self) -> bool {
         !self.unrecorded
     }
 
-    /// Adds one more header.
+    /// Adds a header.
     pub fn push(&mut self, name: impl Into<Cow<'a, str>>, value: impl Into<Cow<'a, str>>) {
+        if self.recorded.is_some() {
+            let all: Vec<(String, String)> =
+                self.iter().map(|(name, value)| (name.into(), value.into())).collect();
+            *self = Headers { unrecorded: self.unrecorded, ..Headers::new() };
+            self.extend(all);
+        }
         let name = name.into();
-        if let Some(known) = HeaderName::of(&name) {
-            // Beyond 32 bits there is no index; nobody has as many headers.
+        self.add(HeaderName::of(name.as_bytes()), name, value.into());
+    }
+
+    fn add(&mut self, known: Option<HeaderName>, name: Cow<'a, str>, value: Cow<'a, str>) {
+        if let Some(known) = known {
+            // An index over 32 bits does not fit; nobody sends that many headers.
             let index = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
             let place = &mut self.known[known as usize];
             *place = match *place {
@@ -81,25 +111,48 @@ impl<'a> Headers<'a> {
                 Place::Once(first) | Place::Several(first) => Place::Several(first),
             };
         }
-        self.list.push((name, value.into()));
+        self.list.push((name, value));
+    }
+
+    /// Whether they say that an event stream follows.
+    pub(crate) fn announce_events(&self) -> bool {
+        let kind = self.value(HeaderName::ContentType).unwrap_or_default();
+        is_media_type(&kind, "text/event-stream")
     }
 
     /// Every header as it was sent.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.list.iter().map(|(name, value)| (&**name, &**value))
+    pub fn iter(&self) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
+        let list = if self.recorded.is_some() { &[] } else { self.list.as_slice() };
+        let listed =
+            list.iter().map(|(name, value)| (Cow::Borrowed(&**name), Cow::Borrowed(&**value)));
+        listed.chain(self.recorded.into_iter().flat_map(Node::members).flat_map(|(name, value)| {
+            let name = name.as_str().unwrap_or_default();
+            values_in(value).map(move |value| (name.clone(), value))
+        }))
     }
 
-    /// The value of `name`, written in any case; several are joined with commas, as HTTP says.
+    /// The value of `name`, case-insensitively; repeated headers are joined with commas, as in
+    /// HTTP.
     pub fn get(&self, name: &str) -> Option<Cow<'_, str>> {
-        match HeaderName::of(name) {
+        match HeaderName::of(name.as_bytes()) {
             Some(known) => self.value(known),
-            None => joined(self.values_of(name)),
+            None => joined(
+                self.iter()
+                    .filter_map(|(found, value)| found.eq_ignore_ascii_case(name).then_some(value)),
+            ),
         }
     }
 
-    /// As [`Headers::get`], for a name that is known beforehand, without searching.
+    /// Like [`Headers::get`], for a known name, without searching.
     pub(crate) fn value(&self, name: HeaderName) -> Option<Cow<'_, str>> {
-        joined(self.values(name))
+        match self.known[name as usize] {
+            Place::Nowhere => None,
+            Place::Once(index) => {
+                let (_, value) = self.list.get(index as usize)?;
+                Some(Cow::Borrowed(value))
+            }
+            Place::Several(_) => joined(self.values(name).map(Cow::Borrowed)),
+        }
     }
 
     /// Whether a header of this name was sent.
@@ -116,23 +169,32 @@ impl<'a> Headers<'a> {
         };
         let list = self.list.get(range).unwrap_or_default();
         list.iter()
-            .filter(move |(found, _)| HeaderName::of(found) == Some(name))
+            .filter(move |(found, _)| HeaderName::of(found.as_bytes()) == Some(name))
             .map(|(_, value)| &**value)
-    }
-
-    /// The values of a name that no table has, one by one.
-    fn values_of(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.iter().filter(move |(found, _)| found.eq_ignore_ascii_case(name)).map(|found| found.1)
     }
 }
 
-fn joined<'h>(mut values: impl Iterator<Item = &'h str>) -> Option<Cow<'h, str>> {
+/// Headers are equal if their contents are, wherever they come from.
+impl PartialEq for Headers<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.unrecorded == other.unrecorded && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Headers<'_> {}
+
+/// The values of one recorded header.
+fn values_in(value: Node<'_>) -> impl Iterator<Item = Cow<'_, str>> {
+    value.as_str().into_iter().chain(value.elements().filter_map(Node::as_str))
+}
+
+fn joined<'h>(mut values: impl Iterator<Item = Cow<'h, str>>) -> Option<Cow<'h, str>> {
     let first = values.next()?;
-    let Some(second) = values.next() else { return Some(Cow::Borrowed(first)) };
-    let mut joined = first.to_owned();
+    let Some(second) = values.next() else { return Some(first) };
+    let mut joined = first.into_owned();
     for value in std::iter::once(second).chain(values) {
         joined.push_str(", ");
-        joined.push_str(value);
+        joined.push_str(&value);
     }
     Some(Cow::Owned(joined))
 }
@@ -166,8 +228,8 @@ where
 impl HeaderName {
     const COUNT: usize = 12;
 
-    /// The known header with this name, in any case.
-    fn of(name: &str) -> Option<HeaderName> {
+    /// The known header with this name, case-insensitively.
+    fn of(name: &[u8]) -> Option<HeaderName> {
         let candidates: &[HeaderName] = match name.len() {
             6 => &[HeaderName::Accept, HeaderName::Origin],
             8 => &[HeaderName::McpName, HeaderName::Location],
@@ -180,7 +242,8 @@ impl HeaderName {
             20 => &[HeaderName::McpProtocolVersion],
             _ => return None,
         };
-        candidates.iter().copied().find(|known| known.as_str().eq_ignore_ascii_case(name))
+        let is_this = |known: &HeaderName| known.as_str().as_bytes().eq_ignore_ascii_case(name);
+        candidates.iter().copied().find(is_this)
     }
 
     fn as_str(self) -> &'static str {
@@ -224,11 +287,12 @@ mod tests {
     fn every_known_name_is_found_in_any_case() {
         for (index, name) in ALL.into_iter().enumerate() {
             assert_eq!(name as usize, index);
-            assert_eq!(HeaderName::of(name.as_str()), Some(name));
-            assert_eq!(HeaderName::of(&name.as_str().to_ascii_uppercase()), Some(name));
-            assert_eq!(HeaderName::of(&name.as_str()[1..]), None);
+            let text = name.as_str().as_bytes();
+            assert_eq!(HeaderName::of(text), Some(name));
+            assert_eq!(HeaderName::of(&text.to_ascii_uppercase()), Some(name));
+            assert_eq!(HeaderName::of(&text[1..]), None);
         }
-        assert_eq!(HeaderName::of(""), None);
+        assert_eq!(HeaderName::of(b""), None);
     }
 
     #[test]
@@ -239,8 +303,32 @@ mod tests {
         assert_eq!(values, ["a", "b"]);
         assert_eq!(headers.value(HeaderName::Accept).unwrap(), "a, b");
         assert_eq!(headers.get("x-OTHER").unwrap(), "1, 2");
-        assert!(headers.iter().eq(sent));
+        assert!(headers.iter().eq(sent.map(|(name, value)| (name.into(), value.into()))));
         assert!(!headers.has(HeaderName::Origin) && headers.get("origin").is_none());
+    }
+
+    #[test]
+    fn recorded_headers_are_those_that_were_sent() {
+        let text =
+            br#"{"Accept":["a","b"],"x-other":"1","content-type":"c","x-no":7,"X-Other":"2"}"#;
+        let mut tape = mcp_json::Tape::new();
+        let document = tape.parse(text, mcp_json::Limits::default()).unwrap();
+        let mut headers = Headers::recorded(document.root());
+        let sent = [
+            ("Accept", "a"),
+            ("Accept", "b"),
+            ("x-other", "1"),
+            ("content-type", "c"),
+            ("X-Other", "2"),
+        ];
+        assert_eq!(headers, sent.into_iter().collect());
+        assert_eq!(headers.get("accept").unwrap(), "a, b");
+        assert_eq!(headers.value(HeaderName::ContentType).unwrap(), "c");
+        assert_eq!(headers.get("x-other").unwrap(), "1, 2");
+        assert_eq!(headers.get("x-no"), None);
+        headers.push("x-other", "3");
+        assert_eq!(headers.get("x-other").unwrap(), "1, 2, 3");
+        assert_eq!(headers, sent.into_iter().chain([("x-other", "3")]).collect());
     }
 
     #[test]

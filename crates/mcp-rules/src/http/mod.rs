@@ -1,4 +1,4 @@
-//! What the HTTP transport shows: exchanges, headers, streams.
+//! The HTTP transport: exchanges, headers, streams.
 
 mod auth;
 mod endpoints;
@@ -8,16 +8,17 @@ mod exchanges;
 mod header_list;
 mod headers;
 mod legacy_sse;
+mod method;
 mod requests;
 mod responses;
 mod sessions;
 mod streams;
 mod url;
 
-use mcp_core::{Era, Side};
+use mcp_core::{Era, RequestId, Side};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use event::Observation;
+pub(crate) use event::{CarriedMessage, Observation};
 pub use event::{HttpEvent, HttpPart, SseEvent};
 pub(crate) use exchange::Exchange;
 pub(crate) use header_list::HeaderName;
@@ -27,8 +28,11 @@ pub use headers::{HeaderMismatch, header_mismatches};
 use self::endpoints::Endpoints;
 use crate::{
     RuleMeta,
-    conversation::{Bounded, Known, Notes},
+    conversation::{Bounded, Known, Notes, Request},
 };
+
+/// Answers that may be under way to their exchange. One that never gets there is forgotten.
+const MAX_UNPLACED: usize = 256;
 
 /// The rules about HTTP.
 pub(crate) static FAMILIES: [&[&RuleMeta]; 7] = [
@@ -41,17 +45,17 @@ pub(crate) static FAMILIES: [&[&RuleMeta]; 7] = [
     auth::RULES,
 ];
 
-/// Whether a message on a stream is news.
+/// Whether a message on a stream is new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delivery {
     Fresh,
-    /// It was delivered before: it counts once.
+    /// Delivered before; counted only once.
     Again,
 }
 
-/// A part of the rules about HTTP, with what it remembers for itself.
+/// A family of rules about HTTP and the state it keeps for itself.
 trait HttpFamily {
-    /// Judges an observation and takes it in.
+    /// Judges and records an observation.
     fn follow(
         &mut self,
         event: &Observation<'_>,
@@ -61,13 +65,20 @@ trait HttpFamily {
     );
 }
 
-/// What is remembered of the HTTP traffic of a session.
+/// The HTTP state of a session.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Http {
-    /// Boxed: they are large, and every event puts its own back at the end.
+    /// The exchange observed last, and its number: the next event often belongs to it.
+    current: Option<(u64, Box<Exchange>)>,
+    /// The others, least recently observed first.
     exchanges: Bounded<u64, Box<Exchange>>,
     endpoints: Endpoints,
     posts: u64,
+    /// Whether the order of POSTs says nothing: live they arrive on connections that nothing
+    /// orders, and one may have overtaken another.
+    is_unordered: bool,
+    /// Requests whose answers are sent, but are not on an exchange yet.
+    unplaced: Bounded<RequestId, Request>,
     requests: requests::Requests,
     sessions: sessions::Sessions,
     responses: responses::Responses,
@@ -77,34 +88,70 @@ pub(crate) struct Http {
 }
 
 impl Http {
-    /// The exchange of this number, unless it is forgotten.
+    /// The exchange with this number, unless it was forgotten.
     pub(crate) fn exchange(&self, number: u64) -> Option<&Exchange> {
-        self.exchanges.get(&number).map(|exchange| &**exchange)
+        match &self.current {
+            Some((current, exchange)) if *current == number => Some(exchange),
+            _ => self.exchanges.get(&number).map(|exchange| &**exchange),
+        }
     }
 
     pub(super) fn exchange_mut(&mut self, number: u64) -> Option<&mut Exchange> {
-        self.exchanges.get_mut(&number).map(|exchange| &mut **exchange)
+        match &mut self.current {
+            Some((current, exchange)) if *current == number => Some(exchange),
+            _ => self.exchanges.get_mut(&number).map(|exchange| &mut **exchange),
+        }
     }
 
-    /// Whether an address is not one that messages are posted to.
+    fn take(&mut self, number: u64) -> Option<Box<Exchange>> {
+        match self.current.take_if(|(current, _)| *current == number) {
+            Some((_, exchange)) => Some(exchange),
+            None => self.exchanges.remove(&number),
+        }
+    }
+
+    /// Puts back an exchange removed by [`Http::take`], as the one observed last.
+    fn put_back(&mut self, number: u64, exchange: Box<Exchange>, capacity: usize) {
+        if let Some((number, exchange)) = self.current.replace((number, exchange)) {
+            self.exchanges.insert(number, exchange, capacity);
+        }
+    }
+
+    /// Whether messages are known to be posted only to other URLs.
     pub(crate) fn is_elsewhere(&self, url: &str) -> bool {
         self.endpoints.are_elsewhere(url)
     }
 
-    /// How many POSTs of the client were seen.
-    pub(crate) fn posts(&self) -> u64 {
-        self.posts
+    /// Says that the order of POSTs means nothing.
+    pub(crate) fn overlook_order(&mut self) {
+        self.is_unordered = true;
     }
 
-    /// Whether the request of this exchange names the session that is being used. An id of another
-    /// one, or of one that has ended, is no reason to take a new session for the old.
+    /// How many POSTs of the client were seen, if their order means something.
+    pub(crate) fn posts(&self) -> u64 {
+        if self.is_unordered { 0 } else { self.posts }
+    }
+
+    /// The answer to a request of the client is sent; which exchange carries it is decided later.
+    pub(crate) fn answer_unplaced(&mut self, id: RequestId, request: Request) {
+        self.unplaced.insert(id, request, MAX_UNPLACED);
+    }
+
+    /// Nothing more comes on this exchange, and nobody refers to it.
+    pub(crate) fn forget(&mut self, number: u64) {
+        self.current = self.current.take().filter(|(current, _)| *current != number);
+        self.exchanges.remove(&number);
+    }
+
+    /// Whether the request of this exchange names the current session. The id of another session,
+    /// or of one that has ended, does not make a new session the old one.
     pub(crate) fn names_session(&self, stream: Option<u64>) -> bool {
         let exchange = stream.and_then(|number| self.exchange(number));
         let id = exchange.and_then(|exchange| exchange.session_id.as_deref());
         id.is_some_and(|id| self.sessions.is_current(id))
     }
 
-    /// Whether the request of this exchange belongs to a session that was begun before.
+    /// Whether the request of this exchange belongs to a session that began earlier.
     pub(crate) fn is_in_session(&self, stream: Option<u64>) -> bool {
         let exchange = stream.and_then(|number| self.exchange(number));
         exchange.is_some_and(|exchange| {
@@ -112,10 +159,11 @@ impl Http {
         })
     }
 
-    /// Whether a response of this exchange may still come, or might have if the client had stayed.
+    /// Whether a response may still come on this exchange, or might have if the client had stayed.
     pub(crate) fn is_under_way(&self, stream: Option<u64>) -> bool {
         let exchange = stream.and_then(|number| self.exchange(number));
-        exchange.is_some_and(|exchange| exchange.is_sse && (!exchange.ended || exchange.was_left))
+        exchange
+            .is_some_and(|exchange| exchange.is_sse && (!exchange.ended || exchange.left_by_client))
     }
 
     /// Whether nothing more can come on this exchange.
@@ -124,13 +172,13 @@ impl Http {
         exchange.is_some_and(|exchange| exchange.ended)
     }
 
-    /// Whether the request of this exchange was not seen, or is forgotten.
+    /// Whether the request of this exchange was not observed, or was forgotten.
     pub(crate) fn is_unseen(&self, stream: Option<u64>) -> bool {
         stream.is_some_and(|number| !self.exchange(number).is_some_and(|exchange| exchange.seen))
     }
 
-    /// Whether a response on this exchange can only be for a request that was not seen. On a stream
-    /// it may be for another: HTTP+SSE has one for all.
+    /// Whether a response on this exchange can only answer a request that was not observed. On a
+    /// stream it may answer another: HTTP+SSE has one stream for all.
     pub(super) fn answers_unseen(&self, stream: Option<u64>) -> bool {
         let exchange = stream.and_then(|number| self.exchange(number));
         exchange.is_some_and(|exchange| !exchange.seen && !exchange.is_sse)
@@ -145,24 +193,25 @@ impl Http {
         })
     }
 
-    /// A client's request comes in: makes room for what is to be known about it.
+    /// Opens an exchange for a client's request.
     pub(super) fn open(&mut self, event: &Observation<'_>, capacity: usize) {
         let mut exchange = Box::new(Exchange::open(event));
         if let HttpPart::Request { headers, .. } = event.part {
-            exchange.aim = self.endpoints.take_in(&exchange, headers);
+            exchange.aim = self.endpoints.record(&exchange, headers);
         }
         self.posts += u64::from(exchange.is_post() && !exchange.is_elsewhere());
-        self.exchanges.insert(event.exchange, exchange, capacity);
+        self.take(event.exchange);
+        self.put_back(event.exchange, exchange, capacity);
     }
 
-    /// Judges an observation and takes it in. Says whether the message it carries is news.
+    /// Judges and records an observation. Returns whether the message it carries is new.
     pub(super) fn follow(
         &mut self,
         event: &Observation<'_>,
         known: &Known<'_>,
         notes: &mut Notes,
     ) -> Delivery {
-        let mut exchange = self.exchanges.remove(&event.exchange).unwrap_or_default();
+        let mut exchange = self.take(event.exchange).unwrap_or_default();
         match event.part {
             HttpPart::Request { .. } => {
                 exchange.revision = Some(event.revision);
@@ -170,24 +219,28 @@ impl Http {
             }
             HttpPart::Response { status, headers } => {
                 exchange.status = Some(status);
-                let kind = headers.value(HeaderName::ContentType).unwrap_or_default();
-                exchange.is_sse = is_media_type(&kind, "text/event-stream");
+                exchange.is_sse = headers.announce_events();
             }
             HttpPart::Event(_) => exchange.is_sse = true,
             HttpPart::End => {
                 exchange.ended = true;
-                exchange.was_left = event.from == Side::Client;
+                exchange.left_by_client = event.from == Side::Client;
             }
         }
-        let delivery = self.judge(event, &mut exchange, known, notes);
+        let mut unplaced = std::mem::take(&mut self.unplaced);
+        let with_unplaced = Known { unplaced: Some(&unplaced), ..*known };
+        let delivery = self.judge(event, &mut exchange, &with_unplaced, notes);
         if event.from == Side::Server {
-            exchange.note_answers(event.message);
+            exchange.note_answers(event, |id| {
+                unplaced.remove(id);
+            });
         }
+        self.unplaced = unplaced;
         close_given_up(&exchange, event, notes);
         if matches!(event.part, HttpPart::Request { .. }) && exchange.is_delete() {
             self.close_running(notes);
         }
-        self.exchanges.insert(event.exchange, exchange, known.limits.remembered);
+        self.put_back(event.exchange, exchange, known.limits.remembered);
         delivery
     }
 
@@ -214,11 +267,11 @@ impl Http {
         self.streams.deliver(event, exchange, known, notes)
     }
 
-    /// A client that ends its session waits for nothing any more.
+    /// Closes running requests: a client that ends its session no longer waits for answers.
     fn close_running(&self, notes: &mut Notes) {
-        let running =
-            self.exchanges.iter().filter(|(_, exchange)| exchange.is_sse && !exchange.ended);
-        for posted in running.flat_map(|(_, exchange)| exchange.requests()) {
+        let exchanges = self.exchanges.iter().map(|(_, exchange)| exchange);
+        let running = exchanges.filter(|exchange| exchange.is_sse && !exchange.ended);
+        for posted in running.flat_map(|exchange| exchange.requests()) {
             if let Some(id) = &posted.id {
                 notes.close(Side::Client, id.clone());
             }
@@ -230,7 +283,7 @@ impl Http {
         self.auth.finish(notes);
     }
 
-    /// A new session begins on the same endpoint; exchanges under way go on.
+    /// Called when a new session begins on the same endpoint; running exchanges continue.
     pub(super) fn restart(&mut self) {
         self.requests.restart();
         self.streams.restart();
@@ -238,8 +291,7 @@ impl Http {
     }
 }
 
-/// A request that its client has given up needs no answer: since 2026-07-28 closing the stream says
-/// that.
+/// Cancels the requests of a closed stream: since 2026-07-28 that is how a client abandons them.
 fn close_given_up(exchange: &Exchange, event: &Observation<'_>, notes: &mut Notes) {
     let modern = event.revision.era() == Era::Modern;
     if matches!(event.part, HttpPart::End) && event.from == Side::Client && modern {
@@ -251,6 +303,24 @@ fn close_given_up(exchange: &Exchange, event: &Observation<'_>, notes: &mut Note
 
 /// Whether a `Content-Type` is this type, whatever its parameters.
 pub(crate) fn is_media_type(value: &str, media_type: &str) -> bool {
-    let bare = value.split(';').next().unwrap_or_default().trim();
-    bare.eq_ignore_ascii_case(media_type)
+    let value = value.trim_ascii_start().as_bytes();
+    let Some((bare, rest)) = value.split_at_checked(media_type.len()) else { return false };
+    bare.eq_ignore_ascii_case(media_type.as_bytes())
+        && matches!(rest.trim_ascii_start().first(), None | Some(b';'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_media_type;
+
+    #[test]
+    fn parameters_blanks_and_case_do_not_matter_for_a_media_type() {
+        for value in ["text/html", " TEXT/html ;charset=utf-8", "text/html\t; a=b;c"] {
+            assert!(is_media_type(value, "text/html"), "{value}");
+        }
+        for value in ["", "text", "text/htmlx", "text/html, text/html", "text/ht;ml", "téxt/html"]
+        {
+            assert!(!is_media_type(value, "text/html"), "{value}");
+        }
+    }
 }

@@ -1,12 +1,10 @@
-//! Session ids: who assigns them, who has to send them, and when they end.
+//! Session ids: who assigns them, who must send them, and when they end.
 
 use mcp_core::{Era, Revision, Revisions, Side};
-use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, exchange::messages,
-    requests::is_other_refusal,
+    Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, requests::is_other_refusal,
 };
 use crate::{
     Level, Severity,
@@ -32,10 +30,9 @@ rules! {
 pub(crate) struct Sessions {
     /// The id that came with the last `initialize` result.
     current: Option<Box<str>>,
-    /// Whether something was seen of what began before the recording: there may be other sessions
-    /// that are older.
+    /// Whether traffic from before the recording was observed, so that older sessions may exist.
     has_older: bool,
-    /// Every id the server has assigned or disowned.
+    /// Every id the server has assigned or rejected.
     ids: Bounded<Box<str>, IdHistory>,
 }
 
@@ -46,7 +43,7 @@ struct IdHistory {
     ended: Option<Ended>,
 }
 
-/// When a session ended, and how that was seen.
+/// When a session ended, and how.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Ended {
     at: Moment,
@@ -61,16 +58,16 @@ enum End {
     NotFound,
 }
 
-/// What is remembered of one exchange.
+/// State kept per exchange.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
-    /// Whether it belongs to another session than the one whose handshake was seen last.
+    /// Whether it belongs to another session than that of the last observed handshake.
     pub(crate) is_of_another: bool,
-    /// Whether its request names a session that nobody was seen to assign.
+    /// Whether its request names a session whose assignment was not observed.
     is_foreign: bool,
-    /// Its request came when the session it names had ended.
+    /// Set if the session that its request names had already ended.
     after: Option<Ended>,
-    /// The id in the response to `initialize`, which counts once the result is there.
+    /// The id in the response to `initialize`, which counts once the result arrives.
     offered: Option<Box<str>>,
     /// An id in the response to a request of a revision without sessions, and where.
     minted: Option<(Box<str>, Moment)>,
@@ -114,7 +111,7 @@ impl HttpFamily for Sessions {
 }
 
 impl Sessions {
-    /// Whether this is the id of the session that is being used.
+    /// Whether this is the id of the current session.
     pub(super) fn is_current(&self, id: &str) -> bool {
         self.current.as_deref() == Some(id.trim()) && self.ended(id.trim()).is_none()
     }
@@ -158,7 +155,7 @@ impl Sessions {
                     &REUSED_AFTER_404,
                     format!("the request names the session `{id}`, which is gone"),
                 )
-                .related(at.line, "the server answered 404 here")
+                .related(at.line(), "the server answered 404 here")
                 .help("start a new session: `initialize` without a session id"),
             );
         }
@@ -166,7 +163,8 @@ impl Sessions {
         exchange.session.after = ended;
     }
 
-    /// A server that serves a request knows its session, which may be older than the recording.
+    /// Judges a session id that was not assigned. A server that accepts the request knows the
+    /// session, which may be older than the recording.
     fn judge_foreign(
         &self,
         status: u16,
@@ -185,7 +183,7 @@ impl Sessions {
         {
             notes.always(
                 Fault::new(&ID_MISMATCH, format!("the server has not assigned the session `{id}`"))
-                    .earlier(exchange.at.line, Side::Client)
+                    .earlier(exchange.at.line(), Side::Client)
                     .related(
                         current.and_then(|id| self.assigned(id)),
                         "the session was assigned here",
@@ -200,7 +198,7 @@ impl Sessions {
         let fault = Fault::new(&ID_ON_INITIALIZE, format!("`initialize` names the session `{id}`"))
             .help("a new session has no id yet: leave the header out");
         match gone {
-            Some(ended) => fault.related(ended.at.line, "the server answered 404 here"),
+            Some(ended) => fault.related(ended.at.line(), "the server answered 404 here"),
             None => fault.severity(Severity::Warning),
         }
     }
@@ -234,7 +232,7 @@ impl Sessions {
                     &NOT_TERMINATED,
                     format!("a request for a session that has ended gets status {status}"),
                 )
-                .related(ended.at.line, reason)
+                .related(ended.at.line(), reason)
                 .help("answer 404 to every request with the id of a session that has ended"),
             );
         }
@@ -256,7 +254,7 @@ impl Sessions {
         }
     }
 
-    /// Takes in that a session has ended, or that it has not, whatever the server said.
+    /// Records that a session has ended, or that it has not, whatever the server said before.
     fn note_end(
         &mut self,
         status: u16,
@@ -271,8 +269,8 @@ impl Sessions {
                 self.revive(id);
                 return;
             }
-            // Some say with it that there is no such method.
-            404 if error_code(event) != Some(-32601) => End::NotFound,
+            // Some servers use it for "no such method".
+            404 if event.error_code() != Some(-32601) => End::NotFound,
             _ => return,
         };
         let ended = Some(Ended { at: event.at, by });
@@ -284,22 +282,18 @@ impl Sessions {
         }
     }
 
-    /// A session that was not found is served again. That is said once.
+    /// Records that a session that was not found is served again, so that it is reported once.
     fn revive(&mut self, id: &str) {
         if let Some(history) = self.ids.get_mut(id) {
             history.ended = history.ended.filter(|ended| ended.by == End::Deleted);
         }
     }
 
-    /// Takes in the session that an `initialize` result opens.
+    /// Records the session that an `initialize` result opens.
     fn note_answer(&mut self, event: &Observation<'_>, exchange: &mut Exchange, known: &Known<'_>) {
         let opens = event.from == Side::Server
             && exchange.initializes()
-            && event
-                .message
-                .into_iter()
-                .flat_map(messages)
-                .any(|message| Envelope::of(message).result.is_some());
+            && event.messages().any(|message| message.envelope.result.is_some());
         if opens {
             self.current = exchange.session.offered.take();
             if let Some(id) = &self.current {
@@ -309,7 +303,7 @@ impl Sessions {
         }
     }
 
-    /// Whether the server has given ids, but never this one.
+    /// Whether the server has assigned ids, but never this one.
     fn is_foreign(&self, id: &str) -> bool {
         let current = self.current.as_deref().filter(|current| self.ended(current).is_none());
         current.is_some_and(|current| current != id)
@@ -326,12 +320,8 @@ impl Sessions {
     }
 
     fn assigned(&self, id: &str) -> Option<u64> {
-        self.assigned_at(id)?.line
+        self.assigned_at(id)?.line()
     }
-}
-
-fn error_code(event: &Observation<'_>) -> Option<i64> {
-    Envelope::of(event.message?).error_code()
 }
 
 fn check_charset(id: &str, notes: &mut Notes) {
@@ -352,14 +342,14 @@ fn note_minted(headers: &Headers<'_>, at: Moment, exchange: &mut Exchange) {
     }
 }
 
-/// A server that may be a legacy one need not know better.
+/// Judges an unexpected session id. A possible legacy server is not to blame.
 fn judge_minted(exchange: &mut Exchange, notes: &mut Notes) {
     if !exchange.request.server_is_modern {
         return;
     }
     let Some((id, at)) = exchange.session.minted.take() else { return };
     let fault = Fault::new(&ID_MINTED, format!("the response names the session `{id}`"))
-        .earlier(at.line, Side::Server)
+        .earlier(at.line(), Side::Server)
         .help("2026-07-28 has no sessions: leave `Mcp-Session-Id` out");
     notes.always(fault);
 }

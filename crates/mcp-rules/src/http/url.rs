@@ -1,13 +1,13 @@
-//! Addresses, as far as they tell where a request goes.
+//! URLs, as far as needed to tell where a request goes.
 
 use std::borrow::Cow;
 
-/// The parts of an address. Nothing is decoded or normalised.
+/// The parts of a URL. Nothing is decoded or normalised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Url<'a> {
     /// Without the colon.
     pub(super) scheme: Option<&'a str>,
-    /// Host and port, and who asks.
+    /// User information, host and port.
     authority: Option<&'a str>,
     pub(super) path: &'a str,
     pub(super) query: &'a str,
@@ -17,7 +17,7 @@ pub(super) struct Url<'a> {
 }
 
 impl<'a> Url<'a> {
-    /// Takes any text apart; recordings have whole addresses, or just the path.
+    /// Splits any text; recordings have full URLs, or just the path.
     pub(super) fn parse(text: &'a str) -> Url<'a> {
         let (text, has_fragment) = match text.split_once('#') {
             Some((before, _)) => (before, true),
@@ -37,7 +37,7 @@ impl<'a> Url<'a> {
         Url { scheme, authority, path, query, has_fragment, origin }
     }
 
-    /// Scheme, host and port; nothing if only a path was recorded.
+    /// Scheme, host and port; `None` if only a path was recorded.
     pub(super) fn origin(self) -> Option<&'a str> {
         (self.scheme.is_some() && self.authority.is_some()).then_some(self.origin)
     }
@@ -46,7 +46,7 @@ impl<'a> Url<'a> {
         self.scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
     }
 
-    /// Whether it leads to the machine it is used on.
+    /// Whether it refers to the local machine.
     pub(super) fn is_local(self) -> bool {
         let host = self.host();
         host.eq_ignore_ascii_case("localhost")
@@ -63,8 +63,8 @@ impl<'a> Url<'a> {
         }
     }
 
-    /// Whether both lead to the same place, queries aside. Where one of them was recorded without
-    /// its host, the path decides.
+    /// Whether both refer to the same resource, ignoring queries. If one was recorded without its
+    /// host, only the paths are compared.
     pub(super) fn is_same_place(self, other: Url<'_>) -> bool {
         let path = |url: Url<'_>| url.path.trim_end_matches('/').len();
         let same_host = match (self.origin(), other.origin()) {
@@ -74,13 +74,13 @@ impl<'a> Url<'a> {
         same_host && self.path[..path(self)] == other.path[..path(other)]
     }
 
-    /// The values of a parameter in the query, decoded.
+    /// The decoded values of a query parameter.
     pub(super) fn parameters(self, name: &str) -> impl Iterator<Item = Cow<'a, str>> {
         form_values(self.query, name)
     }
 }
 
-/// The values that a form (or a query) has under `name`, decoded.
+/// The decoded values of `name` in a form or query.
 pub(super) fn form_values<'a>(form: &'a str, name: &str) -> impl Iterator<Item = Cow<'a, str>> {
     form.split('&').filter_map(move |pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -88,8 +88,7 @@ pub(super) fn form_values<'a>(form: &'a str, name: &str) -> impl Iterator<Item =
     })
 }
 
-/// Takes percent signs and plus signs back to what they stand for. What is not encoded properly
-/// stays as it is.
+/// Decodes percent-encoding and plus signs. Malformed sequences are kept as they are.
 pub(super) fn decode(text: &str) -> Cow<'_, str> {
     if !text.contains(['%', '+']) {
         return Cow::Borrowed(text);

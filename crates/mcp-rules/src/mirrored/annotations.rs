@@ -15,20 +15,20 @@ const KEYWORD: &[u8] = b"x-mcp-header";
 pub(crate) struct Annotation<'a> {
     /// The value of `x-mcp-header`.
     pub(crate) value: Node<'a>,
-    /// The schema that has it.
+    /// The schema that contains it.
     pub(crate) schema: Node<'a>,
-    /// The names of the properties that lead to it; `None` if it is not reached from the root
-    /// through `properties` alone, where clients do not look.
+    /// The names of the properties that lead to it; `None` if it is not reachable from the root
+    /// through `properties` alone, as clients look nowhere else.
     pub(crate) path: Option<Vec<Node<'a>>>,
 }
 
 impl<'a> Annotation<'a> {
-    /// The name, if it can be part of a header's name.
+    /// The name, if it is valid in a header name.
     pub(crate) fn name(&self) -> Option<Cow<'a, str>> {
         self.value.as_str().filter(|name| token::is_token(name.as_bytes()))
     }
 
-    /// Whether the property is of a type that has a form in headers.
+    /// Whether the property's type can be written in a header.
     pub(crate) fn has_type(&self) -> bool {
         let kind = self.schema.get("type");
         kind.is_some_and(|kind| {
@@ -37,15 +37,15 @@ impl<'a> Annotation<'a> {
     }
 }
 
-/// The annotations of an input schema, in the order of the text.
+/// Finds the annotations of an input schema, in document order.
 pub(crate) fn annotations(schema: Node<'_>) -> Vec<Annotation<'_>> {
     let mut found = Vec::new();
     let contains = |part| memmem::find(schema.raw(), part).is_some();
-    // Hardly any schema has annotations, and names are hardly ever spelled with escapes.
+    // Schemas rarely have annotations, and names are rarely written with escapes.
     if !contains(KEYWORD) && !contains(b"\\u") {
         return found;
     }
-    // A property is found through its step, each of which knows the one before.
+    // The path of a property is the chain of its steps, each of which refers to the one before.
     let mut steps: Vec<Step<'_>> = Vec::new();
     let mut open = vec![(schema, Reach::Root)];
     while let Some((schema, reach)) = open.pop() {
@@ -89,7 +89,7 @@ enum Reach {
     Root,
     /// Through `properties` alone, by the step with this index.
     Property(usize),
-    /// In any other way.
+    /// Any other way.
     Hidden,
 }
 
@@ -114,10 +114,10 @@ fn path_to<'a>(step: usize, steps: &[Step<'a>]) -> Vec<Node<'a>> {
     path
 }
 
-/// Where the value of a keyword has schemas.
+/// Where the value of a keyword contains schemas.
 enum Inside {
     Members,
-    /// It is one, or a list of them.
+    /// The value is a schema, or a list of them.
     Itself,
     Nothing,
 }

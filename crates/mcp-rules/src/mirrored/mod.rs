@@ -1,5 +1,5 @@
-//! Headers that repeat parts of the body (2026-07-28): how values are written in them, and which
-//! arguments of a tool they repeat.
+//! Headers that mirror parts of the body (2026-07-28): how values are encoded in them, and which
+//! tool arguments they mirror.
 
 mod annotations;
 mod params;

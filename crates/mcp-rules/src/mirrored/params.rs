@@ -1,4 +1,4 @@
-//! `Mcp-Param-…`: arguments of a tool that its schema wants in headers.
+//! `Mcp-Param-…`: tool arguments that the schema wants mirrored in headers.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -7,26 +7,25 @@ use serde::{Deserialize, Serialize};
 
 use super::annotations::annotations;
 
-/// Parameters of one tool that may be repeated in headers.
+/// Maximum parameters of one tool mirrored in headers.
 const MAX_PARAMS: usize = 256;
-/// Beyond this a double cannot tell neighbouring integers apart.
+/// Above this a double cannot distinguish adjacent integers.
 const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 
-/// The arguments of one tool that headers repeat: those that its input schema marks with
-/// `x-mcp-header`.
+/// The arguments of one tool that headers mirror: those its input schema marks with `x-mcp-header`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HeaderParams(Vec<HeaderParam>);
 
-/// An argument that a header repeats.
+/// An argument that a header mirrors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeaderParam {
     /// The property names that lead to it from the root.
     path: Vec<Box<str>>,
-    /// The part of the header's name after `Mcp-Param-`.
+    /// The part of the header name after `Mcp-Param-`.
     name: Box<str>,
 }
 
-/// Why the annotations of a tool cannot be followed. Clients leave such a tool alone.
+/// Why the annotations of a tool are unusable. Clients skip such a tool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
@@ -74,7 +73,7 @@ impl HeaderParams {
     ///
     /// # Errors
     ///
-    /// If one of them cannot be followed.
+    /// If one of them is unusable.
     pub fn of(input_schema: Node<'_>) -> Result<HeaderParams, HeaderParamFault> {
         let annotations = annotations(input_schema);
         if annotations.len() > MAX_PARAMS {
@@ -102,25 +101,25 @@ impl HeaderParams {
         self.0.is_empty()
     }
 
-    /// The arguments, in the order of the schema.
+    /// The arguments, in schema order.
     pub fn iter(&self) -> impl Iterator<Item = &HeaderParam> {
         self.0.iter()
     }
 }
 
 impl HeaderParam {
-    /// The part of the header's name after `Mcp-Param-`.
+    /// The part of the header name after `Mcp-Param-`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The property names that lead to it, for people.
+    /// The property names that lead to it, for display.
     pub(crate) fn shown_path(&self) -> String {
         self.path.join(".")
     }
 
-    /// What a call with these arguments has for it. Nothing if it is `null` or not there, or of a
-    /// type that has no form in headers.
+    /// Returns its value in a call with these arguments. `None` if it is missing, `null`, or of a
+    /// type that cannot be written in a header.
     pub fn value<'a>(&self, arguments: Option<Node<'a>>) -> Option<ParamValue<'a>> {
         ParamValue::of(self.argument(arguments)?)
     }
@@ -131,7 +130,7 @@ impl HeaderParam {
     }
 }
 
-/// The value of an argument, as a header repeats it.
+/// The value of an argument, as mirrored in a header.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "these have a form in headers")]
 pub enum ParamValue<'a> {
@@ -141,8 +140,8 @@ pub enum ParamValue<'a> {
     Boolean(bool),
     /// A whole number.
     Integer(i64),
-    /// A whole number, as it is written, that a double does not hold exactly. Such an argument is at
-    /// fault, whatever the header says.
+    /// A whole number, as written, that a double cannot hold exactly. Such an argument is a fault,
+    /// whatever the header says.
     UnsafeInteger(&'a str),
 }
 
@@ -163,7 +162,8 @@ impl<'a> ParamValue<'a> {
         })
     }
 
-    /// Whether a header that reads `text` says the same. `42.0` is the number 42, but not the text.
+    /// Whether a header with the value `text` is equal. `42.0` equals the number 42, but not the
+    /// text.
     pub fn equals(&self, text: &str) -> bool {
         match self {
             ParamValue::Text(own) => own == text,
@@ -175,7 +175,7 @@ impl<'a> ParamValue<'a> {
         }
     }
 
-    /// The value as a text, to be written with [`encode_header_value`](crate::encode_header_value).
+    /// The value as text, to be encoded with [`encode_header_value`](crate::encode_header_value).
     pub fn to_text(&self) -> Cow<'_, str> {
         match self {
             ParamValue::Text(own) => Cow::Borrowed(own),
@@ -193,7 +193,7 @@ impl<'a> ParamValue<'a> {
     }
 }
 
-/// The whole number, if a double holds it and no other one in its place.
+/// Converts to an integer, if a double represents it exactly and unambiguously.
 fn safe_integer(number: f64) -> Option<i64> {
     let safe = number.abs() <= MAX_SAFE && number.fract() == 0.0;
     safe.then(|| format!("{number:.0}").parse().ok()).flatten()

@@ -1,4 +1,4 @@
-//! How values are written in headers: plain, or as Base64 between markers.
+//! How values are encoded in headers: plain, or as Base64 between markers.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
 
-/// Why the value of a header cannot be read.
+/// Why the value of a header cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
@@ -22,13 +22,13 @@ pub enum HeaderValueFault {
     NotUtf8,
 }
 
-/// Reads the value of `Mcp-Name` or `Mcp-Param-*`, as [`encode_header_value`] writes it. Blanks
-/// around it do not belong to it.
+/// Decodes the value of `Mcp-Name` or `Mcp-Param-*`, as written by [`encode_header_value`].
+/// Surrounding whitespace is ignored.
 ///
 /// # Errors
 ///
-/// If it has characters that headers do not carry, or if the markers stand around something that is
-/// not Base64 of UTF-8 text.
+/// If it has characters that headers cannot carry, or if the markers enclose something other than
+/// Base64 of UTF-8 text.
 pub fn decode_header_value(header: &str) -> Result<Cow<'_, str>, HeaderValueFault> {
     let header = header.trim_matches([' ', '\t']);
     if !header.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t')) {
@@ -39,8 +39,8 @@ pub fn decode_header_value(header: &str) -> Result<Cow<'_, str>, HeaderValueFaul
     String::from_utf8(bytes).map(Cow::Owned).map_err(|_| HeaderValueFault::NotUtf8)
 }
 
-/// Writes a text as the value of `Mcp-Name` or `Mcp-Param-*`: as it is where a header carries it
-/// unchanged, else as Base64 between markers.
+/// Encodes a text as the value of `Mcp-Name` or `Mcp-Param-*`: unchanged where a header can carry
+/// it, otherwise as Base64 between markers.
 ///
 /// ```
 /// use mcp_rules::{decode_header_value, encode_header_value};
@@ -51,7 +51,7 @@ pub fn decode_header_value(header: &str) -> Result<Cow<'_, str>, HeaderValueFaul
 /// assert_eq!(decode_header_value(&written).unwrap(), "Zürich");
 /// ```
 pub fn encode_header_value(text: &str) -> Cow<'_, str> {
-    // Tabs are allowed in headers, but not everything on the way leaves them alone.
+    // Tabs are allowed in headers, but not every intermediary preserves them.
     let survives = text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
         && !text.starts_with(' ')
         && !text.ends_with(' ')
@@ -62,7 +62,7 @@ pub fn encode_header_value(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{PREFIX}{}{SUFFIX}", BASE64_STANDARD.encode(text)))
 }
 
-/// Reads the value of a header that repeats the text `body`.
+/// Decodes the value of a header that mirrors the text `body`.
 pub(crate) fn decode_copy<'h>(
     header: &'h str,
     body: Option<&str>,
@@ -119,7 +119,7 @@ mod tests {
         ] {
             assert_eq!(decode_header_value(header), Err(fault), "{header}");
         }
-        // The markers are lower case, and a value in other case is just a value.
+        // The markers are lowercase, and a value in another case is just a value.
         assert_eq!(decode_header_value("=?BASE64?aGk=?=").as_deref(), Ok("=?BASE64?aGk=?="));
         assert_eq!(decode_header_value("\t=?base64?aGk=?= ").as_deref(), Ok("hi"));
         let copy = "=?base64?aGk=?=";

@@ -1,19 +1,20 @@
-//! What servers made of versions in one session, held against what they make of them in another.
+//! Compares how a server handles versions across sessions.
 
 use crate::{
     Followed,
     conversation::{Bounded, Negotiation},
 };
 
-/// Which versions servers have accepted, and on which line.
+/// The versions that servers have accepted, and on which line.
 #[derive(Debug, Default)]
 pub(super) struct AcceptedVersions(Bounded<Accepted, u64>);
 
-/// Name and version of a server, and a version of the protocol.
+/// Name and version of a server, and a protocol version.
 type Accepted = (Box<str>, Box<str>, Box<str>);
 
 impl AcceptedVersions {
-    /// Whether a server that is seen in several sessions is of one mind; keeps at most `capacity`.
+    /// Checks that a server seen in several sessions is consistent; keeps at most `capacity`
+    /// entries.
     pub(super) fn compare(&mut self, number: u64, followed: &mut Followed, capacity: usize) {
         if let Followed::One(context) = followed
             && let Some(negotiation) = context.negotiated.take()

@@ -1,4 +1,4 @@
-//! Lines that travelled over HTTP.
+//! Lines carried over HTTP.
 
 use mcp_core::Side;
 use mcp_json::{Node, SyntaxError};
@@ -14,15 +14,15 @@ use crate::{
 pub(super) struct HttpLine<'r> {
     record: &'r Record<'r>,
     event: HttpEvent<'r>,
-    /// What the text of the record was parsed to.
+    /// The parsed text of the record.
     value: Option<Result<Node<'r>, SyntaxError>>,
-    /// Whether it shows anything of HTTP besides the end of a stream.
+    /// Whether it shows any HTTP besides the end of a stream.
     has_part: bool,
     ends: bool,
 }
 
 impl<'r> HttpLine<'r> {
-    /// `None` if nothing of HTTP can be told from the line, but perhaps a message.
+    /// Returns `None` if the line shows nothing of HTTP; it may still hold a message.
     pub(super) fn of(
         number: u64,
         record: &'r Record<'r>,
@@ -40,8 +40,8 @@ impl<'r> HttpLine<'r> {
         self.event.line.unwrap_or_default()
     }
 
-    /// What its text is meant as. A body that the recorder did not take for a message may be one if
-    /// it answers one.
+    /// What its text is meant to be. A body that the recorder did not take for a message may be one
+    /// if it answers one.
     fn meant(&self, session: &Session) -> Meant {
         if matches!(self.record.content, Content::Body) {
             let exchange = session.exchange(self.event.exchange);
@@ -57,7 +57,7 @@ impl<'r> HttpLine<'r> {
 }
 
 impl Observer<'_> {
-    /// A line that travelled over HTTP: its message, and what HTTP shows beside it.
+    /// Follows a line carried over HTTP: its message, and the HTTP around it.
     pub(super) fn follow_http(
         &mut self,
         line: HttpLine<'_>,
@@ -90,7 +90,7 @@ impl Observer<'_> {
         }
     }
 
-    /// Takes the line into its session as `event`. What it shows without a message is reported.
+    /// Records the line in its session as `event`. Faults that need no message are reported.
     fn follow_event(
         &mut self,
         line: HttpLine<'_>,
@@ -120,7 +120,7 @@ impl Observer<'_> {
         followed.message
     }
 
-    /// A body or the data of an event that was recorded as text.
+    /// Follows a body, or the data of an event, that was recorded as text.
     fn follow_http_text(
         &mut self,
         line: HttpLine<'_>,

@@ -1,5 +1,4 @@
-//! Follows recorded lines: which conversation a line belongs to, what it holds, and what is
-//! wrong with the way it was framed.
+//! Follows recorded lines: the conversation a line belongs to, its content, and how it was framed.
 
 mod accepted;
 mod conversations;
@@ -11,8 +10,8 @@ use mcp_json::{Node, SyntaxError, SyntaxErrorKind, Tape};
 
 use self::{accepted::AcceptedVersions, conversations::Conversations, http::HttpLine};
 use crate::{
-    Carrier, Content, Engine, Finding, Findings, Followed, Framed, Line, ReadLine, Record,
-    RecordFault, Session,
+    Carrier, Content, Engine, Finding, Findings, Followed, Line, ReadLine, Record, RecordFault,
+    Session, Severity,
     conversation::Moment,
     findings::{Fault, Scene},
     trace::Unread,
@@ -25,15 +24,15 @@ use crate::{
 pub struct Origin {
     /// The revision to judge by, whatever the peers say.
     pub revision: Option<Revision>,
-    /// Who wrote the lines of a plain NDJSON file. If this is given, the file is taken for what
-    /// that side wrote to its stream, blank lines and all.
+    /// Who wrote the lines of a plain NDJSON file. If given, the file is treated as what that side
+    /// wrote to its stream, including blank lines.
     pub from: Option<Side>,
-    /// Whether conversations are seen from their beginning. Otherwise that is concluded from the
+    /// Whether conversations are recorded from their start. Otherwise that is inferred from the
     /// traffic.
     pub from_start: bool,
 }
 
-/// What becomes of a line.
+/// How to proceed with a line.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "these are the cases there are")]
 pub enum Routed {
@@ -43,7 +42,7 @@ pub enum Routed {
     Done,
 }
 
-/// A text and what was found in it, where that was settled while following.
+/// A text and its findings, if it was judged while following.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_structs, reason = "two things that belong together")]
 pub struct Judged {
@@ -59,21 +58,22 @@ pub struct Observer<'e> {
     engine: &'e Engine,
     origin: Origin,
     conversations: Conversations,
-    /// Whether the file has shown to be a trace, so that a line that is no record is the
+    /// Whether the file has proved to be a trace, so that a line that is not a record is the
     /// recorder's fault.
     is_trace: bool,
     messages: u64,
     unmatched_results: u64,
     dropped: u64,
     accepted: AcceptedVersions,
-    /// What was said about the recorder once and for all.
+    /// Faults of the recorder that are reported only once.
     habits: Vec<RecordFault>,
     tape: Tape,
-    framed: Vec<Framed>,
+    /// How many more errors, and warnings, are kept of the line at hand.
+    room: [usize; 2],
 }
 
 impl<'e> Observer<'e> {
-    /// At the beginning of a file.
+    /// Creates an observer for the start of a file.
     pub fn new(engine: &'e Engine, origin: Origin) -> Observer<'e> {
         Observer {
             engine,
@@ -86,34 +86,35 @@ impl<'e> Observer<'e> {
             accepted: AcceptedVersions::default(),
             habits: Vec::new(),
             tape: Tape::new(),
-            framed: Vec::new(),
+            room: [engine.settings().limits.findings; 2],
         }
     }
 
-    /// The sessions of the file, to be looked at, saved or replaced by saved ones.
+    /// The sessions of the file, to inspect, save or replace by saved ones.
     pub fn sessions_mut(&mut self) -> impl Iterator<Item = (&[u8], &mut Session)> {
         self.conversations.iter_mut()
     }
 
-    /// How many messages were seen.
+    /// The number of messages so far.
     pub fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// How many results could not be matched to a request; known once the file has ended.
+    /// The number of results without a matching request; known once the file has ended.
     pub fn unmatched_results(&self) -> u64 {
         self.unmatched_results
     }
 
-    /// How many findings of messages judged while following were not kept, because there were too
-    /// many of them.
+    /// How many findings of messages judged while following were dropped because there were too
+    /// many.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Takes in line `number`. What is found on the way is put into `judged`.
+    /// Follows line `number`. Findings made on the way are appended to `judged`.
     pub fn follow(&mut self, number: u64, line: &ReadLine<'_>, judged: &mut Vec<Judged>) -> Routed {
         let text = line.text;
+        self.room = [self.engine.settings().limits.findings; 2];
         match line.content {
             Err(Unread::Syntax(error)) => {
                 self.follow_unparsed(number, text, error, judged);
@@ -143,7 +144,7 @@ impl<'e> Observer<'e> {
             Err(Unread::Record(fault)) => {
                 if !self.habits.contains(fault) {
                     let message = fault.to_string();
-                    // A recorder that writes such a line writes all of them like that.
+                    // A recorder that writes one such line writes them all like that.
                     if matches!(fault, RecordFault::ExchangeInvalid | RecordFault::HeadersInvalid) {
                         self.habits.push(fault.clone());
                     }
@@ -155,34 +156,32 @@ impl<'e> Observer<'e> {
         }
     }
 
-    /// A line so long that it was not read.
+    /// Reports a line that was too long to be read.
     pub fn follow_too_long(&mut self, number: u64, limit: usize, judged: &mut Vec<Judged>) {
         self.report(number, b"", framing::too_long(None, limit), judged);
     }
 
-    /// A byte order mark stood before the first line. In a trace it is the recorder's business.
+    /// Reports a byte order mark before the first line. In a trace it is the recorder's business.
     pub fn follow_byte_order_mark(&mut self, number: u64, text: &[u8], judged: &mut Vec<Judged>) {
         if !self.is_trace {
             self.report_from(number, self.origin.from, text, byte_order_mark(), judged);
         }
     }
 
-    /// The last line of a stream had no line break.
+    /// Reports a last line without a line break.
     pub fn follow_unterminated(&mut self, number: u64, text: &[u8], judged: &mut Vec<Judged>) {
         if self.origin.from.is_some() && !self.is_trace {
             self.report_unterminated(number, self.origin.from, text, judged);
         }
     }
 
-    /// The file has ended.
+    /// Called at the end of the file.
     pub fn finish(&mut self, judged: &mut Vec<Judged>) {
+        self.room = [self.engine.settings().limits.findings; 2];
         for mut conversation in self.conversations.drain() {
             self.unmatched_results += conversation.session.unmatched_results();
             for side in Side::BOTH {
-                let limits = self.engine.settings().limits.json();
-                conversation.framers[side as usize].finish(limits, &mut self.framed);
-                let from = self.writer(side);
-                self.judge_framed(&mut conversation.session, from, judged);
+                self.finish_raw(side, &mut conversation, judged);
             }
             let mut findings = Findings::new(self.engine.settings());
             self.engine.finish(&mut conversation.session, &mut findings);
@@ -212,7 +211,7 @@ impl<'e> Observer<'e> {
             return Routed::Done;
         }
         self.messages += 1;
-        let at = Moment { line: Some(number), ..Moment::default() };
+        let at = Moment::on_line(Some(number));
         let followed = self.engine.follow_at(&mut conversation.session, from, message, at);
         Routed::Judge(self.compare_versions(number, followed))
     }
@@ -247,7 +246,7 @@ impl<'e> Observer<'e> {
         }
     }
 
-    /// A record that holds text and belongs to no exchange.
+    /// Follows a record that holds text and belongs to no exchange.
     fn follow_text(
         &mut self,
         number: u64,
@@ -260,7 +259,7 @@ impl<'e> Observer<'e> {
             return Routed::Done;
         }
         let conversation = self.conversations.named(name, self.engine, self.origin);
-        // On stdio only one whole line is a message, and only if nothing waits for its end.
+        // On stdio only one whole line is a message, and only if no earlier line is incomplete.
         let is_cut = record.carrier == Carrier::Stdio
             && (memchr::memchr(b'\n', text).is_some()
                 || !conversation.framers[record.from as usize].is_idle());
@@ -274,10 +273,11 @@ impl<'e> Observer<'e> {
                 Routed::Done
             }
             _ => {
-                let mut conversation = self.conversations.take(name, self.engine, self.origin);
+                let (place, mut conversation) =
+                    self.conversations.take(name, self.engine, self.origin);
                 let session = &mut conversation.session;
                 self.judge_text(number, record.carrier, session, Some(record.from), text, judged);
-                self.conversations.put_back(name, conversation);
+                self.conversations.put_back(place, conversation);
                 Routed::Done
             }
         }
@@ -292,14 +292,14 @@ impl<'e> Observer<'e> {
         Routed::Judge(self.compare_versions(number, followed))
     }
 
-    /// Whether a server that is seen in several sessions is of one mind about versions.
+    /// Checks that a server seen in several sessions is consistent about versions.
     fn compare_versions(&mut self, number: u64, mut followed: Followed) -> Followed {
         let capacity = self.engine.settings().limits.remembered;
         self.accepted.compare(number, &mut followed, capacity);
         followed
     }
 
-    /// A line of the file that is not JSON at all.
+    /// Follows a line of the file that is not JSON at all.
     fn follow_unparsed(
         &mut self,
         number: u64,
@@ -322,7 +322,7 @@ impl<'e> Observer<'e> {
         self.follow_raw(number, b"", side, text, judged);
     }
 
-    /// Parses and judges one text on the spot.
+    /// Parses and judges one text immediately.
     fn judge_text(
         &mut self,
         line: u64,
@@ -338,9 +338,8 @@ impl<'e> Observer<'e> {
         findings.set_line(line);
         match self.tape.parse(text, self.engine.settings().limits.json()) {
             Ok(document) => {
-                let at = Moment { line: Some(line), ..Moment::default() };
-                let followed = self.engine.follow_at(session, from, document.root(), at);
-                self.engine.judge(document.root(), &followed, &mut findings);
+                let at = Moment::on_line(Some(line));
+                self.engine.check_at(session, from, document.root(), at, &mut findings);
             }
             Err(error) => {
                 self.engine.judge_unreadable(carrier, session, from, text, &error, &mut findings);
@@ -349,7 +348,7 @@ impl<'e> Observer<'e> {
         self.keep(text, findings, judged);
     }
 
-    /// The text without a byte order mark, which is reported.
+    /// Strips a byte order mark from the text, and reports it.
     fn without_mark<'t>(
         &mut self,
         line: u64,
@@ -362,7 +361,7 @@ impl<'e> Observer<'e> {
         rest
     }
 
-    /// Reports a message beyond the limit, which is then passed over.
+    /// Reports a message over the limit, which is then skipped.
     fn is_too_long(
         &mut self,
         line: u64,
@@ -409,17 +408,25 @@ impl<'e> Observer<'e> {
         self.keep(text, findings, judged);
     }
 
-    /// Hands on what was found in a text, as far as there was room for it.
+    /// Hands on what was found in a text, as far as there is room for it: one line may be the end of
+    /// a million others. Warnings do not crowd out errors.
     fn keep(&mut self, text: &[u8], mut findings: Findings<'_>, judged: &mut Vec<Judged>) {
         self.dropped += findings.take_dropped();
-        let findings = findings.take();
+        let mut findings = findings.take();
+        findings.retain(|finding| {
+            let room = &mut self.room[usize::from(finding.severity == Severity::Error)];
+            let fits = *room > 0;
+            *room -= usize::from(fits);
+            self.dropped += u64::from(!fits);
+            fits
+        });
         if !findings.is_empty() {
             judged.push(Judged { text: text.into(), findings });
         }
     }
 }
 
-/// Whether a value is at least meant as a message.
+/// Whether a value is at least meant to be a message.
 fn resembles_message(value: Node<'_>) -> bool {
     !value.is_object()
         || ["jsonrpc", "method", "result", "error"]

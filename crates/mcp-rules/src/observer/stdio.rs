@@ -1,12 +1,12 @@
-//! Text on the streams of stdio, cut into messages.
+//! Text on stdio streams, split into messages.
 
 use mcp_core::Side;
 
-use super::{Judged, Observer};
+use super::{Judged, Observer, conversations::Conversation};
 use crate::{Carrier, Cut, Framed, Session, findings::Fault, wire::framing};
 
 impl Observer<'_> {
-    /// Text on a stdio stream: cut it, then judge what comes out.
+    /// Splits text on a stdio stream and judges the messages.
     pub(super) fn follow_raw(
         &mut self,
         number: u64,
@@ -15,40 +15,56 @@ impl Observer<'_> {
         text: &[u8],
         judged: &mut Vec<Judged>,
     ) {
+        let (place, mut conversation) = self.conversations.take(name, self.engine, self.origin);
+        let Conversation { session, framers, .. } = &mut *conversation;
         let limits = self.engine.settings().limits.json();
-        let mut conversation = self.conversations.take(name, self.engine, self.origin);
-        conversation.framers[from as usize].push(number, text, limits, &mut self.framed);
-        let from = self.writer(from);
-        self.judge_framed(&mut conversation.session, from, judged);
-        self.conversations.put_back(name, conversation);
+        let writer = self.writer(from);
+        framers[from as usize].push(number, text, limits, &mut |framed| {
+            self.judge_framed(framed, session, writer, judged);
+        });
+        self.conversations.put_back(place, conversation);
+    }
+
+    /// The stream of `from` has ended.
+    pub(super) fn finish_raw(
+        &mut self,
+        from: Side,
+        conversation: &mut Conversation,
+        judged: &mut Vec<Judged>,
+    ) {
+        let Conversation { session, framers, .. } = conversation;
+        let limits = self.engine.settings().limits.json();
+        let writer = self.writer(from);
+        framers[from as usize].finish(limits, &mut |framed| {
+            self.judge_framed(framed, session, writer, judged);
+        });
     }
 
     /// Who wrote what stands on the stream of `side`: in a plain NDJSON file only the user can say.
-    pub(super) fn writer(&self, side: Side) -> Option<Side> {
+    fn writer(&self, side: Side) -> Option<Side> {
         if self.is_trace { Some(side) } else { self.origin.from }
     }
 
-    pub(super) fn judge_framed(
+    fn judge_framed(
         &mut self,
+        framed: Framed,
         session: &mut Session,
         from: Option<Side>,
         judged: &mut Vec<Judged>,
     ) {
-        for framed in std::mem::take(&mut self.framed) {
-            match framed {
-                Framed::Message { line, text, cut } => {
-                    if let Some(fault) = cut_fault(cut) {
-                        self.report_from(line, from, &text, fault, judged);
-                    }
-                    self.judge_text(line, Carrier::Stdio, session, from, &text, judged);
+        match framed {
+            Framed::Message { line, text, cut } => {
+                if let Some(fault) = cut_fault(cut) {
+                    self.report_from(line, from, &text, fault, judged);
                 }
-                Framed::Unreadable { line, text, .. } => {
-                    self.judge_text(line, Carrier::Stdio, session, from, &text, judged);
-                }
-                Framed::Blank { line } => {
-                    let fault = Fault::new(&framing::BLANK_LINE, "a blank line is not a message");
-                    self.report_from(line, from, b"", fault, judged);
-                }
+                self.judge_text(line, Carrier::Stdio, session, from, &text, judged);
+            }
+            Framed::Unreadable { line, text, .. } => {
+                self.judge_text(line, Carrier::Stdio, session, from, &text, judged);
+            }
+            Framed::Blank { line } => {
+                let fault = Fault::new(&framing::BLANK_LINE, "a blank line is not a message");
+                self.report_from(line, from, b"", fault, judged);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Params, results and error data against the definitions of the revision.
 //!
-//! The definition is chosen by the method, for results by the method of the request they answer,
-//! never by trying a union. A generated verdict comes first; only a "no" asks for the details.
+//! The definition is chosen by method (for results, that of the request they answer), never by
+//! trying a union. A generated check gives the verdict; details are computed only on failure.
 
 use mcp_core::{Revision, Revisions, Side};
 use mcp_json::{Node, Span};
@@ -33,7 +33,7 @@ rules! {
     METHOD_UNKNOWN: "method-unknown", Schema, Level::Warning, Revisions::ALL, "basic#messages";
 }
 
-/// Which member of the message a payload is.
+/// The member of the message that a payload is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     /// `params` of a request.
@@ -59,7 +59,7 @@ impl Part {
         }
     }
 
-    /// JSON pointer of the payload in its message.
+    /// JSON pointer to the payload in its message.
     const fn path(self) -> &'static str {
         match self {
             Part::Params | Part::NotificationParams => "/params",
@@ -67,7 +67,7 @@ impl Part {
         }
     }
 
-    /// What a receiver answers with; nobody answers a notification.
+    /// The error code a receiver replies with; notifications get no reply.
     const fn code(self) -> Option<ErrorCode> {
         match self {
             Part::Params => Some(ErrorCode::InvalidParams),
@@ -77,18 +77,18 @@ impl Part {
     }
 }
 
-/// Which of the results that a method knows a result is.
+/// Which of a method's possible results a result is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// The one of the method itself. Params are always this.
+    /// The method's own. Always used for params.
     Usual,
-    /// A task was created instead (2025-11-25).
+    /// A created task (2025-11-25).
     Task,
-    /// More input is asked for (2026-07-28).
+    /// A request for more input (2026-07-28).
     InputRequired,
 }
 
-/// A payload that fits its definition, for the rules that look deeper.
+/// A payload that matches its definition, for the deeper rules.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Payload<'a> {
     pub(crate) part: Part,
@@ -98,7 +98,7 @@ pub(crate) struct Payload<'a> {
 }
 
 impl Payload<'_> {
-    /// What a receiver answers with if it is wrong; nobody answers an answer.
+    /// The error code a receiver replies with if it is wrong; responses get no reply.
     pub(crate) const fn code(&self) -> Option<ErrorCode> {
         match self.part {
             Part::Params => Some(ErrorCode::InvalidParams),
@@ -107,18 +107,18 @@ impl Payload<'_> {
     }
 }
 
-/// What was found out about the payload of a message.
+/// The outcome of checking a message's payload.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PayloadOutcome<'a> {
-    /// It fits; deeper rules may look at it.
+    /// It matches; deeper rules may look at it.
     Fits(Payload<'a>),
-    /// There is none, or no definition to judge it by.
+    /// There is none, or no definition to check it against.
     Nothing,
-    /// It was reported. Whatever else is wrong probably follows from that.
+    /// It was reported. Any other fault is probably a consequence.
     Broken,
 }
 
-/// Judges the payload of a message with a sound envelope.
+/// Judges the payload of a message with a valid envelope.
 pub(crate) fn check<'a>(
     schemas: &Schemas,
     envelope: &Envelope<'a>,
@@ -163,7 +163,7 @@ fn check_call<'a>(
         return PayloadOutcome::Nothing;
     }
     let (definition, params) = match (method.params, envelope.params) {
-        // A profile that allows positional params cannot say what they must be.
+        // A profile that allows positional params has no definitions for them.
         (_, Some(params)) if params.is_array() => return PayloadOutcome::Nothing,
         (Some(definition), Some(params)) => (definition, params),
         (None, Some(node)) => {
@@ -182,7 +182,7 @@ fn check_call<'a>(
     }
 }
 
-/// Judges the params of a message whose envelope was refused already, where all faults are wanted.
+/// Judges the params of a message whose envelope was already rejected, where all faults are wanted.
 #[cold]
 pub(crate) fn check_despite(
     schemas: &Schemas,
@@ -217,7 +217,7 @@ fn check_result<'a>(
         return PayloadOutcome::Nothing;
     };
     if method.input_request_only {
-        return PayloadOutcome::Nothing; // No request of this revision; whoever asks like that is told elsewhere.
+        return PayloadOutcome::Nothing; // Not a request in this revision; reported elsewhere.
     }
     if let Some(original) = answered.original {
         return check_outcome(schemas, original, result, findings);
@@ -232,23 +232,23 @@ fn check_result<'a>(
     if shape == Shape::InputRequired && !inputs::check_not_empty(result, findings) {
         return PayloadOutcome::Broken;
     }
-    if shape == Shape::Usual
-        && !answered.task
-        && tasks::speaks_for(result, findings)
-        && !schemas.accepts(definition, result)
-    {
+    let payload = Payload { part: Part::Result, shape, method, node: result };
+    if schemas.accepts(definition, result) {
+        return PayloadOutcome::Fits(payload);
+    }
+    if shape == Shape::Usual && !answered.task && tasks::creates_task(result, findings) {
         tasks::report_unexpected(result, method, findings);
         return PayloadOutcome::Broken;
     }
-    if fits(schemas, definition, result, Part::Result, method, findings) {
-        PayloadOutcome::Fits(Payload { part: Part::Result, shape, method, node: result })
-    } else {
+    if report_violations(schemas, definition, result, Part::Result, method, findings) {
         PayloadOutcome::Broken
+    } else {
+        PayloadOutcome::Fits(payload)
     }
 }
 
-/// What `tasks/result` brings is the result of the request that the task came from, and all that
-/// holds for such a result holds for it.
+/// Judges the result of `tasks/result`, which is that of the task's original request and subject to
+/// the same rules.
 fn check_outcome<'a>(
     schemas: &Schemas,
     original: &'static Method,
@@ -264,9 +264,9 @@ fn check_outcome<'a>(
     }
 }
 
-/// The definition a result must fit: usually the method's, but a task may have been created
-/// instead, or (2026-07-28) more input may be asked for. The error is what there is to say if
-/// there is none.
+/// The definition a result must match: usually the method's, but a task may have been created
+/// instead, or (2026-07-28) more input may be asked for. If there is none, the error is the
+/// outcome.
 fn result_definition<'a>(
     method: &'static Method,
     answered: Answered,
@@ -302,7 +302,7 @@ fn result_definition<'a>(
     }
 }
 
-/// Whether `payload` fits; if not, every violation is reported under the rule that names it best.
+/// Whether `payload` matches; if not, reports every violation under the rule that fits it best.
 fn fits(
     schemas: &Schemas,
     definition: &'static Definition,
@@ -329,7 +329,7 @@ fn report_violations(
     if definition.name == "InputRequiredResult"
         && input_requests::report_requests(schemas, payload, findings)
     {
-        // Each entry was judged by its own method, which says more than the union does.
+        // Each entry was judged by its own method, which is more precise than the union.
         violations.retain(|violation| !violation.instance_path.starts_with("/inputRequests/"));
         wrong = true;
     }
@@ -337,7 +337,7 @@ fn report_violations(
     wrong
 }
 
-/// Reports violations, each under the rule that describes it best. `prefix` is the JSON pointer of
+/// Reports violations, each under the rule that describes it best. `prefix` is the JSON pointer to
 /// the payload in its message.
 pub(crate) fn report_each(
     violations: &[Violation],
@@ -346,15 +346,15 @@ pub(crate) fn report_each(
     prefix: &str,
     findings: &mut Findings<'_>,
 ) {
-    let mut said = Vec::new();
+    let mut reported = Vec::new();
     for violation in violations {
         let refined = refine::more_specific(part, method, violation, findings);
         let rule = refined.as_ref().map_or_else(|| part.rule(), |refined| refined.rule);
         if let Some(refined) = refined {
-            if said.contains(&refined) {
+            if reported.contains(&refined) {
                 continue;
             }
-            said.push(refined);
+            reported.push(refined);
         }
         let mut fault = violation_fault(rule, violation, prefix, part.code());
         if rule.name == modern::REQUEST_META_MISSING.name
@@ -418,7 +418,7 @@ fn check_error<'a>(
         return PayloadOutcome::Broken;
     };
     if findings.settings().profile.has_own_codes() {
-        return PayloadOutcome::Nothing; // They may mean something else.
+        return PayloadOutcome::Nothing; // They may have another meaning.
     }
     let shape = mcp_schema::defined_code(context.revision, code).and_then(|defined| defined.data);
     let Some(definition) = shape.and_then(|name| mcp_schema::definition(context.revision, name))

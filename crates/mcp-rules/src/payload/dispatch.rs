@@ -1,4 +1,4 @@
-//! What a definition cannot say about a payload that fits it.
+//! What a schema cannot express about a payload that matches it.
 //!
 //! One `match` by method and part, so that a message pays only for what its method needs.
 
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Runs the rules that look into `payload`.
+/// Runs the rules that inspect `payload`.
 pub(crate) fn check(criteria: &Criteria, payload: Payload<'_>, findings: &mut Findings<'_>) {
     let node = payload.node;
     let own_meta = node.get("_meta");
@@ -105,7 +105,7 @@ fn check_result(criteria: &Criteria, method: &str, result: Node<'_>, findings: &
     }
 }
 
-/// The URIs a subscription is for.
+/// Checks the URIs a subscription is for.
 fn check_subscription(params: Node<'_>, findings: &mut Findings<'_>) {
     let uris = params.get("notifications").and_then(|filter| filter.get("resourceSubscriptions"));
     for uri in uris.into_iter().flat_map(Node::elements) {

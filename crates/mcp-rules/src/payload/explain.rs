@@ -1,12 +1,12 @@
-//! Why a payload does not fit its definition, and what to do about it.
+//! Why a payload does not match its definition, and what to do about it.
 
 use mcp_json::Node;
 use mcp_schema::{Definition, Schemas, Violation};
 
 use crate::{features::elicitation, null_member};
 
-/// Why `payload` does not fit. Where a definition is a choice that one member decides, by the one
-/// that was chosen.
+/// Returns why `payload` does not match. Where one member selects between definitions, only the
+/// selected one is used.
 pub(crate) fn explain(
     schemas: &Schemas,
     definition: &'static Definition,

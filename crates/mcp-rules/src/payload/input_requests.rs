@@ -1,4 +1,4 @@
-//! Entries of `inputRequests` (2026-07-28): requests without an envelope, judged like requests.
+//! Entries of `inputRequests` (2026-07-28): requests without an envelope, judged as requests.
 
 use mcp_json::{Node, Span};
 use mcp_jsonrpc::ErrorCode;
@@ -14,7 +14,7 @@ use crate::{
     findings::Fault,
 };
 
-/// Reports what is wrong with the entries of `inputRequests`, and says whether anything is.
+/// Reports the faults of entries of `inputRequests`. Returns whether there are any.
 #[cold]
 pub(crate) fn report_requests(
     schemas: &Schemas,
@@ -68,7 +68,7 @@ fn report_invalid(at: Span, message: &str, findings: &mut Findings<'_>) {
         .report(Fault::new(&REQUEST_INVALID, message).at(at).code(ErrorCode::InternalError.code()));
 }
 
-/// JSON pointer of the params of the input request under `key`.
+/// JSON pointer to the params of the input request under `key`.
 fn params_path(key: Node<'_>) -> String {
     let key = key.as_str().unwrap_or_default().replace('~', "~0").replace('/', "~1");
     format!("/result/inputRequests/{key}/params")

@@ -1,5 +1,5 @@
-//! Params, results and error data: whether they fit the definitions of the revision, and if so,
-//! what the features have to say about them.
+//! Params, results and error data: whether they match the definitions of the revision, and if so,
+//! whether they pass the rules of the features.
 
 mod check;
 mod dispatch;

@@ -1,6 +1,6 @@
-//! "The more specific rule wins": violations of a definition that have a rule of their own.
+//! "The more specific rule wins": schema violations that have a rule of their own.
 //!
-//! One table: which payload, where in it, what kind of violation, and the rule that replaces the
+//! One table: the payload, the place in it, the kind of violation, and the rule that replaces the
 //! general one. A missing member counts at the place where it is missing.
 
 use mcp_schema::{Method, Violation};
@@ -14,19 +14,19 @@ use crate::{
     },
 };
 
-/// A place in a payload and the rule that speaks for it.
+/// A place in a payload and the rule that covers it.
 struct Refinement {
     /// The rule to report instead.
     rule: &'static RuleMeta,
-    /// Which parts of a message.
+    /// The parts of a message it applies to.
     parts: &'static [Part],
-    /// Of which methods; empty means any.
+    /// The methods it applies to; empty means any.
     methods: &'static [&'static str],
-    /// JSON pointer; `*` stands for one step, a final `**` for any number.
+    /// JSON pointer; `*` matches one step, a final `**` any number.
     place: &'static str,
-    /// Which violations there.
+    /// The violations it covers.
     what: What,
-    /// The steps of the place that lead to the thing at fault; it is reported once.
+    /// The number of steps that lead to the subject, which is reported once.
     subject: usize,
 }
 
@@ -34,11 +34,11 @@ struct Refinement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     Any,
-    /// The member is not there.
+    /// The member is missing.
     Missing,
-    /// The member is there and wrong.
+    /// The member is present and wrong.
     Wrong,
-    /// It is too long a list.
+    /// The list is too long.
     TooMany,
 }
 
@@ -104,7 +104,7 @@ static REFINEMENTS: &[Refinement] = {
     ]
 };
 
-/// A rule that describes a violation better than the general one, and the thing it is about.
+/// A rule that describes a violation better than the general one, and its subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refined {
     pub(crate) rule: &'static RuleMeta,
@@ -112,7 +112,7 @@ pub(crate) struct Refined {
     pub(crate) subject: String,
 }
 
-/// The rule that describes `violation` better than the general one of its part.
+/// Returns the rule that describes `violation` better than the general one of its part.
 pub(crate) fn more_specific(
     part: Part,
     method: &'static Method,
@@ -136,7 +136,7 @@ pub(crate) fn more_specific(
     Some(Refined { rule: found.rule, subject: subject.collect::<Vec<_>>().join("/") })
 }
 
-/// The rule for a message that lacks `params` altogether, and with it all that belongs inside.
+/// Returns the rule for a message that lacks `params` altogether, and with it everything inside.
 pub(crate) fn missing_params(
     part: Part,
     method: &'static Method,
@@ -159,7 +159,7 @@ fn candidates<'p>(
         .filter(move |entry| entry.parts.contains(&part))
         .filter(|entry| entry.methods.is_empty() || entry.methods.contains(&method.name))
         .filter(move |entry| matches(entry.place, place))
-        // A rule of a layer the profile leaves out cannot speak for the fault.
+        // A rule in a layer the profile leaves out cannot report the fault.
         .filter(|entry| {
             entry.rule.applies.contains(findings.revision())
                 && !findings.settings().stops_before(entry.rule.layer)

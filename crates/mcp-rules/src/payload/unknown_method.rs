@@ -21,7 +21,7 @@ pub(super) fn report<'a>(
         _ => MethodKind::Request,
     };
     let closed = findings.settings().has_closed_names();
-    // `method-reserved-prefix` has spoken about the latter.
+    // The latter is reported by `method-reserved-prefix`.
     if findings.settings().permits_method(&name, kind) || name.starts_with("rpc.") && !closed {
         return PayloadOutcome::Nothing;
     }
@@ -43,7 +43,7 @@ pub(super) fn report<'a>(
         return PayloadOutcome::Nothing;
     }
     let known = mcp_schema::methods(context.revision).iter().map(|method| method.name);
-    let near = mcp_schema::nearest(&name, known);
+    let near = if context.suggests { mcp_schema::nearest(&name, known) } else { None };
     // A private method is legal. Without a declaration to go by, only a near miss is suspicious.
     if context.extensible && near.is_none() && !closed {
         return PayloadOutcome::Nothing;

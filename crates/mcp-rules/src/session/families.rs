@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-/// What each family remembers for itself.
+/// The state of each family.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Families {
     tools: tools::Tools,
@@ -57,7 +57,7 @@ impl Families {
         each!(self, follow_if_concerned(event, asked, known, notes));
     }
 
-    /// A response stream that carried these requests was closed by `from`.
+    /// Called when `from` closed a response stream that carried these requests.
     pub(super) fn follow_stream_end<'i>(
         &mut self,
         requests: impl Iterator<Item = &'i RequestId>,
@@ -67,12 +67,12 @@ impl Families {
         self.subscriptions.follow_stream_end(requests, from, at);
     }
 
-    /// What is known of the server itself is the same for all who talk to it.
+    /// Swaps what is known of the server itself, which is the same for all its clients.
     pub(super) fn swap_common(&mut self, other: &mut Families) {
         std::mem::swap(&mut self.modern, &mut other.modern);
     }
 
-    /// What is left at the beginning of a new session on the same endpoint.
+    /// The state at the start of a new session on the same endpoint.
     pub(super) fn restarted(&self) -> Families {
         let mut families = self.clone();
         each!(families, restart());

@@ -1,5 +1,5 @@
-//! Conversations on one HTTP endpoint that run side by side: sessions, which requests name, and
-//! the requests that need none.
+//! Concurrent conversations on one HTTP endpoint: sessions, which requests name, and the requests
+//! that need none.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::{Families, Memory};
 use crate::conversation::{Bounded, Lifecycle};
 
-/// Sessions that are kept apart. Beyond that the oldest is forgotten.
+/// Maximum sessions kept apart. Beyond that the oldest is forgotten.
 const MAX_PARKED: usize = 64;
 
-/// The lane of requests without a session (2026-07-28). As the last one it is never forgotten.
+/// The lane of requests without a session (2026-07-28). As the last one it is never evicted.
 const MODERN: u64 = u64::MAX;
 
-/// What is remembered of the lanes that are not being followed right now.
+/// The state of lanes that are not currently followed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Lanes {
     current: u64,
@@ -34,22 +34,22 @@ impl Lanes {
         self.current
     }
 
-    /// Whether requests without a session are being followed.
+    /// Whether requests without a session are currently followed.
     pub(super) fn is_in_modern(&self) -> bool {
         self.current == MODERN
     }
 
-    /// What is known of requests without a session, if that is parked.
+    /// The state of requests without a session, if parked.
     pub(super) fn parked_modern(&self) -> Option<&Memory> {
         self.parked.get(&MODERN).map(|lane| &lane.memory)
     }
 
-    /// The session that was begun last.
+    /// The session that began last.
     pub(super) fn newest(&self) -> u64 {
         self.count
     }
 
-    /// What is known of the session that was begun last, if that is parked.
+    /// The state of the session that began last, if parked.
     pub(super) fn parked_newest(&self) -> Option<&Memory> {
         self.parked.get(&self.count).map(|lane| &lane.memory)
     }
@@ -58,8 +58,8 @@ impl Lanes {
         self.by_session_id.get(session_id).copied()
     }
 
-    /// Goes over to another lane and parks the one that was followed. A lane that is forgotten, or
-    /// was never there, begins with nothing known.
+    /// Switches to another lane and parks the current one. A lane that is unknown, or was
+    /// forgotten, starts empty.
     pub(super) fn switch(&mut self, lane: u64, memory: &mut Memory, families: &mut Families) {
         if lane == self.current {
             return;
@@ -74,7 +74,7 @@ impl Lanes {
         self.current = lane;
     }
 
-    /// Goes over to the lane of requests without a session.
+    /// Switches to the lane of requests without a session.
     pub(super) fn switch_to_modern(&mut self, memory: &mut Memory, families: &mut Families) {
         let begins = !self.is_in_modern() && !self.parked.contains_key(&MODERN);
         self.switch(MODERN, memory, families);
@@ -83,7 +83,7 @@ impl Lanes {
         }
     }
 
-    /// Parks what was followed and begins a new session, of which `fresh` is known.
+    /// Parks the current lane and begins a new session with the state `fresh`.
     pub(super) fn begin(&mut self, fresh: Memory, memory: &mut Memory, families: &mut Families) {
         let restarted = families.restarted();
         self.park(Box::new(Lane {
@@ -101,15 +101,15 @@ impl Lanes {
         }
     }
 
-    /// The server has named the session being followed.
+    /// Records the session id that the server assigned to the current lane.
     pub(super) fn name(&mut self, session_id: &str) {
         if !self.is_in_modern() && self.of_session(session_id) != Some(self.current) {
             self.by_session_id.insert(session_id.into(), self.current, 2 * MAX_PARKED);
         }
     }
 
-    /// A request names a session that nobody was seen to begin: the one being followed, if that has
-    /// no name yet, else one of its own.
+    /// Handles a request that names a session whose start was not observed: it is the current one,
+    /// if that has no id yet, otherwise a new one.
     pub(super) fn adopt(&mut self, id: &str, memory: &mut Memory, families: &mut Families) {
         if self.is_in_modern() || self.by_session_id.contains(id) {
             return;
@@ -120,7 +120,7 @@ impl Lanes {
         self.name(id);
     }
 
-    /// Takes out all that are parked.
+    /// Removes all parked lanes.
     pub(super) fn drain(&mut self) -> Vec<Lane> {
         std::mem::take(&mut self.parked).into_values().map(|lane| *lane).collect()
     }

@@ -7,7 +7,8 @@ use super::versions::Versions;
 use crate::{
     conversation::{
         Asked, Capabilities, Declared, Event, Exchanges, Known, Lifecycle, Listings,
-        META_CAPABILITIES, MethodRef, Moment, Name, Notes, Request, Requests, What, request_id,
+        META_CAPABILITIES, MethodRef, Moment, Name, Notes, Request, Requests, What, digest::kept,
+        request_id,
     },
     criteria::Criteria,
     wire::jsonrpc::batch_not_supported,
@@ -21,16 +22,15 @@ pub(crate) struct Memory {
     pub(super) declared: Declared,
     pub(super) requests: Requests,
     listings: Listings,
-    /// Whether declared capabilities leave room for unknown names. Until a declaration was seen,
-    /// they do.
+    /// Whether declared capabilities allow unknown names. Assumed until a declaration is observed.
     extensible: Option<bool>,
-    /// Whether the traffic is known to be seen from its beginning, not only the session.
+    /// Whether the traffic is known to be observed from its start, not only the session.
     pub(super) is_all_seen: bool,
-    /// The first answer that only a server of a revision without a handshake gives.
+    /// The first answer that only a server without a handshake gives.
     pub(super) modern_server: Option<Box<Moment>>,
-    /// Whether that side has sent something unreadable, by `Side as usize`.
+    /// Whether each side has sent something unreadable, by `Side as usize`.
     unreadable: [bool; 2],
-    /// Batches that came during the handshake.
+    /// Batches that arrived during the handshake.
     batches: Vec<(Side, Moment)>,
 }
 
@@ -55,6 +55,7 @@ impl Memory {
             listings: &self.listings,
             modern_server: self.modern_server.as_deref(),
             http,
+            unplaced: None,
             unreadable: self.unreadable,
         }
     }
@@ -70,7 +71,7 @@ impl Memory {
         }
     }
 
-    /// Keeps a batch in mind until the revision is known.
+    /// Remembers a batch until the revision is known.
     pub(super) fn note_batch(&mut self, from: Option<Side>, at: Moment) {
         const MOST: usize = 16;
         if let Some(from) = from.filter(|_| self.batches.len() < MOST) {
@@ -83,7 +84,7 @@ impl Memory {
         let (revision, settled) = self.versions.current();
         for (from, at) in std::mem::take(&mut self.batches) {
             if settled && revision != Revision::V2025_03_26 {
-                notes.always(batch_not_supported(revision).earlier(at.line, from));
+                notes.always(batch_not_supported(revision).earlier(at.line(), from));
                 let void = self.requests.iter_open(from).filter(|(_, request)| request.at == at);
                 for (id, _) in void {
                     notes.close(from, id.clone());
@@ -97,7 +98,7 @@ impl Memory {
         Side::BOTH.into_iter().any(|side| self.unreadable[side as usize] && from != Some(side))
     }
 
-    /// What is known at the beginning of a new session on the same endpoint.
+    /// The state at the start of a new session on the same endpoint.
     pub(super) fn restarted(&self) -> Memory {
         Memory {
             versions: self.versions.clone(),
@@ -106,12 +107,12 @@ impl Memory {
         }
     }
 
-    /// What is known of another session on the same endpoint that was not seen to begin.
+    /// The state for another session on the same endpoint whose start was not observed.
     pub(super) fn beside(&self) -> Memory {
         Memory { is_all_seen: self.is_all_seen, ..Memory::default() }
     }
 
-    /// Takes out the request that an answer of `from` is for, and says who made it.
+    /// Removes the request that an answer from `from` is for, and returns it with its asker.
     pub(super) fn take_open(
         &mut self,
         from: Option<Side>,
@@ -124,7 +125,7 @@ impl Memory {
         askers.into_iter().flatten().find_map(|asker| Some((asker, self.requests.take(asker, id)?)))
     }
 
-    /// Takes in a request or notification, after it was judged.
+    /// Records a request or notification after it was judged.
     pub(super) fn take_in_call(
         &mut self,
         event: &Event<'_>,
@@ -155,7 +156,7 @@ impl Memory {
         if let What::Request(id) = event.what {
             let name = match event.method {
                 Some(method) => Name::Known(MethodRef::new(event.revision, method)),
-                None => Name::Other(event.name.into()),
+                None => Name::Other((*kept(event.name.into())).into()),
             };
             let request = Request {
                 at: event.at,
@@ -179,7 +180,7 @@ impl Memory {
         self.lifecycle.take_in(event, in_session);
     }
 
-    /// An `initialize` result whose request was not recorded tells the revision all the same.
+    /// Records an `initialize` result whose request was not recorded: it still names the revision.
     pub(super) fn note_stray_handshake(&mut self, from: Option<Side>, envelope: &Envelope<'_>) {
         if let Some(result) = envelope.result
             && from == Some(Side::Server)
@@ -191,13 +192,13 @@ impl Memory {
         }
     }
 
-    /// An answer has come that may be for any of several messages: nothing follows from it. If one
-    /// of them was the handshake, nobody knows any more how far that is.
+    /// Records an answer that may be for any of several messages: it proves nothing. If one of them
+    /// was the handshake, its progress is no longer known.
     pub(super) fn note_ambiguous(
         &mut self,
         asker: Side,
         id: RequestId,
-        request: Request,
+        request: &Request,
         at: Moment,
     ) {
         if asker == Side::Client && self.lifecycle.is_initialize(&id) {
@@ -206,7 +207,7 @@ impl Memory {
         self.requests.keep(asker, id, request, at);
     }
 
-    /// Takes in an answer, after it was judged.
+    /// Records an answer after it was judged.
     pub(super) fn take_in_answer(&mut self, event: &Event<'_>, criteria: &Criteria) {
         if event.is_from_modern_server() {
             self.modern_server.get_or_insert_with(|| Box::new(event.at));

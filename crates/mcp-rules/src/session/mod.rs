@@ -1,12 +1,11 @@
-//! Follows a conversation and judges what only the conversation shows.
+//! Follows a conversation and judges what only the conversation reveals.
 //!
 //! A [`Session`] is the shared [`Memory`] (revision, handshake, capabilities, requests, listings)
-//! and the families of rules, each with its own part. For every message that counts the families
-//! look at it with the memory as it was before; then the memory takes the message in. What they
-//! note is reported when the message is judged.
+//! and the families of rules, each with its own state. For every valid message the families judge
+//! it against the memory as it was before; then the memory records the message. What they note is
+//! reported when the message is judged.
 //!
-//! Everything that is remembered is bounded, and what was forgotten or never seen is not held
-//! against anybody.
+//! All state is bounded, and what was forgotten or never observed causes no findings.
 
 mod families;
 mod lanes;
@@ -32,7 +31,7 @@ use crate::{
     http::{self, Http},
 };
 
-/// What is remembered of one conversation. Can be saved and restored with `serde`.
+/// The state of one conversation. Can be saved and restored with `serde`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Session {
     memory: Memory,
@@ -40,46 +39,52 @@ pub struct Session {
     http: Option<Box<Http>>,
     /// Other sessions on the same endpoint, if there are any.
     lanes: Option<Box<lanes::Lanes>>,
-    /// Whether a result has lacked the name of its server; once is enough to say so.
+    /// Whether a result that does not name its server was reported; once is enough.
     server_info_missed: bool,
+    /// Calls of methods that no revision has, up to the limit.
+    unknown_names: u8,
     unmatched_results: u64,
 }
 
+/// How many unknown names of one conversation are held against the known ones: a peer may send
+/// nothing else.
+const MAX_SUGGESTIONS: u8 = 100;
+
 impl Session {
-    /// A conversation of which nothing is known. `forced` overrides whatever the peers say about
-    /// the revision.
+    /// Creates a session for a conversation of which nothing is known. `forced` overrides whatever
+    /// the peers say about the revision.
     pub fn new(forced: Option<Revision>) -> Session {
         Session { memory: Memory::new(forced), ..Session::default() }
     }
 
-    /// Says that what is followed next is the beginning of the conversation. Otherwise that is
-    /// concluded from the traffic, with care.
+    /// Marks what follows as the start of the conversation. Otherwise that is inferred
+    /// conservatively from the traffic.
     pub fn begin(&mut self) {
         self.memory.lifecycle = Lifecycle::from_start();
         self.memory.is_all_seen = true;
     }
 
-    /// Says that only one side of the conversation is recorded.
+    /// Marks the conversation as recorded from one side only.
     pub(crate) fn hear_one_side(&mut self) {
         self.memory.lifecycle.hear_one_side();
     }
 
-    /// The revision in force now, and whether it is certain.
+    /// The current revision, and whether it is certain.
     pub fn revision(&self) -> (Revision, bool) {
         self.memory.versions.current()
     }
 
-    /// How many results came whose request was not seen, so that no definition could be chosen.
+    /// How many results had no observed request, so that no definition could be chosen.
     pub fn unmatched_results(&self) -> u64 {
         self.unmatched_results
     }
 
-    /// Notes that `from` sent something from which no message could be read.
+    /// Records that `from` sent something unreadable.
     pub(crate) fn note_unreadable(&mut self, from: Option<Side>) {
         self.memory.note_unreadable(from);
     }
 
-    /// Takes in one message, in wire order, and says what is known about it.
+    /// Records one message, in wire order, and returns what is known about it.
     pub(crate) fn follow(
         &mut self,
         criteria: &Criteria,
@@ -115,13 +120,14 @@ impl Session {
             http_error_body: false,
             unreadable_before: self.memory.unreadable_before(from),
             undecided: false,
+            suggests: self.unknown_names < MAX_SUGGESTIONS,
             negotiated: None,
             notes: Notes::default(),
         }
     }
 
-    /// Whether a batch is one. While a revision without batches is only asked for, that is not known
-    /// yet, and the batch counts for nothing.
+    /// Whether a batch is allowed. While a revision without batches is requested but not confirmed,
+    /// that is unknown, and the batch is ignored.
     pub(crate) fn takes_batches(
         &mut self,
         from: Option<Side>,
@@ -134,14 +140,14 @@ impl Session {
             return known;
         }
         self.memory.note_batch(from, at);
-        // Who does not take it for one may say so without naming a request.
+        // A peer that does not support it may say so without naming a request.
         self.memory.note_unreadable(from);
         let asked_for_another = !known && !self.memory.versions.is_unknown();
         whole.undecided = asked_for_another;
         !asked_for_another
     }
 
-    /// A batch where there are none: it counts for nothing, and so do its entries.
+    /// Records a batch where none are allowed: it is ignored with all its entries.
     pub(crate) fn note_void_batch(
         &mut self,
         criteria: &Criteria,
@@ -153,8 +159,8 @@ impl Session {
         }
     }
 
-    /// A message that counts for nothing: it was so broken that the other side may not have been
-    /// able to read it, and if it answers, that is fine.
+    /// Records an invalid message: it was so broken that the other side may not have been able to
+    /// read it, and an answer to it is not a fault.
     fn void(&mut self, criteria: &Criteria, context: Context, envelope: &Envelope<'_>) -> Context {
         self.memory.note_unreadable(context.from);
         if let Some(id) = envelope.id.and_then(request_id) {
@@ -188,6 +194,9 @@ impl Session {
         (context.revision, context.settled) =
             self.memory.versions.of_call(&name, declared, envelope);
         context.method = mcp_schema::method(context.revision, &name);
+        if context.method.is_none() && context.suggests {
+            self.unknown_names += 1;
+        }
         context.from = from.or_else(|| infer_sender(context.method, &name));
 
         let is_notification = match context.method {
@@ -238,7 +247,7 @@ impl Session {
         };
         let mut asked = Asked::default();
         self.judge(criteria, &event, &mut asked, &mut context);
-        let in_session = self.http.as_ref().is_some_and(|http| http.is_in_session(at.stream));
+        let in_session = self.http.as_ref().is_some_and(|http| http.is_in_session(at.stream()));
         self.memory.take_in_call(&event, asked, in_session, criteria);
         self.apply(&mut context.notes, &criteria.settings().limits);
         context.extensible = self.memory.is_extensible();
@@ -254,7 +263,7 @@ impl Session {
     ) -> Context {
         let mut context = self.context(from);
         let id = envelope.id.and_then(request_id);
-        let unseen = self.http.as_deref().is_some_and(|http| http.answers_unseen(at.stream));
+        let unseen = self.http.as_deref().is_some_and(|http| http.answers_unseen(at.stream()));
         let id_asked = id.as_ref().filter(|_| !unseen);
         let found = id_asked.and_then(|id| self.memory.take_open(from, id));
         let (asker, request) = match found {
@@ -264,7 +273,7 @@ impl Session {
         context.from = from.or(asker.map(Side::other));
         let request = match (asker, &id, request) {
             (Some(asker), Some(id), Some(request)) if request.ambiguous => {
-                self.memory.note_ambiguous(asker, id.clone(), request, at);
+                self.memory.note_ambiguous(asker, id.clone(), &request, at);
                 return context;
             }
             (_, _, request) => request,
@@ -303,7 +312,7 @@ impl Session {
         if event.name == "initialize" {
             context.negotiated = Negotiation::of(&event);
         }
-        let refused = |http: &http::Http| http.is_refused_probe(at.stream);
+        let refused = |http: &http::Http| http.is_refused_probe(at.stream());
         context.refuses_probe = self.memory.modern_server.is_none()
             && event.error_code().is_some()
             && (event.name == "server/discover" || self.http.as_deref().is_some_and(refused));
@@ -320,7 +329,12 @@ impl Session {
             self.server_info_missed = context.lacks_server_info;
         }
         match (id, request) {
-            (Some(id), Some(request)) => self.memory.requests.keep(asker, id, request, at),
+            (Some(id), Some(request)) => {
+                self.memory.requests.keep(asker, id.clone(), &request, at);
+                if let Some(http) = self.http.as_deref_mut().filter(|_| at.is_unplaced()) {
+                    http.answer_unplaced(id, request);
+                }
+            }
             (Some(id), None) => self.memory.requests.answer_void(asker, &id),
             (None, _) => {}
         }
@@ -338,7 +352,9 @@ impl Session {
         if criteria.settings().stops_before(Layer::Session) {
             return;
         }
-        let known = self.memory.known(criteria, exchanges(self.http.as_deref()));
+        // What is sent here cannot be looked up by its exchange.
+        let http = self.http.as_deref().filter(|_| !event.at.is_unplaced());
+        let known = self.memory.known(criteria, exchanges(http));
         let notes = &mut context.notes;
         self.memory.lifecycle.judge(event, notes);
         ids::judge(event, &known, notes);
@@ -348,7 +364,7 @@ impl Session {
         }
     }
 
-    /// Applies what rules have found out about requests.
+    /// Applies what rules found out about requests.
     pub(super) fn apply(&mut self, notes: &mut Notes, limits: &Limits) {
         let requests = &mut self.memory.requests;
         for Change { asker, id, to } in notes.take_changes() {
@@ -361,7 +377,7 @@ impl Session {
         }
     }
 
-    /// The conversation has ended.
+    /// Called at the end of the conversation.
     pub(crate) fn finish(&mut self, criteria: &Criteria) -> Notes {
         let mut notes = Notes::default();
         if criteria.settings().stops_before(Layer::Session) {
@@ -392,7 +408,7 @@ fn exchanges(http: Option<&Http>) -> Option<&dyn Exchanges> {
     http.map(|http| http as &dyn Exchanges)
 }
 
-/// Whether a message is a modern result, and one that does not name its server.
+/// Whether a message is a modern result that does not name its server.
 fn lacks_server_info(envelope: &Envelope<'_>) -> bool {
     let Some(result) = envelope.result else {
         return false;
@@ -402,7 +418,7 @@ fn lacks_server_info(envelope: &Envelope<'_>) -> bool {
     has_type && !named
 }
 
-/// Who sends `name`, where only one side may.
+/// The side that sends `name`, where only one may.
 fn infer_sender(method: Option<&'static Method>, name: &[u8]) -> Option<Side> {
     let method = method.or_else(|| {
         Revision::ALL.into_iter().rev().find_map(|revision| mcp_schema::method(revision, name))
@@ -421,9 +437,9 @@ mod tests {
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn a_session_stays_small() {
-        // Many are followed at once, and what does not fit the cache costs more than any rule. Box
-        // what is rare rather than raise these.
-        assert!(size_of::<Session>() <= 896, "{}", size_of::<Session>());
-        assert!(size_of::<Request>() <= 144, "{}", size_of::<Request>());
+        // Many are followed at once, and cache misses cost more than any rule. Box what is rare
+        // rather than raise these.
+        assert!(size_of::<Session>() <= 848, "{}", size_of::<Session>());
+        assert!(size_of::<Request>() <= 120, "{}", size_of::<Request>());
     }
 }

@@ -1,4 +1,4 @@
-//! The parts of a session that only HTTP has.
+//! The parts of a session specific to HTTP.
 
 use mcp_core::{Era, Revision, Side};
 use mcp_json::Node;
@@ -12,11 +12,11 @@ use crate::{
 };
 
 impl Session {
-    /// A new `initialize` over HTTP that names no session begins a new one. The old one may go on
-    /// beside it, if requests name it.
+    /// Begins a new session at an `initialize` over HTTP that names none. The old one may continue
+    /// in parallel, if requests name it.
     pub(super) fn begin_again(&mut self, at: Moment, notes: &mut Notes) {
         let Some(http) = &mut self.http else { return };
-        let Some(number) = at.stream.filter(|_| !http.names_session(at.stream)) else { return };
+        let Some(number) = at.stream().filter(|_| !http.names_session(at.stream())) else { return };
         if !self.memory.lifecycle.has_begun() {
             return;
         }
@@ -27,6 +27,18 @@ impl Session {
         lanes.begin(fresh, &mut self.memory, &mut self.families);
         if let Some(exchange) = http.exchange_mut(number) {
             exchange.lane = Some(lanes.current());
+        }
+    }
+
+    /// Says that it is followed live and over HTTP, where POSTs may overtake each other.
+    pub(crate) fn follow_live_http(&mut self) {
+        self.http.get_or_insert_default().overlook_order();
+    }
+
+    /// Nothing more comes on an exchange.
+    pub(crate) fn forget_exchange(&mut self, number: u64) {
+        if let Some(http) = &mut self.http {
+            http.forget(number);
         }
     }
 
@@ -46,16 +58,19 @@ impl Session {
         }
     }
 
-    /// The era of what an exchange carries. Only a handshake and sessions are surely legacy, only
-    /// what a message says of itself is surely modern; otherwise it is what was seen before.
+    /// The era of what an exchange carries. Only a handshake and sessions are certainly legacy,
+    /// only what a message says of itself is certainly modern; otherwise it is what was observed
+    /// before.
     fn era_of(&self, event: &http::Observation<'_>, exchange: Option<&http::Exchange>) -> Era {
         if self.memory.versions.is_forced() || exchange.is_some_and(http::Exchange::initializes) {
             return Era::Legacy;
         }
         let in_session = exchange.is_some_and(|exchange| exchange.session_id.is_some());
         let shows_modern = match event.from {
-            Side::Client => event.messages().any(declares_version),
-            Side::Server => !in_session && event.messages().any(|answer| self.is_modern(answer)),
+            Side::Client => event.messages().any(|message| declares_version(&message.envelope)),
+            Side::Server => {
+                !in_session && event.messages().any(|answer| self.is_modern(&answer.envelope))
+            }
         };
         if shows_modern {
             return Era::Modern;
@@ -73,12 +88,11 @@ impl Session {
         if is_modern { Era::Modern } else { Era::Legacy }
     }
 
-    /// Whether a message of the server is for somebody without a session: it names a subscription,
-    /// or answers what was asked there and not in the newest session.
-    fn is_modern(&self, message: Node<'_>) -> bool {
-        let envelope = Envelope::of(message);
+    /// Whether a message of the server is for a client without a session: it names a subscription,
+    /// or answers a request made there and not in the newest session.
+    fn is_modern(&self, envelope: &Envelope<'_>) -> bool {
         let Some(MessageKind::Response) = envelope.kind() else {
-            return meta(message).is_some_and(|meta| meta.get(META_SUBSCRIPTION).is_some());
+            return meta(envelope).is_some_and(|meta| meta.get(META_SUBSCRIPTION).is_some());
         };
         let Some(id) = envelope.id.and_then(request_id) else { return false };
         let asked = |memory: &Memory| memory.requests.open(Side::Client, &id).is_some();
@@ -86,33 +100,32 @@ impl Session {
         modern.is_some_and(asked) && !asked(newest)
     }
 
-    /// What is known of the requests without a session, if there are any, and of the newest session.
+    /// The state of the requests without a session, if there are any, and of the newest session.
     fn both_eras(&self) -> (Option<&Memory>, &Memory) {
         let Some(lanes) = self.lanes.as_deref() else { return (None, &self.memory) };
         let followed = lanes.is_in_modern().then_some(&self.memory);
         (followed.or(lanes.parked_modern()), lanes.parked_newest().unwrap_or(&self.memory))
     }
 
-    /// Whether it began with a handshake, so that its messages travel in many exchanges over HTTP.
-    /// Without one each exchange stands for itself.
+    /// Whether it began with a handshake, so that its messages use many exchanges over HTTP.
+    /// Without one each exchange is independent.
     pub(crate) fn has_handshake(&self) -> bool {
         let versions = &self.memory.versions;
         !versions.is_unknown() && versions.current().0.era() == Era::Legacy
     }
 
-    /// How many POSTs were seen before now.
+    /// The number of POSTs observed so far.
     pub(crate) fn posts(&self) -> u64 {
         self.http.as_ref().map_or(0, |http| http.posts())
     }
 
-    /// The revision that an exchange was made with, or else the one in force, and whether it is
-    /// certain.
+    /// The revision of an exchange, or else the current one, and whether it is certain.
     pub(crate) fn revision_of(&self, exchange: u64) -> (Revision, bool) {
         let made_with = |exchange: &http::Exchange| Some((exchange.revision?, exchange.settled));
         self.exchange(exchange).and_then(made_with).unwrap_or_else(|| self.revision())
     }
 
-    /// Whether an address is not one that messages are posted to.
+    /// Whether messages are known to be posted only to other URLs.
     pub(crate) fn is_elsewhere(&self, url: &str) -> bool {
         self.http.as_deref().is_some_and(|http| http.is_elsewhere(url))
     }
@@ -121,7 +134,7 @@ impl Session {
         self.http.as_deref()?.exchange(number)
     }
 
-    /// A client's request comes in, before its message is followed.
+    /// Opens an exchange for a client's request, before its message is followed.
     pub(crate) fn open_exchange(&mut self, criteria: &Criteria, event: &http::Observation<'_>) {
         self.http.get_or_insert_default().open(event, criteria.settings().limits.remembered);
         self.switch_lane(event);
@@ -132,7 +145,7 @@ impl Session {
             lanes.adopt(id, &mut self.memory, &mut self.families);
         }
         let lanes = self.lanes.as_deref();
-        // Answers to what is posted come with it, except over HTTP+SSE.
+        // Answers come in the exchange of their POST, except over HTTP+SSE.
         exchange.lane = exchange.is_post().then(|| lanes.map_or(0, Lanes::current));
         let in_modern = lanes.is_some_and(Lanes::is_in_modern);
         if let Some(revision) = exchange.named_revision
@@ -140,6 +153,17 @@ impl Session {
         {
             self.memory.versions.note_header(revision);
         }
+    }
+
+    /// An exchange carries requests that were followed before. Says by which revision.
+    pub(crate) fn place_requests(&mut self, number: u64) -> Option<(Revision, bool)> {
+        let exchange = self.http.as_deref().and_then(|http| http.exchange(number))?;
+        let mut revision = None;
+        for posted in exchange.requests() {
+            let request = posted.id.as_ref().and_then(|id| self.memory.requests.place(id, number));
+            revision = revision.or(request.map(|request| (request.revision, request.settled)));
+        }
+        revision
     }
 
     /// The requests of an exchange were refused, in whatever words: no other answer is due.
@@ -154,8 +178,8 @@ impl Session {
         }
     }
 
-    /// The requests of an exchange were sent elsewhere, or back, before anybody read them: they may
-    /// come again under the same ids.
+    /// Forgets the requests of an exchange that were redirected, or rejected unread: they may come
+    /// again with the same ids.
     pub(crate) fn send_back(&mut self, number: u64) {
         let exchange = self.http.as_deref().and_then(|http| http.exchange(number));
         for posted in exchange.into_iter().flat_map(http::Exchange::requests) {
@@ -165,7 +189,7 @@ impl Session {
         }
     }
 
-    /// Judges what an HTTP line shows beside its message.
+    /// Judges what an HTTP line shows besides its message.
     pub(crate) fn follow_http(
         &mut self,
         criteria: &Criteria,
@@ -199,10 +223,10 @@ impl Session {
 }
 
 /// Whether a request declares its version, as those without a session do.
-fn declares_version(message: Node<'_>) -> bool {
-    meta(message).and_then(|meta| meta.get(META_VERSION)).is_some_and(Node::is_string)
+fn declares_version(envelope: &Envelope<'_>) -> bool {
+    meta(envelope).and_then(|meta| meta.get(META_VERSION)).is_some_and(Node::is_string)
 }
 
-fn meta(message: Node<'_>) -> Option<Node<'_>> {
-    Envelope::of(message).params?.get("_meta")
+fn meta<'a>(envelope: &Envelope<'a>) -> Option<Node<'a>> {
+    envelope.params?.get("_meta")
 }

@@ -1,4 +1,4 @@
-//! Which revision is spoken.
+//! The revision in use.
 
 use mcp_core::{Era, Revision};
 use mcp_json::Node;
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Versions {
     /// Overrides whatever the peers say.
     forced: Option<Revision>,
-    /// From the `initialize` request, until its result names the real one.
+    /// From the `initialize` request, until its result names the final one.
     requested: Option<Revision>,
     negotiated: Option<Negotiated>,
-    /// What was in force before a second handshake.
+    /// The revision before a second handshake.
     previous: Option<Negotiated>,
     /// The last revision a modern request declared.
     modern: Option<Revision>,
@@ -22,7 +22,7 @@ pub(crate) struct Versions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Negotiated {
     Published(Revision),
-    /// One that nobody here knows: the newest that has a handshake comes closest.
+    /// Unknown here: the newest with a handshake comes closest.
     Foreign,
 }
 
@@ -31,7 +31,7 @@ impl Versions {
         Versions { forced, ..Versions::default() }
     }
 
-    /// The revision in force now, and whether it is certain.
+    /// The current revision, and whether it is certain.
     pub(crate) fn current(&self) -> (Revision, bool) {
         if let Some(forced) = self.forced {
             return (forced, true);
@@ -39,7 +39,7 @@ impl Versions {
         match (self.negotiated, self.requested, self.modern) {
             (Some(Negotiated::Published(negotiated)), _, _) => (negotiated, true),
             (None, Some(requested), _) => match self.previous {
-                // Until a second handshake is accepted, the first one holds.
+                // Until a second handshake is accepted, the first one applies.
                 Some(Negotiated::Published(previous)) => (previous, false),
                 _ => (requested, false),
             },
@@ -50,20 +50,20 @@ impl Versions {
         }
     }
 
-    /// Whether a revision was agreed on that is not published: nothing can be said about payloads.
+    /// Whether an unpublished revision was negotiated, so that payloads cannot be judged.
     pub(crate) fn is_foreign(&self) -> bool {
         self.forced.is_none() && self.negotiated == Some(Negotiated::Foreign)
     }
 
-    /// Whether nobody has said anything yet.
+    /// Whether nothing is known yet.
     pub(super) fn is_unknown(&self) -> bool {
         self.forced.is_none()
             && self.negotiated.is_none()
             && self.requested.or(self.modern).is_none()
     }
 
-    /// The revision that a request or notification is to be judged by. `declared` is what a modern
-    /// request says in its `_meta`.
+    /// The revision to judge a request or notification by. `declared` is the version in the `_meta`
+    /// of a modern request.
     pub(super) fn of_call(
         &mut self,
         name: &[u8],
@@ -87,11 +87,11 @@ impl Versions {
         }
         let (revision, settled) = self.current();
         if self.is_unknown() && mcp_schema::method(revision, name).is_none() {
-            // A name only modern revisions have says more than our guess.
+            // A name that only modern revisions have is better evidence than our guess.
             let modern = mcp_schema::method(Revision::LATEST, name).is_some();
             return (if modern { Revision::LATEST } else { revision }, false);
         }
-        // Both eras on one connection: what only the other one has belongs to that.
+        // Both eras on one connection: a method that only the other one has belongs to that.
         if let Some(other) = self.modern.filter(|_| mcp_schema::method(revision, name).is_none())
             && mcp_schema::method(other, name).is_some()
         {
@@ -100,24 +100,24 @@ impl Versions {
         (revision, settled)
     }
 
-    /// Whether it does not matter what the peers say.
+    /// Whether the revision was forced, whatever the peers say.
     pub(super) fn is_forced(&self) -> bool {
         self.forced.is_some()
     }
 
-    /// A handshake begins.
+    /// Called when a handshake begins.
     pub(super) fn request(&mut self, revision: Revision) {
         self.requested = Some(revision);
         self.previous = self.negotiated.take();
     }
 
-    /// The `initialize` result names the revision that governs everything after it.
+    /// Records the revision in the `initialize` result, which governs everything after it.
     pub(super) fn settle(&mut self, result: Node<'_>) {
         self.previous = None;
         let version = result.get("protocolVersion");
         self.negotiated = Some(match (legacy(version), version) {
             (Some(revision), _) => Negotiated::Published(revision),
-            // Saying nothing, or naming a revision without a handshake, is reported elsewhere.
+            // A missing version, or one without a handshake, is reported elsewhere.
             (None, None) => {
                 Negotiated::Published(self.requested.unwrap_or(Revision::LATEST_LEGACY))
             }
@@ -128,14 +128,14 @@ impl Versions {
         });
     }
 
-    /// The handshake failed: whatever was requested is not spoken.
+    /// Called when the handshake failed: the requested revision is not used.
     pub(super) fn give_up(&mut self) {
         self.requested = None;
         self.negotiated = self.previous.take();
     }
 
-    /// The revision that an HTTP request names in its header. What the message itself says counts
-    /// more, and so does a handshake.
+    /// Records the revision that an HTTP request names in its header. What the message itself says
+    /// takes precedence, and so does a handshake.
     pub(super) fn note_header(&mut self, revision: Revision) {
         if self.is_unknown() {
             match revision.era() {

@@ -11,29 +11,29 @@ use crate::{
     http::{HeaderName, is_media_type},
 };
 
-/// What a record says about HTTP.
+/// The HTTP details of a record.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct HttpRecord<'a> {
-    /// What ties a response to its request.
+    /// The number shared by a request and its response.
     pub exchange: Option<u64>,
-    /// Of a request.
+    /// The method of a request.
     pub method: Option<Cow<'a, str>>,
-    /// Of a request; empty if it is not recorded.
+    /// The URL of a request; empty if not recorded.
     pub url: Cow<'a, str>,
-    /// Of a request or of a response.
+    /// The headers of a request or response.
     pub headers: Headers<'a>,
-    /// Of a response.
+    /// The status of a response.
     pub status: Option<u16>,
     /// An event of a stream.
     pub sse: Option<SseRecord<'a>>,
-    /// The text of a body that is no message.
+    /// The text of a body that is not a message.
     pub body: Option<Cow<'a, [u8]>>,
     /// Whether the stream ends here.
     pub ends: bool,
 }
 
-/// What a record says about an event of a stream.
+/// An event of a stream in a record.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SseRecord<'a> {
@@ -43,7 +43,7 @@ pub struct SseRecord<'a> {
     pub event: Option<Cow<'a, str>>,
     /// `data`.
     pub data: Option<Cow<'a, [u8]>>,
-    /// `retry`. A field that is no number asks for no wait.
+    /// `retry`. A value that is not a number means no wait.
     pub retry: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ impl<'a> HttpRecord<'a> {
         Ok(record)
     }
 
-    /// What the line shows, besides the end of a stream.
+    /// The part that the line shows, other than the end of a stream.
     pub(crate) fn part(&self) -> Option<HttpPart<'_>> {
         let headers = &self.headers;
         Some(match (&self.method, self.status, &self.sse) {
@@ -86,15 +86,15 @@ impl<'a> HttpRecord<'a> {
         })
     }
 
-    /// The observation that it is the record of, as far as this member tells. A line that belongs
-    /// to no exchange tells nothing.
+    /// The observation that was recorded, as far as this member shows it. `None` if the line
+    /// belongs to no exchange.
     pub(crate) fn event(&self, from: Side) -> Option<HttpEvent<'_>> {
         let mut event = HttpEvent::new(self.exchange?, from, self.part().unwrap_or(HttpPart::End));
         event.body = self.body.as_deref();
         Some(event)
     }
 
-    /// Whether there is a body that calls itself JSON.
+    /// Whether there is a body declared as JSON.
     pub(super) fn has_json_body(&self) -> bool {
         let content_type = self.headers.values(HeaderName::ContentType).next();
         content_type.is_some_and(|kind| is_media_type(kind, "application/json"))
@@ -128,19 +128,10 @@ impl<'a> SseRecord<'a> {
     }
 }
 
-/// Several values of one name are an array. Values that are no text are left out.
 fn read_headers(headers: Node<'_>) -> Result<Headers<'_>, RecordFault> {
-    if !headers.is_object() {
-        return Err(RecordFault::HeadersInvalid);
+    if headers.is_object() {
+        Ok(Headers::recorded(headers))
+    } else {
+        Err(RecordFault::HeadersInvalid)
     }
-    let mut read = Headers::new();
-    for (name, value) in headers.members() {
-        let name = name.as_str().unwrap_or_default();
-        if let Some(value) = value.as_str() {
-            read.push(name, value);
-        } else {
-            read.extend(value.elements().filter_map(|value| Some((name.clone(), value.as_str()?))));
-        }
-    }
-    Ok(read)
 }

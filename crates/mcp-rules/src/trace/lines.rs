@@ -1,12 +1,12 @@
-//! Reads lines as far as that needs no knowledge of other lines, so that it can be done anywhere.
+//! Parses lines without knowledge of other lines, so that it can be done on any thread.
 
 use mcp_json::{Document, Limits as JsonLimits, Node, Slot, SyntaxError, Tape};
 
 use super::{Content, Line, RecordFault};
 use crate::{Engine, Findings, Followed, Limits, wire::framing::BOM};
 
-/// Reads lines of a file: the line, the record that it is, and the message that a record holds as
-/// text. Its buffers are used again, so keep one and read with it again and again.
+/// Parses lines of a file: the line, its record, and a message that the record holds as text. Reuse
+/// it, as it keeps its buffers.
 #[derive(Debug)]
 pub struct LineReader {
     line_limits: JsonLimits,
@@ -15,16 +15,16 @@ pub struct LineReader {
     texts: Tape,
 }
 
-/// A line, read by a [`LineReader`] and to be followed by an [`Observer`](crate::Observer).
+/// A line parsed by a [`LineReader`], to be followed by an [`Observer`](crate::Observer).
 #[derive(Debug, Clone, Copy)]
 pub struct ReadLine<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) content: &'a Result<Line<'a>, Unread>,
-    /// The value of the text that a record holds, a byte order mark aside.
+    /// The value of the text that a record holds, ignoring a byte order mark.
     pub(crate) value: Option<Result<Node<'a>, SyntaxError>>,
 }
 
-/// Why a line is no record, nor a bare message.
+/// Why a line is neither a record nor a bare message.
 #[derive(Debug, Clone)]
 pub(crate) enum Unread {
     Syntax(SyntaxError),
@@ -32,10 +32,10 @@ pub(crate) enum Unread {
 }
 
 impl LineReader {
-    /// Reads lines under these limits.
+    /// Creates a reader with these limits.
     pub fn new(limits: &Limits) -> LineReader {
         LineReader {
-            // A record is one level around its message.
+            // A record adds one level around its message.
             line_limits: JsonLimits { max_bytes: usize::MAX, max_depth: limits.depth + 1 },
             text_limits: limits.json(),
             lines: Tape::new(),
@@ -43,12 +43,12 @@ impl LineReader {
         }
     }
 
-    /// Reads one line and shows it to `visit`.
+    /// Parses one line and passes it to `visit`.
     pub fn read<R>(&mut self, text: &[u8], visit: impl FnOnce(&ReadLine<'_>) -> R) -> R {
         self.read_all(&[text], |lines| visit(&lines[0]))
     }
 
-    /// Reads several lines and shows them to `visit` together.
+    /// Parses several lines and passes them to `visit` together.
     pub fn read_all<R>(&mut self, lines: &[&[u8]], visit: impl FnOnce(&[ReadLine<'_>]) -> R) -> R {
         self.lines.clear();
         self.texts.clear();
@@ -101,7 +101,7 @@ impl<'a> ReadLine<'a> {
         self.text
     }
 
-    /// The message that it holds, if it is JSON.
+    /// The message it holds, if that is JSON.
     pub fn message(&self) -> Option<Node<'a>> {
         match self.content.as_ref().ok()? {
             Line::Bare(message) => Some(*message),
@@ -112,7 +112,7 @@ impl<'a> ReadLine<'a> {
         }
     }
 
-    /// Judges the message by what an observer said about it. Needs no observer: it may run
+    /// Judges the message in the context an observer gave it. Needs no observer, so it may run
     /// elsewhere.
     pub fn judge(&self, engine: &Engine, followed: &Followed, findings: &mut Findings<'_>) {
         if let Some(message) = self.message() {

@@ -1,8 +1,8 @@
 //! The recording format: one JSON object per line, in wire order as the observer saw it.
 //!
-//! [`Line::read`] reads a line and [`TraceWriter`] writes one; what one writes, the other gives back
-//! to the byte. A line is a [`Record`] (`{"from":"client","msg":{…}}`) or, in a plain NDJSON file, the bare
-//! JSON-RPC message itself. Unknown members are ignored.
+//! [`Line::read`] parses a line and [`TraceWriter`] writes one; the round trip preserves every
+//! byte. A line is a [`Record`] (`{"from":"client","msg":{…}}`) or, in a plain NDJSON file, the
+//! bare JSON-RPC message itself. Unknown members are ignored.
 
 mod http;
 mod lines;
@@ -22,13 +22,13 @@ pub use writer::{TraceEntry, TraceWriter};
 
 use crate::{Carrier, conversation::Moment};
 
-/// What one line of a file holds.
+/// The content of one line of a file.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_enums, reason = "a line is one or the other")]
 pub enum Line<'a> {
     /// A trace record.
     Record(Record<'a>),
-    /// A JSON-RPC message (or something that is meant to be one), without a word on who sent it.
+    /// A JSON-RPC message (or something meant to be one), without a sender.
     Bare(Node<'a>),
 }
 
@@ -42,9 +42,9 @@ pub struct Record<'a> {
     pub content: Content<'a>,
     /// The HTTP facts, for traffic over HTTP.
     pub http: Option<Box<HttpRecord<'a>>>,
-    /// Which of several interleaved conversations it belongs to; empty if the file is one.
+    /// Which of several interleaved conversations it belongs to; empty if there is only one.
     pub session: Cow<'a, [u8]>,
-    /// How it travelled.
+    /// How it was carried.
     pub carrier: Carrier,
     /// Whether the stdio stream ended right after it, without a line break.
     pub ends: bool,
@@ -52,7 +52,7 @@ pub struct Record<'a> {
     pub millis: Option<i64>,
 }
 
-/// What a record says was sent.
+/// The content of a record.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_enums, reason = "the format is fixed")]
 pub enum Content<'a> {
@@ -62,14 +62,14 @@ pub enum Content<'a> {
     Raw(Cow<'a, [u8]>),
     /// The `data` of the event in `http.sse`, where there is no `msg`.
     Data,
-    /// The `body` in `http`, which calls itself JSON, although the recorder could not read it as a
-    /// message.
+    /// The `body` in `http`, which is declared as JSON, although the recorder could not parse it as
+    /// a message.
     Body,
-    /// None of these: only headers, the end of a stream.
+    /// None of these: just headers, or the end of a stream.
     Nothing,
 }
 
-/// Why a line is no record.
+/// Why a line is not a valid record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
@@ -99,8 +99,8 @@ impl Record<'_> {
         }
     }
 
-    /// When and where it was seen, as far as the record itself says.
+    /// When and where it was observed, as far as the record itself shows.
     pub(crate) fn moment(&self, line: u64) -> Moment {
-        Moment { line: Some(line), millis: self.millis, ..Moment::default() }
+        Moment::on_line(Some(line)).at_millis(self.millis)
     }
 }

@@ -1,4 +1,4 @@
-//! Reads lines of a recording.
+//! Parses lines of a recording.
 
 use std::borrow::Cow;
 
@@ -10,11 +10,11 @@ use super::{Content, HttpRecord, Line, Record, RecordFault};
 use crate::{Carrier, format::date_time};
 
 impl<'a> Line<'a> {
-    /// Reads the value of one line.
+    /// Parses the value of one line.
     ///
     /// # Errors
     ///
-    /// If it is meant as a record but is none.
+    /// If it is meant to be a record but is not a valid one.
     pub fn read(value: Node<'a>) -> Result<Line<'a>, RecordFault> {
         let members = Members::of(value);
         if !members.make_a_record() {
@@ -41,19 +41,19 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The bytes behind a member that has them as Base64.
+/// Decodes a member that holds Base64.
 pub(super) fn read_base64(name: &'static str, value: Node<'_>) -> Result<Vec<u8>, RecordFault> {
     let text = value.str_bytes().ok_or(RecordFault::NotString(name))?;
     BASE64_STANDARD.decode(&*text).map_err(|_| RecordFault::NotBase64(name))
 }
 
-/// The message in the value of a line, if there is one that needs no further reading.
+/// The message in the value of a line, if it needs no further parsing.
 pub fn message_of(value: Node<'_>) -> Option<Node<'_>> {
     let members = Members::of(value);
     if members.make_a_record() { members.msg } else { Some(value) }
 }
 
-/// The members of a line that mean something, found in one pass.
+/// The known members of a line, found in one pass.
 #[derive(Default)]
 struct Members<'a> {
     from: Option<Node<'a>>,

@@ -4,7 +4,7 @@ use mcp_schema::{Schemas, ToolSchemas};
 use super::Validator;
 use crate::{Engine, ExtraMethods, Limits, Profile, Setting, Settings};
 
-/// Puts a [`Validator`] together.
+/// Builds a [`Validator`].
 ///
 /// ```
 /// use mcp_core::Revision;
@@ -41,61 +41,60 @@ fn suggestion(near: Option<&str>) -> String {
 }
 
 impl ValidatorBuilder {
-    /// The revision to judge by; without one, the profile's own or the latest.
+    /// Sets the revision to judge by; defaults to the profile's own, or the latest.
     #[must_use]
     pub fn revision(mut self, revision: Revision) -> Self {
         self.revision = Some(revision);
         self
     }
 
-    /// The named set of settings to start from; without one, `spec`.
+    /// Sets the profile to start from; defaults to `spec`.
     #[must_use]
     pub fn profile(mut self, profile: Profile) -> Self {
         self.settings.profile = profile;
         self
     }
 
-    /// Sets the level of one rule; it counts more than the profile.
+    /// Sets the level of one rule, which overrides the profile.
     #[must_use]
     pub fn rule(mut self, name: impl Into<String>, setting: Setting) -> Self {
         self.settings.rules.insert(name.into(), setting);
         self
     }
 
-    /// Methods that are accepted beside those of the revision and the profile.
+    /// Sets methods to accept besides those of the revision and the profile.
     #[must_use]
     pub fn methods(mut self, methods: ExtraMethods) -> Self {
         self.settings.methods = methods;
         self
     }
 
-    /// The schemas to judge by: the embedded ones, or some with overrides.
+    /// Sets the schemas to judge by: the embedded ones, or some with overrides.
     #[must_use]
     pub fn schemas(mut self, schemas: Schemas) -> Self {
         self.schemas = schemas;
         self
     }
 
-    /// Size limits.
+    /// Sets size limits.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.settings.limits = limits;
         self
     }
 
-    /// Every setting at once, in place of what was said so far about profile, rules, methods and
-    /// limits.
+    /// Sets everything at once, replacing earlier calls for profile, rules, methods and limits.
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// The validator.
+    /// Builds the validator.
     ///
     /// # Errors
     ///
-    /// If a rule does not exist, or cannot make a difference under the profile.
+    /// If a rule does not exist, or has no effect under the profile.
     pub fn build(self) -> Result<Validator, BuildError> {
         for name in self.settings.rules.keys() {
             let Some(rule) = crate::rule(name) else {

@@ -8,17 +8,17 @@ use crate::Finding;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Details {
-    /// Where the text stops being JSON, and why.
+    /// Where the text stops being valid JSON, and why.
     Syntax(SyntaxError),
     /// Everything found in a message.
     Findings(Vec<Finding>),
-    /// Every way in which a payload breaks its schema.
+    /// Every violation of a payload's schema.
     Violations(Vec<Violation>),
-    /// A name nobody knows, and the one it may have been meant to be.
+    /// An unknown name, and what may have been meant.
     Name {
         /// What kind of name: `method`, `notification` or `type`.
         kind: &'static str,
-        /// What was given.
+        /// The given name.
         given: String,
         /// The nearest known name.
         did_you_mean: Option<&'static str>,
@@ -29,16 +29,16 @@ pub enum Details {
     Field {
         /// Its name.
         name: String,
-        /// What it may be.
+        /// The allowed types.
         expected: Vec<FieldType>,
-        /// What it is.
+        /// Its actual type.
         actual: FieldType,
     },
-    /// Fields that are not there.
+    /// Missing fields.
     Missing(Vec<String>),
     /// What is wrong with a URI.
     Uri(UriFault),
-    /// Whatever the caller has to say, by key.
+    /// Facts from the caller, by key.
     Pairs(Vec<(String, String)>),
     /// Nothing beyond the message.
     None,
@@ -48,7 +48,7 @@ pub enum Details {
 pub(super) struct Fact {
     pub(super) key: String,
     pub(super) value: String,
-    /// Whether the value may show what a peer has sent.
+    /// Whether the value may contain data sent by a peer.
     pub(super) shows_payload: bool,
 }
 
@@ -63,7 +63,7 @@ impl Fact {
 }
 
 impl Details {
-    /// The facts one by one.
+    /// The facts, one by one.
     pub(super) fn facts(&self) -> Vec<Fact> {
         match self {
             Details::Syntax(error) => vec![Fact::payload("message", error.to_string())],

@@ -4,28 +4,28 @@ use mcp_jsonrpc::ErrorCode;
 
 use super::{Details, Reason};
 
-/// Why a call of the [`Validator`](super::Validator) said no.
+/// Why the [`Validator`](super::Validator) rejected something.
 ///
-/// `{error}` is one sentence, `{error:#}` adds a line for each fault, and
-/// [`format_validation_error`] writes reason and facts for programs and logs.
+/// `{error}` is one sentence, `{error:#}` adds a line per fault, and [`format_validation_error`]
+/// writes reason and facts for programs and logs.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ValidationError {
     /// The kind of fault.
     pub reason: Reason,
-    /// What is wrong, in one sentence; empty for an error that a caller has made of facts alone.
+    /// What is wrong, in one sentence; empty for an error that a caller built from facts alone.
     pub message: String,
     /// The facts behind it.
     pub details: Details,
 }
 
 impl ValidationError {
-    /// An error of the caller's own. It has no facts yet.
+    /// Creates an error for the caller's own use, without facts.
     pub fn new(reason: Reason) -> ValidationError {
         ValidationError { reason, message: String::new(), details: Details::None }
     }
 
-    /// Adds a fact. Facts of other kinds, as the validator gives them, are replaced.
+    /// Adds a fact. Facts of other kinds, as set by the validator, are replaced.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<String>) -> ValidationError {
         let pair = (key.into(), value.into());
@@ -36,7 +36,7 @@ impl ValidationError {
         self
     }
 
-    /// The JSON-RPC error code that this is answered with.
+    /// The JSON-RPC error code to reply with.
     pub fn code(&self) -> i64 {
         let of_finding = match &self.details {
             Details::Findings(findings) => findings.first().and_then(|finding| finding.code),
@@ -53,7 +53,7 @@ impl ValidationError {
         ValidationError { reason, message: message.into(), details }
     }
 
-    /// The facts for a log: what may show a value of the traffic is masked.
+    /// The facts for a log, with values that may come from the traffic masked.
     pub(super) fn masked(&self) -> String {
         let facts = self.details.facts();
         let facts: Vec<String> = facts
@@ -103,7 +103,7 @@ impl fmt::Display for ValidationError {
 impl std::error::Error for ValidationError {}
 
 impl Reason {
-    /// What a receiver answers with where nothing more precise is known.
+    /// The error code a receiver replies with where nothing more precise is known.
     const fn code(self) -> ErrorCode {
         match self {
             Reason::ParseError => ErrorCode::ParseError,
@@ -117,7 +117,7 @@ impl Reason {
     }
 }
 
-/// What a peer has sent must not look like a line of its own.
+/// Escapes control characters, so that data from a peer cannot forge a line.
 fn on_one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.chars() {
@@ -130,7 +130,7 @@ fn on_one_line(text: &str) -> String {
     line
 }
 
-/// Reason and facts on one line: `invalid_method: method=bad`, several facts joined by commas.
+/// Formats reason and facts on one line: `invalid_method: method=bad`, facts joined by commas.
 ///
 /// ```
 /// use mcp_rules::{Reason, ValidationError, format_validation_error};

@@ -4,21 +4,20 @@ use mcp_json::{Kind, Node};
 
 /// A type of JSON value.
 ///
-/// Read from text, the names of other validators are understood too: `binary` is a string, `map` an
-/// object.
+/// Parsing also accepts names used by other validators: `binary` for a string, `map` for an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are JSON's")]
 #[expect(clippy::exhaustive_enums, reason = "JSON has no more types")]
 pub enum FieldType {
     Null,
     Boolean,
-    /// A number without a fraction, however it is spelled.
+    /// A number without a fraction, however it is written.
     Integer,
     Number,
     String,
     Array,
     Object,
-    /// Whatever it is.
+    /// Any value.
     Any,
 }
 
@@ -36,7 +35,7 @@ impl FieldType {
         }
     }
 
-    /// Whether a value of type `actual` may stand where this type is wanted.
+    /// Whether a value of type `actual` is allowed where this type is expected.
     pub fn admits(self, actual: FieldType) -> bool {
         self == actual
             || self == FieldType::Any
@@ -77,7 +76,7 @@ impl FromStr for FieldType {
     }
 }
 
-/// A type that JSON does not have.
+/// The error for a type that JSON does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a type: null, boolean, integer, number, string (binary), array, object (map), any"

@@ -10,11 +10,11 @@ use crate::{
     wire::{json, jsonrpc},
 };
 
-/// What somebody expects a message to be.
+/// What the caller expects a message to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expected {
     Message,
-    /// With or without an `id`: in JSON-RPC 2.0 a notification is a request, too.
+    /// With or without an `id`: in JSON-RPC 2.0 a notification is a request too.
     Call,
     Request,
     Notification,
@@ -34,8 +34,8 @@ impl Expected {
         }
     }
 
-    /// Whether `message` is something else. What cannot be told is reported for what it is.
-    fn is_missed_by(self, message: Node<'_>) -> bool {
+    /// Whether `message` is something else. Unclassifiable messages are reported as such.
+    fn differs_from(self, message: Node<'_>) -> bool {
         if self == Expected::Message {
             return false;
         }
@@ -54,8 +54,8 @@ impl Expected {
 }
 
 impl Validator {
-    /// Whether `message` is right by itself: JSON, envelope, and the payload of a request or
-    /// notification. Warnings are no reason to say no. A batch is judged where the revision or the
+    /// Whether `message` is valid by itself: JSON, envelope, and the payload of a request or
+    /// notification. Warnings do not make it invalid. A batch is judged where the revision or the
     /// profile has batches.
     ///
     /// # Errors
@@ -68,13 +68,13 @@ impl Validator {
         logged("validate_jsonrpc", answer)
     }
 
-    /// Every fault of a whole message.
+    /// Returns every fault of a whole message.
     pub fn validate_message(&self, message: &[u8]) -> MessageReport {
         self.report("validate_message", message, Expected::Message)
     }
 
-    /// Every fault of a whole request or notification. [`Validator::validate_request`] takes the
-    /// parts of one.
+    /// Returns every fault of a whole request or notification. [`Validator::validate_request`]
+    /// takes its parts.
     ///
     /// ```
     /// use mcp_core::Revision;
@@ -90,13 +90,13 @@ impl Validator {
         self.report("validate_request_message", message, Expected::Call)
     }
 
-    /// Every fault of a whole response, judged without its request. [`Validator::validate_response`]
-    /// takes the parts of one.
+    /// Returns every fault of a whole response, judged without its request.
+    /// [`Validator::validate_response`] takes its parts.
     pub fn validate_response_message(&self, message: &[u8]) -> MessageReport {
         self.report("validate_response_message", message, Expected::Response)
     }
 
-    /// Every fault of a batch; those of its entries have their index.
+    /// Returns every fault of a batch; those of its entries have their index.
     pub fn validate_batch(&self, message: &[u8]) -> MessageReport {
         self.report("validate_batch", message, Expected::Batch)
     }
@@ -125,7 +125,7 @@ impl Validator {
     fn unreadable(&self, text: &[u8], error: &SyntaxError) -> Vec<Finding> {
         let mut session = self.engine.session(Some(self.revision));
         let mut findings = Findings::new(self.settings());
-        let carrier = Carrier::WebSocket; // It delivers messages whole, as they come here.
+        let carrier = Carrier::WebSocket; // Whole messages, as given here.
         self.engine.judge_unreadable(carrier, &mut session, None, text, error, &mut findings);
         let mut findings = findings.take();
         if findings.is_empty() {
@@ -138,7 +138,7 @@ impl Validator {
         findings
     }
 
-    /// What is found in `message`, and that it is not what was expected.
+    /// The findings in `message`, including that it is not what was expected.
     pub(super) fn findings_as(
         &self,
         message: Node<'_>,
@@ -146,14 +146,14 @@ impl Validator {
         from: Option<Side>,
     ) -> Vec<Finding> {
         let mut findings = Vec::new();
-        if expected.is_missed_by(message) {
+        if expected.differs_from(message) {
             findings.push(self.not_what_was_expected(expected.name(), message));
         }
         findings.extend(self.findings_in(message, from));
         findings
     }
 
-    /// Whatever the level of the rule: the caller has asked for this.
+    /// An error whatever the level of the rule: the caller asked for this.
     pub(super) fn not_what_was_expected(&self, expected: &str, message: Node<'_>) -> Finding {
         let sentence = format!("this is not {expected}");
         let mut finding = Finding::new(&jsonrpc::UNCLASSIFIABLE, Severity::Error, sentence);

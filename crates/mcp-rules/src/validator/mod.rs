@@ -1,6 +1,7 @@
-//! Function by function: one question, one answer.
+//! One function per question.
 //!
-//! The calls that users of validators know, as thin calls on the same engine. They take JSON text.
+//! The calls that users of validators know, as thin wrappers around the same engine. They take JSON
+//! text.
 //!
 //! | about | calls | answer |
 //! |---|---|---|
@@ -9,7 +10,7 @@
 //! | a whole message, every fault of it | `validate_message`, `validate_request_message`, `validate_response_message`, `validate_batch` | a [`MessageReport`]: `valid` and a list of `errors` |
 //!
 //! A [`ValidationError`] has a [`Reason`] to match on, a sentence to show, and typed details. Each
-//! refusal is also a `tracing` event at debug level, without values of the traffic.
+//! rejection is also a `tracing` event at debug level, without values from the traffic.
 //!
 //! ```
 //! use mcp_core::Revision;
@@ -69,17 +70,17 @@ pub struct Validator {
 type Answer = Result<(), ValidationError>;
 
 impl Validator {
-    /// Judges by `revision`, profile `spec`, embedded schemas.
+    /// Creates a validator for `revision`, with profile `spec` and the embedded schemas.
     pub fn new(revision: Revision) -> Validator {
         Validator::builder().revision(revision).validator()
     }
 
-    /// Judges by `revision` under a profile.
+    /// Creates a validator for `revision` with a profile.
     pub fn with_profile(revision: Revision, profile: Profile) -> Validator {
         Validator::builder().revision(revision).profile(profile).validator()
     }
 
-    /// Chooses revision, profile, levels, schemas and limits.
+    /// Returns a builder to choose revision, profile, levels, schemas and limits.
     pub fn builder() -> ValidatorBuilder {
         ValidatorBuilder::default()
     }
@@ -107,7 +108,7 @@ impl Validator {
         parse(tape, text, self.settings().limits.json())
     }
 
-    /// Parses a message that was put together around a text that keeps the limits itself.
+    /// Parses a message built around a text that was already checked against the limits.
     fn parse_around<'t>(
         &self,
         tape: &'t mut Tape,
@@ -117,7 +118,7 @@ impl Validator {
         parse(tape, text, Limits { max_bytes: usize::MAX, max_depth: max_depth + 1 })
     }
 
-    /// Everything that is found in `message` by itself.
+    /// Everything found in `message` by itself.
     fn findings_in(&self, message: Node<'_>, from: Option<Side>) -> Vec<Finding> {
         let mut session = self.engine.session(Some(self.revision));
         let mut findings = Findings::new(self.settings());
@@ -125,7 +126,7 @@ impl Validator {
         self.engine.judge(message, &followed, &mut findings);
         let mut findings = findings.take();
         for finding in &mut findings {
-            // What was not judged is not valid.
+            // Entries that were not judged are not valid.
             if *finding.rule == jsonrpc::BATCH_SIZE_LIMIT {
                 finding.severity = Severity::Error;
             }
@@ -137,7 +138,7 @@ impl Validator {
         self.refuse_findings(message, self.findings_in(message, None))
     }
 
-    /// The error that findings amount to. Warnings are no reason to say no.
+    /// Turns findings into an error. Warnings do not count.
     fn refuse_findings(&self, message: Node<'_>, mut findings: Vec<Finding>) -> Answer {
         findings.retain(|finding| finding.severity == Severity::Error);
         let Some(first) = findings.first() else { return Ok(()) };
@@ -156,7 +157,7 @@ impl Validator {
     }
 }
 
-/// Writes a refusal to the log, without values of the traffic.
+/// Logs a rejection, without values from the traffic.
 fn logged(call: &'static str, answer: Answer) -> Answer {
     if let Err(error) = &answer {
         tracing::debug!(
@@ -193,7 +194,7 @@ fn expect_type(name: &str, value: Node<'_>, types: &[FieldType], reason: Reason)
     ))
 }
 
-/// The error that a list of violations amounts to.
+/// Turns violations into an error.
 fn refuse(violations: Vec<Violation>) -> Answer {
     let Some(first) = violations.first() else {
         return Ok(());

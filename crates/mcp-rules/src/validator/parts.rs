@@ -6,7 +6,7 @@ use mcp_schema::{Definition, ErrorCodeClass, Method, MethodKind};
 use super::{Answer, Details, FieldType, Reason, ValidationError, Validator, expect_type, logged};
 use crate::{Depth, Layer, method_names::Naming};
 
-/// What a response brings.
+/// The outcome in a response.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC knows no third outcome")]
 pub enum Outcome<'a> {
@@ -38,8 +38,8 @@ impl<'a> From<&'a str> for Outcome<'a> {
 }
 
 impl Validator {
-    /// Whether `method` is a request of the revision and `params` (JSON text) fit it.
-    /// [`Validator::validate_request_message`] is the same for a whole message.
+    /// Whether `method` is a request of the revision and `params` (JSON text) match it.
+    /// [`Validator::validate_request_message`] does the same for a whole message.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl Validator {
         logged("validate_request", answer)
     }
 
-    /// Whether `name` is a notification of the revision and `params` (JSON text) fit it.
+    /// Whether `name` is a notification of the revision and `params` (JSON text) match it.
     ///
     /// # Errors
     ///
@@ -63,9 +63,9 @@ impl Validator {
         logged("validate_notification", answer)
     }
 
-    /// Whether a response with this `id` (JSON text) and outcome is right as far as it shows
-    /// without its request. [`Validator::validate_result`] also judges what is in the result,
-    /// [`Validator::validate_response_message`] takes a whole message.
+    /// Whether a response with this `id` (JSON text) and outcome is valid, as far as can be told
+    /// without its request. [`Validator::validate_result`] also judges the content of the result,
+    /// and [`Validator::validate_response_message`] takes a whole message.
     ///
     /// ```
     /// use mcp_core::Revision;
@@ -105,8 +105,8 @@ impl Validator {
         self.judge(self.parse_around(&mut tape, &message)?.root())
     }
 
-    /// Whether `result` (JSON text) fits as the answer to `method`: its own result, or what may
-    /// stand in for it (a task that was created, a wish for more input).
+    /// Whether `result` (JSON text) is a valid answer to `method`: its own result, or an allowed
+    /// substitute (a created task, a request for more input).
     ///
     /// # Errors
     ///
@@ -132,8 +132,8 @@ impl Validator {
     ///
     /// # Errors
     ///
-    /// [`Reason::InvalidErrorCode`] for codes that JSON-RPC or the revision keeps for itself, or
-    /// that the profile does not allow.
+    /// [`Reason::InvalidErrorCode`] for codes that JSON-RPC or the revision reserves, or that the
+    /// profile does not allow.
     pub fn validate_error_code(&self, code: i64) -> Answer {
         logged("validate_error_code", self.error_code(code))
     }
@@ -198,7 +198,7 @@ impl Validator {
         ))
     }
 
-    /// Judges the params of a method whose name is known to be good.
+    /// Judges the params of a method whose name was already checked.
     pub(super) fn validate_call(
         &self,
         name: &str,
@@ -235,7 +235,7 @@ impl Validator {
         self.look_deeper(method, params)
     }
 
-    /// What a definition does not say about params that fit it, a URI that is none for instance.
+    /// Checks what a schema cannot express about params that match it, such as an invalid URI.
     fn look_deeper(&self, method: &'static Method, params: &[u8]) -> Answer {
         let id = if method.kind == MethodKind::Request { r#""id":0,"# } else { "" };
         let head = format!(r#"{{"jsonrpc":"2.0",{id}"method":"{}","params":"#, method.name);
@@ -252,7 +252,7 @@ impl Validator {
         self.refuse_findings(root, findings)
     }
 
-    /// The row of a method whose payloads are judged: base JSON-RPC judges none.
+    /// The definition of a method whose payloads are judged: base JSON-RPC judges none.
     pub(super) fn method(&self, name: &str) -> Option<&'static Method> {
         let only_envelope = self.settings().stops_before(Layer::Schema);
         mcp_schema::method(self.revision, name.as_bytes()).filter(|_| !only_envelope)
@@ -269,7 +269,7 @@ pub(super) fn is_error_object(body: Node<'_>) -> bool {
         && body.get("message").is_some_and(Node::is_string)
 }
 
-/// The definition that `result` claims to be an instance of.
+/// The definition that `result` claims to match.
 fn result_definition(method: &Method, result: Node<'_>) -> Option<&'static Definition> {
     let asks = result.get("resultType").is_some_and(|kind| kind.str_eq("input_required"));
     let stand_in = if asks {

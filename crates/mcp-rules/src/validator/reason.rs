@@ -4,7 +4,7 @@ use mcp_jsonrpc::{Envelope, MessageKind};
 
 use crate::{Finding, Settings};
 
-/// Why something was refused, as one word that programs can match on.
+/// Why something was rejected, as a word that programs can match on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reason {
@@ -12,7 +12,7 @@ pub enum Reason {
     ParseError,
     /// JSON, but not an object.
     NotMap,
-    /// An object, but no message: an empty batch, contradicting members.
+    /// An object, but not a message: an empty batch, contradicting members.
     InvalidMessage,
     /// `jsonrpc` is not `"2.0"`.
     InvalidJsonrpcVersion,
@@ -20,7 +20,7 @@ pub enum Reason {
     MissingMethod,
     /// `method` is not a non-empty string.
     InvalidMethod,
-    /// `id` is missing where it is due, there where it is not, or of a wrong type.
+    /// `id` is missing where required, present where it must not be, or of a wrong type.
     InvalidId,
     /// `params` or `result` is not an object.
     InvalidPayloadType,
@@ -30,15 +30,15 @@ pub enum Reason {
     UnknownMethod,
     /// The revision has no such notification.
     UnknownNotification,
-    /// There is neither a method nor a definition of that name.
+    /// There is neither a method nor a definition with that name.
     UnknownType,
-    /// The code lies in a range that is not free.
+    /// The code is in a reserved range.
     InvalidErrorCode,
-    /// A value has another type than its schema says.
+    /// A value has a type other than its schema says.
     TypeMismatch,
     /// Members are missing.
     MissingRequiredFields,
-    /// A payload breaks its schema in another way.
+    /// A payload violates its schema in another way.
     SchemaViolation,
     /// A tool's schema is not a valid schema, or cannot be used.
     InvalidToolSchema,
@@ -71,7 +71,7 @@ impl Reason {
         }
     }
 
-    /// What `finding` amounts to for the message it was found in.
+    /// The reason that a finding in a message with this envelope maps to.
     pub(super) fn of_finding(
         finding: &Finding,
         envelope: &Envelope<'_>,
@@ -80,7 +80,7 @@ impl Reason {
         let lacks_method =
             envelope.method.is_none() && envelope.kind().is_none() && envelope.object.is_object();
         let is_notification = envelope.kind() == Some(MessageKind::Notification);
-        // Where names are a closed list, a name of the other kind is an unknown one.
+        // Where names are a closed list, a name of the other kind is unknown.
         let closed = settings.has_closed_names();
         match finding.rule.name {
             "message-not-object" | "batch-not-supported" => Reason::NotMap,
@@ -113,7 +113,7 @@ impl Reason {
         }
     }
 
-    /// What a violation of a schema's `keyword` amounts to.
+    /// The reason that a violation of a schema's `keyword` maps to.
     pub(super) fn of_keyword(keyword: &str) -> Reason {
         match keyword {
             "type" => Reason::TypeMismatch,

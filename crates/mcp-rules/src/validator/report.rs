@@ -2,7 +2,7 @@ use serde::Serialize;
 
 use crate::{Finding, Severity};
 
-/// What was found in a whole message: every fault, not the first alone.
+/// Everything found in a whole message, not only the first fault.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct MessageReport {
@@ -21,7 +21,7 @@ impl MessageReport {
         MessageReport { valid: errors.is_empty(), errors, warnings }
     }
 
-    /// A text that could not be read is not valid, however little its rule weighs.
+    /// Creates a report on unreadable text, which is invalid whatever the severity of its rule.
     pub(super) fn unreadable(errors: Vec<Finding>) -> MessageReport {
         MessageReport { valid: false, errors, warnings: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! A value and the name of its type.
+//! Validation of a value by the name of its type.
 
 use mcp_core::Side;
 use mcp_json::{Node, Tape};
@@ -11,17 +11,17 @@ use super::{
 };
 use crate::FieldType;
 
-/// What a name that no revision defines stands for.
+/// The meaning of a name that no revision defines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Generic {
-    /// A whole message, of one side if that is given.
+    /// A whole message, from one side if given.
     Whole(Expected, Option<Side>),
     /// A response with an `error`, or the error object alone.
     Error,
 }
 
 impl Generic {
-    /// `Request`, `MCPRequest`, `JSONRPCRequest` and so on, in any case.
+    /// Parses `Request`, `MCPRequest`, `JSONRPCRequest` and so on, case-insensitively.
     fn named(name: &str) -> Option<Generic> {
         let name = name.to_ascii_lowercase();
         let name = name.strip_prefix("mcp").unwrap_or(&name);
@@ -106,14 +106,14 @@ impl Validator {
         ))
     }
 
-    /// What a method of that name is, if there may be one.
+    /// The kind of method that has that name, if there may be one.
     fn kind_of(&self, name: &str) -> Option<MethodKind> {
         if let Some(method) = mcp_schema::method(self.revision, name.as_bytes()) {
             return Some(method.kind);
         }
         let listed = |kind: &MethodKind| self.settings().permits_method(name, *kind);
         let known = [MethodKind::Request, MethodKind::Notification].into_iter().find(listed)?;
-        // Any name is permitted where names mean nothing; those with a slash are methods.
+        // Where names are arbitrary, any name is permitted; those with a slash are methods.
         (!self.takes_any_name() || name.contains('/')).then_some(known)
     }
 
@@ -124,7 +124,7 @@ impl Validator {
             }
             Generic::Error if is_error_object(value) => {
                 let code = value.get("code").and_then(JsonRpcId::read);
-                // An integer that does not fit lies beyond every range.
+                // An integer that does not fit is outside every range.
                 self.error_code(code.and_then(|code| code.as_i64()).unwrap_or(i64::MAX))
             }
             Generic::Error => {
@@ -139,7 +139,7 @@ impl Validator {
         }
     }
 
-    /// A whole message that should be one of `method`.
+    /// Checks a whole message that should be one of `method`.
     fn whole(&self, method: &str, message: Node<'_>) -> Answer {
         let mut findings = Vec::new();
         if !message.get("method").is_some_and(|name| name.str_eq(method)) {

@@ -1,4 +1,4 @@
-//! Values that stand in messages: fields, URIs, arguments of tools.
+//! Values inside messages: fields, URIs, tool arguments.
 
 use mcp_json::Tape;
 use mcp_schema::ToolSchemaError;
@@ -9,11 +9,11 @@ use super::{
 use crate::{Setting, features::resources};
 
 impl Validator {
-    /// Whether `value` (JSON text) is of one of `types`; `field` is only for the message.
+    /// Whether `value` (JSON text) is of one of `types`; `field` is only used in the message.
     ///
     /// # Errors
     ///
-    /// [`Reason::TypeMismatch`] saying what it may be and what it is.
+    /// [`Reason::TypeMismatch`] with the expected and actual types.
     pub fn validate_field_type(&self, field: &str, value: &[u8], types: &[FieldType]) -> Answer {
         let mut tape = Tape::new();
         let answer = self
@@ -26,8 +26,8 @@ impl Validator {
     ///
     /// # Errors
     ///
-    /// [`Reason::MissingRequiredFields`] naming those that are missing, [`Reason::NotMap`] for what
-    /// is no object.
+    /// [`Reason::MissingRequiredFields`] naming the missing ones, or [`Reason::NotMap`] for
+    /// anything but an object.
     pub fn validate_required_fields(&self, message: &[u8], fields: &[&str]) -> Answer {
         logged("validate_required_fields", self.required_fields(message, fields))
     }
@@ -49,11 +49,12 @@ impl Validator {
         Err(ValidationError::of(Reason::MissingRequiredFields, message, Details::Missing(missing)))
     }
 
-    /// Whether `arguments` (JSON text) fit the tool whose `inputSchema` (JSON text) is given.
+    /// Whether `arguments` (JSON text) match the tool with this `inputSchema` (JSON text).
     ///
     /// # Errors
     ///
-    /// [`Reason::InvalidToolSchema`] if the schema is none, else what is wrong with the arguments.
+    /// [`Reason::InvalidToolSchema`] if the schema is invalid, otherwise what is wrong with the
+    /// arguments.
     pub fn validate_tool_arguments(&self, input_schema: &[u8], arguments: &[u8]) -> Answer {
         logged("validate_tool_arguments", self.tool_arguments(input_schema, arguments))
     }
@@ -77,7 +78,7 @@ impl Validator {
         refuse(compiled.violations(document.root()))
     }
 
-    /// Whether `uri` can name a resource: any absolute URI, under profile `base-stack` only
+    /// Whether `uri` can name a resource: any absolute URI, or under profile `base-stack` only
     /// `resource://<provider>`, with or without a path.
     ///
     /// # Errors

@@ -29,7 +29,7 @@ pub(crate) fn check(code: i64, node: Node<'_>, context: &Context, findings: &mut
             Fault::new(&NOT_PERMITTED, format!("the profile does not allow error code {code}"))
                 .help("use a code of −32700…−32600, −32113…−32000 or 1001…1089")
         }
-        // The server may be of an older revision, which has other codes.
+        // The server may use an older revision, which has other codes.
         _ if context.refuses_probe => return,
         ErrorCodeClass::ProtocolUndefined => {
             let message = format!("MCP defines no error {code} in its own range");

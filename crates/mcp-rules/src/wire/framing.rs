@@ -1,6 +1,6 @@
-//! Bytes cut into messages: stdio lines, and the limits on what is taken in at all.
+//! Splitting bytes into messages: stdio lines, and size limits.
 
-use mcp_core::{Carriage, Revisions, Side};
+use mcp_core::{Framing, Revisions, Side};
 use mcp_json::{Span, SyntaxError, SyntaxErrorKind};
 use mcp_jsonrpc::ErrorCode;
 
@@ -16,7 +16,7 @@ rules! {
     BLANK_LINE: "stdio-blank-line", Framing, Level::Warning, Revisions::ALL, "basic/transports#stdio";
     UNTERMINATED_LINE: "stdio-unterminated-line", Framing, Level::Warning, Revisions::ALL, "basic/transports#stdio";
     BYTE_ORDER_MARK: "byte-order-mark", Framing, Level::Warning, Revisions::ALL, "basic#messages";
-    MESSAGE_SIZE_LIMIT: "message-size-limit", Framing, Level::Warning, Revisions::ALL, "";
+    MESSAGE_SIZE_LIMIT: "message-size-limit", Framing, Level::Warning, Revisions::ALL, "", Unjudged;
 }
 
 /// The byte order mark in UTF-8.
@@ -31,16 +31,16 @@ pub enum Carrier {
     HttpBody,
     /// The data of a server-sent event.
     SseEvent,
-    /// A WebSocket message, or that of another transport that delivers each whole.
+    /// A message of WebSocket, or of another message-based transport.
     WebSocket,
 }
 
-impl From<Carriage> for Carrier {
+impl From<Framing> for Carrier {
     /// The carrier of live messages.
-    fn from(carriage: Carriage) -> Carrier {
-        match carriage {
-            Carriage::Lines => Carrier::Stdio,
-            Carriage::Exchanges => Carrier::HttpBody,
+    fn from(framing: Framing) -> Carrier {
+        match framing {
+            Framing::Lines => Carrier::Stdio,
+            Framing::HttpExchanges => Carrier::HttpBody,
             _ => Carrier::WebSocket,
         }
     }
@@ -61,9 +61,7 @@ pub(crate) fn report_unreadable(
     let whole = Span { start: 0, end: bytes.len() };
     let rule = not_json(carrier, from);
     match error.kind {
-        SyntaxErrorKind::TooDeep { limit } => findings.report(
-            Fault::new(&json::DEPTH_LIMIT, format!("nested deeper than {limit} levels")).at(at),
-        ),
+        SyntaxErrorKind::TooDeep { limit } => findings.report(too_deep(limit).at(at)),
         SyntaxErrorKind::TooLong { length, limit } => {
             findings.report(too_long(Some(length), limit));
         }
@@ -105,6 +103,11 @@ fn not_json(carrier: Carrier, from: Option<Side>) -> &'static RuleMeta {
 
 fn begins_like_json(bytes: Option<&[u8]>) -> bool {
     matches!(bytes.map(<[u8]>::trim_ascii_start), Some([b'{' | b'[', ..]))
+}
+
+/// A message that was not read to its end.
+pub(crate) fn too_deep(limit: usize) -> Fault {
+    Fault::new(&json::DEPTH_LIMIT, format!("nested deeper than {limit} levels"))
 }
 
 /// A message that was not even read.

@@ -1,7 +1,8 @@
-//! What RFC 8259 allows and peers trip over.
+//! What RFC 8259 allows but peers mishandle.
 
 use mcp_core::{Revision, Revisions};
 use mcp_json::{Kind, Node};
+use mcp_jsonrpc::Envelope;
 
 use crate::{Findings, Level, findings::Fault};
 
@@ -9,14 +10,14 @@ rules! {
     INVALID_UTF8: "invalid-utf8", Json, Level::Error, Revisions::ALL, "basic/transports#messages";
     DUPLICATE_KEY: "json-duplicate-key", Json, Level::Warning, Revisions::ALL, "basic#messages";
     LONE_SURROGATE: "json-lone-surrogate", Json, Level::Warning, Revisions::ALL, "basic/transports#messages";
-    DEPTH_LIMIT: "json-depth-limit", Json, Level::Warning, Revisions::ALL, "";
+    DEPTH_LIMIT: "json-depth-limit", Json, Level::Warning, Revisions::ALL, "", Unjudged;
     UNSAFE_INTEGER: "id-unsafe-integer", Json, Level::Warning, Revisions::ALL, "";
     HTTP_BODY_NOT_JSON: "http-body-not-json", Json, Level::Error, Revisions::from(Revision::V2025_03_26), "basic/transports#sending-messages-to-the-server";
     MESSAGE_NOT_JSON: "message-not-json", Json, Level::Error, Revisions::ALL, "basic/transports#custom-transports";
     SSE_DATA_INVALID: "sse-data-invalid", Http, Level::Error, Revisions::from(Revision::V2025_03_26), "basic/transports#sending-messages-to-the-server";
 }
 
-/// Reports what the parser noticed and let pass.
+/// Reports what the parser noticed but tolerated.
 pub(crate) fn check(message: Node<'_>, findings: &mut Findings<'_>) {
     let document = message.document();
     if document.has_duplicate_keys() {
@@ -30,15 +31,26 @@ pub(crate) fn check(message: Node<'_>, findings: &mut Findings<'_>) {
 #[cold]
 fn report_duplicate_keys(message: Node<'_>, findings: &mut Findings<'_>) {
     let within = message.span();
+    // In ascending order.
+    let entries: Vec<u32> = message.elements().map(Node::index).collect();
     for duplicate in message.document().duplicate_keys() {
         if duplicate.again.start < within.start || duplicate.again.end > within.end {
             continue;
         }
-        findings.report(
+        let fault =
             Fault::new(&DUPLICATE_KEY, format!("the member `{}` occurs twice", duplicate.name))
                 .at(duplicate.again)
-                .help("parsers disagree on which one counts: write each member once"),
-        );
+                .help("parsers disagree on which one counts: write each member once");
+        let object = duplicate.object.index();
+        let entry = entries.binary_search(&object).ok();
+        let decides = Envelope::MEMBERS.contains(&&*duplicate.name);
+        if decides && (entry.is_some() || object == message.index()) {
+            findings.scene().index = entry;
+            findings.report(fault.ambiguous());
+            findings.scene().index = None;
+        } else {
+            findings.report(fault);
+        }
     }
 }
 

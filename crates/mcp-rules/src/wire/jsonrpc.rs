@@ -33,20 +33,56 @@ rules! {
     BATCH_EMPTY: "batch-empty", JsonRpc, Level::Error, Revisions::ALL, "basic/transports#sending-messages-to-the-server";
     BATCH_MIXED: "batch-mixed", JsonRpc, Level::Error, BATCHING, "basic/transports#sending-messages-to-the-server";
     BATCH_INITIALIZE: "batch-initialize", JsonRpc, Level::Error, BATCHING, "basic/lifecycle#initialization";
-    BATCH_SIZE_LIMIT: "batch-size-limit", JsonRpc, Level::Warning, Revisions::ALL, "";
+    BATCH_SIZE_LIMIT: "batch-size-limit", JsonRpc, Level::Warning, Revisions::ALL, "", Unjudged;
 }
 
-/// What is left to do with a message after its envelope was judged.
+/// How to proceed with a message after its envelope was judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EnvelopeOutcome {
-    /// Go on with its payload.
+    /// Continue with its payload.
     Sound,
-    /// The payload cannot be judged, or the message counts for nothing.
+    /// The payload cannot be judged, or the message is invalid.
     Void,
 }
 
 /// Judges the envelope of one message.
 pub(crate) fn check(
+    envelope: &Envelope<'_>,
+    context: &Context,
+    findings: &mut Findings<'_>,
+) -> EnvelopeOutcome {
+    let policy = findings.settings().profile.envelope();
+    let outcome = if envelope.is_valid() {
+        EnvelopeOutcome::Sound
+    } else {
+        report_faults(envelope, context, findings)
+    };
+    if outcome == EnvelopeOutcome::Void && !policy.every_fault {
+        return EnvelopeOutcome::Void;
+    }
+    if let Some(id) = envelope.id {
+        json::check_integer("id", id, findings);
+    }
+    if let Some(node) = envelope.error.and_then(|error| error.get("code"))
+        && node.is_integer()
+    {
+        // An integer that does not fit is outside every range.
+        let code = envelope.error_code().unwrap_or(i64::MAX);
+        error_code::check(code, node, context, findings);
+    }
+    if outcome == EnvelopeOutcome::Void || findings.settings().stops_before(Layer::Schema) {
+        return EnvelopeOutcome::Void;
+    }
+    match envelope.kind() {
+        Some(MessageKind::Response) => check_response(envelope, context, findings),
+        Some(kind) => check_call(envelope, kind, context, findings),
+        None => EnvelopeOutcome::Void,
+    }
+}
+
+/// Reports what already the base specification forbids.
+#[cold]
+fn report_faults(
     envelope: &Envelope<'_>,
     context: &Context,
     findings: &mut Findings<'_>,
@@ -68,31 +104,9 @@ pub(crate) fn check(
             }
         }
     }
-    if outcome == EnvelopeOutcome::Void && !policy.every_fault {
-        return EnvelopeOutcome::Void;
-    }
-    if let Some(id) = envelope.id {
-        json::check_integer("id", id, findings);
-    }
-    if let Some(node) = envelope.error.and_then(|error| error.get("code"))
-        && node.is_integer()
-    {
-        // An integer that does not fit lies beyond every range.
-        let code = envelope.error_code().unwrap_or(i64::MAX);
-        error_code::check(code, node, context, findings);
-    }
-    if outcome == EnvelopeOutcome::Void || findings.settings().stops_before(Layer::Schema) {
-        return EnvelopeOutcome::Void;
-    }
-    match envelope.kind() {
-        Some(MessageKind::Response) => check_response(envelope, context, findings),
-        Some(kind) => check_call(envelope, kind, context, findings),
-        None => EnvelopeOutcome::Void,
-    }
+    outcome
 }
 
-/// Reports a fault that already the base specification forbids.
-#[cold]
 fn report_fault(
     envelope: &Envelope<'_>,
     context: &Context,
@@ -120,9 +134,9 @@ fn report_fault(
         FaultKind::MethodNotString => report(findings, &METHOD_NOT_STRING),
         FaultKind::MethodEmpty => report(findings, &METHOD_EMPTY),
         FaultKind::IdInvalid => report_bad_id(envelope, context, fault.span, message, findings),
-        // Judged with the other ways of lacking an id.
+        // Judged with the other cases of a missing id.
         FaultKind::ResponseWithoutId if !policy.null_ids => return EnvelopeOutcome::Sound,
-        // Where an error that could not be matched has the id null, leaving it out is no excuse.
+        // Where an error that could not be matched has the id null, omitting it is no excuse.
         FaultKind::ResponseWithoutId => {
             let rule =
                 if envelope.error.is_some() { &ERROR_MISSING_ID } else { &RESULT_MISSING_ID };
@@ -147,7 +161,7 @@ fn report_fault(
             report(findings, &ERROR_CODE_NOT_INTEGER);
             return EnvelopeOutcome::Sound;
         }
-        // Not an object, or what a later version may tell apart.
+        // Not an object, or a fault kind added later.
         _ => report(findings, &MESSAGE_NOT_OBJECT),
     }
     EnvelopeOutcome::Void
@@ -190,7 +204,7 @@ fn is_request(envelope: &Envelope<'_>, context: &Context, findings: &Findings<'_
     }
 }
 
-/// Whether the settings know the method as this kind, and not as the other.
+/// Whether the settings list the method as this kind, and not as the other.
 fn is_known_as(kind: MethodKind, envelope: &Envelope<'_>, findings: &Findings<'_>) -> bool {
     let settings = findings.settings();
     if !settings.permits_methods() {
@@ -314,8 +328,8 @@ fn report_unusable_id(envelope: &Envelope<'_>, context: &Context, findings: &mut
         let message = "a result must carry the `id` of its request, a string or an integer";
         return findings.report(invalid_request(&RESULT_MISSING_ID, message, span));
     };
-    // From 2025-11-25 on an error to something unreadable has no id. Before, it must have one, and
-    // JSON-RPC knows only null for it.
+    // From 2025-11-25 on, an error reply to something unreadable has no id. Before, it must have
+    // one, which in JSON-RPC can only be null.
     let may_lack = context.revision >= Revision::V2025_11_25 || !context.settled;
     let must_have = context.revision < Revision::V2025_11_25 || !context.settled;
     let null_is_right = must_have && context.unreadable_before && !context.http_error_body;
@@ -347,7 +361,7 @@ pub(crate) fn batch_not_supported(revision: Revision) -> Fault {
         .help("send each message on its own; only 2025-03-26 has batches")
 }
 
-/// Judges a top-level array as a whole; its entries are judged one by one if this says so.
+/// Judges a top-level array as a whole; its entries are judged one by one if this returns `Sound`.
 pub(crate) fn check_batch(
     batch: Node<'_>,
     revision: Revision,
@@ -372,7 +386,7 @@ pub(crate) fn check_batch(
         let message = "the batch holds responses together with requests or notifications";
         findings.report(invalid_request(&BATCH_MIXED, message, batch.span()));
     }
-    for entry in entries() {
+    for entry in entries().take(settings.limits.batch) {
         if let Some(method) = entry.method
             && method.str_eq("initialize")
         {

@@ -1,4 +1,4 @@
-//! What every message is held to before a word of MCP: framing, JSON, JSON-RPC.
+//! Checks on every message before anything specific to MCP: framing, JSON, JSON-RPC.
 
 mod batches;
 pub(crate) mod error_code;

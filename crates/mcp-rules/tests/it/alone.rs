@@ -1,4 +1,4 @@
-//! Messages that are judged by themselves.
+//! Messages judged by themselves.
 
 use mcp_core::{Revision, Side};
 use mcp_json::{Limits, Tape};

@@ -1,4 +1,4 @@
-//! How findings about authorization are rated, and whom they blame.
+//! The severity of findings about authorization, and whom they blame.
 
 use mcp_core::Side;
 use mcp_rules::{Finding, Origin, Settings, Severity};
@@ -9,7 +9,7 @@ fn findings(lines: &[String]) -> Vec<Finding> {
     observe(lines.join("\n").as_bytes(), Settings::default(), Origin::default())
 }
 
-/// An `initialize` that is refused, with these headers.
+/// A rejected `initialize`, with these headers.
 fn refused(revision: &str, headers: &str) -> Vec<String> {
     vec![
         format!(
@@ -21,7 +21,7 @@ fn refused(revision: &str, headers: &str) -> Vec<String> {
     ]
 }
 
-/// A document that is fetched.
+/// A fetched document.
 fn fetched(exchange: u64, url: &str, document: &serde_json::Value) -> Vec<String> {
     let body = serde_json::Value::String(document.to_string());
     vec![

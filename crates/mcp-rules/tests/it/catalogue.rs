@@ -1,10 +1,10 @@
-//! The catalogue itself obeys its rules.
+//! The catalogue itself follows its rules.
 
 use std::{collections::BTreeSet, path::Path};
 
 use mcp_rules::{Layer, catalogue};
 
-/// Guards and findings that no trace of reasonable size can show; tests of their own do.
+/// Guards and findings that no trace of reasonable size can show; they have their own tests.
 const WITHOUT_TRACES: [&str; 2] = ["batch-size-limit", "message-size-limit"];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Which rule speaks for a fault, and how often.
+//! Which rule reports a fault, and how often.
 
 use mcp_rules::{Finding, Origin, Profile, Settings, Severity};
 
@@ -16,7 +16,7 @@ fn findings(trace: &str, profile: Profile) -> Vec<Finding> {
     observe(trace.as_bytes(), settings, Origin::default())
 }
 
-/// The rules found in `trace`, with the text each points at.
+/// Asserts the rules found in `trace`, with the text each points at.
 #[track_caller]
 fn check(trace: &str, profile: Profile, expected: &[(&str, &str)]) {
     let found: Vec<(String, String)> = findings(trace, profile)
@@ -24,7 +24,7 @@ fn check(trace: &str, profile: Profile, expected: &[(&str, &str)]) {
         .map(|finding| {
             let line = finding.line.expect("findings of a file have a line");
             let text = trace.lines().nth(usize::try_from(line).expect("short") - 1);
-            // Spans count from the message, which is the last member of its line here.
+            // Spans are relative to the message, which is the last member of its line here.
             let message = text
                 .and_then(|text| text.split_once("\"msg\":"))
                 .map(|(_, message)| message)

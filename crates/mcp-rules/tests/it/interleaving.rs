@@ -1,4 +1,4 @@
-//! Conversations that share an endpoint do not disturb each other.
+//! Conversations that share an endpoint do not affect each other.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{observe::observe, traces::root};
 
-/// A clean conversation over HTTP, with exchanges and a session of its own.
+/// A clean conversation over HTTP, with its own exchanges and session.
 fn conversation(name: &str, number: u64) -> Vec<String> {
     let path = root().join("conversations").join(name);
     let text = fs::read_to_string(path).expect("a readable trace");
@@ -22,7 +22,7 @@ fn conversation(name: &str, number: u64) -> Vec<String> {
     lines.collect()
 }
 
-/// Several conversations in one, each in its own order. Each pick says whose turn it is.
+/// Interleaves several conversations, each in its own order. Each pick decides whose turn it is.
 fn interleaved(conversations: &[Vec<String>], picks: &[usize]) -> String {
     let mut rest: Vec<_> = conversations.iter().map(|lines| lines.iter()).collect();
     let mut file = String::new();

@@ -1,4 +1,4 @@
-//! What holds for any input at all.
+//! Properties that hold for any input.
 
 use std::{fs, path::Path};
 
@@ -9,7 +9,7 @@ use proptest::{collection::vec, prelude::*, sample::Index};
 
 use crate::observe::{observe, observe_open};
 
-/// Pieces of lines: on their own, and glued together in any order.
+/// Fragments of lines: on their own, and concatenated in any order.
 const FRAGMENTS: &[&str] = &[
     "{",
     "}",
@@ -81,7 +81,7 @@ fn fragments() -> impl Strategy<Value = Vec<u8>> {
     vec(line, 0..8).prop_map(|lines| lines.join("\n").into_bytes())
 }
 
-/// What happens to a good trace on its way: bytes are changed, pieces are lost, doubled or moved.
+/// Damages a good trace: changes bytes; drops, duplicates or moves pieces.
 fn mutated_trace() -> impl Strategy<Value = Vec<u8>> {
     let change = (any::<Index>(), any::<Index>(), 0..5_u8, any::<u8>());
     let traces = conversations();
@@ -198,14 +198,13 @@ proptest! {
     }
 }
 
-/// What a framer makes of `writes`; all are said to begin on line 1, so that only the cutting
-/// shows.
+/// Frames `writes`, all on line 1 so that only the splitting matters.
 fn framed<'a>(writes: impl IntoIterator<Item = &'a [u8]>) -> Vec<Framed> {
     let mut framer = Framer::new();
     let mut out = Vec::new();
     for write in writes {
-        framer.push(1, write, Limits::default(), &mut out);
+        framer.push(1, write, Limits::default(), &mut |framed| out.push(framed));
     }
-    framer.finish(Limits::default(), &mut out);
+    framer.finish(Limits::default(), &mut |framed| out.push(framed));
     out
 }

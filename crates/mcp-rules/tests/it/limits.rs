@@ -1,5 +1,4 @@
-//! Every limit on what is remembered or reported holds, and what is forgotten is not held against
-//! anybody.
+//! Every limit on state and findings holds, and forgotten state causes no false findings.
 
 use mcp_rules::{Engine, Findings, LineReader, Observer, Origin, Routed, Settings};
 use mcp_schema::Schemas;
@@ -11,7 +10,7 @@ fn lines(file: &str, settings: Settings) -> Vec<u64> {
     found.iter().filter_map(|finding| finding.line).collect()
 }
 
-/// Three lists are asked for, then each is answered wrongly.
+/// Three list requests, each then answered wrongly.
 const THREE: &str = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}
 {"from":"client","msg":{"jsonrpc":"2.0","id":2,"method":"tools/list"}}
 {"from":"client","msg":{"jsonrpc":"2.0","id":3,"method":"tools/list"}}
@@ -62,7 +61,7 @@ fn findings_beyond_the_limit_of_a_message_are_counted() {
 
 #[test]
 fn findings_of_texts_beyond_the_limit_are_counted() {
-    // One text is cut in two on the way, and judged there.
+    // One text that is split in two, and judged while being read.
     let text =
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7,"arguments":8}}{}"#;
     let line = format!(r#"{{"from":"client","raw":{text:?}}}"#);
@@ -74,7 +73,7 @@ fn findings_of_texts_beyond_the_limit_are_counted() {
     for number in 1..=3 {
         reader.read(line.as_bytes(), |line| observer.follow(number, line, &mut Vec::new()));
     }
-    assert_eq!(observer.dropped(), 3);
+    assert_eq!(observer.dropped(), 9, "of four errors of a line one is kept");
 }
 
 #[test]
@@ -145,7 +144,7 @@ fn files_have_faults_of_their_own() {
     );
 }
 
-/// Two of everything that can be asked for again, and each is then spoken of.
+/// Two of everything that can be referred to again, each then referred to.
 const TWO: &str = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}}
 {"from":"server","msg":{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"s","version":"1"}}}}
 {"from":"client","msg":{"jsonrpc":"2.0","method":"notifications/initialized"}}
@@ -178,7 +177,7 @@ fn a_batch_may_be_as_long_as_the_limit() {
     assert_eq!(lines(&[2, 3, 4].map(batch).concat(), settings), [3]);
 }
 
-/// A request without a session, `count` sessions, and then something wrong in each.
+/// A request without a session, `count` sessions, and then a fault in each.
 fn many_sessions(count: usize) -> String {
     let headers = r#""headers":{"Accept":"application/json, text/event-stream","Content-Type":"application/json""#;
     let post = |number: usize, more: &str, message: &str| {
@@ -231,4 +230,35 @@ fn sessions_beyond_the_limit_are_forgotten_and_those_without_are_not() {
     };
     assert_eq!(rules(3), [3, 3, 1, 0]);
     assert_eq!(rules(80), [63, 63, 1, 0]);
+}
+
+#[test]
+fn long_progress_tokens_are_told_apart() {
+    let long = "x".repeat(1000);
+    let digits = "1".repeat(1000);
+    for (token, other) in [
+        (format!("\"{long}\""), format!("\"{long}y\"")),
+        (digits.clone(), format!("{digits}2")),
+        ("\"short\"".to_owned(), format!("\"{long}\"")),
+    ] {
+        let line = |from: &str, message: String| {
+            format!("{{\"from\":\"{from}\",\"msg\":{{\"jsonrpc\":\"2.0\",{message}}}}}\n")
+        };
+        let report = |token: &str, progress: u32| {
+            let params = format!("{{\"progressToken\":{token},\"progress\":{progress}}}");
+            line("server", format!("\"method\":\"notifications/progress\",\"params\":{params}"))
+        };
+        let call = format!(
+            "\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"x\",\"_meta\":{{\"progressToken\":{token}}}}}"
+        );
+        let file = [line("client", call), report(&token, 1), report(&token, 1), report(&other, 1)];
+        let mut origin = Origin::default();
+        origin.from_start = true;
+        let found = observe(file.concat().as_bytes(), Settings::default(), origin);
+        let about_progress = found.iter().filter(|found| found.rule.name.starts_with("progress"));
+        let found: Vec<_> =
+            about_progress.map(|found| (found.line.unwrap(), found.rule.name)).collect();
+        let expected = [(3, "progress-not-increasing"), (4, "progress-token-unknown")];
+        assert_eq!(found, expected);
+    }
 }

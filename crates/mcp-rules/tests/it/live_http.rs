@@ -1,4 +1,4 @@
-//! Live HTTP traffic is judged as its recording is.
+//! Live HTTP traffic is judged like its recording.
 
 use std::fs;
 
@@ -15,8 +15,8 @@ use crate::{
     traces::{root, settings_for, traces},
 };
 
-/// What a program finds that handles the traffic of `file` itself; `None` if not all of it is HTTP
-/// of one session.
+/// What a program finds that handles the traffic of `file` itself; `None` if it is not all HTTP of
+/// one session.
 fn judge_live(file: &[u8], settings: Settings) -> Option<Vec<Finding>> {
     let engine = Engine::new(Schemas::embedded(), settings);
     let mut session = engine.session(None);

@@ -77,7 +77,7 @@ fn a_state_that_the_server_repeats_may_be_meant_for_any_of_its_questions() {
     assert_eq!(rules(&trace), ["mrtr-input-response-missing"]);
 }
 
-/// Members of every wrong type, where the rules about the conversation look.
+/// Members of every wrong type, where the conversation rules look.
 #[test]
 fn odd_members_are_somebody_elses_business() {
     let values = ["null", "7", "\"\"", "[]", "[1]", "{}", r#"{"a":1}"#];
@@ -94,7 +94,7 @@ fn odd_members_are_somebody_elses_business() {
         r#"{"from":"server","msg":{"jsonrpc":"2.0","id":4,"result":{"resultType":"complete","supportedVersions":VALUE,"capabilities":VALUE,"_meta":VALUE}}}"#,
         r#"{"from":"client","msg":{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":VALUE}}}"#,
     ];
-    // What fits no answer at all is the one thing that needs no conversation.
+    // An entry that matches no kind of answer is reported without a conversation.
     let ours = |rule: &&str| {
         (rule.starts_with("mrtr-") || rule.starts_with("discover-"))
             && *rule != "mrtr-input-response-type"

@@ -1,4 +1,4 @@
-//! The modules of this crate depend on each other in one direction.
+//! The modules of this crate depend on each other in one direction only.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +17,7 @@ fn top_level_modules_do_not_import_each_other_in_circles() {
     for entry in fs::read_dir(&source).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        // The guide is prose, and the root only names what is in the modules.
+        // The guide is prose, and the root only re-exports.
         if name == "lib" || name == "guide" {
             continue;
         }
@@ -29,7 +29,7 @@ fn top_level_modules_do_not_import_each_other_in_circles() {
     }
     assert!(edges.len() > 10, "the sources were not found");
 
-    // Take away what imports nothing that is left; what remains is in a circle, or above one.
+    // Remove modules that import nothing remaining; what is left is in a cycle, or above one.
     while let Some(name) = edges.iter().find(|(_, to)| to.is_empty()).map(|(name, _)| name.clone())
     {
         edges.remove(&name);
@@ -40,7 +40,7 @@ fn top_level_modules_do_not_import_each_other_in_circles() {
     assert!(edges.is_empty(), "these import each other: {edges:#?}");
 }
 
-/// What the root exports, and the module it is from.
+/// The exports of the root, and the module each is from.
 fn exports(root: &str) -> BTreeMap<String, String> {
     let mut exported = BTreeMap::new();
     for item in root.split("pub use ").skip(1) {
@@ -53,7 +53,7 @@ fn exports(root: &str) -> BTreeMap<String, String> {
     exported
 }
 
-/// What the sources at `path` name right behind `crate::`, leaving out their tests.
+/// Collects the names that follow `crate::` in the sources at `path`, except in tests.
 fn collect(path: &Path, imported: &mut BTreeSet<String>) {
     if path.is_dir() {
         for entry in fs::read_dir(path).expect("a folder of sources") {
@@ -70,7 +70,7 @@ fn collect(path: &Path, imported: &mut BTreeSet<String>) {
     }
 }
 
-/// The first step of each path in a tree of imports, of which `tree` begins behind `crate::`.
+/// The first segment of each path in an import tree, where `tree` starts after `crate::`.
 fn first_names(tree: &str) -> Vec<String> {
     let Some(tree) = tree.strip_prefix('{') else {
         return identifiers(tree).take(1).map(str::to_owned).collect();

@@ -1,9 +1,9 @@
-//! Runs a file through the engine as `plumb check` does, one line after the other.
+//! Runs a file through the engine as `plumb check` does, line by line.
 
 use mcp_rules::{Engine, Finding, Findings, LineReader, Observer, Origin, Routed, Settings};
 use mcp_schema::Schemas;
 
-/// What is found in `file`, in order.
+/// The findings in `file`, in order.
 pub(crate) fn observe(file: &[u8], settings: Settings, origin: Origin) -> Vec<Finding> {
     let engine = Engine::new(Schemas::embedded(), settings);
     let mut observer = Observer::new(&engine, origin);
@@ -14,7 +14,7 @@ pub(crate) fn observe(file: &[u8], settings: Settings, origin: Origin) -> Vec<Fi
     found
 }
 
-/// What is found in `file` if every session is saved and restored between any two lines.
+/// The findings in `file` if every session is saved and restored between any two lines.
 pub(crate) fn observe_restored(file: &[u8], settings: Settings) -> Vec<Finding> {
     let engine = Engine::new(Schemas::embedded(), settings);
     let mut observer = Observer::new(&engine, Origin::default());
@@ -30,7 +30,7 @@ pub(crate) fn observe_restored(file: &[u8], settings: Settings) -> Vec<Finding> 
     found
 }
 
-/// How many messages `file` holds, and how many results without a request.
+/// The number of messages in `file`, and of results without a request.
 pub(crate) fn counts(file: &[u8]) -> (u64, u64) {
     let engine = Engine::new(Schemas::embedded(), Settings::default());
     let mut observer = Observer::new(&engine, Origin::default());
@@ -39,7 +39,7 @@ pub(crate) fn counts(file: &[u8]) -> (u64, u64) {
     (observer.messages(), observer.unmatched_results())
 }
 
-/// What is found in `file` if more may follow.
+/// The findings in `file` if more may follow.
 pub(crate) fn observe_open(file: &[u8], settings: Settings, origin: Origin) -> Vec<Finding> {
     let engine = Engine::new(Schemas::embedded(), settings);
     let mut observer = Observer::new(&engine, origin);

@@ -1,4 +1,4 @@
-//! What each profile asks for and what it lets pass.
+//! What each profile requires and what it accepts.
 
 use mcp_core::Revision;
 use mcp_rules::{Layer, Level, Origin, Profile, Settings, Severity};
@@ -20,14 +20,14 @@ fn rules_in(file: &str, profile: Profile, revision: Option<Revision>) -> Vec<&'s
     findings.iter().map(|finding| finding.rule.name).collect()
 }
 
-/// One message, alone, by 2025-11-25.
+/// Checks one message alone, under 2025-11-25.
 #[track_caller]
 fn check(message: &str, profile: Profile, expected: &[&str]) {
     let found = rules_in(message, profile, Some(Revision::V2025_11_25));
     assert_eq!(found, expected, "{profile}: {message}");
 }
 
-/// Lines of a trace after a handshake of 2025-11-25.
+/// Checks lines of a trace after a handshake of 2025-11-25.
 #[track_caller]
 fn check_trace(lines: &str, profile: Profile, expected: &[&str]) {
     let found = rules_in(&format!("{HANDSHAKE}{lines}"), profile, None);
@@ -113,7 +113,7 @@ fn schema_has_no_findings_of_later_layers() {
     assert!(layers(Profile::JsonRpc).is_empty());
 }
 
-/// A result of `tools/list` with this one tool, as 2025-11-25 has it.
+/// A result of `tools/list` with this one tool, in 2025-11-25.
 fn listing(tool: &str) -> String {
     format!(
         r#"{{"from":"client","msg":{{"jsonrpc":"2.0","id":2,"method":"tools/list"}}}}

@@ -1,4 +1,4 @@
-//! What a recording tells besides its messages: who spoke, where, and how much there was.
+//! What a recording shows besides its messages: senders, places and counts.
 
 use mcp_core::Side;
 use mcp_rules::{Finding, Origin, Settings};

@@ -32,7 +32,7 @@ pub(crate) fn traces(below: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Line number to the rules its `expect` member names.
+/// Maps line numbers to the rules named in `expect`.
 fn expectations(text: &str) -> BTreeMap<u64, Vec<String>> {
     let mut expected = BTreeMap::new();
     for (position, line) in text.lines().enumerate() {
@@ -52,10 +52,10 @@ fn expectations(text: &str) -> BTreeMap<u64, Vec<String>> {
     expected
 }
 
-/// What a server lets in, in the folder of the rule that must be told.
+/// The allowed origin, for the folder of the rule that needs one.
 const ALLOWED_ORIGIN: &str = "https://app.example.com";
 
-/// A rule that is off by default, or needs to be told something, is on in its own folder.
+/// A rule that is off by default, or needs configuration, is enabled in its own folder.
 pub(crate) fn settings_for(trace: &Path) -> Settings {
     let mut settings = Settings::default();
     let folder = trace.parent().and_then(Path::file_name).and_then(|name| name.to_str());
@@ -125,7 +125,7 @@ fn every_finding_about_a_message_points_into_it() {
     }
 }
 
-/// Where the same fault weighs more in one case than in another.
+/// The same fault may have different severities in different cases.
 #[test]
 fn severities_follow_the_case() {
     for (trace, severity) in [

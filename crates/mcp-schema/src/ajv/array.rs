@@ -1,4 +1,4 @@
-//! Keywords of arrays.
+//! Array keywords.
 
 use std::collections::HashMap;
 
@@ -53,7 +53,7 @@ impl<'c> Walk<'c> {
         fits
     }
 
-    /// The elements that `is_meant` picks, by position.
+    /// Checks the elements whose position satisfies `is_meant`.
     fn elements(
         &mut self,
         (keyword, schema): (&str, Index),
@@ -163,7 +163,7 @@ impl<'c> Walk<'c> {
             }
             if let Some(earlier) = last.insert(canonical(element), position) {
                 pair = match (scalars, pair) {
-                    // Going down, the first that is seen a second time.
+                    // Scanning downwards: the first one seen twice.
                     (Some(_), Some((i, j))) if i > earlier => Some((i, j)),
                     (Some(_), _) => Some((earlier, position)),
                     (None, _) => Some((position, earlier)),

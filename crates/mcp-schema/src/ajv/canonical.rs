@@ -1,4 +1,4 @@
-//! Equal values have equal texts.
+//! Canonical text: equal values have equal texts.
 
 use std::fmt::Write as _;
 
@@ -6,8 +6,8 @@ use mcp_json::{Kind, Node};
 
 use crate::program::Number;
 
-/// A text that is the same for exactly those values that JSON Schema calls equal: `1` and `1.0`,
-/// and objects whatever the order of their members.
+/// A text that is the same for exactly those values that JSON Schema considers equal: `1` and
+/// `1.0`, and objects regardless of member order.
 ///
 /// Recursive: the nesting of `node` is limited where it was parsed.
 pub(super) fn canonical(node: Node<'_>) -> Box<str> {
@@ -35,7 +35,7 @@ fn append(node: Node<'_>, text: &mut String) {
                 .members()
                 .map(|(key, value)| (key.as_str().unwrap_or_default(), value))
                 .collect();
-            // The sort is stable: of members with one name the last one stays the last.
+            // The sort is stable: among members with the same name, the last stays last.
             members.sort_by(|one, other| one.0.cmp(&other.0));
             text.push('{');
             for (position, (name, value)) in members.iter().enumerate() {
@@ -52,7 +52,7 @@ fn append(node: Node<'_>, text: &mut String) {
     }
 }
 
-/// The length first, so that nothing in it needs an escape.
+/// Length-prefixed, so that nothing needs escaping.
 fn append_string(string: &str, text: &mut String) {
     text.push('"');
     text.push_str(&string.len().to_string());
@@ -61,7 +61,7 @@ fn append_string(string: &str, text: &mut String) {
 }
 
 fn append_number(node: Node<'_>, text: &mut String) {
-    /// Whole numbers below are exact as doubles and as integers.
+    /// Whole doubles below this convert to integers exactly.
     const EXACT: f64 = 1e30;
     match Number::of_node(node) {
         Some(Number::Integer(value)) => text.push_str(&value.to_string()),

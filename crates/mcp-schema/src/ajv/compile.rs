@@ -1,4 +1,4 @@
-//! From a schema document to a [`Checklist`].
+//! Compiles a schema document to a [`Checklist`].
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,18 +18,18 @@ use super::{
     Branch, Checklist, Engine, Expression, InPlace, Index, Judge, Keywords, Kind, Schema, keywords,
 };
 
-/// The schema has something that this module does not do.
+/// The schema uses something that this module does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Declined;
 
-/// Keywords that lead elsewhere depending on how a schema was reached.
+/// Keywords whose target depends on how a schema was reached.
 const DYNAMIC: [&str; 2] = ["$dynamicRef", "$recursiveRef"];
-/// Keywords by which `ajv` tells schemas that refer to others.
+/// Keywords by which `ajv` recognises schemas that refer to others.
 const REFERENCES: [&str; 5] =
     ["$ref", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"];
 
 impl Checklist {
-    /// Reads the valid schema document at `root`, whose expressions are `patterns`.
+    /// Compiles the valid schema document at `root`, whose regular expressions are `patterns`.
     pub(crate) fn compile(
         root: Node<'_>,
         draft: Draft,
@@ -53,7 +53,7 @@ impl Checklist {
         };
         compiler.index_of(root, String::new());
         let mut schemas = Vec::new();
-        // As in the other compiler: a queue, since chains of references may be long.
+        // A queue, as in the other compiler, since chains of references may be long.
         while let Some((node, pointer)) = compiler.places.get(schemas.len()).cloned() {
             schemas.push(compiler.schema(node, &pointer)?);
         }
@@ -67,19 +67,19 @@ pub(super) struct Compiler<'d> {
     root: Node<'d>,
     names: Names<'d>,
     indices: HashMap<u32, Index>,
-    /// Each schema and the JSON pointer that leads to it.
+    /// Each schema and its JSON pointer.
     places: Vec<(Node<'d>, String)>,
-    /// Where references lead.
+    /// Targets of references already resolved.
     targets: HashMap<String, (Index, Box<str>)>,
-    /// Whether schemas that are referred to have references themselves.
+    /// Whether schemas that are referred to contain references themselves.
     referring: HashMap<u32, bool>,
-    /// Members of large objects that references go through.
+    /// Members of large objects that references pass through.
     tables: HashMap<u32, HashMap<String, Node<'d>>>,
     pub(super) tracks: bool,
 }
 
 impl<'d> Compiler<'d> {
-    /// The index that the schema at `node` has, or will have once its turn comes.
+    /// The index of the schema at `node`, assigned now if it was not seen before.
     fn index_of(&mut self, node: Node<'d>, pointer: String) -> Index {
         if let Some(index) = self.indices.get(&node.index()) {
             return *index;
@@ -127,7 +127,7 @@ impl<'d> Compiler<'d> {
         Ok(if is_idle { Schema::Anything } else { Schema::Keywords(Box::new(found)) })
     }
 
-    /// The schema that stands under `keyword` itself.
+    /// The schema directly under `keyword`.
     pub(super) fn one(&mut self, at: &Place<'_, 'd>, keyword: &str) -> Option<Index> {
         let node = at.get(keyword).filter(|node| node.is_object() || node.as_bool().is_some())?;
         Some(self.index_of(node, format!("{}/{keyword}", at.pointer)))
@@ -144,7 +144,7 @@ impl<'d> Compiler<'d> {
         Some(node.elements().enumerate().map(branch).collect())
     }
 
-    /// The schemas in the map under `keyword`, in order. Other values are left out.
+    /// The schemas in the map under `keyword`, in order. Other values are skipped.
     pub(super) fn map(
         &mut self,
         at: &Place<'_, 'd>,
@@ -167,7 +167,7 @@ impl<'d> Compiler<'d> {
         Some(branches)
     }
 
-    /// A regular expression of the schema.
+    /// A regular expression in the schema.
     pub(super) fn expression(&self, source: &str) -> Result<Expression, Declined> {
         let engine = match self.patterns.get(source) {
             Some(pattern) => Engine::Linear(pattern.clone()),
@@ -176,7 +176,7 @@ impl<'d> Compiler<'d> {
         Ok(Expression { source: source.into(), engine })
     }
 
-    /// The other engine for one keyword.
+    /// The other engine, for one keyword.
     pub(super) fn judge(&self, schema: &Value) -> Result<Box<Judge>, Declined> {
         options(self.draft)
             .build(schema)
@@ -184,7 +184,7 @@ impl<'d> Compiler<'d> {
             .or(Err(Declined))
     }
 
-    /// Where `reference` leads, and the path that keywords there have.
+    /// The target of `reference`, and the schema path of the keywords there.
     fn target(&mut self, reference: &str) -> Result<(Index, Box<str>), Declined> {
         if let Some((schema, path)) = self.targets.get(reference) {
             return Ok((*schema, path.clone()));
@@ -192,13 +192,13 @@ impl<'d> Compiler<'d> {
         // The meta-schemas are not part of the document.
         let mut pointer = self.names.target(reference).or(Err(Declined))?.ok_or(Declined)?;
         let mut node = self.find(&pointer).ok_or(Declined)?;
-        // What does nothing but refer on is left out, as in `ajv`. There are no circles.
+        // Schemas that are nothing but a reference are skipped, as in `ajv`. Cycles were ruled out.
         while let Some(next) = bare_reference(node) {
             pointer = self.names.target(&next).or(Err(Declined))?.ok_or(Declined)?;
             node = self.find(&pointer).ok_or(Declined)?;
         }
-        // `ajv` takes the reference as it is written for the path. At a schema that has references
-        // itself it begins a new path, which leads nowhere; ours is where the schema stands.
+        // `ajv` uses the reference as written in the path. At a schema that has references itself
+        // it starts a new path, which leads nowhere; ours is the location of the schema.
         let refers_on = *self.referring.entry(node.index()).or_insert_with(|| refers(node));
         let path = if refers_on { fragment(&pointer) } else { reference.to_owned() };
         let schema = self.index_of(node, pointer);
@@ -237,7 +237,7 @@ impl<'d> Place<'_, 'd> {
         self.members.get(keyword).map(|member| member.value)
     }
 
-    /// A whole number that is not negative; `2.0` is one.
+    /// A non-negative whole number; `2.0` counts.
     pub(super) fn count(&self, keyword: &str) -> Result<Option<u64>, Declined> {
         let Some(node) = self.get(keyword) else { return Ok(None) };
         if let Some(count) = node.as_u64() {
@@ -254,18 +254,18 @@ impl<'d> Place<'_, 'd> {
     }
 }
 
-/// A JSON pointer as the fragment of a URI.
+/// A JSON pointer as a URI fragment.
 fn fragment(pointer: &str) -> String {
     let mut fragment = "#".to_owned();
     for token in pointer.split('/').skip(1) {
         fragment.push('/');
-        // The one name with a `$` that everybody writes.
+        // The one common name with a `$`.
         fragment.push_str(&if token == "$defs" { token.to_owned() } else { encoded(token) });
     }
     fragment
 }
 
-/// The reference of a schema that has no other keyword.
+/// The reference, if the schema has no other keyword.
 fn bare_reference(schema: Node<'_>) -> Option<Cow<'_, str>> {
     let is_other = |key: Node<'_>| {
         let name = key.as_str().unwrap_or_default();
@@ -275,7 +275,7 @@ fn bare_reference(schema: Node<'_>) -> Option<Cow<'_, str>> {
     (!schema.members().any(|(key, _)| is_other(key))).then_some(reference)
 }
 
-/// Whether a schema has a reference anywhere in it. Documents are of limited depth.
+/// Whether a schema contains a reference anywhere. The depth of documents is limited.
 fn refers(node: Node<'_>) -> bool {
     node.members()
         .any(|(key, value)| REFERENCES.iter().any(|keyword| key.str_eq(keyword)) || refers(value))

@@ -1,18 +1,18 @@
-//! Which parts of a value keywords have looked at, for `unevaluatedProperties` and
+//! Tracks which parts of a value keywords have evaluated, for `unevaluatedProperties` and
 //! `unevaluatedItems`.
 
 use std::collections::HashSet;
 
 use mcp_json::Node;
 
-/// What the keywords of one schema have looked at in one value.
+/// The parts of one value that the keywords of one schema have evaluated.
 #[derive(Debug, Default)]
 pub(super) struct Evaluated {
-    /// Indices of the values of members.
+    /// Indices of member values.
     members: Part<u32>,
-    /// Positions of elements that `contains` accepted.
+    /// Positions of elements accepted by `contains`.
     elements: Part<usize>,
-    /// All elements before this one.
+    /// All elements before this position.
     prefix: usize,
 }
 
@@ -65,7 +65,7 @@ impl Evaluated {
         self.prefix
     }
 
-    /// Takes in what a schema for the same value has looked at.
+    /// Merges what another schema has evaluated in the same value.
     pub(super) fn merge(&mut self, other: Evaluated) {
         self.add_prefix(other.prefix);
         if other.members.all {

@@ -1,4 +1,4 @@
-//! Keywords that look at a value of any kind, and those that apply other schemas to it.
+//! Keywords that apply to values of any type, and those that apply other schemas to the value.
 
 use mcp_json::Node;
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ impl<'c> Walk<'c> {
                 }
                 !fits
             }
-            // What one branch has looked at is no matter of the others.
+            // Branches do not see what other branches have evaluated.
             InPlace::AllOf(branches) => branches.iter().fold(true, |fits, branch| {
                 let mut own = Evaluated::default();
                 let fits_branch = self.below_schema(&branch.step, branch.schema, node, &mut own);
@@ -59,7 +59,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// Comparing a value costs its size.
+    /// Comparing a value costs as much as it is large.
     fn is_affordable(&mut self, node: Node<'_>) -> bool {
         self.allowance.spend(1 + node.raw().len() as u64 / 8)
     }

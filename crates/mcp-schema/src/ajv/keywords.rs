@@ -1,4 +1,4 @@
-//! Which keywords there are, in the order of `ajv`.
+//! The supported keywords, in `ajv`'s order.
 
 use std::collections::HashSet;
 
@@ -12,10 +12,10 @@ use super::canonical::canonical;
 use super::compile::{Compiler, Declined, Place};
 use super::{ArrayRule, Bound, Dependency, InPlace, Literal, NumberRule, ObjectRule, StringRule};
 
-/// Values of a schema that are repeated in violations, as JSON text.
+/// Limit on the JSON text of schema values repeated in violations.
 const MAX_REPEATED: usize = 64 << 10;
 
-/// With these, `ajv` reports a wrong type where it comes to arrays.
+/// If one of these is present, `ajv` reports a wrong type when it gets to arrays.
 pub(super) const OF_ARRAYS: [&str; 10] = [
     "maxItems",
     "minItems",
@@ -28,7 +28,7 @@ pub(super) const OF_ARRAYS: [&str; 10] = [
     "minContains",
     "unevaluatedItems",
 ];
-/// With these, `ajv` reports a wrong type where it comes to objects.
+/// If one of these is present, `ajv` reports a wrong type when it gets to objects.
 pub(super) const OF_OBJECTS: [&str; 11] = [
     "maxProperties",
     "minProperties",
@@ -57,14 +57,14 @@ const OF_SCALARS: [&str; 8] = [
     "minLength",
     "pattern",
 ];
-/// Every keyword that can fail, but for references.
+/// Every keyword that can fail, except references.
 pub(super) const ALL: [&[&str]; 4] = [&OF_ANYTHING, &OF_SCALARS, &OF_ARRAYS, &OF_OBJECTS];
 
 pub(super) fn has_any(at: &Place<'_, '_>, keywords: &[&str]) -> bool {
     keywords.iter().any(|keyword| at.get(keyword).is_some())
 }
 
-/// When the keywords for a type have their turn.
+/// The position at which the keywords for a type are checked.
 pub(super) fn place(types: Types) -> Option<u8> {
     match types {
         Types::NUMBER => Some(0),
@@ -158,7 +158,7 @@ impl<'d> Compiler<'d> {
         rules: &mut Vec<ArrayRule>,
     ) -> Result<(), Declined> {
         rules.extend(bounds(at, ["maxItems", "minItems"])?.map(ArrayRule::Length));
-        // A list of schemas, and the keyword for what comes after it.
+        // The keyword for a list of schemas, and the one for the elements after it.
         let (list, rest) =
             if self.has_2020() { ("prefixItems", "items") } else { ("items", "additionalItems") };
         let prefix = self.list(at, list);
@@ -238,7 +238,7 @@ impl<'d> Compiler<'d> {
         Ok(())
     }
 
-    /// Lists of names first, then schemas.
+    /// Name lists first, then schemas.
     fn dependencies(
         &mut self,
         at: &Place<'_, 'd>,
@@ -262,7 +262,7 @@ impl<'d> Compiler<'d> {
     }
 }
 
-/// The bounds that a schema has, the largest first.
+/// The bounds in a schema, upper bounds first.
 fn bounds(
     at: &Place<'_, '_>,
     [max, min]: [&'static str; 2],
@@ -290,7 +290,7 @@ fn dependency(property: &str, needed: Vec<Box<str>>) -> Dependency {
     Dependency { property: property.into(), needed, joined: joined.into() }
 }
 
-/// What the keyword `type` says.
+/// The types listed by the keyword `type`.
 pub(super) fn types(kind: Node<'_>) -> Option<Types> {
     let named = |node: Node<'_>| node.as_str().and_then(|name| Types::named(&name));
     if kind.is_array() {
@@ -300,7 +300,7 @@ pub(super) fn types(kind: Node<'_>) -> Option<Types> {
     }
 }
 
-/// The types that `items` admits, if it says so and all are scalars.
+/// The types that `items` allows, if it names any and all are scalars.
 fn scalar_types(items: Node<'_>) -> Option<Types> {
     let types = types(items.get("type")?)?;
     (!types.meets(Types::ARRAY) && !types.meets(Types::OBJECT)).then_some(types)

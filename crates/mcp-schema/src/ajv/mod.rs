@@ -1,15 +1,15 @@
-//! The errors that `ajv` 8 gives with `allErrors`, for people who know them.
+//! The errors that `ajv` 8 reports with `allErrors`, for people used to them.
 //!
-//! Whether a value fits is decided elsewhere. Once it does not, [`Checklist::explain`] walks the
-//! schema in the order in which `ajv` looks at keywords, and lists everything that it would list:
-//! each branch of a union before the union itself, one entry for each property that is missing or
-//! too many, `params` filled for every keyword. `scripts/ajv` holds it to the original; what
-//! differs on purpose is listed in `tests/ajv/differences.json`.
+//! Whether a value fits is decided elsewhere. If it does not, [`Checklist::explain`] walks the
+//! schema in the order in which `ajv` evaluates keywords, and lists everything that it would list:
+//! each branch of a union before the union itself, one entry per missing or unexpected property,
+//! `params` filled in for every keyword. `scripts/ajv` compares it with the original; intentional
+//! differences are listed in `tests/ajv/differences.json`.
 //!
 //! Invariants:
-//! - Members of the schema and of the value are visited in the order of JavaScript.
+//! - Members of the schema and of the value are visited in JavaScript's order.
 //! - A keyword that is not understood completely makes [`Checklist::compile`] decline.
-//! - The walk spends from a budget of steps and reports a bounded number of violations.
+//! - The walk has a budget of steps and reports a bounded number of violations.
 
 mod array;
 mod canonical;
@@ -31,28 +31,28 @@ use serde_json::Value;
 
 use crate::program::{Allowance, Number, Pattern, Types};
 
-/// A schema as lists of keywords, in the order of `ajv`.
+/// A schema as lists of keywords, in `ajv`'s order.
 #[derive(Debug)]
 pub(crate) struct Checklist {
     schemas: Vec<Schema>,
-    /// Whether anything asks what other keywords have looked at.
+    /// Whether any keyword needs to know what others have evaluated.
     tracks: bool,
 }
 
-/// Index into [`Checklist::schemas`]; the root is the first.
+/// Index into [`Checklist::schemas`]; the root is at 0.
 type Index = u32;
 const ROOT: Index = 0;
 
 #[derive(Debug)]
 enum Schema {
-    /// `true`, or without a keyword.
+    /// `true`, or an object without keywords.
     Anything,
     /// `false`.
     Nothing,
     Keywords(Box<Keywords>),
 }
 
-/// The keywords of one schema, by the kind of value that they look at.
+/// The keywords of one schema, by the type of value they apply to.
 #[derive(Debug, Default)]
 struct Keywords {
     kind: Option<Kind>,
@@ -67,14 +67,14 @@ struct Keywords {
 #[derive(Debug)]
 struct Kind {
     types: Types,
-    /// As it is written.
+    /// As written in the schema.
     written: Value,
-    /// If there is one type, and keywords for it: when these have their turn. The fault is then
-    /// reported in their place.
+    /// If there is exactly one type, and keywords for it: their position. The type error is then
+    /// reported there.
     place: Option<u8>,
 }
 
-/// A subschema and what leads to it in the path of the schema: `properties/count`.
+/// A subschema and its step in the schema path: `properties/count`.
 #[derive(Debug)]
 struct Branch {
     schema: Index,
@@ -85,8 +85,8 @@ struct Branch {
 enum InPlace {
     Reference {
         schema: Index,
-        /// The path that its keywords have: the reference as it is written, where that leads to
-        /// the schema by itself.
+        /// Schema path of its keywords: the reference as written, where that leads to the schema by
+        /// itself.
         path: Box<str>,
     },
     Const(Literal),
@@ -105,7 +105,7 @@ enum InPlace {
     },
 }
 
-/// A value of the schema.
+/// A value in the schema.
 #[derive(Debug)]
 struct Literal {
     canonical: Box<str>,
@@ -124,7 +124,7 @@ enum StringRule {
     Pattern(Expression),
 }
 
-/// `minLength`, `maxItems` and their like.
+/// `minLength`, `maxItems` and the like.
 #[derive(Debug, Clone, Copy)]
 struct Bound {
     keyword: &'static str,
@@ -137,7 +137,7 @@ enum ArrayRule {
     Length(Bound),
     /// `prefixItems`, or a list in `items`.
     Prefix(Vec<Branch>),
-    /// `items` for all of them.
+    /// `items` for all elements.
     Items(Index),
     /// `items` after `prefixItems`, or `additionalItems`.
     Rest {
@@ -151,7 +151,7 @@ enum ArrayRule {
         max: Option<u64>,
     },
     Unique {
-        /// Whether `items` says that they are scalars of some types: `ajv` then looks for
+        /// The types, if `items` allows only scalars of certain types: `ajv` then looks for
         /// duplicates in another order.
         scalars: Option<Types>,
     },
@@ -180,12 +180,12 @@ enum ObjectRule {
     Unevaluated(Index),
 }
 
-/// A property that needs others.
+/// A property that requires others.
 #[derive(Debug)]
 struct Dependency {
     property: Box<str>,
     needed: Vec<Box<str>>,
-    /// The names in one text, cut if it is very long.
+    /// The names joined into one text, truncated if very long.
     joined: Box<str>,
 }
 
@@ -203,11 +203,11 @@ enum Engine {
     Backtracking(Box<Judge>),
 }
 
-/// What one attempt of a backtracking expression may cost in steps.
+/// Step limit for one attempt of a backtracking expression.
 const BACKTRACKING_STEPS: u64 = 10_000;
 
 impl Expression {
-    /// Whether the text of a string matches. What cannot be paid for does not.
+    /// Whether the text of a string matches. Counts as no match if over budget.
     fn matches(&self, text: Node<'_>, allowance: &mut Allowance) -> bool {
         match &self.engine {
             Engine::Linear(pattern) => {
@@ -221,7 +221,7 @@ impl Expression {
     }
 }
 
-/// One keyword on the engine that decides about it elsewhere, so that both say the same.
+/// One keyword on the engine that decides it elsewhere, so that both agree.
 #[derive(Debug)]
 struct Judge(Validator<TapeJson>);
 

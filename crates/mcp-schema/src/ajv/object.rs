@@ -1,4 +1,4 @@
-//! Keywords of objects.
+//! Object keywords.
 
 use mcp_json::Node;
 use serde_json::json;
@@ -103,7 +103,7 @@ impl<'c> Walk<'c> {
         fits
     }
 
-    /// Members that no other keyword knows.
+    /// Checks the members not covered by any other keyword.
     fn others(
         &mut self,
         (keyword, parameter, schema): (&str, &str, Index),

@@ -1,4 +1,4 @@
-//! The members of an object as JavaScript has them.
+//! The members of an object in JavaScript's order.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,8 +13,8 @@ pub(super) struct Member<'a> {
     pub(super) value: Node<'a>,
 }
 
-/// The members of an object, each name once: whole numbers first, by size, then the others in
-/// their order. The last value of a name counts, in the place of the first.
+/// The members of an object, each name once: integer names first, in numeric order, then the others
+/// in insertion order. The last value of a name wins, in the position of the first.
 #[derive(Debug)]
 pub(super) struct Members<'a> {
     all: Vec<Member<'a>>,
@@ -54,7 +54,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// What ECMA-262 calls an array index: below 2³² − 1, written as numbers are.
+/// An array index as defined by ECMA-262: below 2³² − 1, in canonical notation.
 fn array_index(name: &str) -> Option<u32> {
     let is_number = name == "0" || !name.starts_with(['0', '+']);
     name.parse().ok().filter(|index| is_number && *index != u32::MAX)

@@ -1,4 +1,4 @@
-//! Keywords of numbers and strings, and bounds of anything that has a size.
+//! Keywords for numbers and strings, and bounds on anything that has a size.
 
 use mcp_json::Node;
 use serde_json::json;

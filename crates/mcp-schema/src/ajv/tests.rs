@@ -1,4 +1,4 @@
-//! What holds for every schema; that the errors are those of `ajv` is tested in `tests/it/ajv`.
+//! Properties of every schema; that the errors match `ajv` is tested in `tests/it/ajv`.
 
 use jsonschema::Draft;
 use mcp_json::{Limits, Tape};
@@ -9,7 +9,7 @@ use crate::MAX_VIOLATIONS;
 use crate::survey::{Names, Survey};
 use crate::violation::Violation;
 
-/// What is said about a value, or `None` if the schema is not understood or takes too long.
+/// The violations of a value, or `None` if the schema is not supported or takes too long.
 fn explain_as(schema: &Value, value: &Value, draft: Draft) -> Option<Vec<Violation>> {
     let survey = Survey::of(&Names::of(schema), "").unwrap();
     let (schema, value) = (schema.to_string(), value.to_string());
@@ -58,7 +58,7 @@ fn what_is_taken_back_leaves_room_for_what_is_not() {
     let found = explain(&schema, &json!(199));
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].keyword, "type");
-    // One that fits after many that do not, each with more faults than are shown.
+    // A branch that fits after several that do not, each with more errors than are shown.
     let wide: Vec<String> = (0..100).map(|name| name.to_string()).collect();
     let schema = json!({"anyOf": [{"required": wide}, {"required": wide}, {}], "minProperties": 1});
     let found = explain(&schema, &json!({}));

@@ -4,7 +4,7 @@ use mcp_json::{Kind as NodeKind, Node, Span};
 use serde_json::{Value, json};
 
 use crate::program::{Allowance, Types, types_of};
-use crate::violation::{MAX_VIOLATIONS, Violation, push_token};
+use crate::violation::{MAX_VIOLATIONS, Violation, kept_path, push_token};
 
 use super::evaluated::Evaluated;
 use super::keywords::place;
@@ -12,8 +12,8 @@ use super::wording;
 use super::{Checklist, Index, Keywords, Kind, ROOT, Schema};
 
 impl Checklist {
-    /// What `ajv` objects to in `node`, in its order; at most [`MAX_VIOLATIONS`] and a marker.
-    /// `None` if it takes more steps than allowed to find out.
+    /// The errors `ajv` reports for `node`, in its order; at most [`MAX_VIOLATIONS`] and a marker.
+    /// `None` if finding out takes more steps than allowed.
     pub(crate) fn explain(&self, node: Node<'_>) -> Option<Vec<Violation>> {
         let mut walk = Walk {
             checklist: self,
@@ -27,7 +27,7 @@ impl Checklist {
         walk.schema(ROOT, node, &mut Evaluated::default());
         let mut found = walk.found;
         if walk.allowance.is_spent() {
-            return None; // Some of it might have been taken back.
+            return None; // Some of it might have been retracted.
         }
         if found.len() > MAX_VIOLATIONS {
             found.truncate(MAX_VIOLATIONS);
@@ -43,15 +43,15 @@ pub(super) struct Walk<'c> {
     instance_path: String,
     schema_path: String,
     found: Vec<Violation>,
-    /// How many schemas around this one report nothing.
+    /// Number of enclosing schemas that report nothing.
     silent: usize,
-    /// How many schemas around this one may take back what was reported.
+    /// Number of enclosing schemas that may retract what was reported.
     tentative: usize,
 }
 
 impl<'c> Walk<'c> {
-    /// Reports what `node` breaks in a schema, and says whether it fits. `evaluated` is about the
-    /// same value.
+    /// Reports how `node` violates a schema, and returns whether it fits. `evaluated` belongs to
+    /// the same value.
     pub(super) fn schema(
         &mut self,
         index: Index,
@@ -76,7 +76,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// Keywords of any kind of value come first, then those of each kind.
+    /// Keywords for any type come first, then those for each type.
     fn keywords(
         &mut self,
         keywords: &'c Keywords,
@@ -92,7 +92,7 @@ impl<'c> Walk<'c> {
         for rule in &keywords.in_place {
             fits &= self.in_place(rule, node, evaluated);
         }
-        // If the only type has keywords, its fault stands where they would.
+        // If the only type has keywords, the type error is reported in their place.
         if let Some(kind) = kind.filter(|kind| !has_type && kind.place.is_some()) {
             let first = self.by_kind(keywords, node, evaluated, |own| own < kind.place);
             self.wrong_type(kind, node);
@@ -102,7 +102,7 @@ impl<'c> Walk<'c> {
         fits & self.by_kind(keywords, node, evaluated, |_| true)
     }
 
-    /// The keywords for the kind of `node`, if `is_due`.
+    /// Checks the keywords for the type of `node`, if `is_due`.
     fn by_kind(
         &mut self,
         keywords: &'c Keywords,
@@ -131,9 +131,9 @@ impl<'c> Walk<'c> {
         self.report("type", node.span(), || json!({ "type": kind.written }));
     }
 
-    /// A keyword of the schema being looked at has failed for the value being looked at.
+    /// Reports that a keyword of the current schema failed for the current value.
     ///
-    /// Parameters are made only if they are wanted.
+    /// `params` is called only if the violation is kept.
     pub(super) fn report(&mut self, keyword: &str, span: Span, params: impl FnOnce() -> Value) {
         if self.silent > 0 || self.is_full() {
             return;
@@ -141,7 +141,7 @@ impl<'c> Walk<'c> {
         let params = params();
         self.found.push(Violation {
             message: wording::message(keyword, &params),
-            instance_path: self.instance_path.clone(),
+            instance_path: kept_path(&self.instance_path),
             schema_path: format!("{}/{keyword}", self.schema_path),
             keyword: keyword.into(),
             params,
@@ -149,7 +149,7 @@ impl<'c> Walk<'c> {
         });
     }
 
-    /// A subschema for the same value.
+    /// Checks a subschema against the same value.
     pub(super) fn below_schema(
         &mut self,
         step: &str,
@@ -165,7 +165,7 @@ impl<'c> Walk<'c> {
         fits
     }
 
-    /// A subschema for the part of the value that `token` names.
+    /// Checks a subschema against the part of the value at `token`.
     pub(super) fn below(&mut self, step: &str, schema: Index, token: &str, part: Node<'_>) -> bool {
         let length = self.instance_path.len();
         push_token(&mut self.instance_path, token);
@@ -174,7 +174,7 @@ impl<'c> Walk<'c> {
         fits
     }
 
-    /// The schema of a reference, whose keywords have a path of their own.
+    /// Checks the target of a reference, whose keywords have a path of their own.
     pub(super) fn reference(
         &mut self,
         path: &str,
@@ -196,7 +196,7 @@ impl<'c> Walk<'c> {
         outcome
     }
 
-    /// Runs `visit`, and takes back what it reported if it says that all is well.
+    /// Runs `visit`, and retracts what it reported if it returns `true`.
     pub(super) fn tentatively(&mut self, visit: impl FnOnce(&mut Self) -> bool) -> bool {
         let before = self.found.len();
         self.tentative += 1;
@@ -208,12 +208,12 @@ impl<'c> Walk<'c> {
         fits
     }
 
-    /// One more than is shown tells that there are more.
+    /// One more than is shown means that there are more.
     fn is_full(&self) -> bool {
         self.found.len() > MAX_VIOLATIONS
     }
 
-    /// Whether nothing that is still found can matter.
+    /// Whether nothing that is yet to be found can matter.
     pub(super) fn is_done(&self) -> bool {
         self.allowance.is_spent() || (self.is_full() && self.silent == 0 && self.tentative == 0)
     }

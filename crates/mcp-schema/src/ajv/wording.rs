@@ -1,5 +1,4 @@
-//! What `ajv` says about a violation, which follows from its keyword and `params` alone. It shows
-//! nothing of the value.
+//! `ajv`'s messages. They follow from keyword and `params` alone and never show the value.
 
 use serde_json::Value;
 
@@ -56,7 +55,7 @@ pub(super) fn message(keyword: &str, params: &Value) -> String {
     }
 }
 
-/// A string as it is, a list joined by commas.
+/// A string as is, a list joined by commas.
 fn words(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -65,7 +64,7 @@ fn words(value: &Value) -> String {
     }
 }
 
-/// A number as JavaScript writes it, as far as schemas go.
+/// A number formatted as in JavaScript, for the numbers found in schemas.
 fn number(value: &Value) -> String {
     match value.as_f64() {
         Some(float) if value.is_f64() && float.fract() == 0.0 && float.abs() < 1e21 => {

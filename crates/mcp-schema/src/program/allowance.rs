@@ -1,14 +1,14 @@
-//! What a walk may cost.
+//! The budget of a walk.
 
 use mcp_json::Node;
 
 use super::step_budget;
 
-/// How many schemas may be entered inside each other: the nesting of the value times the
-/// references and alternatives on one level.
+/// Maximum nesting of schema applications: the nesting of the value times the references and
+/// alternatives on each level.
 const MAX_DEPTH: u32 = 512;
 
-/// What is left of a walk's allowance.
+/// What is left of a walk's budget.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     steps: u64,
@@ -21,7 +21,7 @@ impl Allowance {
         Allowance { steps: step_budget(span.end - span.start), depth: MAX_DEPTH }
     }
 
-    /// Whether something was refused; answers are then void.
+    /// Whether something was refused; the walk's result is then meaningless.
     pub(crate) fn is_spent(&self) -> bool {
         self.steps == 0
     }
@@ -31,7 +31,7 @@ impl Allowance {
         self.steps > 0
     }
 
-    /// One schema deeper. Must be followed by [`leave`](Allowance::leave) if it says yes.
+    /// Enters a schema. If it returns `true`, [`leave`](Allowance::leave) must follow.
     pub(crate) fn enter(&mut self) -> bool {
         if self.depth == 0 {
             self.steps = 0;

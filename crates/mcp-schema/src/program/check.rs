@@ -1,11 +1,13 @@
 //! The yes/no walk.
 
+use std::{borrow::Cow, collections::HashMap};
+
 use mcp_json::{Kind, Node};
 
 use super::allowance::Allowance;
 use super::{
     Additional, ArrayRules, Index, Literal, Logic, Number, NumberRules, ObjectRules, Program,
-    Property, ROOT, StringRules, Types, WalkOutcome,
+    Property, ROOT, Schema, StringRules, Types, WalkOutcome,
 };
 
 impl Program {
@@ -20,11 +22,16 @@ impl Program {
         }
     }
 
+    #[inline]
     pub(super) fn check(&self, index: Index, node: Node<'_>, allowance: &mut Allowance) -> bool {
         let schema = &self.schemas[index as usize];
-        if schema.trivial {
-            return true;
+        if schema.bare {
+            return schema.types.meets(types_of(node, schema.types));
         }
+        self.check_rules(schema, node, allowance)
+    }
+
+    fn check_rules(&self, schema: &Schema, node: Node<'_>, allowance: &mut Allowance) -> bool {
         if !allowance.enter() {
             return false;
         }
@@ -57,9 +64,9 @@ impl Program {
             return false;
         }
         let mut seen = Seen::new(rules);
-        let has_duplicates = node.document().has_duplicate_keys();
+        let superseded = Superseded::of(node);
         for (key, value) in node.members() {
-            if has_duplicates && is_superseded(node, key, value, allowance) {
+            if superseded.contains(key, value) {
                 continue;
             }
             let fits = match rules.find(key) {
@@ -109,7 +116,7 @@ impl Program {
             return false;
         }
         if let Some(options) = &logic.options {
-            // A list of options can be as long as the schema.
+            // An `enum` can be as long as the schema.
             if !allowance.spend(options.len() as u64)
                 || !options.iter().any(|option| option.equals(node))
             {
@@ -130,9 +137,9 @@ impl Program {
 }
 
 impl ObjectRules {
-    /// The property that a key names, and its position.
+    /// The property named by `key`, and its position.
     pub(super) fn find(&self, key: Node<'_>) -> Option<(usize, &Property)> {
-        // Comparing a handful in turn beats searching.
+        // For a handful, comparing one by one beats searching.
         const FEW: usize = 16;
         let position = if self.properties.len() <= FEW {
             let fingerprint = key.fingerprint();
@@ -147,7 +154,7 @@ impl ObjectRules {
     }
 }
 
-/// Which properties an object has shown, so that a repeated key does not count twice.
+/// The properties seen in an object, so that a duplicate key does not count twice.
 pub(super) enum Seen {
     Few(u64),
     Many(Vec<u64>),
@@ -202,22 +209,35 @@ impl Literal {
     }
 }
 
-/// Whether a later member of `object` has the same name: the last one counts.
-#[cold]
-pub(super) fn is_superseded(
-    object: Node<'_>,
-    key: Node<'_>,
-    value: Node<'_>,
-    allowance: &mut Allowance,
-) -> bool {
-    if !object.document().has_duplicate_keys() || !allowance.spend(object.len() as u64 / 8) {
-        return false;
+/// Which members of an object do not count, as a later one has the same name.
+pub(super) struct Superseded<'a> {
+    /// The last value of each name; nothing if no name of the document occurs twice.
+    last: Option<HashMap<Cow<'a, [u8]>, u32>>,
+}
+
+impl<'a> Superseded<'a> {
+    pub(super) fn of(object: Node<'a>) -> Superseded<'a> {
+        let twice = object.document().has_duplicate_keys();
+        Superseded { last: twice.then(|| last_values(object)) }
     }
-    let last = key.as_str().and_then(|name| object.get(&name));
-    last.is_some_and(|last| last.index() != value.index())
+
+    pub(super) fn contains(&self, key: Node<'_>, value: Node<'_>) -> bool {
+        self.last.as_ref().is_some_and(|last| is_earlier(last, key, value))
+    }
+}
+
+#[cold]
+fn last_values(object: Node<'_>) -> HashMap<Cow<'_, [u8]>, u32> {
+    object.members().filter_map(|(key, value)| Some((key.str_bytes()?, value.index()))).collect()
+}
+
+#[cold]
+fn is_earlier(last: &HashMap<Cow<'_, [u8]>, u32>, key: Node<'_>, value: Node<'_>) -> bool {
+    key.str_bytes().is_some_and(|name| last.get(&*name).is_some_and(|last| *last != value.index()))
 }
 
 /// The type of `node`. Whether a number is integral is worked out only if `wanted` asks.
+#[inline]
 pub(crate) fn types_of(node: Node<'_>, wanted: Types) -> Types {
     match node.kind() {
         Kind::Null => Types::NULL,
@@ -237,7 +257,7 @@ fn check_string(rules: &StringRules, node: Node<'_>, allowance: &mut Allowance) 
         return false;
     };
     let length = bytes.len() as u64;
-    // Characters are between a quarter of the bytes and all of them: count only in doubt.
+    // A character takes one to four bytes: count only if in doubt.
     if length < rules.min
         || (length < rules.min.saturating_mul(4) && characters(&bytes) < rules.min)
     {
@@ -253,7 +273,7 @@ fn check_string(rules: &StringRules, node: Node<'_>, allowance: &mut Allowance) 
 }
 
 pub(crate) fn characters(text: &[u8]) -> u64 {
-    // Every byte that does not continue a character starts one.
+    // Every byte that is not a continuation byte starts a character.
     text.iter().filter(|byte| **byte & 0xc0 != 0x80).count() as u64
 }
 

@@ -1,4 +1,4 @@
-//! From a schema document to a [`Program`].
+//! Compiles a schema document to a [`Program`].
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,14 +10,14 @@ use super::{
     Patterns, Program, Property, Schema, StringRules, Types,
 };
 
-/// Why there is no program for a schema: it has something only the `jsonschema` crate does.
+/// Why there is no program for a schema: it uses something only the `jsonschema` crate supports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Declined {
     /// Pointer of the keyword.
     pub(crate) at: String,
 }
 
-/// Keywords with a meaning that [`Program`] does not have. Unknown ones are remarks and ignored.
+/// Keywords whose meaning [`Program`] does not implement. Unknown ones are annotations and ignored.
 const UNSUPPORTED: &[&str] = &[
     "$anchor",
     "$dynamicAnchor",
@@ -48,10 +48,10 @@ const UNSUPPORTED: &[&str] = &[
 ];
 
 impl Program {
-    /// Lowers the schema at `pointer` in `document`, and everything it refers to.
+    /// Compiles the schema at `pointer` in `document`, and everything it refers to.
     ///
     /// `document` is a valid schema document of `draft`, and `patterns` has its expressions;
-    /// what does not fit is declined.
+    /// anything unsupported is declined.
     pub(crate) fn compile(
         document: &Value,
         pointer: &str,
@@ -59,7 +59,7 @@ impl Program {
         patterns: &Patterns,
     ) -> Result<Program, Declined> {
         if matches!(draft, Draft::Draft4 | Draft::Unknown) {
-            // Draft 4 counts `1.0` as no integer and has other bounds.
+            // In draft 4 `1.0` is not an integer, and bounds work differently.
             return Err(Declined { at: "#/$schema".into() });
         }
         let mut compiler = Compiler {
@@ -71,8 +71,8 @@ impl Program {
         };
         compiler.index_of(pointer.to_owned());
         let mut schemas = Vec::new();
-        // Schemas refer to each other by index, so a queue does what recursion would, without
-        // a limit on the length of a chain of references.
+        // Schemas refer to each other by index, so a queue replaces recursion, with no limit on the
+        // length of a chain of references.
         while schemas.len() < compiler.pointers.len() {
             let at = compiler.pointers[schemas.len()].clone();
             schemas.push(compiler.schema(&at)?);
@@ -90,13 +90,13 @@ struct Compiler<'d> {
     pointers: Vec<String>,
 }
 
-/// The keyword at `pointer` is what stopped us.
+/// Declines because of `keyword` in the schema at `pointer`.
 fn declined<T>(pointer: &str, keyword: &str) -> Result<T, Declined> {
     Err(Declined { at: format!("#{pointer}/{keyword}") })
 }
 
 impl Compiler<'_> {
-    /// The index that the schema at `pointer` has, or will have once its turn comes.
+    /// The index of the schema at `pointer`, assigned now if it was not seen before.
     fn index_of(&mut self, pointer: String) -> Index {
         if let Some(index) = self.indices.get(&pointer) {
             return *index;
@@ -111,7 +111,7 @@ impl Compiler<'_> {
         let keywords = match self.document.pointer(at) {
             Some(Value::Bool(true)) => return Ok(Schema::ANYTHING),
             Some(Value::Bool(false)) => {
-                return Ok(Schema { types: Types::NONE, trivial: false, ..Schema::ANYTHING });
+                return Ok(Schema { types: Types::NONE, ..Schema::ANYTHING });
             }
             Some(Value::Object(keywords)) => keywords,
             _ => return declined(at, ""),
@@ -123,22 +123,21 @@ impl Compiler<'_> {
         if self.ref_hides_siblings && keywords.contains_key("$ref") {
             let reference = self.reference(at, keywords)?;
             let logic = Logic { reference, ..Logic::default() };
-            return Ok(Schema { trivial: false, logic: Some(Box::new(logic)), ..Schema::ANYTHING });
+            return Ok(Schema { bare: false, logic: Some(Box::new(logic)), ..Schema::ANYTHING });
         }
         if let Some(keyword) = UNSUPPORTED.iter().find(|keyword| keywords.contains_key(**keyword)) {
             return declined(at, keyword);
         }
         let mut schema = Schema {
             types: types(at, keywords)?,
-            trivial: false,
+            bare: false,
             object: self.object(at, keywords)?.map(Box::new),
             array: self.array(at, keywords)?.map(Box::new),
             string: self.string(at, keywords)?.map(Box::new),
             number: number(at, keywords)?.map(Box::new),
             logic: self.logic(at, keywords)?.map(Box::new),
         };
-        schema.trivial = schema.types == Types::ALL
-            && schema.object.is_none()
+        schema.bare = schema.object.is_none()
             && schema.array.is_none()
             && schema.string.is_none()
             && schema.number.is_none()
@@ -206,7 +205,7 @@ impl Compiler<'_> {
         let items = match keywords.get("items") {
             None => None,
             Some(Value::Object(_) | Value::Bool(_)) => Some(self.index_of(format!("{at}/items"))),
-            // One schema per position: older drafts.
+            // One schema per position, as in older drafts.
             Some(_) => return declined(at, "items"),
         };
         let min = count(at, keywords, "minItems")?.unwrap_or(0);
@@ -309,7 +308,8 @@ impl Compiler<'_> {
         Ok(Some(self.index_of(target)))
     }
 
-    /// Whether a schema is there, and no `$id` on the way changes what references mean.
+    /// Whether there is a schema at `pointer`, and no `$id` on the way changes what references
+    /// mean.
     fn is_plain_path(&self, pointer: &str) -> bool {
         let mut value = self.document;
         let mut tokens = pointer.split('/');
@@ -387,7 +387,7 @@ fn literal(value: &Value) -> Option<Literal> {
     })
 }
 
-/// One token of a JSON pointer.
+/// Escapes one token of a JSON pointer.
 pub(super) fn escape(token: &str) -> String {
     token.replace('~', "~0").replace('/', "~1")
 }

@@ -1,20 +1,22 @@
-//! The walk that says what is wrong.
+//! The walk that reports violations.
 
 use mcp_json::{Node, Span};
 use serde_json::{Value, json};
 
 use crate::suggest::nearest;
-use crate::violation::{MAX_VIOLATIONS, Violation, listed, push_token, shown, shown_value};
+use crate::violation::{
+    MAX_VIOLATIONS, Violation, kept_path, listed, push_token, shown, shown_value,
+};
 
 use super::allowance::Allowance;
-use super::check::{Seen, characters, is_superseded, types_of};
+use super::check::{Seen, Superseded, characters, types_of};
 use super::{
     Additional, ArrayRules, Index, Literal, Logic, Number, NumberRules, ObjectRules, Program, ROOT,
     StringRules, Types,
 };
 
 impl Program {
-    /// Every violation, in the order of the message; at least one for what is not accepted.
+    /// Every violation, in document order; at least one if `node` is not accepted.
     pub(crate) fn explain(&self, node: Node<'_>) -> Vec<Violation> {
         let mut explainer = Explainer {
             program: self,
@@ -41,7 +43,7 @@ impl Program {
 pub(super) struct Explainer<'p> {
     pub(super) program: &'p Program,
     allowance: Allowance,
-    /// JSON pointer of the node being looked at.
+    /// JSON pointer of the current node.
     pub(super) path: String,
     pub(super) found: Vec<Violation>,
     pub(super) limit: usize,
@@ -50,7 +52,7 @@ pub(super) struct Explainer<'p> {
 impl Explainer<'_> {
     pub(super) fn schema(&mut self, index: Index, node: Node<'_>) {
         let schema = &self.program.schemas[index as usize];
-        if schema.trivial || self.found.len() >= self.limit || !self.allowance.enter() {
+        if schema.is_trivial() || self.found.len() >= self.limit || !self.allowance.enter() {
             return;
         }
         if schema.types.meets(types_of(node, schema.types)) {
@@ -104,7 +106,7 @@ impl Explainer<'_> {
             format!("#{pointer}/{keyword}")
         };
         self.found.push(Violation {
-            instance_path: self.path.clone(),
+            instance_path: kept_path(&self.path),
             schema_path,
             keyword: keyword.into(),
             params,
@@ -180,11 +182,12 @@ impl Explainer<'_> {
                 self.report(index, "required", params, message, node.span());
             }
         }
+        let superseded = Superseded::of(node);
         for (key, value) in node.members() {
             if self.found.len() >= self.limit {
                 return;
             }
-            if is_superseded(node, key, value, &mut self.allowance) {
+            if superseded.contains(key, value) {
                 continue;
             }
             let name = key.as_str().unwrap_or_default();
@@ -333,8 +336,8 @@ impl Literal {
     }
 }
 
-/// Parameters and message for a value that is none of `options`, of which the first hundred are
-/// enough to report.
+/// Parameters and message for a value that is not in `options`; only the first hundred are
+/// reported.
 pub(super) fn not_an_option<'l>(
     node: Node<'_>,
     options: impl IntoIterator<Item = &'l Literal>,

@@ -1,17 +1,16 @@
 //! A schema as a flat program over tape nodes.
 //!
-//! [`Program::compile`] lowers the common part of JSON Schema to an array of [`Schema`]s that
-//! refer to each other by index, so recursion in a schema is a plain number. The same array
-//! answers two questions: [`Program::accepts`], which is what a message in order pays for, and
-//! [`Program::explain`], which walks again and says what is wrong, where, and stops after a
-//! bounded number of reports. Where each schema stands in its document is kept aside, as only
-//! `explain` needs it.
+//! [`Program::compile`] lowers the common part of JSON Schema to an array of [`Schema`]s that refer
+//! to each other by index, so a recursive schema is just an index. The same array serves two walks:
+//! [`Program::accepts`], which is all a valid message pays for, and [`Program::explain`], which
+//! walks again to report what is wrong and where, up to a bounded number of violations. The pointer
+//! of each schema in its document is stored separately, as only `explain` needs it.
 //!
 //! Invariants:
-//! - A keyword that is not understood completely makes `compile` decline. The caller then asks
-//!   the `jsonschema` crate, so that a verdict never rests on half a schema.
-//! - Both walks spend from a budget of steps and keep to a depth. Running out is
-//!   [`WalkOutcome::Undecided`], never a yes.
+//! - A keyword that is not understood completely makes `compile` decline. The caller then uses the
+//!   `jsonschema` crate, so that a verdict never rests on half a schema.
+//! - Both walks have a step budget and a depth limit. Running out is [`WalkOutcome::Undecided`],
+//!   never acceptance.
 
 mod allowance;
 mod check;
@@ -29,19 +28,19 @@ pub(crate) use pattern::{Pattern, Patterns, TooCostly};
 
 use name::Name;
 
-/// The outcome of a walk.
+/// The result of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WalkOutcome {
     Accepted,
     Rejected,
-    /// The budget ran out before the answer was known.
+    /// The budget ran out before there was a verdict.
     Undecided,
 }
 
-/// How many steps a walk may take for a value of `bytes` bytes.
+/// Step budget of a walk over a value of `bytes` bytes.
 ///
-/// A schema that visits every part of the value a few times stays far below; one that multiplies
-/// alternatives by elements, or recursion by recursion, does not.
+/// A schema that visits every part of the value a few times stays far below it; one that multiplies
+/// alternatives by elements, or nests recursion, does not.
 pub(crate) fn step_budget(bytes: usize) -> u64 {
     2_000_000 + 8 * bytes as u64
 }
@@ -58,12 +57,12 @@ pub(crate) struct Program {
 type Index = u32;
 const ROOT: Index = 0;
 
-/// One subschema. The keywords for one kind of value share a box, as most schemas have one kind.
+/// One subschema. The keywords for each type of value are boxed, as most schemas have one type.
 #[derive(Debug)]
 struct Schema {
     types: Types,
-    /// Nothing below constrains anything.
-    trivial: bool,
+    /// Nothing but `types` constrains anything, as in most properties of most tools.
+    bare: bool,
     object: Option<Box<ObjectRules>>,
     array: Option<Box<ArrayRules>>,
     string: Option<Box<StringRules>>,
@@ -74,20 +73,25 @@ struct Schema {
 impl Schema {
     const ANYTHING: Schema = Schema {
         types: Types::ALL,
-        trivial: true,
+        bare: true,
         object: None,
         array: None,
         string: None,
         number: None,
         logic: None,
     };
+
+    /// Whether it accepts everything.
+    fn is_trivial(&self) -> bool {
+        self.bare && self.types == Types::ALL
+    }
 }
 
 #[derive(Debug)]
 struct ObjectRules {
     /// Sorted by name.
     properties: Box<[Property]>,
-    /// How many of them are required.
+    /// The number of required properties.
     required: usize,
     additional: Additional,
     min: u64,
@@ -98,7 +102,7 @@ struct ObjectRules {
 struct Property {
     name: Name,
     schema: Index,
-    /// Named by `properties`, not only by `required`.
+    /// Whether it is in `properties`, not only in `required`.
     declared: bool,
     required: bool,
 }
@@ -142,7 +146,7 @@ struct Logic {
     one_of: Option<Box<[Index]>>,
 }
 
-/// A scalar of `enum` or `const`.
+/// A scalar in `enum` or `const`.
 #[derive(Debug, Clone, PartialEq)]
 enum Literal {
     Null,
@@ -184,12 +188,12 @@ impl Types {
         Types(self.0 | other.0)
     }
 
-    /// Whether some type is in both.
+    /// Whether the sets intersect.
     pub(crate) const fn meets(self, other: Types) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// The names a schema would use, in a fixed order.
+    /// The type names a schema would use, in a fixed order.
     pub(crate) fn names(self) -> Vec<&'static str> {
         let number = if self.0 & Types::NUMBER.0 == Types::NUMBER.0 {
             ("number", Types::NUMBER)

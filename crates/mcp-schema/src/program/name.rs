@@ -1,4 +1,4 @@
-//! Property names that are told apart by what the tape knows of names.
+//! Property names, compared by the fingerprints that the tape keeps of member names.
 
 use mcp_json::{Fingerprint, Node};
 
@@ -18,7 +18,7 @@ impl Name {
         &self.text
     }
 
-    /// Whether `key`, a member name with this fingerprint, is the name.
+    /// Whether `key`, a member name with this fingerprint, equals this name.
     #[inline]
     pub(super) fn is(&self, key: Node<'_>, fingerprint: Fingerprint) -> bool {
         self.fingerprint == fingerprint && key.str_eq(&self.text)

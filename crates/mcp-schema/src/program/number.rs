@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use mcp_json::Node;
 
-/// A number of a schema or of a message.
+/// A number in a schema or a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Number {
     Integer(i128),
@@ -22,7 +22,7 @@ impl Number {
         if let Some(value) = node.as_f64() {
             return Some(Number::Float(value));
         }
-        // Beyond what a double holds only the sign matters.
+        // Beyond the range of a double only the sign matters.
         let sign = if node.number_literal()?.starts_with('-') { -1.0 } else { 1.0 };
         Some(Number::Float(sign * f64::INFINITY))
     }
@@ -42,7 +42,7 @@ impl Number {
             Number::Integer(value) => match (i64::try_from(value), u64::try_from(value)) {
                 (Ok(value), _) => value.into(),
                 (_, Ok(value)) => value.into(),
-                // Only integers of 64 bits are ever stored as such.
+                // Only 64-bit integers are ever stored as such.
                 _ => serde_json::Value::Null,
             },
             Number::Float(value) => value.into(),
@@ -69,9 +69,9 @@ impl PartialOrd for Number {
     }
 }
 
-/// Without rounding the integer to a double: 2⁵³ + 1 is greater than 2⁵³.
+/// Compares without rounding the integer to a double: 2⁵³ + 1 is greater than 2⁵³.
 fn integer_to_float(integer: i128, float: f64) -> Option<Ordering> {
-    // Beyond every 64-bit integer, and exact as a double.
+    // Above every 64-bit integer, and exact as a double.
     const BEYOND: f64 = 36_893_488_147_419_103_232.0;
     if float.is_nan() {
         return None;

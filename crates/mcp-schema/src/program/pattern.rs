@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use mcp_json::Node;
 use regex::bytes::{Regex, RegexBuilder};
 
-/// Sizes of compiled expressions, and what one byte of input then costs in steps. The engine is
-/// linear in the input, but each byte may cost as much as the expression has states.
+/// Size limits of compiled expressions, with the steps that one byte of input then costs. The
+/// engine is linear in the input, but each byte may cost as much as the expression has states.
 const CLASSES: [(usize, u64); 3] = [(8 << 10, 1), (64 << 10, 16), (1 << 20, 128)];
-/// The longest source of an expression.
+/// Maximum length of an expression's source.
 const MAX_SOURCE: usize = 8 << 10;
-/// What all expressions of a schema may cost per byte of input; compiling them costs alike.
+/// Limit on the steps per byte of all expressions of a schema; compiling them costs accordingly.
 const MAX_STEPS_PER_BYTE: u64 = 2_048;
 
 /// The expressions of one schema, each compiled once.
@@ -21,7 +21,7 @@ pub(crate) struct Patterns {
     steps_per_byte: u64,
 }
 
-/// The expressions of a schema are too large or too many.
+/// The expressions of a schema are too large or too numerous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooCostly;
 
@@ -51,7 +51,7 @@ impl Patterns {
     }
 }
 
-/// A compiled expression and its price.
+/// A compiled expression and its cost.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
     source: Box<str>,
@@ -60,8 +60,8 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// `None` if the linear engine cannot run it (look-around, back-references, too large) or it
-    /// is no expression at all.
+    /// `None` if the linear engine cannot run it (look-around, back-references, too large) or it is
+    /// not a valid expression.
     fn compile(source: &str) -> Option<Pattern> {
         let translated = jsonschema_regex::to_rust_regex(source).ok()?;
         let build = |limit: usize| {

@@ -1,4 +1,4 @@
-//! Laws: a program agrees with the `jsonschema` crate, and explains exactly what it rejects.
+//! Properties: a program agrees with the `jsonschema` crate, and explains exactly what it rejects.
 
 use jsonschema::Draft;
 use mcp_core::Revision;
@@ -16,7 +16,7 @@ fn compile(schema: &Value, pointer: &str) -> Program {
     Program::compile(schema, pointer, Draft::Draft202012, survey.patterns()).unwrap()
 }
 
-/// Asserts the laws for one value.
+/// Asserts these properties for one value.
 fn agree(
     program: &Program,
     validator: &jsonschema::Validator<mcp_json::TapeJson>,
@@ -128,7 +128,7 @@ proptest! {
         shared in leaf_keywords(),
         instances in prop::collection::vec(instance(), 8),
     ) {
-        // In place of the schema itself, so that it may refer to the shared one.
+        // In place of the schema itself, so that it can refer to the shared one.
         let document = json!({ "$defs": { "root": schema, "shared": shared }, "$ref": "#/$defs/root" });
         let program = compile(&document, "");
         let validator = options(Draft::Draft202012).build(&document).unwrap();
@@ -202,7 +202,7 @@ fn drawn(document: &Value, schema: &Value, dice: &mut dyn FnMut(u32) -> u32, dep
 
 #[test]
 fn definitions_agree_in_all_three_engines() {
-    // A fixed sequence: a failure today is a failure tomorrow.
+    // A fixed sequence, so that failures are reproducible.
     let mut state = 0x9e37_79b9_u64;
     let mut dice = |sides: u32| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -1,8 +1,9 @@
-//! Which alternative of a union a value was meant to be.
+//! Guesses which alternative of a union a value was meant to be.
 //!
 //! Only that one is reported: the one whose discriminator (`type`, `method`, any property with a
-//! fixed value) the message carries. A discriminator that selects none is itself the fault. Where
-//! nothing selects, what all alternatives object to is the fault, and failing that the union.
+//! fixed value) the message has. A discriminator that matches no alternative is itself the error.
+//! If there is no discriminator, the errors common to all alternatives are reported, or else the
+//! union.
 
 use mcp_json::Node;
 use serde_json::{Value, json};
@@ -13,15 +14,15 @@ use super::check::types_of;
 use super::explain::{Explainer, not_an_option};
 use super::{Index, Literal, Logic, Program, Schema, Types};
 
-/// Properties that tell alternatives apart, the usual ones first.
+/// Properties that distinguish alternatives, the usual ones first.
 const DISCRIMINATORS: [&str; 5] = ["type", "method", "mode", "resultType", "kind"];
-/// Of a union nobody reads more than so many alternatives.
+/// Nobody reads more than this many alternatives of a union.
 const MAX_ALTERNATIVES: usize = 64;
-/// Alternatives compared with each other when no discriminator decides, and their violations.
+/// Limit on alternatives compared when no discriminator decides, and on their violations.
 const MAX_COMPARED: usize = 8;
 
 impl Explainer<'_> {
-    /// Reports why `node` fits none of `branches`, which stand under `keyword`.
+    /// Reports why `node` fits none of `branches`, which are under `keyword`.
     pub(super) fn union(
         &mut self,
         index: Index,
@@ -49,7 +50,7 @@ impl Explainer<'_> {
         if leaves.is_empty() {
             let position = self.found.len();
             self.wrong_type(index, keyword, types, node);
-            // It stands at the union, but what is wrong is the type.
+            // It was reported at the union, but the type is what is wrong.
             if let Some(violation) = self.found.get_mut(position)
                 && violation.keyword == keyword
             {
@@ -68,7 +69,8 @@ impl Explainer<'_> {
         }
     }
 
-    /// Keeps the alternatives that `name` selects. `false` if it selects none, which is reported.
+    /// Keeps the alternatives that `name` selects. Returns `false` if it selects none, after
+    /// reporting that.
     fn discriminate(
         &mut self,
         index: Index,
@@ -116,14 +118,15 @@ impl Explainer<'_> {
         false
     }
 
-    /// The fault was found at a union but is one of another keyword.
+    /// Changes the keyword of the last violation, which was found at a union but belongs to
+    /// another.
     fn rename_last(&mut self, keyword: &str) {
         if let Some(violation) = self.found.last_mut() {
             violation.keyword = keyword.into();
         }
     }
 
-    /// Reports what all `leaves` object to, or the union if they object to different things.
+    /// Reports the errors common to all `leaves`, or the union if there are none.
     fn common_fault(&mut self, index: Index, keyword: &str, leaves: &[Index], node: Node<'_>) {
         let mut faults: Vec<Vec<Violation>> = Vec::new();
         let outer_limit = std::mem::replace(&mut self.limit, MAX_COMPARED);
@@ -135,7 +138,7 @@ impl Explainer<'_> {
         self.found = outer_found;
         self.limit = outer_limit;
 
-        // Who has everything that one alternative requires, and of no other, means that one.
+        // If only one alternative has all its required members in the value, that one was meant.
         let lacks =
             |fault: &Violation| fault.keyword == "required" && fault.instance_path == self.path;
         let mut complete = faults.iter().filter(|list| !list.iter().any(lacks));
@@ -184,9 +187,9 @@ impl Explainer<'_> {
     }
 }
 
-/// Reading a program as a description of values.
+/// Inspects a program as a description of values.
 impl Program {
-    /// The alternatives of a union, unions within it dissolved and references followed.
+    /// The alternatives of a union, with nested unions flattened and references followed.
     fn flatten(&self, branches: &[Index], leaves: &mut Vec<Index>) {
         let mut pending: Vec<Index> = branches.iter().rev().copied().collect();
         let mut hops = 16 * MAX_ALTERNATIVES;
@@ -215,7 +218,7 @@ impl Program {
         index
     }
 
-    /// The types that `index` admits at first sight.
+    /// The types that `index` allows, without a closer look.
     fn types(&self, index: Index) -> Types {
         let schema = &self.schemas[index as usize];
         let Some(logic) = &schema.logic else {
@@ -234,7 +237,7 @@ impl Program {
         types
     }
 
-    /// Properties by which `leaves` can be told apart, the usual ones first.
+    /// Properties that distinguish `leaves`, the usual ones first.
     fn discriminators(&self, leaves: &[Index]) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for leaf in leaves {
@@ -257,7 +260,7 @@ impl Program {
         names
     }
 
-    /// The fixed values that `leaf` wants for the property `name`.
+    /// The fixed values that `leaf` allows for the property `name`.
     fn property_literals(&self, leaf: Index, name: &str) -> Option<&[Literal]> {
         let rules = self.schemas[leaf as usize].object.as_ref()?;
         let property = rules.properties.iter().find(|property| property.name.as_str() == name)?;
@@ -282,7 +285,7 @@ impl Program {
         })
     }
 
-    /// The fixed values that any of `leaves` wants for `name`, each once.
+    /// The fixed values that any of `leaves` allows for `name`, without duplicates.
     fn options(&self, leaves: &[Index], name: &str) -> Vec<&Literal> {
         let mut options: Vec<&Literal> = Vec::new();
         for literal in
@@ -313,7 +316,7 @@ impl Schema {
         }
     }
 
-    /// The logic of a schema without anything but a reference or `anyOf`.
+    /// The logic of a schema that has nothing but a reference or `anyOf`.
     fn only_logic(&self) -> Option<&Logic> {
         let logic = self.logic.as_ref()?;
         let only = self.types == Types::ALL

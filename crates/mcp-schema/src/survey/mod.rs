@@ -1,7 +1,7 @@
-//! What a schema document is made of, before anything is compiled from it.
+//! Inspects a schema document before anything is compiled from it.
 //!
-//! A survey follows every keyword that applies a schema, of any draft, and every reference. It
-//! finds what would make a validator fetch or run forever, and it can bound beforehand how much
+//! A survey follows every keyword that applies a schema, in any draft, and every reference. It
+//! finds what would make a validator fetch or run forever, and it can bound in advance how much
 //! work a validator has with a given value, which the `jsonschema` crate cannot.
 
 mod names;
@@ -17,11 +17,11 @@ use self::{
 };
 use crate::program::Patterns;
 
-/// How many schemas may apply to one value inside each other.
+/// Maximum number of nested schemas that apply to one value.
 const MAX_CHAIN: usize = 100;
-/// How deep the estimate follows a value.
+/// Maximum depth to which the estimate follows a value.
 const MAX_DEPTH: usize = 1_000;
-/// What one attempt of a pattern on the backtracking engine may cost.
+/// Step limit for one attempt of a pattern on the backtracking engine.
 const BACKTRACKING_STEPS: u64 = 10_000;
 
 /// Why a schema cannot be used at all.
@@ -31,11 +31,11 @@ pub(crate) enum Fault {
     External { reference: String },
     /// A reference to nothing.
     Dangling { reference: String },
-    /// The schema at `pointer` applies itself to the same value, for ever.
+    /// The schema at `pointer` applies itself to the same value, endlessly.
     Endless { pointer: String },
-    /// Too many schemas apply to one value inside each other.
+    /// Too many nested schemas apply to one value.
     Chain { pointer: String },
-    /// The regular expressions up to this one are too large together.
+    /// The regular expressions up to this one are too large in total.
     Patterns { pointer: String },
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Survey {
 }
 
 impl Survey {
-    /// Surveys the schema at `pointer` in a document and all that it refers to.
+    /// Surveys the schema at `pointer` in a document and everything that it refers to.
     pub(crate) fn of(names: &Names<'_>, pointer: &str) -> Result<Survey, Fault> {
         let survey = Surveyor::new(names).survey(pointer)?;
         survey.refuse_endless()?;
@@ -106,8 +106,8 @@ impl Survey {
         })
     }
 
-    /// Refuses circles and long chains of schemas for one value. Iterative, as chains are what it
-    /// looks for.
+    /// Rejects cycles and long chains of schemas for one value. Iterative, since long chains are
+    /// what it looks for.
     fn refuse_endless(&self) -> Result<(), Fault> {
         #[derive(Clone, Copy, PartialEq)]
         enum State {

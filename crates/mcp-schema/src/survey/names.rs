@@ -6,7 +6,7 @@ use super::Fault;
 use crate::percent::decoded_text;
 use crate::violation::push_token;
 
-/// A document and what references in it may name.
+/// A document and the targets of references in it.
 #[derive(Debug)]
 pub(crate) struct Names<'d> {
     pub(super) document: &'d Value,
@@ -24,7 +24,7 @@ impl<'d> Names<'d> {
         names
     }
 
-    /// Documents are of limited depth.
+    /// Recursive: the depth of documents is limited.
     fn collect(&mut self, value: &'d Value, pointer: &mut String) {
         let length = pointer.len();
         match value {
@@ -56,7 +56,7 @@ impl<'d> Names<'d> {
         }
     }
 
-    /// The pointer that `reference` stands for; `None` for the meta-schemas everybody has.
+    /// The pointer that `reference` resolves to; `None` for the bundled meta-schemas.
     pub(crate) fn target(&self, reference: &str) -> Result<Option<String>, Fault> {
         let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let base = if document.is_empty() {
@@ -82,7 +82,7 @@ impl<'d> Names<'d> {
         }
     }
 
-    /// References may be relative to an `$id`: the last part of the path settles it.
+    /// References may be relative to an `$id`: the last part of the path decides.
     fn with_id(&self, document: &str) -> Option<String> {
         if let Some(pointer) = self.ids.get(document) {
             return Some(pointer.clone());
@@ -102,7 +102,7 @@ impl<'d> Names<'d> {
     }
 }
 
-/// The meta-schemas that come with the `jsonschema` crate.
+/// Whether `uri` is a meta-schema that comes with the `jsonschema` crate.
 fn is_bundled(uri: &str) -> bool {
     ["http://json-schema.org/draft-0", "https://json-schema.org/draft/20"]
         .iter()

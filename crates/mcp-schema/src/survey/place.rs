@@ -1,6 +1,6 @@
 use crate::program::Pattern;
 
-/// One schema: which others it applies, and to what.
+/// One schema: the schemas it applies, and to what.
 #[derive(Debug, Default)]
 pub(super) struct Place {
     pub(super) here: Vec<u32>,
@@ -8,13 +8,13 @@ pub(super) struct Place {
     pub(super) properties: Vec<(Box<str>, u32)>,
     pub(super) members: Vec<u32>,
     pub(super) elements: Vec<u32>,
-    /// `unevaluated…` goes over the whole schema again.
+    /// Whether `unevaluated…` traverses the whole schema again.
     pub(super) again: bool,
-    /// Expressions that run on strings, or on the keys of objects.
+    /// Expressions that run on strings, or on object keys.
     pub(super) patterns: Vec<Cost>,
 }
 
-/// What one attempt of an expression costs.
+/// The cost of one attempt of an expression.
 #[derive(Debug)]
 pub(super) enum Cost {
     Linear(Pattern),

@@ -22,7 +22,7 @@ const ELEMENTS: [&str; 5] =
 /// Keywords that refer to a schema elsewhere.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// Goes from schema to schema, as keywords and references lead.
+/// Traverses schemas along keywords and references.
 pub(super) struct Surveyor<'d> {
     names: &'d Names<'d>,
     indices: HashMap<String, u32>,
@@ -36,7 +36,7 @@ impl<'d> Surveyor<'d> {
         Surveyor { names, indices, pointers, patterns }
     }
 
-    /// Everything that can be reached from the schema at `pointer`.
+    /// Surveys everything reachable from the schema at `pointer`.
     pub(super) fn survey(mut self, pointer: &str) -> Result<Survey, Fault> {
         self.index_of(pointer.to_owned());
         let mut places = Vec::new();
@@ -59,7 +59,7 @@ impl<'d> Surveyor<'d> {
     fn place(&mut self, at: &str) -> Result<Place, Fault> {
         let mut place = Place::default();
         let Some(Value::Object(keywords)) = self.names.document.pointer(at) else {
-            // `true`, `false`, or what the meta-schema objects to.
+            // `true`, `false`, or something the meta-schema rejects.
             return Ok(place);
         };
         for keyword in REFERENCES {
@@ -132,7 +132,7 @@ impl<'d> Surveyor<'d> {
     fn map(&mut self, at: &str, keywords: &Map<String, Value>, keyword: &str, to: &mut Vec<u32>) {
         if let Some(Value::Object(schemas)) = keywords.get(keyword) {
             for (name, schema) in schemas {
-                // `dependencies` has lists of names, too.
+                // `dependencies` may contain lists of names, too.
                 if schema.is_object() {
                     let mut pointer = format!("{at}/{keyword}");
                     push_token(&mut pointer, name);

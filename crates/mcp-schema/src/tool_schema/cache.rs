@@ -6,12 +6,12 @@ use mcp_json::Node;
 
 use super::{Dialect, ToolSchema, ToolSchemaError, ToolSchemaLimits, is_plainly_valid};
 
-/// How much a [`ToolSchemas`] keeps.
+/// Size limits of a [`ToolSchemas`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheLimits {
-    /// Schemas.
+    /// Maximum number of schemas.
     pub max_entries: usize,
-    /// Bytes of their JSON texts, all together.
+    /// Maximum total size of their JSON texts in bytes.
     pub max_bytes: usize,
 }
 
@@ -22,10 +22,10 @@ impl Default for CacheLimits {
     }
 }
 
-/// Tool schemas by content: the same text is compiled once, however many sessions list it.
+/// Tool schemas by content: the same text is compiled once, no matter how many sessions list it.
 ///
-/// The text itself is the key, so two schemas are never taken for each other. Failures are kept,
-/// too. When full, the schema that was asked for the longest time ago goes.
+/// The text itself is the key, so two schemas are never confused. Failures are cached, too. When
+/// full, the least recently used schema is evicted.
 ///
 /// ```
 /// use mcp_json::{Limits, Tape};
@@ -53,11 +53,11 @@ pub struct ToolSchemas {
 
 #[derive(Default)]
 struct Cache {
-    /// By dialect that a schema without `$schema` has, then by text.
+    /// By the dialect of a schema without `$schema`, then by text.
     entries: HashMap<Dialect, HashMap<Box<[u8]>, Entry>>,
     count: usize,
     bytes: usize,
-    /// Counts the requests, to order them.
+    /// Counts lookups, to order them.
     now: u64,
 }
 
@@ -72,12 +72,12 @@ impl ToolSchemas {
         ToolSchemas { limits, cache_limits, cache: Mutex::default() }
     }
 
-    /// What is wrong with the schema at `node`, 2020-12 unless it says otherwise: it does not fit
-    /// the meta-schema, its dialect is unknown, or it refers to another document.
+    /// Checks the schema at `node`, 2020-12 unless it says otherwise. Fails if it does not fit the
+    /// meta-schema, its dialect is unknown, or it refers to another document.
     ///
-    /// Almost every schema that is in order is recognised without being compiled. It may still
-    /// turn out to be unusable when it is: because a reference leads nowhere or in a circle, or
-    /// because an expression is too large or not one that the engines here can run.
+    /// Almost every valid schema is recognised without being compiled. Compiling it may still fail:
+    /// because a reference leads nowhere or is circular, or because an expression is too large or
+    /// not supported by the engines.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl ToolSchemas {
         if let Some(outcome) = self.lock().find(default, text) {
             return outcome;
         }
-        // Not under the lock: others need not wait for a large schema.
+        // Not under the lock: others need not wait while a large schema compiles.
         let outcome = ToolSchema::compile(node, default, self.limits).map(Arc::new);
         if text.len() <= self.limits.max_bytes.min(self.cache_limits.max_bytes) {
             self.lock().insert(default, text, outcome.clone(), self.cache_limits);
@@ -120,17 +120,17 @@ impl ToolSchemas {
         outcome
     }
 
-    /// How many schemas are kept.
+    /// The number of cached schemas.
     pub fn len(&self) -> usize {
         self.lock().count
     }
 
-    /// Whether none is kept.
+    /// Whether the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A thread that panicked elsewhere leaves a usable cache: each change is complete in itself.
+    /// A thread that panicked elsewhere leaves a usable cache: each change is atomic.
     fn lock(&self) -> MutexGuard<'_, Cache> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -12,7 +12,7 @@ pub enum Dialect {
     Draft6,
     Draft7,
     Draft201909,
-    /// What a schema without `$schema` is written in.
+    /// The default for a schema without `$schema`.
     #[default]
     Draft202012,
 }
@@ -27,7 +27,7 @@ impl Dialect {
         Dialect::Draft202012,
     ];
 
-    /// The URI that `$schema` has for it.
+    /// Its URI in `$schema`.
     pub const fn uri(self) -> &'static str {
         match self {
             Dialect::Draft4 => "http://json-schema.org/draft-04/schema#",
@@ -38,8 +38,8 @@ impl Dialect {
         }
     }
 
-    /// The dialect that `$schema` names. The empty fragment and the scheme do not matter, as
-    /// people write all combinations.
+    /// The dialect that `$schema` names. An empty fragment and the scheme are ignored, as every
+    /// combination is in use.
     pub fn from_uri(uri: &str) -> Option<Dialect> {
         fn bare(uri: &str) -> &str {
             let uri = uri.strip_suffix('#').unwrap_or(uri);

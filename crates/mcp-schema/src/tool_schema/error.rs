@@ -13,7 +13,7 @@ pub enum ToolSchemaError {
     TooDeep { limit: usize },
     #[error("`$schema` names an unknown dialect: {dialect}")]
     UnknownDialect { dialect: String },
-    /// Paths and spans of the violations are those of the schema.
+    /// Paths and spans of the violations refer to the schema.
     #[error("the schema is not valid in its dialect{}", first(.violations))]
     Invalid { violations: Vec<Violation> },
     #[error("`{reference}` refers to another document, which is never fetched")]

@@ -1,14 +1,14 @@
 //! Tool `inputSchema` and `outputSchema`: checked when seen, compiled when first used, kept by content.
 //!
-//! A tool schema comes from a peer and is judged like one: nothing is fetched for it, and its
-//! size, its nesting, its regular expressions and the work of checking a value against it are
-//! limited. What exceeds a limit is an error here or a violation there, never a wait.
+//! A tool schema comes from a peer and is treated as such: nothing is fetched for it, and its size,
+//! its nesting, its regular expressions and the work of checking a value against it are limited.
+//! Exceeding a limit is an error here or a violation there, never a wait.
 //!
-//! Regular expressions run on an engine that is linear in the text. Those that need look-around
-//! or back-references go to a backtracking engine with a limit on its steps; a match that exceeds
-//! it counts as undecided and the value as not fitting.
+//! Regular expressions run on an engine that is linear in the text. Those that need look-around or
+//! back-references go to a backtracking engine with a step limit; a match that exceeds it counts as
+//! undecided and the value as not fitting.
 //!
-//! `format` is a remark, as 2020-12 has it by default, in every dialect.
+//! `format` is an annotation, the default in 2020-12, in every dialect.
 
 mod cache;
 mod dialect;
@@ -31,12 +31,12 @@ use crate::runtime::RuntimeSchema;
 use crate::survey::{Fault, Names, Survey};
 use crate::violation::Violation;
 
-/// What a tool schema may be like.
+/// Size limits of a tool schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolSchemaLimits {
-    /// Size of its JSON text in bytes.
+    /// Maximum size of its JSON text in bytes.
     pub max_bytes: usize,
-    /// Nesting of its JSON text.
+    /// Maximum nesting of its JSON text.
     pub max_depth: usize,
 }
 
@@ -53,18 +53,18 @@ pub struct ToolSchema {
     dialect: Dialect,
     runtime: RuntimeSchema,
     text: Box<[u8]>,
-    /// Made of the text when it is first needed; `None` if it cannot be.
+    /// Compiled from the text when first needed; `None` if it cannot be.
     checklist: OnceLock<Option<Checklist>>,
 }
 
 impl ToolSchema {
-    /// Compiles the schema at `node`; [`ToolSchemas`] does that once per content.
+    /// Compiles the schema at `node`; [`ToolSchemas`] does this once per content.
     ///
     /// `default` is the dialect of a schema without `$schema`.
     ///
     /// # Errors
     ///
-    /// Why it cannot be used; the fault is in most cases the peer's.
+    /// Why it cannot be used; in most cases that is the peer's fault.
     pub fn compile(
         node: Node<'_>,
         default: Dialect,
@@ -97,19 +97,20 @@ impl ToolSchema {
         self.dialect
     }
 
-    /// Whether `node` fits. A value that takes too long to judge does not.
+    /// Whether `node` fits. Returns `false` for a value that takes too long to judge.
     pub fn accepts(&self, node: Node<'_>) -> bool {
         self.runtime.accepts(node)
     }
 
-    /// Why `node` does not fit, as `ajv` 8 says it with `allErrors`; empty if it fits.
+    /// Why `node` does not fit, in the words of `ajv` 8 with `allErrors`; empty if it fits.
     ///
-    /// Everything is listed, in the order of `ajv`: of a union the faults of each branch and then
-    /// the union itself. Paths, keyword, params and message are those of `ajv`. Paths start at `node`, spans are those of the document,
-    /// and there are at most [`MAX_VIOLATIONS`](crate::MAX_VIOLATIONS) and a marker.
+    /// Everything is listed, in `ajv`'s order: for a union the errors of each branch and then the
+    /// union itself. Paths, keyword, params and message are those of `ajv`. Paths start at `node`,
+    /// spans refer to the document, and there are at most [`MAX_VIOLATIONS`](crate::MAX_VIOLATIONS)
+    /// and a marker.
     ///
-    /// `format` is a remark here. Schemas of draft-04, those with dynamic references or several
-    /// `$id`s, and values for which the list takes too many steps, have that of
+    /// `format` is an annotation here. For schemas of draft-04, those with dynamic references or
+    /// several `$id`s, and values for which the list takes too many steps, the list is that of
     /// [`main_violations`](ToolSchema::main_violations) instead.
     pub fn violations(&self, node: Node<'_>) -> Vec<Violation> {
         match self.runtime.judge(node) {
@@ -123,12 +124,12 @@ impl ToolSchema {
         }
     }
 
-    /// The same for people, one violation for one fault: of a union only what is wrong with the
-    /// branch that was meant, or with all of them. In the order of the value.
+    /// The same for people, one violation per error: for a union only what is wrong with the branch
+    /// that was meant, or with all of them. In document order.
     pub fn main_violations(&self, node: Node<'_>) -> Vec<Violation> {
         let mut main = self.runtime.violations(node);
         if main.iter().any(|violation| is_empty(&violation.params)) {
-            // One of the two engines does not say everything.
+            // One of the two engines leaves `params` empty.
             let all = self.violations(node);
             for violation in main.iter_mut().filter(|violation| is_empty(&violation.params)) {
                 let same = |other: &&Violation| {
@@ -146,7 +147,7 @@ impl ToolSchema {
     fn checklist(&self) -> Option<&Checklist> {
         let compile = || {
             let mut tape = Tape::new();
-            // It was within limits when it came.
+            // It was within the limits when it was compiled.
             let limits = Limits { max_bytes: usize::MAX, max_depth: usize::MAX };
             let schema = tape.parse(&self.text, limits).ok()?;
             let document = schema.root().to_value();
@@ -156,22 +157,22 @@ impl ToolSchema {
         self.checklist.get_or_init(compile).as_ref()
     }
 
-    /// Whether a value that does not fit surely does not, but for those that take too long to judge
-    /// (keyword `maxSteps`). Not so for a schema with look-around or back-references: a match that
-    /// takes too long counts as none, and nothing tells the two apart.
+    /// Whether a rejection is certain, except for values that take too long to judge (keyword
+    /// `maxSteps`). Not so for a schema with look-around or back-references: a match that takes too
+    /// long counts as no match, and the two are indistinguishable.
     pub fn is_decisive(&self) -> bool {
         self.runtime.is_decisive()
     }
 
-    /// Whether the fast path serves it.
+    /// Whether it runs on the fast path.
     #[cfg(test)]
     fn is_program(&self) -> bool {
         matches!(self.runtime, RuntimeSchema::Program(_))
     }
 }
 
-/// Whether the schema at `node` certainly is one; a "no" means that [`ToolSchema::compile`] has to
-/// find out.
+/// Whether the schema at `node` is certainly valid; if `false`, [`ToolSchema::compile`] has to find
+/// out.
 fn is_plainly_valid(node: Node<'_>, default: Dialect, limits: ToolSchemaLimits) -> bool {
     let span = node.span();
     node.is_object()
@@ -201,8 +202,8 @@ fn is_deeper(node: Node<'_>, levels: usize) -> bool {
         || node.members().any(|(_, member)| is_deeper(member, levels - 1))
 }
 
-/// What the meta-schema objects to. Of a large schema only the first, as the list is made before
-/// it can be cut.
+/// Violations of the meta-schema. For a large schema only the first, as the list is built before it
+/// can be truncated.
 fn meta_violations(dialect: Dialect, document: &Value, node: Node<'_>) -> Vec<Violation> {
     const LARGE: usize = 64 << 10;
     let validator = dialect.meta_validator();
@@ -214,8 +215,8 @@ fn meta_violations(dialect: Dialect, document: &Value, node: Node<'_>) -> Vec<Vi
     }
 }
 
-/// The meta-schema was content and the compiler is not: a bad expression, or a reference that
-/// only it could follow.
+/// The error for a schema that fits the meta-schema but does not compile: a bad expression, or a
+/// reference that only the compiler could follow.
 fn compile_error(error: &jsonschema::ValidationError<'_>, node: Node<'_>) -> ToolSchemaError {
     use jsonschema::error::ValidationErrorKind as Kind;
     if let Kind::Referencing(reason) = error.kind() {

@@ -157,7 +157,7 @@ fn dialects_are_known_by_their_uri() {
     // In draft 4 the bound is a number and a flag.
     let old = json!({"$schema": Dialect::Draft4.uri(), "minimum": 1, "exclusiveMinimum": true});
     assert_eq!(messages(&compile(&old).unwrap(), &json!(1)).len(), 1);
-    // In draft 7 what stands beside a reference is ignored.
+    // In draft 7 siblings of a reference are ignored.
     let beside = json!({"$schema": Dialect::Draft7.uri(), "properties": {
         "a": {"$ref": "#/definitions/s", "maxLength": 1}}, "definitions": {"s": {"type": "string"}}});
     check(&beside, &json!({"a": "long"}), &[]);
@@ -235,7 +235,7 @@ fn schemas_that_apply_themselves_are_refused() {
     }
 }
 
-/// `unsupported` is `true` for a schema that only the other engine takes.
+/// If `unsupported`, makes it a schema that only the other engine accepts.
 fn with_unsupported(mut schema: Value, unsupported: bool) -> Value {
     if unsupported {
         schema["unevaluatedProperties"] = true.into();

@@ -1,4 +1,4 @@
-//! The generated verdict is that of JSON Schema: the `jsonschema` crate judges every value alike.
+//! The generated validators agree with the `jsonschema` crate on every value.
 
 use std::cell::Cell;
 
@@ -59,7 +59,7 @@ fn check(revision: Revision) {
     }
 }
 
-/// Every place that the definition mentions, with something wrong in it.
+/// Checks every location that the definition mentions, with an error there.
 fn check_single_faults(definition: &Definition, validator: &Validator, sampler: &Sampler) {
     let mut complete: Vec<Value> = Vec::new();
     for variant in 0..8 {
@@ -78,7 +78,8 @@ fn check_single_faults(definition: &Definition, validator: &Validator, sampler: 
     }
 }
 
-/// Random values, some of them spoilt; says how many were accepted and how many refused.
+/// Checks random values, some of them corrupted; returns how many were accepted and how many
+/// rejected.
 fn check_random_values(
     definition: &Definition,
     validator: &Validator,

@@ -1,4 +1,4 @@
-//! What `Schemas::violations` says about wrong messages.
+//! The output of `Schemas::violations` for invalid messages.
 
 use mcp_core::Revision;
 use mcp_json::{Limits, Tape};
@@ -183,7 +183,7 @@ fn elicitation_modes_select_their_parameters() {
             r#" | required property "elicitationId" is missing | {"mode":"url","message":"m","url":"u"}"#
         )],
     );
-    // Without a mode it is a form.
+    // The default mode is `form`.
     check(
         "ElicitRequestParams",
         r#"{"message":"m"}"#,

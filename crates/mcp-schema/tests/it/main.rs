@@ -1,4 +1,4 @@
-//! What the crate promises, seen from outside; one module per subject.
+//! Tests of the public API; one module per subject.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

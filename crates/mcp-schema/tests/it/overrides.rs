@@ -11,7 +11,7 @@ use mcp_schema::{
 };
 use serde_json::{Value, json};
 
-/// A document in the official shape of the older revisions: params inline, draft-07.
+/// A document in the official layout of the older revisions: params inline, draft-07.
 fn inline_document() -> Value {
     json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -160,7 +160,7 @@ fn unreadable_and_oversized_files_are_refused() {
     assert!(matches!(large.load(&limits), Err(SourceError::TooLarge { limit: 1000, .. })));
 }
 
-/// The sentences about what a document cannot change.
+/// The warnings about what a document cannot change.
 fn ignored(loaded: &LoadedOverride) -> Vec<String> {
     loaded.ignored().map(ToString::to_string).collect()
 }
@@ -232,8 +232,8 @@ fn changes_of_the_envelope_are_named() {
     }
 }
 
-/// The official files are not part of this repository; where they lie beside it, they must load
-/// without a word.
+/// The official files are not part of this repository; if they are present next to it, they must
+/// load without warnings.
 #[test]
 fn official_documents_change_nothing_that_they_cannot() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/spec/schema");
@@ -249,7 +249,7 @@ fn official_documents_change_nothing_that_they_cannot() {
     }
 }
 
-/// What `schemas` say of a name in capital letters.
+/// Whether `schemas` reject a name in capital letters.
 fn refuses_capitals(schemas: &Schemas) -> bool {
     let revision = Revision::V2025_03_26;
     !violations(schemas, revision, "CallToolRequestParams", r#"{"name":"UPPER"}"#).is_empty()
@@ -430,7 +430,7 @@ mod http {
                 respond(stream, "200 OK", "", &" ".repeat(5_000));
                 return;
             }
-            // Without a length: until the connection closes, or somebody has had enough.
+            // Without a length: until the connection closes, or the client gives up.
             let _ = write!(stream, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
             while stream.write_all(&[b' '; 1000]).is_ok() {}
         });
@@ -445,7 +445,7 @@ mod http {
     fn slow_answers_time_out() {
         let server = Server::start(|_, stream| {
             let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
-            // A drop now and then keeps the connection alive, but not the patience.
+            // A byte now and then keeps the connection alive, but must not extend the timeout.
             while stream.write_all(b" ").and_then(|()| stream.flush()).is_ok() {
                 thread::park_timeout(Duration::from_millis(20));
             }

@@ -1,4 +1,4 @@
-//! Payloads as people write them, good and bad, for every family of methods.
+//! Realistic payloads, valid and invalid, for every family of methods.
 
 use mcp_core::Revision::{self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 use mcp_json::{Limits, Tape};
@@ -262,7 +262,7 @@ fn notifications() {
         &[r#"{"requestId":"a"}"#, r#"{"requestId":10000000000000000001}"#, r#"{"requestId":1.0}"#],
         &["{}", r#"{"requestId":null}"#, r#"{"requestId":1.5}"#],
     );
-    // The request may be a task there, which is cancelled by other means.
+    // The request may be a task there, which is cancelled in another way.
     params(V2025_11_25, "notifications/cancelled", &["{}"], &[r#"{"requestId":null}"#]);
     params(
         V2025_11_25,

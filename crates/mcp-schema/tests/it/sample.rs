@@ -1,12 +1,12 @@
-//! Values made after a schema, some of them spoilt, out of a list of numbers that `proptest` can
-//! shrink.
+//! Values generated from a schema, some of them corrupted, driven by a list of numbers that
+//! `proptest` can shrink.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-/// The numbers that decide what comes next; 0 for ever once they are used up, which always means
-/// the simplest choice.
+/// The numbers that drive the choices; 0 once they are used up, which always means the simplest
+/// choice.
 pub(crate) struct Choices<'a>(std::slice::Iter<'a, u32>);
 
 impl<'a> Choices<'a> {
@@ -25,7 +25,7 @@ impl<'a> Choices<'a> {
     }
 }
 
-/// A schema document, and all the strings it names: names of members, constants, enumerations.
+/// A schema document, and all strings in it: member names, constants, enum values.
 pub(crate) struct Sampler {
     definitions: Map<String, Value>,
     words: Vec<String>,
@@ -46,7 +46,7 @@ impl Sampler {
     }
 
     /// A value with every member that the definition `name` itself mentions; what it refers to is
-    /// as simple as can be. Where there is a choice, `variant` decides.
+    /// as simple as possible. `variant` selects among alternatives.
     pub(crate) fn complete(&self, name: &str, variant: usize) -> Value {
         self.complete_value(&self.definitions[name], variant)
     }
@@ -190,7 +190,7 @@ impl Sampler {
 
     /// Changes one thing somewhere in `value`.
     pub(crate) fn spoil(&self, value: &mut Value, choices: &mut Choices<'_>) {
-        // Down to a child again and again, but not always to the leaves.
+        // Descends into a child repeatedly, but not always down to the leaves.
         match value {
             Value::Object(members) if !members.is_empty() && choices.below(4) != 0 => {
                 let position = choices.below(members.len());
@@ -232,7 +232,7 @@ impl Sampler {
     }
 }
 
-/// Every value that differs from `value` in one place: something else stands there, or nothing.
+/// Every value that differs from `value` in one place: replaced or removed.
 pub(crate) fn single_faults(value: &Value) -> Vec<Value> {
     let mut faults = vec![
         Value::Null,
@@ -287,7 +287,7 @@ fn collect_words(schema: &Value, words: &mut Vec<String>) {
     }
 }
 
-/// `value` as JSON text, with spaces and escapes where they make no difference.
+/// `value` as JSON text, with spaces and escapes that do not change its meaning.
 pub(crate) fn spelled(value: &Value, choices: &mut Choices<'_>) -> String {
     let mut text = String::new();
     spell(value, choices, &mut text);

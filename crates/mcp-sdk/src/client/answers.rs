@@ -4,9 +4,9 @@ use std::{fmt, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt as _;
 use mcp_core::{
-    Answer, BoxFuture, Call, ClientCapabilities, CreateMessageRequest, CreateMessageResult,
-    ElicitRequest, ElicitResult, Era, Error, Handler, Json, ListRootsResult, Notification, Peer,
-    Request, Response, Revision,
+    BoxFuture, Call, ClientCapabilities, CreateMessageRequest, CreateMessageResult, ElicitRequest,
+    ElicitResult, Era, Error, Handler, Json, ListRootsResult, Notification, Peer, Request,
+    Response, Revision, UncheckedResponse,
 };
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
@@ -133,7 +133,7 @@ pub(super) struct ClientHandler {
 }
 
 impl Handler for ClientHandler {
-    fn handle_request(&self, request: Request, _: Call) -> BoxFuture<'_, Answer> {
+    fn handle_request(&self, request: Request, _: Call) -> BoxFuture<'_, UncheckedResponse> {
         Box::pin(async move {
             let _owed = self.calls.pause_all();
             let outcome = self.answers.answer(&request.method, request.params.as_ref()).await;

@@ -8,7 +8,9 @@ use std::{
     time::Duration,
 };
 
-use mcp_core::{Ask, Era, Json, MessageHeaders, Meta, PeerError, Progress, ProgressToken};
+use mcp_core::{
+    Era, Json, MessageHeaders, Meta, OutgoingRequest, PeerError, Progress, ProgressToken,
+};
 use mcp_json::{Limits, Tape};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned, ser::SerializeMap as _};
 use serde_json::{Map, Value, json};
@@ -129,23 +131,21 @@ impl Client {
         result.read().map_err(|cause| ClientError::Unreadable { method: method.to_owned(), cause })
     }
 
-    async fn ask(&self, ask: Ask, clock: &CallClock) -> Result<Json, PeerError> {
+    async fn ask(&self, ask: OutgoingRequest, clock: &CallClock) -> Result<Json, PeerError> {
         let peer = &self.inner.peer;
         let asked = OnceLock::new();
         let too_late = async {
             let after = clock.expired().await;
             // Must come before the request is dropped, which cancels it.
-            match asked.get().and_then(|id| peer.trouble(*id)) {
-                Some(last) => PeerError::CutOff { after, last },
-                None => PeerError::TimedOut(after),
-            }
+            let last_error = asked.get().and_then(|id| peer.last_error(*id));
+            PeerError::TimedOut { after, last_error }
         };
         let note = |id| {
             let _ = asked.set(id);
         };
         tokio::select! {
             biased;
-            answer = peer.request_noting(ask, note) => answer,
+            answer = peer.request_with_id(ask, note) => answer,
             error = too_late => Err(error),
         }
     }
@@ -157,7 +157,7 @@ impl Client {
         params: &Map<String, Value>,
         token: Option<&ProgressToken>,
         options: &CallOptions,
-    ) -> Result<Ask, ClientError> {
+    ) -> Result<OutgoingRequest, ClientError> {
         let own = params.get("_meta").and_then(Value::as_object);
         let meta = self.meta(own, token, options);
         let written = Params { params, meta: &meta };
@@ -167,7 +167,7 @@ impl Client {
             let unwritable = |cause| ClientError::Unwritable { method: method.to_owned(), cause };
             Some(Json::of(&written).map_err(unwritable)?)
         };
-        Ok(Ask {
+        Ok(OutgoingRequest {
             method: method.to_owned().into(),
             params: written,
             // The time-out is applied elsewhere, where progress and questions are known.

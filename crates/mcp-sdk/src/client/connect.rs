@@ -38,12 +38,12 @@ pub(super) async fn connect(
     };
     let mut settings = ProcessorSettings::default();
     settings.timeout = builder.timeout;
-    settings.max_in_work = builder.max_questions.max(1);
+    settings.max_in_flight = builder.max_questions.max(1);
     let max_bytes = builder.max_message();
     let validation = builder.validation.clone().for_messages_of(max_bytes);
     validation.allow(&mut settings);
-    let carriage = transport.carriage();
-    let gate = validation.gate(Side::Client, carriage, None);
+    let framing = transport.framing();
+    let gate = validation.gate(Side::Client, framing, None);
     let limits = validation.limits(max_bytes);
     let transport = JsonRpcTransport::new(transport, Side::Client, gate).with_limits(limits);
     let processor = JsonRpcProcessor::with_handler(transport, Arc::new(handler), settings);
@@ -68,7 +68,7 @@ pub(super) async fn connect(
         builder,
         peer,
         revision,
-        carriage,
+        framing,
         meta,
         server,
         events,

@@ -29,7 +29,7 @@ pub enum ClientError {
     )]
     AccessDenied { url: String, status: u16, body: String },
     /// The server could be reached, but no revision was negotiated in time.
-    #[error("{url}: `{method}`: no answer within {after:?}")]
+    #[error("{url}: `{method}`: no response within {after:?}")]
     ConnectTimedOut { url: String, method: String, after: std::time::Duration },
     /// The two sides have no revision in common.
     #[error("the server supports {theirs}, and this client {}", spoken(*asked))]
@@ -78,7 +78,7 @@ impl ClientError {
                 cause: PeerError::Transport(Status { status: status @ (401 | 403), body }),
                 ..
             } => ClientError::AccessDenied { url, status, body },
-            ClientError::Call { method, cause: PeerError::TimedOut(after), .. } => {
+            ClientError::Call { method, cause: PeerError::TimedOut { after, .. }, .. } => {
                 ClientError::ConnectTimedOut { url, method, after }
             }
             ClientError::Call {
@@ -95,7 +95,7 @@ impl ClientError {
         matches!(
             self,
             ClientError::Call {
-                cause: PeerError::Gone(_) | PeerError::Transport(Closed | SessionExpired),
+                cause: PeerError::Closed(_) | PeerError::Transport(Closed | SessionExpired),
                 ..
             }
         )
@@ -104,7 +104,7 @@ impl ClientError {
     /// The code of the server's error, if it answered with one.
     pub fn code(&self) -> Option<i64> {
         match self {
-            ClientError::Call { cause: PeerError::Answered { code, .. }, .. } => Some(*code),
+            ClientError::Call { cause: PeerError::ErrorResponse { code, .. }, .. } => Some(*code),
             _ => None,
         }
     }

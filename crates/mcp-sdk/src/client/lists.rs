@@ -8,7 +8,7 @@ use std::{
 
 use futures_util::{Stream, TryStreamExt as _, stream};
 use mcp_core::{
-    Carriage, Era, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    Era, Framing, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, Prompt, Resource, ResourceTemplate, Tool,
 };
 use serde::de::DeserializeOwned;
@@ -197,7 +197,7 @@ impl Client {
     /// Whether the tool's header annotations are valid; remembers them for calls. A tool with
     /// invalid ones is left out, the others stay. Only HTTP needs them.
     fn can_use(&self, tool: &Tool) -> bool {
-        if self.revision().era() == Era::Legacy || self.inner.carriage != Carriage::Exchanges {
+        if self.revision().era() == Era::Legacy || self.inner.framing != Framing::HttpExchanges {
             return true;
         }
         match Marked::of(&tool.input_schema) {
@@ -208,16 +208,15 @@ impl Client {
                 } else if known.len() < MOST_MARKED || known.contains_key(&tool.name) {
                     known.insert(tool.name.clone(), Arc::new(marked));
                 } else {
-                    tracing::warn!(
-                        tool = tool.name,
-                        "a tool is left out: too many have header annotations"
-                    );
+                    tracing::warn!("a tool is left out: too many have header annotations");
+                    tracing::debug!(tool = tool.name, "it is this one");
                     return false;
                 }
                 true
             }
             Err(reason) => {
-                tracing::warn!(tool = tool.name, %reason, "a tool is left out");
+                tracing::warn!("a tool is left out: its header annotations are invalid");
+                tracing::debug!(tool = tool.name, %reason, "it is this one");
                 false
             }
         }

@@ -24,7 +24,7 @@ use std::{
 };
 
 use mcp_core::{
-    Carriage, DiscoverResult, Dispatch, Implementation, InitializeResult, LogLevel, Revision,
+    DiscoverResult, Dispatch, Framing, Implementation, InitializeResult, LogLevel, Revision,
     ServerCapabilities,
 };
 use mcp_jsonrpc::JsonRpcPeer;
@@ -56,7 +56,7 @@ struct Inner {
     builder: ClientBuilder,
     peer: JsonRpcPeer<Wire>,
     revision: Revision,
-    carriage: Carriage,
+    framing: Framing,
     /// The metadata of every request, in revisions that require it.
     meta: Map<String, Value>,
     server: ServerFacts,

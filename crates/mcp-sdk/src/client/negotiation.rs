@@ -8,8 +8,8 @@
 use std::{pin::pin, time::Duration};
 
 use mcp_core::{
-    Ask, DiscoverResult, Era, InitializeResult, Json, MessageHeaders, Meta, Notification,
-    Peer as _, PeerError, Revision, TransportError,
+    DiscoverResult, Era, InitializeResult, Json, MessageHeaders, Meta, Notification,
+    OutgoingRequest, Peer as _, PeerError, Revision, TransportError,
 };
 use mcp_jsonrpc::JsonRpcPeer;
 use serde_json::{Map, Value, json};
@@ -107,7 +107,7 @@ impl Negotiation<'_> {
             Probe::Legacy { theirs, .. } => {
                 return Err(ClientError::NoCommonRevision { theirs, asked: Some(asked) });
             }
-            Probe::NotUnderstood(cause @ PeerError::TimedOut(_)) => {
+            Probe::NotUnderstood(cause @ PeerError::TimedOut { .. }) => {
                 return Err(ClientError::call(DISCOVER, cause));
             }
             Probe::NotUnderstood(cause) => cause,
@@ -134,10 +134,10 @@ impl Negotiation<'_> {
                 let found: DiscoverResult = read(DISCOVER, &result)?;
                 self.choose(&found.supported_versions.clone(), Some(found))
             }
-            Err(PeerError::Answered { code: UNSUPPORTED_REVISION, data, .. }) => {
+            Err(PeerError::ErrorResponse { code: UNSUPPORTED_REVISION, data, .. }) => {
                 self.choose(&supported(data.as_ref()), None)
             }
-            Err(cause @ PeerError::Answered { code, .. }) if MODERN_ERRORS.contains(&code) => {
+            Err(cause @ PeerError::ErrorResponse { code, .. }) if MODERN_ERRORS.contains(&code) => {
                 Err(ClientError::call(DISCOVER, cause))
             }
             Err(cause) if is_unreachable(&cause) => Err(ClientError::call(DISCOVER, cause)),
@@ -198,7 +198,7 @@ impl Negotiation<'_> {
         let told = self.peer.notify(Notification { method: method.into(), params: None });
         let told = match timeout(self.remaining(), told).await {
             Ok(told) => told,
-            Err(_) => Err(PeerError::TimedOut(self.limit)),
+            Err(_) => Err(PeerError::TimedOut { after: self.limit, last_error: None }),
         };
         told.map_err(|cause| ClientError::call(method, cause))?;
         Ok((revision, ServerFacts::initialized(found)))
@@ -212,12 +212,14 @@ impl Negotiation<'_> {
     ) -> Result<Result<Json, PeerError>, ClientError> {
         let params = Json::of(params)
             .map_err(|cause| ClientError::Unwritable { method: method.to_owned(), cause })?;
-        let mut ask = Ask::new(method, Some(params));
+        let mut ask = OutgoingRequest::new(method, Some(params));
         ask.timeout = Some(self.remaining());
         ask.headers = headers.map(Box::new);
         // Report the configured limit, not the time that happened to be left.
         Ok(self.peer.request(ask).await.map_err(|cause| match cause {
-            PeerError::TimedOut(_) => PeerError::TimedOut(self.limit),
+            PeerError::TimedOut { last_error, .. } => {
+                PeerError::TimedOut { after: self.limit, last_error }
+            }
             cause => cause,
         }))
     }
@@ -238,7 +240,7 @@ fn is_unreachable(error: &PeerError) -> bool {
     use TransportError::{Closed, Connect, Status};
     matches!(
         error,
-        PeerError::Gone(_)
+        PeerError::Closed(_)
             | PeerError::Transport(Connect(_) | Closed | Status { status: 401 | 403, .. })
     )
 }

@@ -185,7 +185,8 @@ impl Client {
                     Ok(Ok(())) | Err(_) => unanswered(),
                 }
             };
-            let too_late = |_| Err(ClientError::call(method, PeerError::TimedOut(limit)));
+            let timed_out = PeerError::TimedOut { after: limit, last_error: None };
+            let too_late = |_| Err(ClientError::call(method, timed_out));
             tokio::time::timeout(limit, opened).await.unwrap_or_else(too_late)
         };
         (Listening { task: listening.abort_handle(), over }, opened)
@@ -201,7 +202,7 @@ impl Client {
         let mut ask = self.prepare(method, params, None, &CallOptions::default())?;
         ask.timeout = Some(std::time::Duration::MAX);
         let mut awaited = Awaited { events: &self.inner.events, id: None };
-        let answer = self.inner.peer.request_noting(ask, |id| {
+        let answer = self.inner.peer.request_with_id(ask, |id| {
             awaited.id = Some(id);
             self.inner.events.await_acknowledgement(id, acknowledge);
         });

@@ -4,7 +4,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use mcp_core::{Contract, Json, Purpose, Tool};
+use mcp_core::{Contract, ContractKind, Json, Tool};
 
 use super::{
     lists::Collision,
@@ -133,10 +133,10 @@ impl Entry<Tool> {
         let contract = self.contract.get_or_init(|| {
             let contracts = self.member.client.contracts();
             // An invalid schema is reported by the client.
-            contracts.compile(&self.value.input_schema, Purpose::Arguments).ok()
+            contracts.compile(&self.value.input_schema, ContractKind::Arguments).ok()
         });
         match (contract, arguments.to_parsed()) {
-            (Some(contract), Ok(arguments)) => contract.breaches(arguments.document().root()),
+            (Some(contract), Ok(arguments)) => contract.violations(arguments.document().root()),
             _ => Vec::new(),
         }
     }

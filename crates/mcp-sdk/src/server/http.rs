@@ -5,22 +5,26 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, request::Parts};
-use mcp_core::{BoxFuture, Dispatch, Era, Error, Meta, Response, Revision, Side, Transport};
+use mcp_core::{
+    BoxFuture, Dispatch, Era, Error, Meta, Response, Revision, Side, Transport, excerpt,
+};
 use mcp_json::{Node, Parsed};
 use mcp_jsonrpc::{
-    Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind, ToJsonRpc as _,
+    Envelope, ErrorCode, Gate, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind,
+    ToJsonRpc as _,
 };
-use mcp_rules::{HttpGate, header_mismatches};
+use mcp_rules::header_mismatches;
 use mcp_transport::http::{
     headers,
-    server::{Application, Glimpse, HttpFault, HttpService, HttpSettings, Refused},
+    server::{Application, HttpFault, HttpService, HttpSettings, Refused, RequestInfo},
     watch::HttpWatch,
 };
 
 use super::{ConversationInfo, Server};
 use crate::{
     header_params::Marked,
-    http_watch::{self, GateWatch},
+    http_watch::{self, GateWatch, WatchGate},
+    validation::HttpBeginning,
 };
 
 impl Server {
@@ -33,7 +37,7 @@ impl Server {
     /// no limit. The [guide](crate::guide::http) has an example and more details.
     pub fn http_service(&self, mut settings: HttpSettings) -> HttpService {
         settings.revisions = self.mcp.revisions();
-        settings.max_body = self.max_message;
+        settings.max_body = self.limits.max_bytes;
         HttpService::new(Arc::new(HttpApplication { server: self.clone() }), settings)
     }
 }
@@ -67,28 +71,36 @@ struct HttpApplication {
 
 impl Application for HttpApplication {
     fn parse(&self, body: &Bytes) -> Option<Parsed> {
-        self.server.tapes.parse(body.clone(), self.server.limits()).ok()
+        self.server.tapes.parse(body.clone(), self.server.limits).ok()
     }
 
     fn watch_session(&self) -> Option<Arc<dyn HttpWatch>> {
-        self.watch(HttpGate::from_start)
+        self.watch(None, HttpBeginning::Session)
     }
 
-    fn watch_exchange(&self) -> Option<Arc<dyn HttpWatch>> {
-        self.watch(|gate| gate)
+    fn watch_exchange(&self, opening: &Parts) -> Option<Arc<dyn HttpWatch>> {
+        self.watch(self.settled_revision(opening), HttpBeginning::Exchange)
     }
 
-    fn glimpse(
+    fn watch_rejected(&self) -> Option<Arc<dyn HttpWatch>> {
+        self.watch(None, HttpBeginning::Rejected)
+    }
+
+    fn inspect(
         &self,
         head: &Parts,
         _: &Bytes,
         parsed: Option<&Parsed>,
-    ) -> Result<Glimpse, Refused> {
+    ) -> Result<RequestInfo, Refused> {
         let header_version = self.header_version(&head.headers);
         let Some(parsed) = parsed else {
             // Whatever its headers say, it is not a message of a session. A conversation of its own
             // responds with the error and the HTTP status.
-            return Ok(Glimpse { wants_answer: true, stateless: true, ..Glimpse::default() });
+            return Ok(RequestInfo {
+                expects_response: true,
+                stateless: true,
+                ..RequestInfo::default()
+            });
         };
         let document = parsed.document();
         let root = document.root();
@@ -101,8 +113,8 @@ impl Application for HttpApplication {
         if stateless && envelope.kind() == Some(MessageKind::Request) && !is_handshake {
             self.compare(&envelope, &head.headers)?;
         }
-        Ok(Glimpse {
-            wants_answer: expects_response(root),
+        Ok(RequestInfo {
+            expects_response: expects_response(root),
             opens_session: !stateless && method("initialize"),
             stateless,
             long_lived: stateless && method("subscriptions/listen"),
@@ -117,13 +129,22 @@ impl Application for HttpApplication {
         self.server.principals.as_ref()?.of(head)
     }
 
-    fn converse(&self, transport: Arc<dyn Transport>, opening: &Parts) -> BoxFuture<'static, ()> {
-        let server = self.server.clone();
-        let era = self.header_version(&opening.headers).is_modern().then_some(Era::Modern);
+    fn converse(
+        &self,
+        transport: Arc<dyn Transport>,
+        opening: &Parts,
+        watch: Option<Arc<dyn HttpWatch>>,
+    ) -> BoxFuture<'static, ()> {
+        let settled = self.settled_revision(opening);
         let principal = self.principal(opening);
-        let info = ConversationInfo { era, principal };
+        let info = ConversationInfo { era: settled.map(Revision::era), principal };
+        let gate: Box<dyn Gate> = match watch.map(GateWatch::from_watch) {
+            Some(Some(watch)) => Box::new(WatchGate(watch)),
+            _ => self.server.gate(transport.framing(), settled),
+        };
+        let processor = self.server.processor(transport, gate, info);
         Box::pin(async move {
-            if let Err(error) = server.run_conversation(transport, info).await {
+            if let Err(error) = processor.run().await {
                 tracing::debug!(%error, "a conversation ended with an error");
             }
         })
@@ -162,10 +183,19 @@ impl HeaderVersion {
 }
 
 impl HttpApplication {
-    fn watch(&self, joining: impl FnOnce(HttpGate) -> HttpGate) -> Option<Arc<dyn HttpWatch>> {
-        let gate = joining(self.server.validation().http_gate(Side::Server)?);
-        let (tapes, limits) = (self.server.tapes.clone(), self.server.limits());
+    fn watch(
+        &self,
+        settled: Option<Revision>,
+        begins: HttpBeginning,
+    ) -> Option<Arc<dyn HttpWatch>> {
+        let gate = self.server.validation().http_gate(Side::Server, settled, begins)?;
+        let (tapes, limits) = (self.server.tapes.clone(), self.server.limits);
         Some(Arc::new(GateWatch::new(gate, tapes, limits)))
+    }
+
+    /// The revision of a conversation, if the head of its first request leaves no choice.
+    fn settled_revision(&self, opening: &Parts) -> Option<Revision> {
+        self.header_version(&opening.headers).is_modern().then_some(Revision::LATEST)
     }
 
     fn header_version(&self, headers: &HeaderMap) -> HeaderVersion {
@@ -210,6 +240,9 @@ impl HttpApplication {
     }
 }
 
+/// How much of a version is shown.
+const SHOWN: usize = 200;
+
 fn compare_version(envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), String> {
     // The conversation reports that it is missing.
     let Some(version) = meta(envelope, Meta::PROTOCOL_VERSION) else { return Ok(()) };
@@ -224,6 +257,7 @@ fn compare_version(envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), S
     let shown = String::from_utf8_lossy(value.as_bytes());
     match version.as_str() {
         Some(version) if version != shown.trim() => {
+            let (shown, version) = (excerpt(&shown, SHOWN), excerpt(&version, SHOWN));
             Err(format!("`{name}` is {shown:?}, but `_meta` in the body has {version:?}"))
         }
         _ => Ok(()),

@@ -3,7 +3,7 @@
 use mcp_core::{Transport, TransportError};
 use tokio::task::JoinSet;
 
-use super::{ConversationInfo, Server};
+use super::Server;
 
 /// The path of the server over HTTP.
 #[cfg(feature = "http")]
@@ -21,9 +21,7 @@ impl Server {
         // In its own task, the conversation runs on the runtime's workers, which can wake each other
         // cheaply; a program's main future does not. Dropping the set aborts the task.
         let mut task = JoinSet::new();
-        task.spawn(
-            async move { server.run_conversation(transport, ConversationInfo::default()).await },
-        );
+        task.spawn(async move { server.run_conversation(transport).await });
         match task.join_next().await {
             Some(Ok(outcome)) => outcome,
             Some(Err(failed)) => match failed.try_into_panic() {
@@ -44,7 +42,7 @@ impl Server {
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> Result<(), TransportError> {
         let mut settings = mcp_transport::LineSettings::default();
-        settings.max_message = self.max_message;
+        settings.max_message = self.limits.max_bytes;
         self.serve(mcp_transport::stdio(&settings)).await
     }
 
@@ -124,7 +122,7 @@ impl Server {
     ) -> Result<(), TransportError> {
         let address = (std::net::Ipv4Addr::LOCALHOST, port);
         let mut settings = mcp_transport::ws::WsServerSettings::default();
-        settings.connection.max_message = self.max_message;
+        settings.connection.max_message = self.limits.max_bytes;
         let listener = mcp_transport::WsListener::bind(address, settings).await?;
         self.serve_ws_on(listener, shutdown).await;
         Ok(())

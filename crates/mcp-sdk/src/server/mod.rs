@@ -14,11 +14,11 @@ mod schema;
 mod tool_function;
 mod tool_name;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use mcp_core::{Era, Implementation, Mcp, Revision, Side, Transport, TransportError};
+use mcp_core::{Era, Framing, Implementation, Mcp, Revision, Side, Transport, TransportError};
 use mcp_json::{Limits, TapePool};
-use mcp_jsonrpc::{JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
+use mcp_jsonrpc::{Gate, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
 use mcp_schema::Schemas;
 
 pub use self::{
@@ -38,8 +38,8 @@ pub struct Server {
     /// For future conversations.
     validation: Arc<RwLock<Validation>>,
     settings: ProcessorSettings,
-    /// The maximum length of a message in bytes.
-    max_message: usize,
+    /// The limits of messages, which are parsed once for the rules and everything else.
+    limits: Limits,
     /// Shared by all conversations.
     tapes: TapePool,
     #[cfg(feature = "http")]
@@ -64,11 +64,12 @@ impl Server {
             validation = validation.for_json_rpc();
         }
         validation.allow(&mut settings);
+        let limits = validation.limits(max_message);
         Server {
             mcp,
             validation: Arc::new(RwLock::new(validation)),
             settings,
-            max_message,
+            limits,
             tapes: TapePool::new(),
             #[cfg(feature = "http")]
             principals: None,
@@ -110,13 +111,8 @@ impl Server {
         *validation = validation.clone().schemas(schemas);
     }
 
-    fn validation(&self) -> Validation {
-        self.validation.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// The limits for parsing messages.
-    fn limits(&self) -> Limits {
-        self.validation().limits(self.max_message)
+    fn validation(&self) -> RwLockReadGuard<'_, Validation> {
+        self.validation.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs a conversation until the client disconnects or `stop` is cancelled; requests in flight
@@ -127,7 +123,8 @@ impl Server {
         stop: tokio_util::sync::CancellationToken,
         transport: impl Transport + 'static,
     ) -> Result<(), TransportError> {
-        let processor = self.processor(transport, ConversationInfo::default());
+        let gate = self.gate(transport.framing(), None);
+        let processor = self.processor(transport, gate, ConversationInfo::default());
         let peer = processor.peer();
         let mut running = std::pin::pin!(processor.run());
         tokio::select! {
@@ -141,21 +138,24 @@ impl Server {
     pub(crate) async fn run_conversation(
         &self,
         transport: impl Transport + 'static,
-        info: ConversationInfo,
     ) -> Result<(), TransportError> {
-        self.processor(transport, info).run().await
+        let gate = self.gate(transport.framing(), None);
+        self.processor(transport, gate, ConversationInfo::default()).run().await
+    }
+
+    fn gate(&self, framing: Framing, settled: Option<Revision>) -> Box<dyn Gate> {
+        self.validation().gate(Side::Server, framing, settled)
     }
 
     fn processor<T: Transport + 'static>(
         &self,
         transport: T,
+        gate: Box<dyn Gate>,
         info: ConversationInfo,
     ) -> JsonRpcProcessor<T> {
         let ConversationInfo { era, principal } = info;
-        let settled = (era == Some(Era::Modern)).then_some(Revision::LATEST);
-        let gate = self.validation().gate(Side::Server, transport.carriage(), settled);
         let transport = JsonRpcTransport::new(transport, Side::Server, gate)
-            .with_limits(self.limits())
+            .with_limits(self.limits)
             .with_tapes(self.tapes.clone());
         let conversation = self.mcp.conversation(era).with_principal(principal);
         JsonRpcProcessor::with_handler(transport, Arc::new(conversation), self.settings.clone())

@@ -75,7 +75,7 @@ enum Came {
 
 fn came(outcome: Result<CallToolResult, ClientError>) -> Came {
     match outcome {
-        Err(ClientError::Call { cause: PeerError::Answered { code, data, .. }, .. }) => {
+        Err(ClientError::Call { cause: PeerError::ErrorResponse { code, data, .. }, .. }) => {
             Came::Error(code, data.map(|data| data.read().unwrap()).unwrap_or_default())
         }
         Err(error) => panic!("{error}"),

@@ -34,7 +34,7 @@ fn unusable_definitions_are_not_built() {
 fn a_tool_cannot_be_added_to_a_server_without_tools() {
     let server = Server::builder("test", "1.0.0").build().unwrap();
     let added = server.add_tool("late", "", async |_: NoArguments, _| Ok("x"));
-    assert!(matches!(added, Err(BuildError::NotOffered { .. })), "{added:?}");
+    assert!(matches!(added, Err(BuildError::MissingCapability { .. })), "{added:?}");
 }
 
 #[test]

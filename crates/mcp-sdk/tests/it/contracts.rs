@@ -36,7 +36,7 @@ fn server(validation: Validation, reported: &Reported) -> Server {
         .unwrap()
 }
 
-async fn breaches(validation: Validation, revision: Revision, lists: bool) -> Vec<String> {
+async fn violations(validation: Validation, revision: Revision, lists: bool) -> Vec<String> {
     let reported = Reported::default();
     let server = server(validation, &reported);
     let (near, far) = memory::pair(16);
@@ -64,7 +64,7 @@ async fn every_violation_is_reported_once_listed_or_not() {
         for lists in [false, true] {
             for validation in [Validation::enforce(), Validation::observe()] {
                 assert_eq!(
-                    breaches(validation.clone(), revision, lists).await,
+                    violations(validation.clone(), revision, lists).await,
                     [
                         "tool-arguments-invalid",
                         "tool-structured-content-invalid",
@@ -82,6 +82,6 @@ async fn rules_that_are_off_are_enforced_but_not_reported() {
     let mut settings = mcp_sdk::Settings::default();
     settings.rules.insert("tool-arguments-invalid".to_owned(), mcp_sdk::Setting::Off);
     let validation = Validation::with(mcp_sdk::Strictness::Enforce, settings);
-    let reported = breaches(validation, Revision::LATEST, true).await;
+    let reported = violations(validation, Revision::LATEST, true).await;
     assert_eq!(reported, ["tool-structured-content-invalid", "tool-structured-content-missing"]);
 }

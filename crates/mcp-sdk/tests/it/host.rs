@@ -180,7 +180,7 @@ impl Silent {
         }});
         let outbound = Outbound {
             bytes: bytes.to_string().into(),
-            role: OutboundRole::Answer(ResponseStatus::Served),
+            role: OutboundRole::Response(ResponseStatus::Served),
             ticket: None,
             headers: None,
             parsed: None,

@@ -91,3 +91,96 @@ async fn responses_over_the_limit_of_the_client_fail_the_call() {
     assert!(client.call_tool("long", json!({})).await.is_err());
     assert!(client.call_tool("length", json!({ "text": "short" })).await.is_ok());
 }
+
+#[tokio::test]
+async fn what_is_kept_of_a_client_is_limited() {
+    use crate::wire::{receive, send};
+
+    let server = Server::builder("test", "1.0.0")
+        .tool("who", "Tells the length of the client's name", async |_: NoArguments, context| {
+            let length = context.client_info().map_or(0, |info| info.name.len());
+            Ok(length.to_string())
+        })
+        .build()
+        .unwrap();
+    let initialize = |name: usize, capabilities: usize| {
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": { "experimental": { "x": { "y": "x".repeat(capabilities) } } },
+            "clientInfo": { "name": "x".repeat(name), "version": "1" }
+        } })
+    };
+    let connect = || {
+        let (near, far) = memory::pair(16);
+        let server = server.clone();
+        tokio::spawn(async move { server.serve(far).await });
+        near
+    };
+    let envelope = json!({ "experimental": { "x": { "y": "" } } }).to_string().len();
+    let near = connect();
+    send(&near, &initialize(1, (64 << 10) - envelope + 1)).await;
+    assert_eq!(receive(&near).await["error"]["code"], -32602);
+    let near = connect();
+    send(&near, &initialize(MEBIBYTE, (64 << 10) - envelope)).await;
+    assert_eq!(receive(&near).await["result"]["protocolVersion"], "2025-11-25");
+    send(&near, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+    let call = json!({ "name": "who", "arguments": {} });
+    send(&near, &json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call }))
+        .await;
+    let length = receive(&near).await["result"]["content"][0]["text"].as_str().unwrap().to_owned();
+    assert!(length.parse::<usize>().unwrap() < 1100, "{length}");
+}
+
+#[tokio::test]
+async fn an_unknown_name_of_any_length_gives_a_short_error() {
+    use crate::wire::ask;
+
+    let server = server(20 * MEBIBYTE, Validation::enforce());
+    let (near, far) = memory::pair(16);
+    tokio::spawn(async move { server.serve(far).await });
+    let long = "x".repeat(15 * MEBIBYTE);
+    for (method, params) in [
+        ("tools/call", json!({ "name": long })),
+        ("prompts/get", json!({ "name": long })),
+        ("resources/read", json!({ "uri": format!("x:{long}") })),
+        ("tools/list", json!({ "cursor": long })),
+        (long.as_str(), json!({})),
+    ] {
+        let answer = ask(&near, method, params).await;
+        let length = answer.to_string().len();
+        assert!(answer.get("error").is_some() && length < 10_000, "{length}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_id_is_refused_and_nobody_is_blamed_for_the_refusal() {
+    use crate::wire::{receive, send};
+    use std::sync::{Arc, Mutex};
+
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "c", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {}
+    });
+    for validation in [Validation::observe(), Validation::enforce()] {
+        let found = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&found);
+        let validation = validation.on_finding(move |finding| {
+            seen.lock().expect("no thread panicked").push(finding.rule.name);
+        });
+        let server = server(20 * MEBIBYTE, validation);
+        let (near, far) = memory::pair(16);
+        tokio::spawn(async move { server.serve(far).await });
+        let id = "x".repeat(5000);
+        let params = json!({ "_meta": meta });
+        send(
+            &near,
+            &json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": params }),
+        )
+        .await;
+        let answer = receive(&near).await;
+        assert_eq!(answer["error"]["code"], -32600, "{answer}");
+        assert_eq!(answer["id"], id);
+        assert_eq!(*found.lock().unwrap(), [""; 0]);
+    }
+}

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod arguments;
+#[cfg(all(feature = "http", feature = "ws"))]
+mod canary;
 mod careless;
 mod client;
 mod compat;

@@ -53,9 +53,12 @@ fn undeclared_or_invalid_entries_are_not_added() {
     let get = async |_, _| Ok(GetPromptResult::new(Vec::new()));
     let server = Server::builder("test", "1.0.0").build().unwrap();
     let prompt = server.add_prompt(Prompt::new("late"), get);
-    assert!(matches!(prompt, Err(BuildError::NotOffered { what: "prompts" })), "{prompt:?}");
+    assert!(matches!(prompt, Err(BuildError::MissingCapability { what: "prompts" })), "{prompt:?}");
     let resource = server.add_resource(Resource::new("test://late", "late"), read);
-    assert!(matches!(resource, Err(BuildError::NotOffered { what: "resources" })), "{resource:?}");
+    assert!(
+        matches!(resource, Err(BuildError::MissingCapability { what: "resources" })),
+        "{resource:?}"
+    );
     let error = resource.unwrap_err().to_string();
     assert!(error.contains("`offers_resources`"), "{error}");
     let server = Server::builder("test", "1.0.0").offers_everything().build().unwrap();

@@ -21,7 +21,7 @@ fn server() -> Server {
         // This client sends invalid messages on purpose.
         .validation(Validation::off())
         .tool("delete", "Deletes", async |delete: Delete, context| {
-            context.keep(Json::of(&"begun")?);
+            context.save_state(Json::of(&"begun")?);
             context.elicit("sure", &ElicitRequest::form("Sure?", ElicitForm::new())).await?;
             Ok(format!("{} is gone", delete.what))
         })

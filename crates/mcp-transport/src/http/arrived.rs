@@ -1,23 +1,46 @@
 use bytes::Bytes;
-use mcp_core::{Inbound, Ticket};
+use mcp_core::{Inbound, Refusal, Ticket};
 use mcp_json::Parsed;
 
-/// A message that has arrived. If it was parsed on the way, nobody has to do so again.
+/// A message that has arrived. If it was parsed or judged on the way, nobody has to do so again.
 #[derive(Debug)]
 pub(crate) enum Arrived {
     Text(Bytes),
-    Parsed(Parsed),
+    Parsed {
+        message: Parsed,
+        /// See [`Inbound::Parsed`].
+        refusals: Option<Vec<Refusal>>,
+    },
 }
 
 impl Arrived {
     pub(crate) fn new(bytes: Bytes, parsed: Option<Parsed>) -> Arrived {
-        parsed.map_or(Arrived::Text(bytes), Arrived::Parsed)
+        match parsed {
+            Some(message) => Arrived::Parsed { message, refusals: None },
+            None => Arrived::Text(bytes),
+        }
+    }
+
+    /// With what a watch has said about it.
+    pub(crate) fn judged(self, refusals: Option<Vec<Refusal>>) -> Arrived {
+        match self {
+            Arrived::Text(bytes) => Arrived::Text(bytes),
+            Arrived::Parsed { message, .. } => Arrived::Parsed { message, refusals },
+        }
+    }
+
+    /// The length of its text.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Arrived::Text(bytes) => bytes.len(),
+            Arrived::Parsed { message, .. } => message.source().len(),
+        }
     }
 
     pub(crate) fn inbound(self, ticket: Option<Ticket>) -> Inbound {
         match self {
             Arrived::Text(bytes) => Inbound::Message { ticket, bytes },
-            Arrived::Parsed(message) => Inbound::Parsed { ticket, message },
+            Arrived::Parsed { message, refusals } => Inbound::Parsed { ticket, message, refusals },
         }
     }
 
@@ -25,7 +48,7 @@ impl Arrived {
     pub(crate) fn into_bytes(self) -> Bytes {
         match self {
             Arrived::Text(bytes) => bytes,
-            Arrived::Parsed(message) => message.source().clone(),
+            Arrived::Parsed { message, .. } => message.source().clone(),
         }
     }
 }

@@ -1,16 +1,17 @@
-//! Watching HTTP traffic from outside: what travels around the messages.
+//! Watching HTTP traffic: the headers and streams around the messages.
 
-use std::{fmt, sync::Arc};
+use std::{any::Any, fmt, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, request::Parts};
-use mcp_core::Side;
+use mcp_core::{Refusal, Side};
 use mcp_json::Parsed;
 
-/// Sees the HTTP traffic of one conversation as it travels.
+/// Sees the HTTP traffic of one conversation.
 ///
-/// A request and everything that answers it have the number of their exchange in common.
-pub trait HttpWatch: fmt::Debug + Send + Sync {
+/// A request and everything that answers it have the number of their exchange in common. Whoever
+/// made a watch can find it again behind the trait, see [`Any`].
+pub trait HttpWatch: Any + fmt::Debug + Send + Sync {
     /// Parses a text that has arrived; `None` if it is not JSON. It travels on in this form, so that
     /// nothing has to parse it again.
     fn parse(&self, text: &Bytes) -> Option<Parsed>;
@@ -20,27 +21,32 @@ pub trait HttpWatch: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// If it may not pass, and why. What a client sends itself has left by then.
-    fn request(&self, exchange: u64, head: &Parts, body: WatchedBody<'_>) -> Result<(), Blocked>;
+    fn request(
+        &self,
+        exchange: u64,
+        head: &Parts,
+        body: WatchedBody<'_>,
+    ) -> Result<Passed, Blocked>;
 
     /// A response: its head, and its body unless that is an event stream.
     ///
     /// # Errors
     ///
-    /// If it may not pass, and why. What a server sends itself has left by then.
+    /// If it is blocked, and why. A server's own responses are already sent by then.
     fn response(
         &self,
         exchange: u64,
         status: StatusCode,
         headers: &HeaderMap,
         body: WatchedBody<'_>,
-    ) -> Result<(), Blocked>;
+    ) -> Result<Passed, Blocked>;
 
     /// An event of a stream.
     ///
     /// # Errors
     ///
     /// As for [`HttpWatch::response`].
-    fn event(&self, exchange: u64, event: WatchedEvent<'_>) -> Result<(), Blocked>;
+    fn event(&self, exchange: u64, event: WatchedEvent<'_>) -> Result<Passed, Blocked>;
 
     /// The end of a stream, closed by this side.
     fn end(&self, exchange: u64, by: Side);
@@ -50,11 +56,11 @@ pub trait HttpWatch: fmt::Debug + Send + Sync {
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_enums, reason = "there is nothing else to see")]
 pub enum WatchedBody<'a> {
-    /// There is none, or nobody has read it.
+    /// There is none, or it was not read.
     Nothing,
     /// Text that is not parsed.
     Text(&'a Bytes),
-    /// A message that was parsed already.
+    /// A message that is already parsed.
     Parsed(&'a Parsed),
 }
 
@@ -82,13 +88,22 @@ pub struct WatchedEvent<'a> {
     pub data: WatchedBody<'a>,
 }
 
+/// What may pass.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[expect(clippy::exhaustive_structs, reason = "watches build it")]
+pub struct Passed {
+    /// What was said about the message in it, if that was judged too. It passes on to the
+    /// conversation even if it is rejected: there it gets its answer.
+    pub refusals: Option<Vec<Refusal>>,
+}
+
 /// Why something may not pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "watches build it")]
 pub struct Blocked {
     /// One sentence.
     pub message: String,
-    /// The body of a response that says so, `application/json`.
+    /// The body of a response that reports this, `application/json`.
     pub body: Bytes,
 }
 
@@ -129,7 +144,7 @@ impl WatchedExchange {
         self.watch.parse(text)
     }
 
-    pub(crate) fn request(&self, head: &Parts, body: WatchedBody<'_>) -> Result<(), Blocked> {
+    pub(crate) fn request(&self, head: &Parts, body: WatchedBody<'_>) -> Result<Passed, Blocked> {
         self.watch.request(self.number, head, body)
     }
 
@@ -138,11 +153,11 @@ impl WatchedExchange {
         status: StatusCode,
         headers: &HeaderMap,
         body: WatchedBody<'_>,
-    ) -> Result<(), Blocked> {
+    ) -> Result<Passed, Blocked> {
         self.watch.response(self.number, status, headers, body)
     }
 
-    pub(crate) fn event(&self, event: WatchedEvent<'_>) -> Result<(), Blocked> {
+    pub(crate) fn event(&self, event: WatchedEvent<'_>) -> Result<Passed, Blocked> {
         self.watch.event(self.number, event)
     }
 

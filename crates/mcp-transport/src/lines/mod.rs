@@ -7,8 +7,8 @@
 //!
 //! In outgoing messages, newlines become spaces, so a message is always one line. Messages are
 //! written at once while the stream accepts them; otherwise they are batched. A sender waits while
-//! [`LineSettings::queue_bytes`] are queued, and gets [`TransportError::Stuck`] if nothing is read
-//! for [`LineSettings::stall_limit`].
+//! [`LineSettings::queue_bytes`] are queued, and gets [`TransportError::Stalled`] if nothing is read
+//! for [`LineSettings::stall_timeout`].
 
 mod batch;
 mod reader;
@@ -25,7 +25,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_core::{BoxFuture, Carriage, Inbound, Outbound, Transport, TransportError};
+use mcp_core::{BoxFuture, Framing, Inbound, Outbound, Transport, TransportError};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::ending::Ending;
@@ -42,7 +42,7 @@ pub struct LineSettings {
     /// queue is empty. Default: 1 MiB.
     pub queue_bytes: usize,
     /// How long the peer may read nothing while there is something to write. Default: 30 seconds.
-    pub stall_limit: Duration,
+    pub stall_timeout: Duration,
 }
 
 impl Default for LineSettings {
@@ -50,7 +50,7 @@ impl Default for LineSettings {
         LineSettings {
             max_message: 16 * 1024 * 1024,
             queue_bytes: 1024 * 1024,
-            stall_limit: Duration::from_secs(30),
+            stall_timeout: Duration::from_secs(30),
         }
     }
 }
@@ -83,7 +83,7 @@ where
         let writer = LineWriter::new(
             output,
             settings.queue_bytes,
-            settings.stall_limit,
+            settings.stall_timeout,
             Arc::clone(&ending),
         );
         LineTransport {
@@ -109,6 +109,12 @@ where
 
     fn flush(&self) -> Flush {
         if self.is_busy.load(Ordering::Relaxed) { Flush::Batched } else { Flush::Now }
+    }
+
+    /// Ends `receive` when writing fails, or when `unread` completes: nobody reads the output.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn must_write(&self, unread: impl Future<Output = ()> + Send + 'static) {
+        self.writer.must_write(unread);
     }
 
     /// Closes only the sending half.
@@ -137,8 +143,8 @@ where
         Box::pin(self.writer.send(outbound.bytes, self.flush()))
     }
 
-    fn carriage(&self) -> Carriage {
-        Carriage::Lines
+    fn framing(&self) -> Framing {
+        Framing::Lines
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

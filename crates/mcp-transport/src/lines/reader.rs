@@ -5,7 +5,7 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use mcp_core::{Edges, Inbound, TransportError};
+use mcp_core::{Inbound, MessageEnds, TransportError};
 use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
@@ -37,13 +37,13 @@ pub(crate) struct LineReader<R> {
 #[derive(Debug, Default)]
 struct Skipped {
     length: u64,
-    edges: Edges,
+    ends: MessageEnds,
 }
 
 impl Skipped {
     fn push(&mut self, part: &[u8]) {
         self.length += part.len() as u64;
-        self.edges.push(part);
+        self.ends.push(part);
     }
 }
 
@@ -117,9 +117,9 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         if skipped.is_some() || self.is_too_long(line.len(), line.last().copied()) {
             let mut skipped = skipped.unwrap_or_default();
             skipped.push(&line);
-            let Skipped { length, edges } = skipped;
+            let Skipped { length, ends } = skipped;
             let limit = self.limit as u64;
-            return Some(Inbound::Skipped { ticket: None, length, limit, edges });
+            return Some(Inbound::TooLong { ticket: None, length, limit, ends });
         }
         if line.len() > KEPT_SIZE {
             self.buffer = BytesMut::from(self.buffer.as_ref());
@@ -165,7 +165,7 @@ mod tests {
         while let Some(inbound) = poll_fn(|context| reader.poll_next(context)).await.unwrap() {
             found.push(match inbound {
                 Inbound::Message { bytes, .. } => String::from_utf8_lossy(&bytes).into_owned(),
-                Inbound::Skipped { length, .. } => format!("skipped {length}"),
+                Inbound::TooLong { length, .. } => format!("skipped {length}"),
                 other => panic!("{other:?}"),
             });
         }
@@ -195,10 +195,10 @@ mod tests {
         let text = format!("{line}\n");
         let mut reader = LineReader::new(text.as_bytes(), 10);
         let next = poll_fn(|context| reader.poll_next(context)).await;
-        let Ok(Some(Inbound::Skipped { length, limit, edges, .. })) = next else {
+        let Ok(Some(Inbound::TooLong { length, limit, ends, .. })) = next else {
             panic!("{next:?}")
         };
         assert_eq!((length, limit), (line.len() as u64, 10));
-        assert!(edges.start().starts_with(b"beginx") && edges.end().ends_with(b"xend"));
+        assert!(ends.start().starts_with(b"beginx") && ends.end().ends_with(b"xend"));
     }
 }

@@ -3,7 +3,10 @@ use std::{
     future::poll_fn,
     io::{self, IoSlice},
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, Waker, ready},
     time::Duration,
 };
@@ -53,11 +56,13 @@ struct Shared<W> {
     /// Free space in the queue, in bytes.
     room: Semaphore,
     capacity: usize,
-    stall_limit: Duration,
+    stall_timeout: Duration,
     /// There is work for the writer's task.
     work: Notify,
     /// The output is closed.
     done: CancellationToken,
+    /// Whether the conversation is over when nothing can be written any more.
+    must_write: AtomicBool,
     ending: Arc<Ending>,
 }
 
@@ -81,7 +86,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> LineWriter<W> {
     pub(crate) fn new(
         stream: W,
         queue_bytes: usize,
-        stall_limit: Duration,
+        stall_timeout: Duration,
         ending: Arc<Ending>,
     ) -> Self {
         let capacity = queue_bytes.clamp(1, (u32::MAX as usize).min(Semaphore::MAX_PERMITS));
@@ -92,9 +97,10 @@ impl<W: AsyncWrite + Send + Unpin + 'static> LineWriter<W> {
             state: Mutex::new(state),
             room: Semaphore::new(capacity),
             capacity,
-            stall_limit,
+            stall_timeout,
             work: Notify::new(),
             done: CancellationToken::new(),
+            must_write: AtomicBool::new(false),
             ending,
         });
         tokio::spawn(Arc::clone(&shared).run());
@@ -111,6 +117,20 @@ impl<W: AsyncWrite + Send + Unpin + 'static> LineWriter<W> {
             Err(_) => return Err(self.shared.lock().why_closed()),
         }
         self.shared.enqueue(message, room, flush)
+    }
+
+    /// Ends the conversation when writing fails, or when `unread` completes: nobody reads the output.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn must_write(&self, unread: impl Future<Output = ()> + Send + 'static) {
+        self.shared.must_write.store(true, Ordering::Relaxed);
+        let shared = Arc::clone(&self.shared);
+        tokio::spawn(async move {
+            tokio::select! {
+                () = shared.done.cancelled() => {}
+                // A peer that has left is no failure.
+                () = unread => shared.ending.declare(None),
+            }
+        });
     }
 
     /// Writes what is queued and closes the output.
@@ -228,9 +248,9 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Shared<W> {
     async fn write_batch(&self, output: &mut Output<W>) -> Result<(), TransportError> {
         while !output.is_finished() {
             let step = poll_fn(|context| output.poll_step(context));
-            timeout(self.stall_limit, step)
+            timeout(self.stall_timeout, step)
                 .await
-                .map_err(|_| TransportError::Stuck { seconds: self.stall_limit.as_secs() })?
+                .map_err(|_| TransportError::Stalled { seconds: self.stall_timeout.as_secs() })?
                 .map_err(|error| lost(&error))?;
         }
         Ok(())
@@ -239,7 +259,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Shared<W> {
     async fn shut_down(&self, mut output: Output<W>) {
         let shutdown = poll_fn(|context| Pin::new(&mut output.stream).poll_shutdown(context));
         // Everything is written; if shutting down fails, the stream is simply dropped.
-        let _ = timeout(self.stall_limit, shutdown).await;
+        let _ = timeout(self.stall_timeout, shutdown).await;
     }
 
     fn give_back(&self, output: &mut Output<W>) {
@@ -247,7 +267,8 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Shared<W> {
     }
 
     fn fail(&self, error: TransportError) -> TransportError {
-        if matches!(error, TransportError::Stuck { .. }) {
+        let must_write = self.must_write.load(Ordering::Relaxed);
+        if must_write || matches!(error, TransportError::Stalled { .. }) {
             self.ending.declare(Some(error.clone()));
         }
         self.lock().failure = Some(error.clone());
@@ -329,9 +350,13 @@ fn on_one_line(message: Bytes) -> Bytes {
     message.iter().map(replaced).collect()
 }
 
+fn no_longer_reading() -> TransportError {
+    TransportError::Lost("the peer is no longer reading".into())
+}
+
 fn lost(error: &io::Error) -> TransportError {
     match error.kind() {
-        io::ErrorKind::BrokenPipe => TransportError::Lost("the peer is no longer reading".into()),
+        io::ErrorKind::BrokenPipe => no_longer_reading(),
         _ => TransportError::Lost(error.to_string()),
     }
 }

@@ -1,6 +1,6 @@
 use std::{future::poll_fn, process::ExitStatus};
 
-use mcp_core::{BoxFuture, Carriage, Inbound, Outbound, Transport, TransportError};
+use mcp_core::{BoxFuture, Framing, Inbound, Outbound, Transport, TransportError};
 use tokio::process::{ChildStdin, ChildStdout};
 
 use super::{
@@ -96,8 +96,8 @@ impl Transport for ChildTransport {
         Box::pin(self.hand_over(outbound))
     }
 
-    fn carriage(&self) -> Carriage {
-        Carriage::Lines
+    fn framing(&self) -> Framing {
+        Framing::Lines
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -35,5 +35,8 @@ pub type StdioTransport = LineTransport<ServerInput, ServerOutput>;
 ///
 /// Outside a tokio runtime with I/O enabled.
 pub fn stdio(settings: &LineSettings) -> StdioTransport {
-    LineTransport::new(ServerInput::open(), ServerOutput::open(), settings)
+    let transport = LineTransport::new(ServerInput::open(), ServerOutput::open(), settings);
+    // A server that nobody listens to has nothing left to do, even if its input stays open.
+    transport.must_write(streams::output_unread());
+    transport
 }

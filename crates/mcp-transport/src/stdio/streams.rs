@@ -4,6 +4,8 @@ use std::{
     task::{Context, Poll},
 };
 
+#[cfg(unix)]
+use tokio::io::Interest;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, Stdin, Stdout};
 #[cfg(unix)]
 use tokio::net::{
@@ -61,6 +63,18 @@ impl ServerOutput {
         }
         ServerOutput(Output::Other(tokio::io::stdout()))
     }
+}
+
+/// Completes when standard output is a pipe that nobody reads any more.
+pub(super) async fn output_unread() {
+    #[cfg(unix)]
+    if let Some(descriptor) = unix::private_descriptor(&io::stdout())
+        && let Ok(pipe) = Sender::from_owned_fd(descriptor)
+        && pipe.ready(Interest::ERROR).await.is_ok()
+    {
+        return;
+    }
+    std::future::pending::<()>().await;
 }
 
 #[cfg(unix)]

@@ -64,7 +64,7 @@ async fn open(url: &str, settings: &WsClientSettings) -> Result<WsTransport, Tra
     let request = request(url, settings)?;
     let stream = dial(request.uri(), settings).await?;
     let socket = upgrade(stream, request, settings).await?;
-    Ok(Link::open(socket, &settings.connection, None))
+    Ok(Link::open(socket, &settings.connection, None, None))
 }
 
 fn request(url: &str, settings: &WsClientSettings) -> Result<Request, TransportError> {

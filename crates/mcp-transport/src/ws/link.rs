@@ -3,15 +3,15 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll},
 };
 
 use bytes::Bytes;
-use futures_util::Stream;
+use futures_util::{Stream, task::AtomicWaker};
 use mcp_core::{Inbound, TransportError};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
@@ -28,12 +28,17 @@ use tokio_util::sync::CancellationToken;
 use super::{
     WsSettings, WsTransport,
     metered::{Metered, Traffic},
+    partial::PartialMessage,
     writer::Writer,
 };
 use crate::ending::Ending;
 
 /// The cost of a message in the queue besides its bytes.
 const OVERHEAD: usize = 32;
+/// The cost of a pong besides its payload.
+const PONG_HEADER: usize = 6;
+/// How many bytes of pongs may wait to be written before nothing more is read.
+const MAX_PONGS: usize = 16 * 1024;
 
 pub(super) type Socket = WebSocketStream<Metered>;
 
@@ -55,6 +60,14 @@ pub(super) struct Link {
     pub(super) traffic: Arc<Traffic>,
     /// Someone is waiting to receive, so anything that arrives is noticed.
     receiver_waits: AtomicBool,
+    /// The message that is arriving, on the side of a server.
+    partial: Option<Arc<PartialMessage>>,
+    /// Bytes of pongs since everything was last written. `tungstenite` would queue any number.
+    pongs: AtomicUsize,
+    /// Wakes the receiver when pongs were written.
+    pongs_written: AtomicWaker,
+    /// The writer should write the pongs.
+    pub(super) pongs_wait: Notify,
 }
 
 #[derive(Debug)]
@@ -74,10 +87,12 @@ pub(super) struct Queued {
 }
 
 impl Link {
-    /// Starts a conversation over an open socket. `held` is dropped when it ends.
+    /// Starts a conversation over an open socket. `partial` limits the messages that arrive; `held` is
+    /// dropped when the conversation ends.
     pub(super) fn open(
-        socket: Socket,
+        mut socket: Socket,
         settings: &WsSettings,
+        partial: Option<Arc<PartialMessage>>,
         held: Option<OwnedSemaphorePermit>,
     ) -> WsTransport {
         let capacity =
@@ -85,6 +100,9 @@ impl Link {
         // The semaphore bounds it, in bytes.
         let (sender, receiver) = mpsc::unbounded_channel();
         let traffic = socket.get_ref().traffic();
+        if let Some(partial) = &partial {
+            socket.get_mut().count_in(Arc::clone(partial));
+        }
         let link = Arc::new(Link {
             socket: Mutex::new(Some(socket)),
             queue: Mutex::new(Queue { sender, is_closed: false, close_frame: None, failure: None }),
@@ -96,6 +114,10 @@ impl Link {
             done: CancellationToken::new(),
             traffic,
             receiver_waits: AtomicBool::new(false),
+            partial,
+            pongs: AtomicUsize::new(0),
+            pongs_written: AtomicWaker::new(),
+            pongs_wait: Notify::new(),
         });
         let writer = Writer::new(Arc::clone(&link), receiver, settings);
         tokio::spawn(async move {
@@ -133,23 +155,71 @@ impl Link {
             return Poll::Ready(end);
         }
         loop {
+            if !self.has_written_pongs(context) {
+                self.receiver_waits.store(false, Ordering::Relaxed);
+                return self.ending.poll(context);
+            }
             let next = self.poll_socket(context);
             self.receiver_waits.store(next.is_pending(), Ordering::Relaxed);
             match next {
-                Poll::Pending => {}
+                Poll::Pending => self.check_deadline(context),
                 Poll::Ready(Some(Ok(Message::Text(text)))) => {
+                    if let Some(partial) = &self.partial {
+                        partial.completed();
+                    }
                     let bytes = Bytes::from(text);
                     return Poll::Ready(Ok(Some(Inbound::Message { ticket: None, bytes })));
                 }
-                Poll::Ready(Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)))) => {
+                Poll::Ready(Some(Ok(Message::Ping(payload)))) => {
+                    self.pongs.fetch_add(payload.len() + PONG_HEADER, Ordering::Relaxed);
+                    self.skip_control(payload.len());
                     continue;
                 }
+                Poll::Ready(Some(Ok(Message::Pong(payload)))) => {
+                    self.skip_control(payload.len());
+                    continue;
+                }
+                Poll::Ready(Some(Ok(Message::Frame(_)))) => continue,
                 Poll::Ready(Some(Ok(Message::Binary(_)))) => self.refuse_binary(),
                 Poll::Ready(Some(Ok(Message::Close(frame)))) => self.other_side_closes(frame),
                 Poll::Ready(Some(Err(error))) => self.break_off(&error),
                 Poll::Ready(None) => self.break_off(&Error::ConnectionClosed),
             }
             return self.ending.poll(context);
+        }
+    }
+
+    /// Whether there is room for another pong; otherwise has them written and waits for that.
+    fn has_written_pongs(&self, context: &mut Context<'_>) -> bool {
+        let has_room = || self.pongs.load(Ordering::Relaxed) < MAX_PONGS;
+        if has_room() {
+            return true;
+        }
+        self.pongs_written.register(context.waker());
+        self.pongs_wait.notify_one();
+        has_room()
+    }
+
+    /// Everything is written, pongs included. Called while the socket is held.
+    pub(super) fn written_everything(&self) {
+        self.pongs.store(0, Ordering::Relaxed);
+        self.pongs_written.wake();
+    }
+
+    fn skip_control(&self, payload: usize) {
+        if let Some(partial) = &self.partial {
+            partial.skip_control(payload);
+        }
+    }
+
+    fn check_deadline(&self, context: &mut Context<'_>) {
+        let Some(partial) = &self.partial else { return };
+        if partial.poll_overdue(context).is_ready() {
+            let seconds = partial.time_limit().as_secs();
+            let why = format!("a message did not arrive within {seconds} seconds");
+            self.end(Some(TransportError::Lost(why)));
+            let frame = close_frame(CloseCode::Policy, "the message takes too long");
+            self.start_closing(Some(frame));
         }
     }
 
@@ -249,6 +319,11 @@ impl Link {
                 let limit = self.max_message as u64;
                 let frame = close_frame(CloseCode::Size, "the message is too long");
                 (TransportError::TooLong { length: limit.saturating_add(1), limit }, Some(frame))
+            }
+            Error::Io(_) if self.partial.as_ref().is_some_and(|partial| partial.is_refused()) => {
+                let frame = close_frame(CloseCode::Again, "too many messages are unfinished");
+                let why = "the unfinished messages of all clients take too much memory".into();
+                (TransportError::Lost(why), Some(frame))
             }
             Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)
             | Error::ConnectionClosed

@@ -1,4 +1,4 @@
-use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
+use std::{fmt, net::SocketAddr, sync::Arc};
 
 use mcp_core::TransportError;
 use tokio::{
@@ -11,9 +11,8 @@ use super::{
     WsTransport,
     server::{WsServerSettings, accept_holding},
 };
+use crate::listening::AcceptBackoff;
 
-/// The pause after an error of the listening socket, such as too many open files.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 const SERVICE_UNAVAILABLE: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
@@ -79,15 +78,16 @@ async fn listen(
 ) {
     let places = Arc::new(Semaphore::new(settings.max_connections.min(Semaphore::MAX_PERMITS)));
     let settings = Arc::new(settings);
+    let mut backoff = AcceptBackoff::default();
     loop {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                tracing::warn!(%error, "could not accept a connection");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
+                backoff.pause(&error).await;
                 continue;
             }
         };
+        backoff.reset();
         match Arc::clone(&places).try_acquire_owned() {
             Ok(place) => {
                 tokio::spawn(accept_client(stream, Arc::clone(&settings), place, opened.clone()));

@@ -10,6 +10,8 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::partial::PartialMessage;
+
 /// Any bidirectional byte stream.
 pub(super) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
@@ -36,11 +38,18 @@ impl Traffic {
 pub(super) struct Metered {
     stream: Box<dyn ByteStream>,
     traffic: Arc<Traffic>,
+    /// What is read counts as part of this message.
+    partial: Option<Arc<PartialMessage>>,
 }
 
 impl Metered {
     pub(super) fn new(stream: impl ByteStream + 'static) -> Self {
-        Metered { stream: Box::new(stream), traffic: Arc::default() }
+        Metered { stream: Box::new(stream), traffic: Arc::default(), partial: None }
+    }
+
+    /// Counts what is read from now on as part of `message`.
+    pub(super) fn count_in(&mut self, message: Arc<PartialMessage>) {
+        self.partial = Some(message);
     }
 
     pub(super) fn traffic(&self) -> Arc<Traffic> {
@@ -58,6 +67,9 @@ impl AsyncRead for Metered {
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         let count = buffer.filled().len().saturating_sub(before);
         self.traffic.read.fetch_add(count as u64, Ordering::Relaxed);
+        if let Some(partial) = &self.partial {
+            partial.add(count)?;
+        }
         Poll::Ready(Ok(()))
     }
 }

@@ -14,16 +14,24 @@
 //! | 1002 | the peer violates the framing |
 //! | 1003 | a binary message is received: MCP messages are text |
 //! | 1007 | a text message is not UTF-8 |
+//! | 1008 | a client's message takes longer than [`WsServerSettings::message_timeout`] |
 //! | 1009 | a message is longer than [`WsSettings::max_message`] |
 //! | 1011 | this side failed ([`WsCloseReason::InternalError`]) |
+//! | 1013 | the unfinished messages of all clients exceed [`WsServerSettings::unfinished`] |
 //!
 //! Pings are answered, and sent every [`WsSettings::ping_interval`]. Both require that `receive` is
-//! being called; while it is not, the peer is not considered silent.
+//! being called; while it is not, the peer is not considered silent. A peer that sends pings and does
+//! not read the answers is no longer read either, and disconnected after [`WsSettings::stall_timeout`].
+//!
+//! A connection holds at most one incoming message and 32 KiB of what follows it, the queue of
+//! outgoing ones ([`WsSettings::queue_bytes`], or one longer message), as much again while they are
+//! being written, and 16 KiB of answers to pings.
 
 mod client;
 mod link;
 mod listener;
 mod metered;
+mod partial;
 mod server;
 mod upgrade;
 mod writer;
@@ -56,7 +64,7 @@ pub struct WsSettings {
     /// queue is empty. Default: 1 MiB.
     pub queue_bytes: usize,
     /// How long the peer may read nothing while there is something to write. Default: 30 seconds.
-    pub stall_limit: Duration,
+    pub stall_timeout: Duration,
     /// Interval of pings. If nothing arrives between two pings, the connection is considered lost.
     /// Default: 30 seconds; `None` sends no pings.
     pub ping_interval: Option<Duration>,
@@ -69,7 +77,7 @@ impl Default for WsSettings {
         WsSettings {
             max_message: 16 * 1024 * 1024,
             queue_bytes: 1024 * 1024,
-            stall_limit: Duration::from_secs(30),
+            stall_timeout: Duration::from_secs(30),
             ping_interval: Some(Duration::from_secs(30)),
             close_wait: Duration::from_secs(2),
         }

@@ -1,7 +1,7 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use http::{HeaderMap, HeaderValue, StatusCode, header::SEC_WEBSOCKET_PROTOCOL};
-use mcp_core::TransportError;
+use mcp_core::{MemoryBudget, TransportError};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::OwnedSemaphorePermit,
@@ -15,7 +15,9 @@ use tokio_tungstenite::{
     },
 };
 
-use super::{SUBPROTOCOL, WsSettings, WsTransport, link::Link, metered::Metered};
+use super::{
+    SUBPROTOCOL, WsSettings, WsTransport, link::Link, metered::Metered, partial::PartialMessage,
+};
 use crate::{
     Allowed,
     allowed::{Foreign, admit},
@@ -36,6 +38,13 @@ pub struct WsServerSettings {
     pub require_subprotocol: bool,
     /// How long the handshake may take. Default: 10 seconds.
     pub handshake_timeout: Duration,
+    /// How long a message may take to arrive, from its first byte to its last. A client also has this
+    /// time to begin its first message. Default: 30 seconds.
+    pub message_timeout: Duration,
+    /// The memory for messages that have not arrived completely, shared by all connections that are
+    /// accepted with these settings or a clone of them. When it is used up, connections that send
+    /// more are closed. Default: 256 MiB.
+    pub unfinished: MemoryBudget,
     /// Maximum number of connections of a [`WsListener`](super::WsListener); further clients get
     /// 503. Default: 1,000.
     pub max_connections: usize,
@@ -52,6 +61,8 @@ impl Default for WsServerSettings {
             origins: Allowed::loopback(),
             require_subprotocol: false,
             handshake_timeout: Duration::from_secs(10),
+            message_timeout: Duration::from_secs(30),
+            unfinished: MemoryBudget::new(256 << 20),
             max_connections: 1000,
             #[cfg(feature = "tls")]
             tls: None,
@@ -120,7 +131,8 @@ where
     let socket = accept_hdr_async_with_config(stream, check, Some(config))
         .await
         .map_err(|error| explain(&error))?;
-    Ok(Link::open(socket, &settings.connection, held))
+    let partial = PartialMessage::new(&settings.unfinished, settings.message_timeout);
+    Ok(Link::open(socket, &settings.connection, Some(Arc::new(partial)), held))
 }
 
 #[expect(clippy::result_large_err, reason = "the signature is tungstenite's")]

@@ -28,7 +28,7 @@ const GATHERED: usize = 64;
 pub(super) struct Writer {
     link: Arc<Link>,
     queue: mpsc::UnboundedReceiver<Queued>,
-    stall_limit: Duration,
+    stall_timeout: Duration,
     close_wait: Duration,
     pings: Option<Interval>,
     /// How much had been read when the last ping was sent.
@@ -52,7 +52,7 @@ impl Writer {
         Writer {
             link,
             queue,
-            stall_limit: settings.stall_limit,
+            stall_timeout: settings.stall_timeout,
             close_wait: settings.close_wait,
             pings,
             pinged: None,
@@ -77,6 +77,7 @@ impl Writer {
                     Some(first) => self.write(first).await?,
                     None => return Ok(()),
                 },
+                () = self.link.pongs_wait.notified() => self.flush().await?,
                 () = next_tick(&mut self.pings) => self.ping().await?,
             }
         }
@@ -155,7 +156,13 @@ impl Writer {
     async fn flush(&self) -> Result<(), TransportError> {
         self.with_progress(|context| {
             self.link.with_socket(|socket| match socket {
-                Some(socket) => socket.poll_flush(context),
+                Some(socket) => {
+                    let flushed = socket.poll_flush(context);
+                    if matches!(flushed, Poll::Ready(Ok(()))) {
+                        self.link.written_everything();
+                    }
+                    flushed
+                }
                 None => Poll::Ready(Err(Error::AlreadyClosed)),
             })
         })
@@ -170,11 +177,11 @@ impl Writer {
         let mut work = pin!(poll_fn(poll));
         loop {
             let before = self.link.traffic.written();
-            if let Ok(result) = within(self.stall_limit, work.as_mut()).await {
+            if let Ok(result) = within(self.stall_timeout, work.as_mut()).await {
                 return result.map_err(|error| lost(&error));
             }
             if self.link.traffic.written() == before {
-                return Err(TransportError::Stuck { seconds: self.stall_limit.as_secs() });
+                return Err(TransportError::Stalled { seconds: self.stall_timeout.as_secs() });
             }
         }
     }

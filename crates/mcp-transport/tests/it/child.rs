@@ -129,11 +129,11 @@ async fn a_server_that_does_not_read_is_closed_all_the_same() {
 #[tokio::test]
 async fn a_server_that_never_reads_is_stuck() {
     let mut settings = settings();
-    settings.lines.stall_limit = Duration::from_millis(100);
+    settings.lines.stall_timeout = Duration::from_millis(100);
     let child = ChildTransport::spawn(&shell("exec sleep 1000"), &settings).unwrap();
     let error = send_until_error(&child, &"x".repeat(100_000)).await;
-    assert!(matches!(error, TransportError::Stuck { .. }), "{error:?}");
-    assert!(matches!(next(&child).await, Err(TransportError::Stuck { .. })));
+    assert!(matches!(error, TransportError::Stalled { .. }), "{error:?}");
+    assert!(matches!(next(&child).await, Err(TransportError::Stalled { .. })));
     within_a_minute(child.close()).await;
 }
 
@@ -160,7 +160,7 @@ async fn a_dropped_transport_ends_the_server() {
     let id = next(&child).await.unwrap().unwrap();
     drop(child);
     within_a_minute(async {
-        // Succeeds as long as there is a process, be it a zombie.
+        // Succeeds as long as the process exists, even as a zombie.
         while signal("-0", &id) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -206,7 +206,7 @@ async fn what_cannot_be_started_is_named_with_what_to_check() {
     assert!(nowhere.contains("/no/such/directory"), "{nowhere}");
 }
 
-/// Who sends may find the pipe broken before the system tells that the server has exited.
+/// A sender may find the pipe broken before the system reports that the server has exited.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_status_of_a_server_that_dies_at_once_is_never_lost() {
     for _ in 0..300 {

@@ -1,4 +1,4 @@
-//! What holds for every transport between two ends of ours.
+//! Properties of every transport between two of our own ends.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ async fn web_sockets() -> Pair {
     (Arc::new(client), Arc::new(server))
 }
 
-/// Each law for each transport.
+/// Each property for each transport.
 macro_rules! laws {
     ($($transport:ident: $pair:expr;)*) => { $(
         mod $transport {

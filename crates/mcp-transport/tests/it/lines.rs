@@ -20,7 +20,7 @@ fn settings() -> LineSettings {
     let mut settings = LineSettings::default();
     settings.max_message = 1000;
     settings.queue_bytes = 4000;
-    settings.stall_limit = Duration::from_secs(30);
+    settings.stall_timeout = Duration::from_secs(30);
     settings
 }
 
@@ -83,8 +83,8 @@ async fn a_line_over_the_limit_is_skipped_and_the_next_one_arrives() {
 async fn a_peer_that_never_reads_ends_the_conversation() {
     let (transport, peer) = with_raw_peer();
     let error = send_until_error(&transport, &"x".repeat(500)).await;
-    assert_eq!(error, TransportError::Stuck { seconds: 30 });
-    assert_eq!(next(&transport).await, Err(TransportError::Stuck { seconds: 30 }));
+    assert_eq!(error, TransportError::Stalled { seconds: 30 });
+    assert_eq!(next(&transport).await, Err(TransportError::Stalled { seconds: 30 }));
     within_a_minute(transport.close()).await;
     drop(peer);
 }
@@ -138,7 +138,7 @@ async fn a_dropped_transport_still_delivers() {
     assert_eq!(found.len(), 901);
 }
 
-/// Takes everything at once, but is slow to flush.
+/// Accepts everything at once, but is slow to flush.
 #[derive(Default)]
 struct SlowToFlush {
     unflushed: bool,
@@ -180,7 +180,7 @@ async fn what_waits_to_be_flushed_gives_its_room_back() {
     within_a_minute(transport.close()).await;
 }
 
-/// Gives its parts one read at a time, and wants to be asked again now and then.
+/// Returns its parts one read at a time, and is pending now and then.
 struct Parts {
     parts: Vec<Vec<u8>>,
     hesitates: bool,

@@ -1,4 +1,4 @@
-//! Every transport against peers that are slow, silent, dying or hostile.
+//! Every transport with peers that are slow, silent, dying or hostile.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -15,5 +15,7 @@ mod stdio;
 mod support;
 #[cfg(feature = "ws")]
 mod ws;
+#[cfg(feature = "ws")]
+mod ws_hostile;
 #[cfg(all(feature = "tls", feature = "ws"))]
 mod ws_tls;

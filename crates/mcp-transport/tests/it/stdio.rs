@@ -1,4 +1,4 @@
-//! A server's own streams. The server is this test binary, started again.
+//! A server's own standard streams. The server is this test binary, started again.
 
 use std::{
     os::{fd::OwnedFd, unix::net::UnixStream},
@@ -8,6 +8,7 @@ use std::{
 use mcp_core::{Inbound, Outbound, OutboundRole, Transport};
 use mcp_transport::{ChildCommand, ChildSettings, ChildStderr, ChildTransport, LineSettings};
 use mcp_transport::{LineTransport, stdio};
+use tokio::io::AsyncReadExt as _;
 
 use crate::support::{message, next, within_a_minute};
 
@@ -24,11 +25,11 @@ async fn echo_server() {
         transport.send(outbound).await.unwrap();
     }
     transport.close().await;
-    // Nothing of the test harness should follow.
+    // The test harness must not print anything more.
     std::process::exit(7);
 }
 
-/// Sends messages and expects each of them back, after what the test harness prints by itself.
+/// Sends messages and expects each of them back, skipping the output of the test harness.
 async fn expect_echo(transport: &dyn Transport) {
     transport.send(message("{}")).await.unwrap();
     while next(transport).await.unwrap().expect("an echo") != "{}" {}
@@ -90,4 +91,24 @@ fn a_server_reads_a_file() {
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("name = \"mcp-transport\""), "{text}");
+}
+
+#[tokio::test]
+async fn a_server_whose_output_nobody_reads_ends() {
+    let mut child = tokio::process::Command::new(std::env::current_exe().unwrap())
+        .args(ARGUMENTS)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    // It says nothing by itself, and its input stays open.
+    let _input = child.stdin.take().unwrap();
+    let mut output = child.stdout.take().unwrap();
+    let mut greeting = [0; 16];
+    output.read_exact(&mut greeting).await.unwrap();
+    drop(output);
+    let status = within_a_minute(child.wait()).await.unwrap();
+    assert_eq!(status.code(), Some(7));
 }

@@ -18,19 +18,19 @@ pub(crate) fn message(text: impl Into<String>) -> Outbound {
     }
 }
 
-/// What comes in next, in words.
+/// Describes what is received next.
 pub(crate) async fn next(transport: &dyn Transport) -> Result<Option<String>, TransportError> {
     Ok(match within_a_minute(transport.receive()).await? {
         Some(Inbound::Message { bytes, ticket: None }) => {
             Some(String::from_utf8_lossy(&bytes).into_owned())
         }
-        Some(Inbound::Skipped { length, .. }) => Some(format!("skipped {length}")),
+        Some(Inbound::TooLong { length, .. }) => Some(format!("skipped {length}")),
         Some(other) => panic!("{other:?}"),
         None => None,
     })
 }
 
-/// All that comes in until the end in good order.
+/// Everything received until a proper end.
 pub(crate) async fn rest(transport: &dyn Transport) -> Vec<String> {
     let mut found = Vec::new();
     while let Some(text) = next(transport).await.expect("a good end") {

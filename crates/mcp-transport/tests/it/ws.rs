@@ -27,7 +27,7 @@ use tokio_tungstenite::{
 
 use crate::support::{message, next, rest, send_until_error, within_a_minute};
 
-/// The upgrade that a well-behaved client asks for.
+/// The upgrade request of a well-behaved client.
 const UPGRADE: &str = "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n\
     Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: mcp\r\n\r\n";
@@ -51,7 +51,7 @@ pub(crate) async fn pair() -> (WsTransport, WsTransport) {
     (client, listener.accept().await.unwrap())
 }
 
-/// A server of ours and a client that speaks WebSocket frame by frame.
+/// Our server and a client that sends individual WebSocket frames.
 async fn with_raw_client(settings: &WsServerSettings) -> (WsTransport, WebSocketStream<TcpStream>) {
     let (server, client) = tcp_pair().await;
     let mut request = "ws://localhost/".into_client_request().unwrap();
@@ -62,7 +62,7 @@ async fn with_raw_client(settings: &WsServerSettings) -> (WsTransport, WebSocket
     (server.unwrap(), client)
 }
 
-/// A server of ours and a client that writes bytes.
+/// Our server and a client that sends raw bytes.
 async fn with_tcp_client(settings: &WsServerSettings) -> (WsTransport, TcpStream) {
     let (server, mut client) = tcp_pair().await;
     client.write_all(UPGRADE.as_bytes()).await.unwrap();
@@ -88,7 +88,7 @@ async fn close_code(client: &mut WebSocketStream<TcpStream>) -> CloseCode {
     .await
 }
 
-/// What a server says to an upgrade, and what it thinks about it.
+/// The server's response to an upgrade request, and the error it returns.
 async fn answer_to(upgrade: &str) -> (String, TransportError) {
     let (server, mut client) = tcp_pair().await;
     client.write_all(upgrade.as_bytes()).await.unwrap();
@@ -232,11 +232,11 @@ async fn a_message_that_is_too_long_is_not_sent_and_ends_nothing() {
 #[tokio::test]
 async fn a_client_that_never_reads_is_stuck() {
     let mut settings = settings();
-    settings.connection.stall_limit = Duration::from_millis(200);
+    settings.connection.stall_timeout = Duration::from_millis(200);
     let (server, client) = with_raw_client(&settings).await;
     let error = send_until_error(&server, &"x".repeat(100_000)).await;
-    assert!(matches!(error, TransportError::Stuck { .. }), "{error:?}");
-    assert!(matches!(next(&server).await, Err(TransportError::Stuck { .. })));
+    assert!(matches!(error, TransportError::Stalled { .. }), "{error:?}");
+    assert!(matches!(next(&server).await, Err(TransportError::Stalled { .. })));
     within_a_minute(server.close()).await;
     drop(client);
 }
@@ -347,7 +347,7 @@ async fn a_client_says_why_it_could_not_connect() {
     }
 }
 
-/// What a server says to an upgrade that lacks the subprotocol.
+/// The server's response to an upgrade request without the subprotocol.
 async fn answer_without_subprotocol(instead: &str, settings: &WsServerSettings) -> String {
     let (server, mut client) = tcp_pair().await;
     let upgrade = UPGRADE.replace("Sec-WebSocket-Protocol: mcp\r\n", instead);
@@ -370,12 +370,12 @@ async fn a_plain_client_is_let_in_unless_the_subprotocol_is_required() {
         let answer = answer_without_subprotocol(instead, &strict).await;
         assert!(answer.starts_with("http/1.1 400"), "{answer}");
     }
-    // Whoever offers it gets it, required or not.
+    // A client that offers it gets it, required or not.
     with_raw_client(&strict).await;
     with_raw_client(&settings()).await;
 }
 
-/// A server that knows WebSocket and nothing else, and says back what it is told.
+/// A plain WebSocket echo server.
 async fn plain_server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("ws://{}", listener.local_addr().unwrap());
@@ -404,8 +404,8 @@ async fn a_plain_server_will_do_unless_the_subprotocol_is_required() {
     connect(&format!("ws://{}", listener.local_addr()), &strict).await.unwrap();
 }
 
-/// What a client thinks of a server that answers its upgrade with `head`; `KEY` in it becomes the
-/// right answer to the client's key.
+/// The client's result with a server that answers the upgrade with `head`; `KEY` in it is replaced
+/// by the correct answer to the client's key.
 async fn opinion_on(head: &'static str) -> Result<WsTransport, TransportError> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("ws://{}", listener.local_addr().unwrap());
@@ -421,12 +421,12 @@ async fn opinion_on(head: &'static str) -> Result<WsTransport, TransportError> {
         let key = key.lines().next().unwrap();
         let key = tokio_tungstenite::tungstenite::handshake::derive_accept_key(key.as_bytes());
         for byte in head.replace("KEY", &key).bytes() {
-            // The client may have seen enough.
+            // The client may have hung up.
             if stream.write_all(&[byte]).await.is_err() {
                 return;
             }
         }
-        // A message right behind the head, and the connection stays open.
+        // Sends a message directly after the head, and keeps the connection open.
         let _ = stream.write_all(b"\x81\x02{}").await;
         std::future::pending::<()>().await;
     });

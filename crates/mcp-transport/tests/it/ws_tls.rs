@@ -1,4 +1,4 @@
-//! `wss`, with a certificate for `localhost` that serves no other purpose.
+//! `wss`, with a certificate for `localhost` that is used for nothing else.
 
 use std::sync::Arc;
 

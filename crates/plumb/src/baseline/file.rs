@@ -11,7 +11,11 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{Baseline, BaselineDirectory, Entry, MAX_ENTRIES, Purpose};
-use crate::{failure::Failure, report::Fingerprint, text::grouped};
+use crate::{
+    failure::Failure,
+    report::Fingerprint,
+    text::{grouped, shown_path},
+};
 
 /// The only format so far.
 const FORMAT: u64 = 1;
@@ -65,14 +69,14 @@ impl Baseline {
     /// Reads the baseline at `path`.
     pub(crate) fn load(path: &Path) -> Result<Baseline, Failure> {
         let unreadable = |error: io::Error| {
-            let hint = format!("`plumb check --write-baseline {} …` writes one", path.display());
-            Failure::new(format!("could not read the baseline `{}`", path.display()))
+            let hint = format!("`plumb check --write-baseline {} …` writes one", shown_path(path));
+            Failure::new(format!("could not read the baseline `{}`", shown_path(path)))
                 .because(error)
                 .hint(hint)
         };
         let text = read(path).map_err(unreadable)?;
         let files = parse(&text).map_err(|error| {
-            Failure::new(format!("the baseline `{}` cannot be used", path.display()))
+            Failure::new(format!("the baseline `{}` cannot be used", shown_path(path)))
                 .because(error)
                 .hint("move it out of the way and write a new one with `--write-baseline`")
         })?;
@@ -83,14 +87,14 @@ impl Baseline {
     /// An empty one, to be written to `path`.
     pub(crate) fn recording(path: &Path) -> Result<Baseline, Failure> {
         let unwritable = |error: io::Error| {
-            Failure::new(format!("could not write the baseline `{}`", path.display()))
+            Failure::new(format!("could not write the baseline `{}`", shown_path(path)))
                 .because(error)
         };
         let directory = BaselineDirectory::of(path).map_err(unwritable)?;
         if path.is_file() {
             let text = read(path).map_err(unwritable)?;
             if !text.is_empty() && parse(&text).is_err() {
-                let message = format!("`{}` is not a baseline and is left alone", path.display());
+                let message = format!("`{}` is not a baseline and is left alone", shown_path(path));
                 return Err(Failure::new(message).hint("choose another file, or remove this one"));
             }
         }
@@ -105,7 +109,7 @@ impl Baseline {
 
     /// Writes what was found and returns the number of findings.
     pub(crate) fn write(&self) -> Result<u64, Failure> {
-        let shown = self.path.display();
+        let shown = shown_path(&self.path);
         if self.entries > MAX_ENTRIES {
             let most = grouped(MAX_ENTRIES as u64);
             let message = format!("more than {most} different findings do not fit a baseline");

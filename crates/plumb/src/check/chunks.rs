@@ -1,33 +1,35 @@
-//! Cuts a byte stream into chunks of whole lines.
+//! Splits a byte stream into chunks of whole lines.
 
 use std::io::{self, Read};
 
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 
-/// How much is read at once. Small enough that text and tape of a chunk stay in the cache.
+/// Bytes per read. Small enough that a chunk's text and tape stay in the cache.
 const READ: usize = 256 * 1024;
+/// Most lines of a chunk: each may have findings, which take far more memory than a short line.
+const MAX_LINES: usize = 8 * 1024;
 
-/// Whole lines, to be worked on at once. Its buffer is used again for the next chunk.
+/// Whole lines, processed together. The buffer is reused for the next chunk.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     /// Position in the stream, from 0.
     pub(super) index: u64,
-    /// Where it begins in the stream, in bytes.
+    /// Byte offset in the stream.
     pub(super) offset: u64,
-    /// The text; every line but the last of the stream ends with a line break.
+    /// The text; every line except possibly the last of the stream ends with a line break.
     pub(super) bytes: Vec<u8>,
-    /// Whether a line too long to be kept stands here instead of text.
+    /// Whether this is a line too long to be kept, instead of text.
     pub(super) too_long: bool,
     /// Whether the stream is known to end with it.
     pub(super) is_last: bool,
 }
 
-/// How a stream gives what it has.
+/// How a stream delivers its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Supply {
-    /// It is all there.
+    /// All data is available.
     Whole,
-    /// It comes bit by bit, and each is to be judged as it comes.
+    /// Data arrives gradually, and is checked as it arrives.
     Gradual,
 }
 
@@ -35,8 +37,10 @@ pub(super) enum Supply {
 #[derive(Debug)]
 pub(super) struct Chunks<R> {
     source: R,
-    /// The beginning of a line whose end has not been read yet.
+    /// What was read beyond the last chunk: the beginning of a line, and whole lines before it if
+    /// there were too many.
     carry: Vec<u8>,
+    carries_lines: bool,
     /// Bytes read so far.
     read: u64,
     max_line: usize,
@@ -47,7 +51,16 @@ pub(super) struct Chunks<R> {
 
 impl<R: Read> Chunks<R> {
     pub(super) fn new(source: R, supply: Supply, max_line: usize) -> Chunks<R> {
-        Chunks { source, carry: Vec::new(), read: 0, max_line, supply, next_index: 0, ended: false }
+        Chunks {
+            source,
+            carry: Vec::new(),
+            carries_lines: false,
+            read: 0,
+            max_line,
+            supply,
+            next_index: 0,
+            ended: false,
+        }
     }
 
     /// Fills `chunk` with the next lines; `false` at the end of the stream.
@@ -57,13 +70,11 @@ impl<R: Read> Chunks<R> {
         chunk.bytes.append(&mut self.carry);
         chunk.too_long = false;
         chunk.index = self.next_index;
-        while !self.ended {
+        let has_lines = self.carries_lines && self.cut(&mut chunk.bytes, 0);
+        while !self.ended && !has_lines {
             let before = chunk.bytes.len();
             self.ended = self.read_more(&mut chunk.bytes)?;
-            if let Some(last) = memrchr(b'\n', &chunk.bytes[before..]) {
-                let end = before + last + 1;
-                self.carry.extend_from_slice(&chunk.bytes[end..]);
-                chunk.bytes.truncate(end);
+            if self.cut(&mut chunk.bytes, before) {
                 break;
             }
             if chunk.bytes.len() > self.max_line {
@@ -80,7 +91,22 @@ impl<R: Read> Chunks<R> {
         Ok(found)
     }
 
-    /// Appends what one read gives; `true` at the end of the stream.
+    /// Carries everything after the last line break of `bytes`, or after the last line that a chunk
+    /// may have. Returns `false` if there is no line break from `start` on.
+    fn cut(&mut self, bytes: &mut Vec<u8>, start: usize) -> bool {
+        let Some(last) = memrchr(b'\n', &bytes[start..]) else {
+            return false;
+        };
+        let end = start + last;
+        let limit = memchr_iter(b'\n', &bytes[..end]).nth(MAX_LINES - 1);
+        self.carries_lines = limit.is_some();
+        let end = limit.unwrap_or(end) + 1;
+        self.carry.extend_from_slice(&bytes[end..]);
+        bytes.truncate(end);
+        true
+    }
+
+    /// Appends the result of one read; returns `true` at the end of the stream.
     fn read_more(&mut self, buffer: &mut Vec<u8>) -> io::Result<bool> {
         if self.supply == Supply::Whole {
             buffer.reserve(READ);
@@ -121,7 +147,7 @@ impl<R: Read> Chunks<R> {
 mod tests {
     use super::*;
 
-    /// Gives at most `step` bytes per read.
+    /// Returns at most `step` bytes per read.
     struct Slow<'a> {
         rest: &'a [u8],
         step: usize,
@@ -181,6 +207,26 @@ mod tests {
         assert_eq!(expected.len(), 4);
         let skipped = lines_of(&text, 100_000, Supply::Whole, READ + READ / 2);
         assert_eq!((skipped.len(), &*skipped[3]), (4, "(too long)"));
+    }
+
+    #[test]
+    fn a_chunk_has_so_many_lines_at_most() {
+        // The last is more than is read at once.
+        for count in [MAX_LINES - 1, MAX_LINES, MAX_LINES + 1, READ + 3] {
+            for end in ["", "last"] {
+                let text = "{\n".repeat(count) + end;
+                let whole = lines_of(&text, READ, Supply::Whole, 1000);
+                assert_eq!(whole.len(), count + usize::from(!end.is_empty()));
+                assert_eq!(lines_of(&text, 1000, Supply::Gradual, 1000), whole);
+            }
+        }
+        let text = "{\n".repeat(3 * MAX_LINES);
+        let mut chunks = Chunks::new(text.as_bytes(), Supply::Whole, 1000);
+        let mut chunk = Chunk::default();
+        while chunks.next(&mut chunk).unwrap() {
+            assert_eq!(chunk.bytes.len(), 2 * MAX_LINES);
+        }
+        assert_eq!(chunks.next_index, 3);
     }
 
     #[test]

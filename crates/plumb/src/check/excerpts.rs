@@ -1,4 +1,4 @@
-//! What a finding shows of the messages it speaks of.
+//! The excerpts of messages that are shown with findings.
 
 use std::borrow::Cow;
 
@@ -12,19 +12,19 @@ use crate::report::{Excerpt, Located};
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 const LIMITS: Limits = Limits { max_bytes: usize::MAX, max_depth: 1024 };
 
-/// The parts of messages around faults. A message is read once, however many faults it has.
+/// Excerpts around faults. A message is parsed once, however many faults it has.
 #[derive(Debug, Default)]
 pub(super) struct Excerpts {
-    /// Where the message is that was read last.
+    /// Address and length of the message that was parsed last.
     read: Option<(usize, usize)>,
     whole: Name,
-    /// Those of the entries of a batch.
+    /// Names of the entries of a batch.
     entries: Vec<Name>,
 }
 
 impl Excerpts {
-    /// The part of the message around the fault; `text` is the message, which stays where it is as
-    /// long as its findings come.
+    /// The excerpt around the fault; `text` is the message, which does not move until all its
+    /// findings are done.
     pub(super) fn of_message(&mut self, finding: &Finding, text: &[u8]) -> Excerpt {
         let place = (text.as_ptr().addr(), text.len());
         if self.read != Some(place) {
@@ -48,7 +48,7 @@ impl Excerpts {
     }
 }
 
-/// Adds what stands on other lines than the one that was judged.
+/// Adds excerpts of lines other than the one that was judged.
 pub(super) fn complete(located: &mut Located, lines: &mut Lines) {
     let finding = &located.finding;
     if located.excerpt.is_none()
@@ -73,7 +73,7 @@ fn of_line(line: &[u8], method: Option<&str>) -> Excerpt {
     Excerpt::new(line, None, String::new())
 }
 
-/// What a message is called.
+/// The parts of a message's title.
 #[derive(Debug, Default)]
 struct Name {
     method: Option<String>,
@@ -93,7 +93,7 @@ impl Name {
         }
     }
 
-    /// Which message it is: `tools/call, id 3` or `result of tools/call, id 3`.
+    /// Identifies the message: `tools/call, id 3` or `result of tools/call, id 3`.
     fn title(&self, answered: Option<&str>) -> String {
         let name = match (&self.method, self.answer, answered) {
             (Some(method), ..) => method.clone(),

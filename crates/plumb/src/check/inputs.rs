@@ -1,106 +1,182 @@
-//! What the user named, turned into files.
+//! Expands the inputs named by the user to files.
 
 use std::{
-    fs, io,
+    fmt, fs, io,
     path::{Path, PathBuf},
 };
 
-use crate::plan::Input;
+use crate::{plan::Input, text::shown_path};
 
-/// One thing to read.
+/// One input to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
     Stdin,
     File(PathBuf),
 }
 
-/// Why something the user named cannot be read.
+/// Why an input cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InputError {
-    #[error("could not open {}", .0.display())]
+    #[error("could not open {}", shown_path(.0))]
     Open(PathBuf, #[source] io::Error),
-    #[error("could not list {}", .0.display())]
+    #[error("could not list {}", shown_path(.0))]
     List(PathBuf, #[source] io::Error),
-    #[error("no file matches {}", .0.display())]
+    #[error("no file matches {}", shown_path(.0))]
     NoMatch(PathBuf),
-    #[error("{} has no .jsonl or .ndjson files", .0.display())]
+    #[error("{} has no .jsonl or .ndjson files", shown_path(.0))]
     EmptyDirectory(PathBuf),
-    #[error("{} is not a pattern", .0.display())]
+    #[error("{} is not a pattern", shown_path(.0))]
     Pattern(PathBuf, #[source] glob::PatternError),
 }
 
-/// File names that are taken from a directory.
+/// Extensions of files that are read in directories.
 const ENDINGS: [&str; 2] = ["jsonl", "ndjson"];
 
-/// The files behind `inputs`, in the order named and by name inside directories and patterns;
-/// and what could not be found.
-pub(super) fn expand(inputs: &[Input]) -> (Vec<Source>, Vec<InputError>) {
-    let (mut sources, mut errors) = (Vec::new(), Vec::new());
-    for input in inputs {
-        match input {
-            Input::Stdin => sources.push(Source::Stdin),
-            Input::Path(path) => expand_path(path, &mut sources, &mut errors),
-        }
-    }
-    (sources, errors)
+/// Something in a folder that is not opened, although its name is that of a trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Skipped {
+    path: PathBuf,
+    reason: &'static str,
 }
 
-fn expand_path(path: &Path, sources: &mut Vec<Source>, errors: &mut Vec<InputError>) {
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "skipped {}: {}", shown_path(&self.path), self.reason)
+    }
+}
+
+/// What the user named, once folders and patterns were looked into.
+#[derive(Debug, Default)]
+pub(super) struct Expanded {
+    /// In the order named, and by name inside folders and patterns.
+    pub(super) sources: Vec<Source>,
+    /// What could not be found.
+    pub(super) errors: Vec<InputError>,
+    pub(super) skipped: Vec<Skipped>,
+}
+
+/// The files behind `inputs`.
+pub(super) fn expand(inputs: &[Input]) -> Expanded {
+    let mut expanded = Expanded::default();
+    for input in inputs {
+        match input {
+            Input::Stdin => expanded.sources.push(Source::Stdin),
+            Input::Path(path) => expand_path(path, &mut expanded),
+        }
+    }
+    expanded
+}
+
+fn expand_path(path: &Path, expanded: &mut Expanded) {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => {
-            let before = (sources.len(), errors.len());
-            walk(path, sources, errors);
-            if before == (sources.len(), errors.len()) {
-                errors.push(InputError::EmptyDirectory(path.into()));
+            let before = (expanded.sources.len(), expanded.errors.len());
+            walk(path, expanded);
+            if before == (expanded.sources.len(), expanded.errors.len()) {
+                expanded.errors.push(InputError::EmptyDirectory(path.into()));
             }
         }
-        Ok(_) => sources.push(Source::File(path.into())),
+        // Opened as asked, whatever it is: a pipe, a device, a link to anywhere.
+        Ok(_) => expanded.sources.push(Source::File(path.into())),
         Err(error) => match path.to_str() {
-            Some(pattern) if pattern.contains(['*', '?', '[']) => {
-                expand_pattern(pattern, sources, errors);
-            }
-            _ => errors.push(InputError::Open(path.into(), error)),
+            Some(pattern) if pattern.contains(['*', '?', '[']) => expand_pattern(pattern, expanded),
+            _ => expanded.errors.push(InputError::Open(path.into(), error)),
         },
     }
 }
 
-fn expand_pattern(pattern: &str, sources: &mut Vec<Source>, errors: &mut Vec<InputError>) {
+fn expand_pattern(pattern: &str, expanded: &mut Expanded) {
     let matches = match glob::glob(pattern) {
         Ok(matches) => matches,
-        Err(error) => return errors.push(InputError::Pattern(pattern.into(), error)),
+        Err(error) => return expanded.errors.push(InputError::Pattern(pattern.into(), error)),
     };
-    let before = sources.len();
+    let before = expanded.sources.len();
     for entry in matches {
         match entry {
-            Ok(path) if path.is_dir() => walk(&path, sources, errors),
-            Ok(path) => sources.push(Source::File(path)),
+            Ok(path) if path.is_dir() => walk(&path, expanded),
+            Ok(path) => expanded.sources.push(Source::File(path)),
             Err(error) => {
                 let path = error.path().into();
-                errors.push(InputError::List(path, error.into()));
+                expanded.errors.push(InputError::List(path, error.into()));
             }
         }
     }
-    if sources.len() == before {
-        errors.push(InputError::NoMatch(pattern.into()));
+    if expanded.sources.len() == before {
+        expanded.errors.push(InputError::NoMatch(pattern.into()));
     }
 }
 
-/// Takes the traces below `directory`, by name. Links to directories are not followed, so that a
-/// circle of them has an end.
-fn walk(directory: &Path, sources: &mut Vec<Source>, errors: &mut Vec<InputError>) {
-    let entries = match fs::read_dir(directory).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
-        Ok(entries) => entries,
-        Err(error) => return errors.push(InputError::List(directory.into(), error)),
-    };
-    let mut paths: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
+/// Takes the traces below `directory`, by name. Who filled the folder is not who named it: only
+/// regular files are opened, and no link leads out of it. Links to folders are not followed, so that
+/// a circle of them has an end.
+fn walk(directory: &Path, expanded: &mut Expanded) {
+    let root = fs::canonicalize(directory);
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let kind = match path.symlink_metadata() {
+            // The folder itself was named, so it may be a link.
+            Ok(_) if path == directory => FoundKind::Directory,
+            Ok(found) => FoundKind::of(&path, found.file_type(), root.as_deref().ok()),
+            Err(error) => {
+                expanded.errors.push(InputError::List(path, error));
+                continue;
+            }
+        };
+        let is_trace = (path.extension().and_then(|ending| ending.to_str()))
+            .is_some_and(|ending| ENDINGS.contains(&ending));
+        match kind {
+            FoundKind::Directory => match sorted_entries(&path) {
+                Ok(entries) => waiting.extend(entries.into_iter().rev()),
+                Err(error) => expanded.errors.push(InputError::List(path, error)),
+            },
+            FoundKind::File if is_trace => expanded.sources.push(Source::File(path)),
+            FoundKind::Other(reason) if is_trace => {
+                expanded.skipped.push(Skipped { path, reason });
+            }
+            FoundKind::LinkedDirectory => {
+                let reason = "links to folders are not followed";
+                expanded.skipped.push(Skipped { path, reason });
+            }
+            FoundKind::File | FoundKind::Other(_) => {}
+        }
+    }
+}
+
+fn sorted_entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
     paths.sort();
-    for path in paths {
-        let is_directory = path.symlink_metadata().is_ok_and(|found| found.is_dir());
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        if is_directory {
-            walk(&path, sources, errors);
-        } else if ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
-            sources.push(Source::File(path));
+    Ok(paths)
+}
+
+/// What a walk comes across.
+enum FoundKind {
+    Directory,
+    LinkedDirectory,
+    File,
+    Other(&'static str),
+}
+
+impl FoundKind {
+    /// What stands at `path` in the folder that really is `root`.
+    fn of(path: &Path, own: fs::FileType, root: Option<&Path>) -> FoundKind {
+        if !own.is_symlink() {
+            return match own {
+                own if own.is_dir() => FoundKind::Directory,
+                own if own.is_file() => FoundKind::File,
+                _ => FoundKind::Other("it is not a regular file; name it to read it"),
+            };
+        }
+        let (Ok(target), Some(root)) = (fs::canonicalize(path), root) else {
+            return FoundKind::Other("the link leads nowhere");
+        };
+        match fs::metadata(&target) {
+            Ok(found) if found.is_dir() => FoundKind::LinkedDirectory,
+            _ if !target.starts_with(root) => {
+                FoundKind::Other("the link leads out of the folder; name it to read it")
+            }
+            Ok(found) if found.is_file() => FoundKind::File,
+            _ => FoundKind::Other("it is a link to something that is not a regular file"),
         }
     }
 }
@@ -121,7 +197,7 @@ mod tests {
 
     fn check(root: &Path, inputs: &[&str], files: &[&str], failures: &[&str]) {
         let inputs: Vec<Input> = inputs.iter().map(|input| Input::Path(root.join(input))).collect();
-        let (sources, errors) = expand(&inputs);
+        let Expanded { sources, errors, .. } = expand(&inputs);
         let expected: Vec<Source> =
             files.iter().map(|file| Source::File(root.join(file))).collect();
         assert_eq!(sources, expected);

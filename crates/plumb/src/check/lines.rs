@@ -1,5 +1,5 @@
-//! Finds single lines of a file again, long after they were read: a finding may be explained by a
-//! line that has gone by.
+//! Reads single lines of a file again, long after they were read: a finding may be explained by an
+//! earlier line.
 
 use std::{
     fs::File,
@@ -7,28 +7,28 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How much of a line is read again.
+/// Maximum bytes of a line that are read again.
 const LINE: usize = 1024 * 1024;
-/// How far is read to get from a place that is known to the line.
+/// Maximum bytes to skip from a known position to the line.
 const REACH: u64 = 64 * 1024 * 1024;
-/// How many places are remembered. Beyond that every other one is forgotten, so that memory does
+/// Maximum number of marks. When it is exceeded, every other mark is dropped, so that memory does
 /// not grow with the file.
 const MARKS: usize = 32 * 1024;
 
-/// Where lines of one file are.
+/// Positions of lines in one file.
 #[derive(Debug)]
 pub(super) struct Lines {
     path: PathBuf,
-    /// Opened when it is first needed.
+    /// Opened when first needed.
     reader: Option<BufReader<File>>,
-    /// In the order of the file.
+    /// In file order.
     marks: Vec<Mark>,
-    /// Of so many places given, one is remembered.
+    /// One in this many given positions is kept.
     stride: u64,
     given: u64,
 }
 
-/// Here begins a line.
+/// The position of a line.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     line: u64,
@@ -36,7 +36,7 @@ struct Mark {
 }
 
 impl Lines {
-    /// `None` if what was read cannot be read again, as a pipe.
+    /// `None` if the input cannot be read again, such as a pipe.
     pub(super) fn of(path: &Path, file: &File) -> Option<Lines> {
         let is_regular = file.metadata().is_ok_and(|found| found.is_file());
         is_regular.then(|| Lines {
@@ -48,7 +48,7 @@ impl Lines {
         })
     }
 
-    /// Remembers where a line begins; lines must come in order.
+    /// Records the offset of a line; lines must come in order.
     pub(super) fn mark(&mut self, line: u64, offset: u64) {
         if self.given.is_multiple_of(self.stride) {
             if self.marks.len() == MARKS {
@@ -66,8 +66,8 @@ impl Lines {
         self.given += 1;
     }
 
-    /// The text of a line, or the beginning of a long one. `None` if it cannot be had: nothing is
-    /// worth failing for that.
+    /// The text of a line, or the beginning of a long one. `None` if it cannot be read, which is
+    /// not worth failing for.
     pub(super) fn read(&mut self, line: u64) -> Option<Vec<u8>> {
         let after = self.marks.partition_point(|mark| mark.line <= line);
         let mark = *self.marks.get(after.checked_sub(1)?)?;
@@ -86,7 +86,7 @@ impl Lines {
     }
 }
 
-/// Reads past `count` line breaks; `false` if they are too far or not there.
+/// Skips `count` line breaks; returns `false` if they are too far away or do not exist.
 fn skip_lines(reader: &mut BufReader<File>, mut count: u64) -> io::Result<bool> {
     let mut passed = 0;
     while count > 0 {

@@ -1,10 +1,11 @@
-//! Judges recorded traffic: finds the inputs, reads them line by line and hands every finding to
-//! a renderer, in order, with memory that does not grow with the input.
+//! Judges recorded traffic: finds the inputs, reads them line by line and passes every finding to a
+//! renderer, in order, with memory that does not grow with the input.
 
 mod chunks;
 mod excerpts;
 mod inputs;
 mod lines;
+mod outbox;
 mod output;
 mod pipeline;
 mod queue;
@@ -15,34 +16,44 @@ use std::{fs, io};
 
 use mcp_rules::{Engine, Origin};
 
-use self::{inputs::Source, output::Output, pipeline::Pipeline, queue::Queue};
+pub(crate) use self::inputs::Skipped;
+use self::{
+    inputs::{Expanded, Source},
+    output::Output,
+    pipeline::Pipeline,
+    queue::Queue,
+};
 use crate::{
+    args::FailOn,
     baseline::Baseline,
     plan::CheckPlan,
     progress::Progress,
     report::{Renderer, Summary},
 };
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) summary: Summary,
-    /// Inputs that could not be read, or not to their end.
+    /// Inputs that could not be read, or not to the end.
     pub(crate) failures: Vec<anyhow::Error>,
+    /// What was found in folders and left alone.
+    pub(crate) skipped: Vec<Skipped>,
 }
 
-/// Checks everything the plan names. Inputs that cannot be read do not keep the others from being
-/// judged.
+/// Checks everything the plan names. Unreadable inputs do not prevent the others from being
+/// checked.
 ///
 /// # Errors
 ///
 /// If the report cannot be written.
 pub(crate) fn run(
     plan: CheckPlan,
+    fail_on: FailOn,
     baseline: Option<&mut Baseline>,
     renderer: &mut (dyn Renderer + Send),
 ) -> io::Result<Checked> {
-    let (sources, errors) = inputs::expand(&plan.inputs);
+    let Expanded { sources, errors, skipped } = inputs::expand(&plan.inputs);
     let mut failures: Vec<anyhow::Error> = errors.into_iter().map(anyhow::Error::from).collect();
     let engine = Engine::new(plan.schemas, plan.settings);
     let progress = Progress::new(plan.progress, total_size(&sources).unwrap_or(0));
@@ -51,7 +62,7 @@ pub(crate) fn run(
     origin.from = plan.from;
     origin.from_start = plan.from_start;
     let wants_excerpts = renderer.wants_excerpts();
-    let output = Output::new(renderer, &progress, plan.shown, baseline);
+    let output = Output::new(renderer, &progress, plan.shown, fail_on, baseline);
     let files = sources.len() as u64;
     let queue = Queue::new(&engine, origin, sources);
     let pipeline = Pipeline::new(&engine, queue, output, wants_excerpts, &progress);
@@ -60,10 +71,10 @@ pub(crate) fn run(
     progress.finish();
     let mut summary = output.summary;
     summary.files += files;
-    Ok(Checked { summary, failures })
+    Ok(Checked { summary, failures, skipped })
 }
 
-/// Bytes in all files together, unless something has no size.
+/// Total size of all files, unless an input has no size.
 fn total_size(sources: &[Source]) -> Option<u64> {
     sources
         .iter()

@@ -1,4 +1,4 @@
-//! Where findings go, one after the other: past the baseline and the limits to the renderer.
+//! Passes findings through the baseline and the limits to the renderer, one by one.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,24 +11,29 @@ use mcp_rules::Finding;
 
 use super::{excerpts, lines::Lines};
 use crate::{
+    args::FailOn,
     baseline::Baseline,
     plan::Shown,
     progress::Progress,
     report::{Kind, Located, Renderer, Summary, Withheld},
 };
 
-/// Takes the findings of all files, one file after the other.
+/// Receives the findings of all files, one file after the other.
 pub(super) struct Output<'r> {
     renderer: &'r mut (dyn Renderer + Send),
     progress: &'r Progress,
     pub(super) summary: Summary,
     limit: Shown,
     baseline: Option<&'r mut Baseline>,
-    /// How many findings reached the renderer.
+    /// Number of findings passed to the renderer.
     shown: u64,
+    /// Nobody reads the report any more, as after `| head`. Findings are still counted, for the exit
+    /// code.
+    reader_left: bool,
+    fail_on: FailOn,
     /// Finds lines of the present file again.
     lines: Option<Lines>,
-    /// How many findings of each kind the present file had.
+    /// Number of findings of each kind in the current file.
     kinds: BTreeMap<Kind, u64>,
 }
 
@@ -37,6 +42,7 @@ impl<'r> Output<'r> {
         renderer: &'r mut (dyn Renderer + Send),
         progress: &'r Progress,
         limit: Shown,
+        fail_on: FailOn,
         baseline: Option<&'r mut Baseline>,
     ) -> Output<'r> {
         Output {
@@ -46,12 +52,14 @@ impl<'r> Output<'r> {
             limit,
             baseline,
             shown: 0,
+            reader_left: false,
+            fail_on,
             lines: None,
             kinds: BTreeMap::new(),
         }
     }
 
-    /// Begins a file, or standard input; `lines` can find its lines again.
+    /// Begins a file, or standard input; `lines` can read its lines again.
     pub(super) fn begin(&mut self, path: Option<&Path>, lines: Option<Lines>) {
         if let Some(baseline) = &mut self.baseline {
             baseline.enter(path);
@@ -60,14 +68,14 @@ impl<'r> Output<'r> {
         self.kinds.clear();
     }
 
-    /// Remembers where a line of the file begins.
+    /// Records the offset of a line of the file.
     pub(super) fn mark(&mut self, line: u64, offset: u64) {
         if let Some(lines) = &mut self.lines {
             lines.mark(line, offset);
         }
     }
 
-    /// Counts the finding and shows it, if it is one of those to be shown.
+    /// Counts the finding, and shows it unless it is over the limits.
     pub(super) fn finding(&mut self, mut located: Located, sated: &Sated) -> io::Result<()> {
         if (self.baseline.as_mut()).is_some_and(|known| known.knows(&located.finding)) {
             self.summary.known += 1;
@@ -79,10 +87,35 @@ impl<'r> Output<'r> {
             return Ok(());
         }
         self.shown += 1;
+        if self.reader_left {
+            return Ok(());
+        }
         if let Some(lines) = self.lines.as_mut().filter(|_| self.renderer.wants_excerpts()) {
             excerpts::complete(&mut located, lines);
         }
-        self.progress.suspend(|| self.renderer.finding(&located))
+        if !self.renderer.wants_exact_text() {
+            located.make_visible();
+        }
+        let written = self.progress.suspend(|| self.renderer.finding(&located));
+        self.note_reader(written)
+    }
+
+    /// A reader that has left is no failure of ours.
+    fn note_reader(&mut self, written: io::Result<()>) -> io::Result<()> {
+        match written {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.reader_left = true;
+                Ok(())
+            }
+            written => written,
+        }
+    }
+
+    /// Whether nothing that is still to come could change anything: nobody reads it, and the exit
+    /// code is certain.
+    pub(super) fn is_settled(&self) -> bool {
+        let records = self.baseline.as_ref().is_some_and(|known| known.is_to_be_written());
+        self.reader_left && !records && self.summary.fails(self.fail_on)
     }
 
     fn admits(&mut self, finding: &Finding, sated: &Sated) -> bool {
@@ -101,14 +134,14 @@ impl<'r> Output<'r> {
         }
     }
 
-    /// The file was checked to its end.
+    /// Records that the file was checked to the end.
     pub(super) fn complete(&mut self) {
         if let Some(baseline) = &mut self.baseline {
             baseline.leave();
         }
     }
 
-    /// Nothing more comes of this file: says what was left out.
+    /// Finishes the file: reports what was left out.
     pub(super) fn finish(&mut self, file: &Arc<str>) -> io::Result<()> {
         let kinds = std::mem::take(&mut self.kinds);
         let Shown::OfEachKind(most) = self.limit else {
@@ -116,15 +149,20 @@ impl<'r> Output<'r> {
         };
         for (kind, count) in kinds {
             if let Some(count) = count.checked_sub(most).filter(|count| *count > 0) {
-                let withheld = Withheld { file: file.clone(), kind, count };
-                self.progress.suspend(|| self.renderer.withheld(&withheld))?;
+                let mut withheld = Withheld { file: file.clone(), kind, count };
+                withheld.make_visible();
+                if self.reader_left {
+                    break;
+                }
+                let written = self.progress.suspend(|| self.renderer.withheld(&withheld));
+                self.note_reader(written)?;
             }
         }
         Ok(())
     }
 }
 
-/// Kinds of findings of which enough were shown: no excerpt need be made of them any more.
+/// Kinds of findings of which enough were shown, so that they need no more excerpts.
 #[derive(Debug, Default)]
 pub(super) struct Sated(RwLock<BTreeSet<Kind>>);
 

@@ -1,9 +1,9 @@
-//! Checks files on as many threads as there are: chunks of one file side by side, and so are small
-//! files. Findings leave in the order of the lines that showed them, whatever thread found them.
+//! Checks files on several threads: chunks of a large file, and small files, are processed in
+//! parallel. Findings are reported in line order, whichever thread found them.
 
 use std::{
     io,
-    sync::{Mutex, PoisonError, atomic::Ordering},
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
     thread,
 };
 
@@ -11,22 +11,36 @@ use mcp_rules::Engine;
 
 use super::{
     excerpts::Excerpts,
+    outbox::Outbox,
     output::Output,
-    queue::{End, Queue, Task, Unreadable},
-    turns::Turns,
+    queue::{CheckedFile, End, Queue, Task, Unreadable},
     worker::{Found, Worker, hand_over},
 };
 use crate::{progress::Progress, report::Located};
 
-/// Everything that is worked on, and where it goes.
+/// The work to do, and its output.
 pub(super) struct Pipeline<'p, 'r> {
     engine: &'p Engine,
     wants_excerpts: bool,
     progress: &'p Progress,
     queue: Mutex<Queue<'p>>,
-    output: Turns<Output<'r>>,
+    output: Outbox<Output<'r>, Checked<'p>>,
     /// Why the report could not be written.
     failure: Mutex<Option<io::Error>>,
+}
+
+/// Findings of a chunk with which it may wait for its turn; beyond that they would add up.
+const FEW_FINDINGS: usize = 100;
+
+/// What came of a chunk.
+struct Checked<'p> {
+    file: Arc<CheckedFile<'p>>,
+    located: Vec<Located>,
+    begins: bool,
+    /// The first line and where it begins, if there is one.
+    first: Option<(u64, u64)>,
+    bytes: u64,
+    end: Option<(End, Totals)>,
 }
 
 /// What only the end of a file shows.
@@ -50,12 +64,12 @@ impl<'p, 'r> Pipeline<'p, 'r> {
             wants_excerpts,
             progress,
             queue: Mutex::new(queue),
-            output: Turns::new(output),
+            output: Outbox::new(output),
             failure: Mutex::new(None),
         }
     }
 
-    /// Works everything off on this thread and `jobs - 1` others.
+    /// Runs all tasks on this thread and `jobs - 1` others.
     ///
     /// # Errors
     ///
@@ -74,7 +88,7 @@ impl<'p, 'r> Pipeline<'p, 'r> {
         Ok((self.output.into_inner(), queue.into_failures()))
     }
 
-    /// Works on one chunk after the other.
+    /// Processes one chunk after the other.
     fn work(&self) {
         let mut worker = Worker::new(self.engine);
         while let Some(task) = self.next(&mut worker) {
@@ -89,7 +103,7 @@ impl<'p, 'r> Pipeline<'p, 'r> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).next(&mut worker.chunk)
     }
 
-    /// Does what is to be done with a chunk; `false` if the work was stopped.
+    /// Processes a chunk; returns `false` if the work was stopped.
     fn check(&self, task: &Task<'p>, worker: &mut Worker<'p>) -> bool {
         let file = &task.file;
         let mut located = Vec::new();
@@ -99,39 +113,28 @@ impl<'p, 'r> Pipeline<'p, 'r> {
         });
         let Some(first_line) = first_line else { return false };
         file.dropped.fetch_add(worker.take_dropped(), Ordering::Relaxed);
-        let mut totals = Totals::default();
-        if let Some(end) = task.end {
-            totals = self.finish(task, end, worker.chunk.index, &mut located);
-        }
+        let index = worker.chunk.index;
+        let end = task.end.map(|end| (end, self.finish(task, end, index, &mut located)));
         let (offset, bytes) = (worker.chunk.offset, worker.chunk.bytes.len() as u64);
         self.progress.advance(bytes);
-        let begins = worker.chunk.index == 0;
         let has_lines = bytes > 0 || worker.chunk.too_long;
-        let emitted = self.output.take(task.number, |output| {
-            output.summary.bytes += bytes;
-            if begins {
-                output.begin(file.path.as_deref(), file.take_lines());
-            }
-            if has_lines {
-                output.mark(first_line, offset);
-            }
-            for located in located {
-                output.finding(located, &file.sated)?;
-            }
-            if let Some(end) = task.end {
-                output.summary.messages += totals.messages;
-                output.summary.unjudged += totals.unjudged;
-                output.summary.dropped += totals.dropped;
-                if end == End::Complete {
-                    output.complete();
-                }
-                output.finish(&file.name)?;
-            }
-            Ok(())
-        });
+        let may_wait = located.len() <= FEW_FINDINGS;
+        let checked = Checked {
+            file: Arc::clone(file),
+            located,
+            begins: index == 0,
+            first: has_lines.then_some((first_line, offset)),
+            bytes,
+            end,
+        };
+        let emitted = self.output.put(task.number, checked, may_wait, emit);
         match emitted {
             None => false,
-            Some(Ok(())) => true,
+            Some(Ok(false)) => true,
+            Some(Ok(true)) => {
+                self.output.stop();
+                false
+            }
             Some(Err(error)) => {
                 let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
                 failure.get_or_insert(error);
@@ -141,7 +144,8 @@ impl<'p, 'r> Pipeline<'p, 'r> {
         }
     }
 
-    /// The end of a file: what only that shows. Without it nothing is said of what is missing.
+    /// Finishes a file, with the findings that only its end reveals. If it broke off, nothing is
+    /// reported as missing.
     fn finish(&self, task: &Task<'p>, end: End, index: u64, located: &mut Vec<Located>) -> Totals {
         let mut late = Vec::new();
         let finished = task.file.following.take(index + 1, |following| {
@@ -154,7 +158,7 @@ impl<'p, 'r> Pipeline<'p, 'r> {
             }
         });
         if end == End::Complete {
-            for judged in &late {
+            for judged in late {
                 let mut excerpts = Excerpts::default();
                 hand_over(judged, &mut |found| {
                     located.push(self.locate(task, found, &mut excerpts));
@@ -171,6 +175,31 @@ impl<'p, 'r> Pipeline<'p, 'r> {
         let excerpt = wanted.then(|| excerpts.of_message(&finding, text));
         Located { file: file.name.clone(), finding, excerpt, related: None }
     }
+}
+
+/// Reports what was found in a chunk; returns whether nothing more needs to be reported.
+fn emit(output: &mut Output<'_>, checked: Checked<'_>) -> io::Result<bool> {
+    let Checked { file, located, begins, first, bytes, end } = checked;
+    output.summary.bytes += bytes;
+    if begins {
+        output.begin(file.path.as_deref(), file.take_lines());
+    }
+    if let Some((line, offset)) = first {
+        output.mark(line, offset);
+    }
+    for located in located {
+        output.finding(located, &file.sated)?;
+    }
+    if let Some((end, totals)) = end {
+        output.summary.messages += totals.messages;
+        output.summary.unjudged += totals.unjudged;
+        output.summary.dropped += totals.dropped;
+        if end == End::Complete {
+            output.complete();
+        }
+        output.finish(&file.name)?;
+    }
+    Ok(output.is_settled())
 }
 
 /// A worker that panics would leave the others waiting for its turn.

@@ -1,4 +1,4 @@
-//! Hands out the work: chunks of lines, of one file after the other.
+//! Distributes the work: chunks of lines, from one file after the other.
 
 use std::{
     fs::File,
@@ -18,16 +18,16 @@ use super::{
     worker::Following,
 };
 
-/// A file that is being checked, or standard input. Several may be at a time.
+/// A file being checked, or standard input. There may be several at a time.
 #[derive(Debug)]
 pub(super) struct CheckedFile<'e> {
     pub(super) name: Arc<str>,
     pub(super) path: Option<PathBuf>,
-    /// Taken by whoever begins its output.
+    /// Taken when the file's output begins.
     lines: Mutex<Option<Lines>>,
     pub(super) following: Turns<Following<'e>>,
     pub(super) sated: Sated,
-    /// Findings beyond the limit of one message.
+    /// Number of findings beyond the limit per message.
     pub(super) dropped: AtomicU64,
 }
 
@@ -37,13 +37,13 @@ impl CheckedFile<'_> {
     }
 }
 
-/// A chunk to be checked, or just the end of a file. The chunk is where the worker has it.
+/// A chunk to be checked, or just the end of a file. The worker has the chunk itself.
 #[derive(Debug)]
 pub(super) struct Task<'e> {
     /// Position among all tasks, from 0.
     pub(super) number: u64,
     pub(super) file: Arc<CheckedFile<'e>>,
-    /// Whether nothing of the file comes after it.
+    /// Set if this is the last task of the file.
     pub(super) end: Option<End>,
 }
 
@@ -55,7 +55,7 @@ pub(super) enum End {
     BrokenOff,
 }
 
-/// Why a file was not checked, or not to its end.
+/// Why a file was not checked, or not to the end.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unreadable {
     #[error(transparent)]
@@ -64,10 +64,10 @@ pub(super) enum Unreadable {
     Read(Arc<str>, #[source] io::Error),
 }
 
-/// A file, and what is left of it to be read.
+/// A file, and the rest of it that is still to be read.
 type Open<'e> = (Arc<CheckedFile<'e>>, Chunks<Box<dyn Read + Send>>);
 
-/// What is still to be checked.
+/// What remains to be checked.
 pub(super) struct Queue<'e> {
     engine: &'e Engine,
     origin: Origin,
@@ -80,15 +80,14 @@ pub(super) struct Queue<'e> {
 
 impl<'e> Queue<'e> {
     pub(super) fn new(engine: &'e Engine, origin: Origin, sources: Vec<Source>) -> Queue<'e> {
-        // A record wraps a message, and may spell its bytes with escapes.
+        // A record wraps a message, and may escape its bytes.
         let max_line =
             engine.settings().limits.message_bytes.saturating_mul(2).saturating_add(64 * 1024);
         let sources = sources.into_iter();
         Queue { engine, origin, max_line, sources, open: None, tasks: 0, failures: Vec::new() }
     }
 
-    /// Fills `chunk` with what comes next and says what is to be done with it; `None` if there is
-    /// nothing left.
+    /// Fills `chunk` with the next lines and returns its task; `None` if nothing is left.
     pub(super) fn next(&mut self, chunk: &mut Chunk) -> Option<Task<'e>> {
         let (file, mut chunks) = match self.open.take() {
             Some(open) => open,
@@ -115,7 +114,7 @@ impl<'e> Queue<'e> {
         self.failures
     }
 
-    /// The next file that can be opened.
+    /// Opens the next file that can be opened.
     fn open_next(&mut self) -> Option<Open<'e>> {
         loop {
             let opened = match self.sources.next()? {

@@ -1,8 +1,8 @@
-//! Lets threads do a part of their work one after the other, in a given order.
+//! Lets threads do part of their work one after the other, in a given order.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A value that is visited in turn: first by number 0, then by number 1, and so on.
+/// A value that is visited in order: first by number 0, then by number 1, and so on.
 #[derive(Debug)]
 pub(super) struct Turns<T> {
     inner: Mutex<Inner<T>>,
@@ -37,15 +37,10 @@ impl<T> Turns<T> {
         Some(result)
     }
 
-    /// Sends everybody home who waits for a turn that may never come.
+    /// Releases all threads waiting for a turn that may never come.
     pub(super) fn stop(&self) {
         self.lock().stopped = true;
         self.changed.notify_all();
-    }
-
-    /// The value, now that nobody takes turns any more.
-    pub(super) fn into_inner(self) -> T {
-        self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).value
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<T>> {
@@ -66,7 +61,8 @@ mod tests {
                 scope.spawn(move || turns.take(number, |seen| seen.push(number)));
             }
         });
-        assert_eq!(turns.into_inner(), (0..20).collect::<Vec<_>>());
+        let seen = turns.take(20, std::mem::take);
+        assert_eq!(seen.unwrap(), (0..20).collect::<Vec<_>>());
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What is done with one chunk of lines, in three steps: read, follow, judge. The first and the
-//! last need nothing but the chunk, so chunks run side by side; following is sequential.
+//! Processes one chunk of lines in three steps: read, follow, judge. The first and the last need
+//! only the chunk, so chunks run in parallel; following is sequential.
 
 use mcp_rules::{Engine, Finding, Findings, Judged, LineReader, Observer, ReadLine, Routed};
 
@@ -7,7 +7,7 @@ use super::{chunks::Chunk, turns::Turns};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// The buffers of one worker, used for chunk after chunk.
+/// The buffers of one worker, reused for every chunk.
 #[derive(Debug)]
 pub(super) struct Worker<'e> {
     engine: &'e Engine,
@@ -16,7 +16,7 @@ pub(super) struct Worker<'e> {
     findings: Findings<'e>,
 }
 
-/// What following remembers from chunk to chunk.
+/// State that following keeps between chunks.
 #[derive(Debug)]
 pub(super) struct Following<'e> {
     pub(super) observer: Observer<'e>,
@@ -24,18 +24,18 @@ pub(super) struct Following<'e> {
     pub(super) max_line: usize,
 }
 
-/// A finding and the text it was found in; no text if it speaks of another line.
+/// A finding and the text it was found in; no text if it refers to another line.
 pub(super) struct Found<'t> {
     pub(super) finding: Finding,
     pub(super) text: &'t [u8],
 }
 
-/// What following made of a chunk.
+/// The result of following a chunk.
 struct Followed {
     first_line: u64,
-    /// For each line.
+    /// One per line.
     routed: Vec<Routed>,
-    /// What was settled on the way, and at which line of the chunk.
+    /// Findings made while following, with the index of the line in the chunk.
     judged: Vec<(usize, Judged)>,
 }
 
@@ -49,8 +49,8 @@ impl<'e> Worker<'e> {
         }
     }
 
-    /// Checks the chunk at hand. Hands everything found to `found`, in order, and says which line
-    /// the chunk begins with; `None` if the work was stopped.
+    /// Checks the worker's chunk. Passes every finding to `found`, in order, and returns the number
+    /// of the chunk's first line; `None` if the work was stopped.
     pub(super) fn check(
         &mut self,
         following: &Turns<Following<'_>>,
@@ -61,24 +61,25 @@ impl<'e> Worker<'e> {
         let texts = chunk.lines(start);
         reader.read_all(&texts, |lines| {
             let followed = following.take(chunk.index, |state| state.follow(chunk, lines))?;
-            judge(engine, lines, &followed, findings, &mut found);
-            Some(followed.first_line)
+            let first_line = followed.first_line;
+            judge(engine, lines, followed, findings, &mut found);
+            Some(first_line)
         })
     }
 
-    /// How many findings there was no room for since this was last asked.
+    /// Number of findings dropped since the last call.
     pub(super) fn take_dropped(&mut self) -> u64 {
         self.findings.take_dropped()
     }
 }
 
 impl Chunk {
-    /// Whether the stream begins with it, and with a byte order mark.
+    /// Whether this is the start of the stream and begins with a byte order mark.
     fn starts_with_mark(&self) -> bool {
         self.index == 0 && self.bytes.starts_with(BOM)
     }
 
-    /// The lines from `start` on, without their line breaks.
+    /// The lines from `start` on, without line breaks.
     fn lines(&self, start: usize) -> Vec<&[u8]> {
         let text = &self.bytes[start..];
         let mut lines = Vec::with_capacity(text.len() / 256);
@@ -95,7 +96,7 @@ impl Chunk {
 }
 
 impl Following<'_> {
-    /// Takes the chunk into the conversation. Chunks must come in order.
+    /// Follows the chunk. Chunks must come in order.
     fn follow(&mut self, chunk: &Chunk, lines: &[ReadLine<'_>]) -> Followed {
         let Following { observer, lines_before, max_line } = self;
         let first_line = *lines_before + 1;
@@ -122,18 +123,19 @@ impl Following<'_> {
     }
 }
 
-/// Judges what following left to be judged, and hands over everything found, in order.
+/// Judges the lines that following left to be judged, and passes on every finding, in order.
 fn judge(
     engine: &Engine,
     lines: &[ReadLine<'_>],
-    followed: &Followed,
+    followed: Followed,
     findings: &mut Findings<'_>,
     found: &mut impl FnMut(Found<'_>),
 ) {
-    let mut settled = followed.judged.iter().peekable();
-    for ((position, line), routed) in lines.iter().enumerate().zip(&followed.routed) {
+    let Followed { first_line, routed, judged } = followed;
+    let mut settled = judged.into_iter().peekable();
+    for ((position, line), routed) in lines.iter().enumerate().zip(&routed) {
         if let Routed::Judge(followed_line) = routed {
-            let number = followed.first_line + position as u64;
+            let number = first_line + position as u64;
             findings.set_line(number);
             line.judge(engine, followed_line, findings);
             if !findings.as_slice().is_empty() {
@@ -152,8 +154,8 @@ fn judge(
 }
 
 /// Hands over what was found in a text while following.
-pub(super) fn hand_over(judged: &Judged, found: &mut impl FnMut(Found<'_>)) {
-    for finding in &judged.findings {
-        found(Found { finding: finding.clone(), text: &judged.text });
+pub(super) fn hand_over(judged: Judged, found: &mut impl FnMut(Found<'_>)) {
+    for finding in judged.findings {
+        found(Found { finding, text: &judged.text });
     }
 }

@@ -7,6 +7,8 @@ use std::{
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use mcp_json::Position;
 
+use crate::text::{shown_path, visible_lines};
+
 /// Something in the file that makes no sense.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
@@ -52,20 +54,25 @@ impl ConfigError {
 
     /// Every fault with its line underlined, each ending in a line feed.
     pub(crate) fn excerpts(&self, renderer: &Renderer) -> String {
-        let path = self.path.to_string_lossy();
+        let path = shown_path(&self.path);
+        // What is shown may be longer than what was read.
+        let text = visible_lines(&self.text);
+        let shown_at = |at: usize| visible_lines(self.text.get(..at).unwrap_or_default()).len();
         let mut out = String::new();
         for (index, fault) in self.faults.iter().enumerate() {
             if index > 0 {
                 out.push('\n');
             }
             let end = fault.span.end.min(self.text.len());
-            let span = fault.span.start.min(end)..end;
-            let snippet = Snippet::source(self.text.as_str())
-                .path(path.as_ref())
+            let span = shown_at(fault.span.start.min(end))..shown_at(end);
+            let message = visible_lines(&fault.message);
+            let help = fault.help.as_deref().map(visible_lines);
+            let snippet = Snippet::source(text.as_ref())
+                .path(path.as_str())
                 .annotation(AnnotationKind::Primary.span(span));
-            let mut group = Level::ERROR.primary_title(fault.message.as_str()).element(snippet);
-            if let Some(help) = &fault.help {
-                group = group.element(Level::HELP.message(help.as_str()));
+            let mut group = Level::ERROR.primary_title(message.as_ref()).element(snippet);
+            if let Some(help) = &help {
+                group = group.element(Level::HELP.message(help.as_ref()));
             }
             out.push_str(&renderer.render(&[group]));
             out.push('\n');
@@ -81,7 +88,7 @@ impl fmt::Display for ConfigError {
                 f.write_str("\n")?;
             }
             let Position { line, column } = Position::of(fault.span.start, self.text.as_bytes());
-            write!(f, "{}:{line}:{column}: {}", self.path.display(), fault.message)?;
+            write!(f, "{}:{line}:{column}: {}", shown_path(&self.path), fault.message)?;
             if let Some(help) = &fault.help {
                 write!(f, " ({help})")?;
             }

@@ -95,6 +95,11 @@ impl Config {
     pub(crate) fn load(path: &Path) -> Result<Config, LoadError> {
         let text = fs::read_to_string(path)
             .map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
+        Ok(Config::read(path, text)?)
+    }
+
+    /// Reads `text`, the content of the file at `path`.
+    pub(crate) fn read(path: &Path, text: String) -> Result<Config, ConfigError> {
         let mut config =
             reader::read(&text).map_err(|faults| ConfigError::new(path, text, faults))?;
         config.path = Some(path.to_owned());

@@ -3,7 +3,10 @@ use std::io::{self, Write};
 use mcp_rules::Finding;
 use serde::Serialize;
 
-use crate::report::{Located, Renderer, Summary};
+use crate::{
+    report::{Located, Renderer, Summary},
+    text::{Layout, write_json},
+};
 
 /// One finding per line, and nothing else.
 pub(super) struct Json<W> {
@@ -29,10 +32,14 @@ impl<W: Write> Renderer for Json<W> {
         false
     }
 
+    fn wants_exact_text(&self) -> bool {
+        true
+    }
+
     fn finding(&mut self, located: &Located) -> io::Result<()> {
         let line = Line { file: &located.file, finding: &located.finding };
         self.line.clear();
-        serde_json::to_writer(&mut self.line, &line)?;
+        write_json(&mut self.line, &line, Layout::OneLine)?;
         self.line.push(b'\n');
         self.out.write_all(&self.line)
     }

@@ -14,7 +14,10 @@ use mcp_rules::{Finding, Level, RuleMeta, Severity};
 use serde_json::{Map, Value, json};
 
 use super::specification_url;
-use crate::report::{Excerpt, Fingerprint, Located, Renderer, Summary};
+use crate::{
+    report::{Excerpt, Fingerprint, Located, Renderer, Summary},
+    text::{Layout, write_json},
+};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// The key of our fingerprints; a new way to compute them needs a new key.
@@ -45,6 +48,10 @@ impl<W: Write> Sarif<W> {
 
 impl<W: Write> Renderer for Sarif<W> {
     fn wants_excerpts(&self) -> bool {
+        true
+    }
+
+    fn wants_exact_text(&self) -> bool {
         true
     }
 
@@ -99,7 +106,7 @@ impl<W: Write> Renderer for Sarif<W> {
                 },
             }],
         });
-        serde_json::to_writer_pretty(&mut self.out, &log)?;
+        write_json(&mut self.out, &log, Layout::Pretty)?;
         writeln!(self.out)?;
         self.out.flush()
     }

@@ -12,12 +12,12 @@ use serde_json::json;
 
 use crate::report::{Excerpt, Located, Renderer, Summary};
 
-/// What a renderer makes of [`findings`].
+/// The output of a renderer for [`findings`].
 pub(super) fn rendered<R: Renderer>(make: impl FnOnce(Shared) -> R) -> String {
     render(make, &findings())
 }
 
-/// What a renderer makes of a clean run.
+/// The output of a renderer for a clean run.
 pub(super) fn rendered_empty<R: Renderer>(make: impl FnOnce(Shared) -> R) -> String {
     render(make, &[])
 }

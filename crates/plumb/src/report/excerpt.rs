@@ -49,7 +49,7 @@ impl Excerpt {
         pieces.fit(COLUMNS, whole, title)
     }
 
-    /// The same in at most `columns`, not counting marks for what was cut.
+    /// The same in at most `columns`, not counting ellipses.
     pub(crate) fn narrowed(&self, columns: usize) -> Excerpt {
         let span = self.span.clone().unwrap_or(0..0);
         let pieces = Pieces {

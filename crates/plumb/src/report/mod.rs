@@ -4,6 +4,7 @@ mod excerpt;
 mod fingerprint;
 mod kind;
 mod summary;
+mod visible;
 
 use std::{io, sync::Arc};
 
@@ -31,6 +32,12 @@ pub(crate) struct Located {
 pub(crate) trait Renderer {
     /// Whether findings should carry an excerpt; making one costs time.
     fn wants_excerpts(&self) -> bool;
+
+    /// Whether it escapes by itself what is unseen in text, as formats for programs do. Others are
+    /// given text that is [visible](Located::make_visible).
+    fn wants_exact_text(&self) -> bool {
+        false
+    }
 
     /// Takes the next finding; the findings of a file are contiguous and in line order.
     fn finding(&mut self, located: &Located) -> io::Result<()>;

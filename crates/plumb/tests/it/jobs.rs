@@ -1,4 +1,4 @@
-//! The number of threads changes nothing but the time.
+//! The number of threads affects nothing but the run time.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -69,7 +69,7 @@ fn many_files_give_the_same_report_in_the_same_order() {
     }
     for format in ["human", "json", "junit"] {
         check(&place, &["--format", format, "many"]);
-        // What cannot be read is said, and does not disturb the rest.
+        // Unreadable files are reported, and do not affect the rest.
         check(&place, &["--format", format, "many", "missing.jsonl", "many/000.jsonl"]);
     }
 }

@@ -9,6 +9,7 @@ mod commands;
 mod compat;
 mod config;
 mod help;
+mod hostile;
 mod jobs;
 mod readme;
 
@@ -28,7 +29,7 @@ const GOOD: &str = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"p
 const BAD: &str = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":7}}}
 "#;
 
-/// A warning: not every peer can read that id.
+/// A warning: not every peer can represent that id.
 const DOUBTFUL: &str = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}}
 "#;
 

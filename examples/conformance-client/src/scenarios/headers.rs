@@ -1,4 +1,4 @@
-//! What requests mirror in HTTP headers.
+//! Requests whose parts are mirrored in HTTP headers.
 
 use std::collections::BTreeMap;
 

@@ -8,13 +8,15 @@ use std::{
 
 use bytes::Bytes;
 use mcp_core::{
-    Answer, Ask, BoxFuture, Call, Clock, Handler, Inbound, Json, Notification, Outbound, Peer,
+    BoxFuture, Call, Clock, Handler, Inbound, Json, Notification, Outbound, OutgoingRequest, Peer,
     PeerError, Refusal, RefusalReason, Request, Response, Revision, Side, Ticket, Transport,
-    TransportError,
+    TransportError, UncheckedResponse,
 };
 use mcp_json::{Parsed, SyntaxError};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 
+mod limits;
+mod order;
 mod overlong;
 
 use super::{JsonRpcPeer, JsonRpcProcessor, ProcessorSettings};
@@ -28,7 +30,7 @@ const LIMIT: usize = 1000;
 struct Wire {
     incoming: AsyncMutex<mpsc::UnboundedReceiver<Inbound>>,
     outgoing: mpsc::UnboundedSender<String>,
-    settled: Arc<Mutex<Vec<Ticket>>>,
+    finished: Arc<Mutex<Vec<Ticket>>>,
     established: Arc<Mutex<Option<Revision>>>,
 }
 
@@ -48,8 +50,8 @@ impl Transport for Wire {
         Box::pin(std::future::ready(sent))
     }
 
-    fn settle(&self, ticket: Ticket) {
-        self.settled.lock().unwrap_or_else(PoisonError::into_inner).push(ticket);
+    fn finish_exchange(&self, ticket: Ticket) {
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner).push(ticket);
     }
 
     fn established(&self, revision: Revision) {
@@ -80,7 +82,7 @@ impl Clock for TestClock {
 struct Toy(Option<Revision>);
 
 impl Handler for Toy {
-    fn handle_request(&self, request: Request, _: Call) -> BoxFuture<'_, Answer> {
+    fn handle_request(&self, request: Request, _: Call) -> BoxFuture<'_, UncheckedResponse> {
         Box::pin(async move {
             if request.method == "wait" {
                 std::future::pending::<()>().await;
@@ -139,29 +141,39 @@ struct Remote {
     peer: JsonRpcPeer<Wire>,
     incoming: mpsc::UnboundedSender<Inbound>,
     outgoing: mpsc::UnboundedReceiver<String>,
-    settled: Arc<Mutex<Vec<Ticket>>>,
+    finished: Arc<Mutex<Vec<Ticket>>>,
     established: Arc<Mutex<Option<Revision>>>,
     running: tokio::task::JoinHandle<Result<(), TransportError>>,
 }
 
 impl Remote {
     fn new(side: Side, revision: Revision, gate: Box<dyn Gate>) -> Remote {
+        Remote::with_settings(side, revision, gate, |_| ())
+    }
+
+    fn with_settings(
+        side: Side,
+        revision: Revision,
+        gate: Box<dyn Gate>,
+        change: impl FnOnce(&mut ProcessorSettings),
+    ) -> Remote {
         let (incoming, receiver) = mpsc::unbounded_channel();
         let (sender, outgoing) = mpsc::unbounded_channel();
-        let (settled, established) = (Arc::default(), Arc::default());
+        let (finished, established) = (Arc::default(), Arc::default());
         let wire = Wire {
             incoming: AsyncMutex::new(receiver),
             outgoing: sender,
-            settled: Arc::clone(&settled),
+            finished: Arc::clone(&finished),
             established: Arc::clone(&established),
         };
         let transport = JsonRpcTransport::new(wire, side, gate);
-        let settings = ProcessorSettings::new(Arc::new(TestClock));
+        let mut settings = ProcessorSettings::new(Arc::new(TestClock));
+        change(&mut settings);
         let processor =
             JsonRpcProcessor::with_handler(transport, Arc::new(Toy(Some(revision))), settings);
         let peer = processor.peer();
         let running = tokio::spawn(processor.run());
-        Remote { peer, incoming, outgoing, settled, established, running }
+        Remote { peer, incoming, outgoing, finished, established, running }
     }
 
     fn send(&self, ticket: Option<u64>, text: &str) {
@@ -178,7 +190,8 @@ impl Remote {
     /// Makes a request of our own and waits until it is sent.
     async fn ask(&mut self) -> tokio::task::JoinHandle<Result<Json, PeerError>> {
         let peer = self.peer.clone();
-        let asked = tokio::spawn(async move { peer.request(Ask::new("ask", None)).await });
+        let asked =
+            tokio::spawn(async move { peer.request(OutgoingRequest::new("ask", None)).await });
         assert!(self.receive().await.contains(r#""method":"ask""#));
         asked
     }
@@ -220,7 +233,7 @@ async fn each_response_of_a_batch_that_is_too_long_becomes_an_error() {
 async fn a_request_that_is_too_long_fails() {
     let remote = Remote::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
     let params = Json::of(&["x".repeat(LIMIT)]).unwrap();
-    let refused = remote.peer.request(Ask::new("ask", Some(params))).await.unwrap_err();
+    let refused = remote.peer.request(OutgoingRequest::new("ask", Some(params))).await.unwrap_err();
     assert!(matches!(refused, PeerError::NotSent { .. }), "{refused}");
     assert!(refused.to_string().contains("exceeds the limit of 1000"), "{refused}");
     assert_eq!(remote.end().await, Vec::<String>::new());
@@ -229,9 +242,9 @@ async fn a_request_that_is_too_long_fails() {
 #[tokio::test]
 async fn a_request_that_was_not_sent_is_not_cancelled() {
     let remote = Remote::new(Side::Client, Revision::LATEST, Box::new(RejectAll(Side::Client)));
-    let refused = remote.peer.request(Ask::new("ask", None)).await;
+    let refused = remote.peer.request(OutgoingRequest::new("ask", None)).await;
     assert!(matches!(refused, Err(PeerError::NotSent { .. })), "{refused:?}");
-    assert_eq!(*remote.settled.lock().unwrap(), []);
+    assert_eq!(*remote.finished.lock().unwrap(), []);
     assert_eq!(remote.end().await, Vec::<String>::new());
 }
 
@@ -240,9 +253,9 @@ async fn pending_requests_fail_when_the_conversation_is_dropped() {
     let mut remote = Remote::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
     let asked = remote.ask().await;
     remote.running.abort();
-    assert!(matches!(asked.await.unwrap(), Err(PeerError::Gone(_))));
-    let late = remote.peer.request(Ask::new("ask", None)).await;
-    assert!(matches!(late, Err(PeerError::Gone(_))), "{late:?}");
+    assert!(matches!(asked.await.unwrap(), Err(PeerError::Closed(_))));
+    let late = remote.peer.request(OutgoingRequest::new("ask", None)).await;
+    assert!(matches!(late, Err(PeerError::Closed(_))), "{late:?}");
 }
 
 #[tokio::test]
@@ -258,8 +271,8 @@ async fn a_response_in_a_rejected_batch_fails_its_request() {
     let mut remote = Remote::new(Side::Client, Revision::LATEST, Box::new(OpenGate));
     let asked = remote.ask().await;
     remote.send(Some(1), r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#);
-    assert!(matches!(asked.await.unwrap(), Err(PeerError::InvalidAnswer { .. })));
-    assert_eq!(*remote.settled.lock().unwrap(), [Ticket(1)]);
+    assert!(matches!(asked.await.unwrap(), Err(PeerError::InvalidResponse { .. })));
+    assert_eq!(*remote.finished.lock().unwrap(), [Ticket(1)]);
     assert_eq!(remote.end().await, Vec::<String>::new());
 }
 
@@ -288,8 +301,8 @@ async fn a_rejected_response_ends_its_exchange() {
     let mut remote = Remote::new(Side::Client, Revision::LATEST, Box::new(RejectAll(Side::Server)));
     let asked = remote.ask().await;
     remote.send(Some(1), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-    assert!(matches!(asked.await.unwrap(), Err(PeerError::InvalidAnswer { .. })));
-    assert_eq!(*remote.settled.lock().unwrap(), [Ticket(1)]);
+    assert!(matches!(asked.await.unwrap(), Err(PeerError::InvalidResponse { .. })));
+    assert_eq!(*remote.finished.lock().unwrap(), [Ticket(1)]);
 }
 
 #[tokio::test]
@@ -300,7 +313,7 @@ async fn an_invalid_response_in_a_batch_fails_its_request() {
         let both = r#"[{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}]"#;
         remote.send(None, both);
         let failed = tokio::time::timeout(Duration::from_secs(30), asked).await.unwrap().unwrap();
-        assert!(matches!(failed, Err(PeerError::InvalidAnswer { .. })), "{failed:?}");
+        assert!(matches!(failed, Err(PeerError::InvalidResponse { .. })), "{failed:?}");
         assert_eq!(remote.end().await, Vec::<String>::new());
     }
 }
@@ -316,9 +329,9 @@ async fn an_exchange_ends_even_if_its_message_was_meant_as_a_response() {
     let asked = remote.ask().await;
     remote.send(Some(8), r#"[{"jsonrpc":"2.0","id":2,"metod":"ping"}]"#);
     asked.await.unwrap().unwrap_err();
-    let settled = Arc::clone(&remote.settled);
+    let finished = Arc::clone(&remote.finished);
     assert_eq!(remote.end().await, Vec::<String>::new());
-    assert_eq!(*settled.lock().unwrap(), [Ticket(8)]);
+    assert_eq!(*finished.lock().unwrap(), [Ticket(8)]);
 }
 
 #[tokio::test]
@@ -326,9 +339,9 @@ async fn a_batch_of_cancelled_requests_ends_its_exchange() {
     let remote = Remote::new(Side::Server, Revision::V2025_03_26, Box::new(OpenGate));
     remote.send(Some(7), r#"[{"jsonrpc":"2.0","id":1,"method":"wait"}]"#);
     remote.send(None, CANCEL);
-    let settled = Arc::clone(&remote.settled);
+    let finished = Arc::clone(&remote.finished);
     assert_eq!(remote.end().await, Vec::<String>::new());
-    assert_eq!(*settled.lock().unwrap(), [Ticket(7)]);
+    assert_eq!(*finished.lock().unwrap(), [Ticket(7)]);
 }
 
 const CANCEL: &str =
@@ -396,7 +409,7 @@ impl Transport for Flood {
 struct Notifier;
 
 impl Handler for Notifier {
-    fn handle_request(&self, _: Request, _: Call) -> BoxFuture<'_, Answer> {
+    fn handle_request(&self, _: Request, _: Call) -> BoxFuture<'_, UncheckedResponse> {
         Box::pin(std::future::pending())
     }
 
@@ -404,7 +417,7 @@ impl Handler for Notifier {
         Box::pin(std::future::ready(()))
     }
 
-    fn attend(&self, peer: Arc<dyn Peer>) -> BoxFuture<'_, ()> {
+    fn run_background(&self, peer: Arc<dyn Peer>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let notification = Notification { method: "news".into(), params: None };
             peer.notify(notification).await.unwrap();

@@ -1,7 +1,7 @@
 //! Messages over the size limit, and the requests they belong to.
 
 use mcp_core::{
-    Edges, Inbound, Json, Notification, Peer as _, PeerError, Revision, Side, Ticket,
+    Inbound, Json, MessageEnds, Notification, Peer as _, PeerError, Revision, Side, Ticket,
     TransportError,
 };
 
@@ -18,8 +18,8 @@ impl Remote {
     /// Sends `text`, with `…` replaced by a long string, which makes it exceed the limit.
     fn send_too_much(&self, ticket: Option<u64>, text: &str) {
         let text = text.replace('…', &"x".repeat(5000));
-        let (ticket, edges) = (ticket.map(Ticket), Edges::of(text.as_bytes()));
-        self.incoming.send(Inbound::Skipped { ticket, length: 5000, limit: 1000, edges }).unwrap();
+        let (ticket, ends) = (ticket.map(Ticket), MessageEnds::of(text.as_bytes()));
+        self.incoming.send(Inbound::TooLong { ticket, length: 5000, limit: 1000, ends }).unwrap();
     }
 }
 
@@ -63,7 +63,7 @@ async fn the_exchange_of_a_response_identifies_its_request() {
     let (first, second) = (remote.ask().await, remote.ask().await);
     remote.send_too_much(Some(2), r#"{"result":{"text":"…"},"id":1,"_meta":{"text":"…"}}"#);
     assert_eq!(second.await.unwrap(), Err(PeerError::Transport(TOO_LONG)));
-    assert_eq!(*remote.settled.lock().unwrap(), [Ticket(2)]);
+    assert_eq!(*remote.finished.lock().unwrap(), [Ticket(2)]);
     remote.send(Some(1), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     assert_eq!(first.await.unwrap(), Ok(Json::empty_object()));
 }

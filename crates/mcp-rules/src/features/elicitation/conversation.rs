@@ -1,4 +1,4 @@
-//! Answers to `elicitation/create` against what was asked, and the ids of URL elicitations.
+//! Answers to `elicitation/create` against the request, and the ids of URL elicitations.
 
 use mcp_core::{Revision, Revisions, Side};
 use mcp_json::Node;
@@ -32,27 +32,27 @@ rules! {
     URL_ERROR_UNDECLARED: "url-elicitation-error-undeclared", Session, Level::Warning, WITH_IDS, "client/elicitation#url-elicitation-required-error";
 }
 
-/// Bytes of a form's schema that are remembered.
+/// Maximum bytes kept of a form's schema.
 const SCHEMA_BYTES: usize = 64 << 10;
-/// The error that asks for a URL elicitation first.
+/// The error code that asks for a URL elicitation first.
 const URL_REQUIRED: i64 = -32042;
 
 /// The URL elicitations of a session.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Elicitation {
-    /// By what stands for their ids.
+    /// Keyed by a digest of the elicitation id.
     introduced: Bounded<u64, Introduced>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Introduced {
     at: Moment,
-    /// Stands for URL and message.
+    /// Digest of URL and message.
     what: u64,
 }
 
 impl AskedElicitation {
-    /// What a client declares that takes such requests.
+    /// The capability a client declares to receive such requests.
     pub(crate) fn mode(&self) -> Flag {
         if self.is_url { Flag::ElicitationUrl } else { Flag::ElicitationForm }
     }
@@ -96,7 +96,7 @@ impl Family for Elicitation {
 }
 
 impl Elicitation {
-    /// Remembers an elicitation by its id, which must be its own.
+    /// Records an elicitation by its id, which must be unique.
     fn introduce(
         &mut self,
         params: Node<'_>,
@@ -115,7 +115,7 @@ impl Elicitation {
             Some(earlier) if earlier.what != what => notes.note(
                 Fault::new(&ID_REUSED, "another elicitation has this id already")
                     .at(node.span())
-                    .related(earlier.at.line, "the id was first used here")
+                    .related(earlier.at.line(), "the id was first used here")
                     .help("make a new id for each elicitation"),
             ),
             Some(_) => {}
@@ -141,7 +141,7 @@ impl Elicitation {
                     "the client has not declared `elicitation.url` and cannot follow this error",
                 )
                 .at(error.get("code").unwrap_or(error).span())
-                .related(declared.and_then(|declared| declared.at().line), "it declared this")
+                .related(declared.and_then(|declared| declared.at().line()), "it declared this")
                 .help("tell the user in an ordinary error what to do"),
             );
         }
@@ -156,9 +156,9 @@ impl Elicitation {
     ) {
         let Some(node) = params.get("elicitationId") else { return };
         let Some(id) = node.str_bytes() else { return };
-        // Over HTTP it may belong to an earlier session of the same user.
+        // Over HTTP the id may belong to an earlier session of the same user.
         let everything_seen =
-            known.from_start && event.at.stream.is_none() && !self.introduced.forgot();
+            known.from_start && event.at.stream().is_none() && !self.introduced.forgot();
         if event.from == Side::Server && everything_seen && !self.introduced.contains(&digest(&id))
         {
             notes.note(
@@ -171,7 +171,7 @@ impl Elicitation {
 }
 
 impl AskedElicitation {
-    /// What params of `elicitation/create` ask for.
+    /// Extracts what the params of `elicitation/create` ask for.
     pub(crate) fn of(params: Node<'_>, event: &Event<'_>, known: &Known<'_>) -> AskedElicitation {
         let schema = params.get("requestedSchema").filter(|schema| schema.is_object());
         let mut room = stated_schema::room(event, known, SCHEMA_BYTES);
@@ -187,7 +187,7 @@ impl AskedElicitation {
     }
 }
 
-/// The answer to a request, or what the task has come to that was made of one.
+/// Checks the answer to a request, or the outcome of a task created for one.
 fn follow_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let Some(request) = event.answered() else { return };
     let Some(asked) = &request.asked.elicitation else { return };
@@ -200,7 +200,7 @@ fn follow_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     }
 }
 
-/// Whether the mode was one that the client must refuse.
+/// Returns whether the client must refuse the mode.
 fn check_mode(
     asked: &AskedElicitation,
     event: &Event<'_>,
@@ -209,7 +209,7 @@ fn check_mode(
 ) -> bool {
     let mode = if asked.is_url { Flag::ElicitationUrl } else { Flag::ElicitationForm };
     let Some(declared) = known.capabilities(Side::Client, event) else { return false };
-    // Without elicitation altogether there is more to be said than this.
+    // A client without elicitation at all is reported by another rule.
     let refusable = declared.has(Flag::Elicitation) && !declared.has(mode);
     if !refusable || !WITH_IDS.contains(event.revision) {
         return false;
@@ -224,14 +224,14 @@ fn check_mode(
                 format!("the client has not declared the mode `{name}` and must refuse it"),
             )
             .at(part.unwrap_or(event.node()).span())
-            .related(asked.at.line, "the request was here")
+            .related(asked.at.line(), "the request was here")
             .help("answer with error -32602"),
         );
     }
     true
 }
 
-/// An answer of the user, `result` of a response or an entry of `inputResponses`.
+/// Checks the user's answer: the `result` of a response or an entry of `inputResponses`.
 pub(crate) fn check_answer(
     asked: &AskedElicitation,
     result: Node<'_>,
@@ -253,7 +253,7 @@ pub(crate) fn check_answer(
             notes.note(
                 Fault::new(&CONTENT_UNEXPECTED, message)
                     .at(content.span())
-                    .related(asked.at.line, "the request was here")
+                    .related(asked.at.line(), "the request was here")
                     .help("leave `content` out"),
             );
         }
@@ -261,7 +261,7 @@ pub(crate) fn check_answer(
         None if accepted && !asked.is_url && asked.has_required => notes.note(
             Fault::new(&CONTENT_MISSING, "the form has required fields, and nothing was filled in")
                 .at(result.span())
-                .related(asked.at.line, "the request was here")
+                .related(asked.at.line(), "the request was here")
                 .help("send what the user entered as `content`"),
         ),
         None => {}
@@ -283,6 +283,6 @@ fn check_content(
         "let the user correct the field before sending",
     );
     for fault in faults {
-        notes.note(fault.related(asked.at.line, "the form was sent here"));
+        notes.note(fault.related(asked.at.line(), "the form was sent here"));
     }
 }

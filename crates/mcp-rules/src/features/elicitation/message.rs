@@ -1,4 +1,4 @@
-//! Elicitation: forms and addresses that a server puts before the user.
+//! Elicitation: forms and URLs that a server presents to the user.
 
 use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
@@ -10,9 +10,9 @@ use crate::{Findings, Level, findings::Fault, format::secret};
 const WITH_URLS: Revisions = Revisions::from(Revision::V2025_11_25);
 const WITH_FORMS: Revisions = Revisions::from(Revision::V2025_06_18);
 
-/// Characters of an unknown mode that are shown.
+/// Maximum characters shown of an unknown mode.
 const LONGEST_SHOWN: usize = 40;
-/// What `mode` may say.
+/// The allowed values of `mode`.
 const MODES: [&str; 2] = ["form", "url"];
 
 rules! {
@@ -23,7 +23,7 @@ rules! {
     SENSITIVE_FORM: "elicitation-sensitive-form", Schema, Level::Warning, WITH_FORMS, "client/elicitation#user-interaction-model";
 }
 
-/// The params of `elicitation/create`, also inside an input request.
+/// Checks the params of `elicitation/create`, also inside an input request.
 pub(crate) fn check_request(params: Node<'_>, findings: &mut Findings<'_>) {
     if WITH_URLS.contains(findings.revision()) && is_url_mode(params) {
         if let Some(url) = params.get("url") {
@@ -37,12 +37,12 @@ pub(crate) fn check_request(params: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether params are those of the URL mode; without `mode` they are a form.
+/// Whether the params use URL mode; without `mode` they are a form.
 pub(crate) fn is_url_mode(params: Node<'_>) -> bool {
     params.get("mode").is_some_and(|mode| mode.str_eq("url"))
 }
 
-/// Where the mode is one that nobody knows, nothing else can be said about the rest.
+/// Keeps only the violation about an unknown mode: nothing can be said about the rest.
 pub(crate) fn explain_mode(params: Node<'_>, violations: &mut Vec<Violation>) {
     let Some(mode) = params.get("mode").and_then(Node::as_str) else { return };
     let of_mode = |violation: &Violation| violation.instance_path == "/mode";
@@ -63,7 +63,7 @@ pub(crate) fn explain_mode(params: Node<'_>, violations: &mut Vec<Violation>) {
     }
 }
 
-/// `data` of the error −32042.
+/// Checks the `data` of error −32042.
 pub(crate) fn check_error_data(data: Node<'_>, findings: &mut Findings<'_>) {
     for entry in data.get("elicitations").into_iter().flat_map(Node::elements) {
         if let Some(url) = entry.get("url") {
@@ -75,7 +75,7 @@ pub(crate) fn check_error_data(data: Node<'_>, findings: &mut Findings<'_>) {
 fn check_url(url: Node<'_>, findings: &mut Findings<'_>) {
     let Some(text) = url.as_str() else { return };
     match mcp_schema::absolute_uri(&text) {
-        // Browsers take letters of any language in a URL, unlike RFC 3986.
+        // Browsers accept non-ASCII characters in a URL, unlike RFC 3986.
         Err(UriFault::Character { character, .. }) if !character.is_ascii() => {}
         Err(fault) => return report_invalid(url, &fault.to_string(), findings),
         Ok(()) => {}
@@ -145,13 +145,13 @@ fn is_loopback(host: &str) -> bool {
         || host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// One field of a form. A yes or no gives no secret away.
+/// Checks one field of a form. A boolean cannot carry a secret.
 fn check_field(name: Node<'_>, field: Node<'_>, findings: &mut Findings<'_>) {
     if field.get("type").is_some_and(|kind| kind.str_eq("boolean")) {
         return;
     }
     let asks_for_secret =
-        |node: &Node<'_>| node.as_str().is_some_and(|text| secret::is_name_of_one(&text));
+        |node: &Node<'_>| node.as_str().is_some_and(|text| secret::names_secret(&text));
     let guilty =
         Some(name).filter(asks_for_secret).or_else(|| field.get("title").filter(asks_for_secret));
     if let Some(guilty) = guilty {

@@ -1,4 +1,4 @@
-//! Asking the user: forms and links, and the answers.
+//! Elicitation: forms and links for the user, and the answers.
 
 pub(crate) mod conversation;
 pub(crate) mod message;

@@ -1,8 +1,8 @@
 //! Results that ask for more input, and the retries that bring it (2026-07-28).
 //!
-//! A retry is a request of its own and may come late, on another connection, or never. So what was
-//! asked is remembered by its `requestState` and by what the request was for, and a request is
-//! taken for a retry only where that leaves no doubt.
+//! A retry is a separate request and may come late, on another connection, or never. Pending
+//! questions are therefore remembered by their `requestState` and by the request's target, and a
+//! request is treated as a retry only where that is unambiguous.
 
 use mcp_core::{Revision, Revisions, Side};
 use mcp_json::Node;
@@ -31,18 +31,18 @@ rules! {
 /// The methods whose results may ask for input.
 pub(crate) const RETRIED: &[&str] = &["tools/call", "prompts/get", "resources/read"];
 
-/// Results that asked for input and are remembered. Every retry is compared with all of them.
+/// Maximum remembered results that asked for input. Every retry is compared with all of them.
 const MAX_PENDING: usize = 1000;
 
-/// How many of them, the newest ones, are remembered with all details.
+/// How many of them, newest first, are remembered in full detail.
 const MAX_DETAILED: u64 = 32;
 
-/// Entries of one result that are reported.
+/// Maximum entries reported per result.
 pub(super) const MAX_REPORTED: usize = 16;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Inputs {
-    /// By number, in the order of arrival. Answered ones stay: a retry may be repeated.
+    /// By number, in order of arrival. Answered ones stay: a retry may be repeated.
     pending: Bounded<u64, Pending>,
     count: u64,
 }
@@ -102,7 +102,7 @@ impl Inputs {
     }
 }
 
-/// Whether the client has said, in this very request, that it can answer what it is asked.
+/// Checks that the client declared, in this very request, that it can answer the questions.
 fn check_declared(result: Node<'_>, declared: &Capabilities, notes: &mut Notes) {
     let entries = result.get("inputRequests").into_iter().flat_map(Node::members);
     let undeclared = entries.filter_map(|(key, entry)| {
@@ -117,13 +117,13 @@ fn check_declared(result: Node<'_>, declared: &Capabilities, notes: &mut Notes) 
                 format!("`{key}` asks for what the client did not declare: `{}`", flag.path()),
             )
             .at(at.span())
-            .related(declared.at().line, "the request with its capabilities was here")
+            .related(declared.at().line(), "the request with its capabilities was here")
             .help("go on without it, or answer -32021 and name the capability"),
         );
     }
 }
 
-/// The capabilities that a client needs to answer an input request, and what in it shows that.
+/// The capabilities a client needs to answer an input request, and the nodes that show it.
 fn needed(entry: Node<'_>) -> Option<Vec<(Flag, Node<'_>)>> {
     let method = entry.get("method")?;
     let params = entry.get("params");

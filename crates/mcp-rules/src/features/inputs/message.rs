@@ -1,7 +1,7 @@
-//! Results that ask for input (2026-07-28): what they ask, and the answers.
+//! Results that ask for input (2026-07-28): the questions and the answers.
 //!
-//! An entry of `inputRequests` is a request without an envelope and judged like one, an entry of
-//! `inputResponses` like a result.
+//! An entry of `inputRequests` is a request without an envelope and is judged as one; an entry of
+//! `inputResponses` is judged as a result.
 
 use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
@@ -26,7 +26,7 @@ rules! {
     REQUEST_INVALID: "input-request-invalid", Schema, Level::Error, MODERN, "basic/patterns/mrtr#server-requirements-basic-workflow";
 }
 
-/// A result that asks for input, of a method that cannot be repeated with answers.
+/// Reports a result that asks for input although its method cannot be retried with answers.
 #[cold]
 pub(crate) fn report_not_allowed(
     method: &'static Method,
@@ -41,7 +41,7 @@ pub(crate) fn report_not_allowed(
     );
 }
 
-/// Whether an `input_required` result says what it wants.
+/// Checks that an `input_required` result says what it wants.
 pub(crate) fn check_not_empty(result: Node<'_>, findings: &mut Findings<'_>) -> bool {
     let asks = result.get("inputRequests").is_some() || result.get("requestState").is_some();
     if !asks {
@@ -55,7 +55,7 @@ pub(crate) fn check_not_empty(result: Node<'_>, findings: &mut Findings<'_>) -> 
     asks
 }
 
-/// The deeper rules for the entries of `inputRequests`.
+/// Applies the deeper rules to the entries of `inputRequests`.
 pub(crate) fn check_requests(criteria: &Criteria, result: Node<'_>, findings: &mut Findings<'_>) {
     let entries = result.get("inputRequests");
     for (_, entry) in entries.into_iter().flat_map(Node::members) {
@@ -73,7 +73,8 @@ pub(crate) fn check_requests(criteria: &Criteria, result: Node<'_>, findings: &m
     }
 }
 
-/// The deeper rules for the entries of `inputResponses`. What was asked is told by their shape.
+/// Applies the deeper rules to the entries of `inputResponses`, whose kind follows from their
+/// shape.
 pub(crate) fn check_responses(params: Node<'_>, findings: &mut Findings<'_>) {
     if !MODERN.contains(findings.revision()) {
         return;
@@ -91,7 +92,7 @@ pub(crate) fn check_responses(params: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The method of an entry of `inputRequests`, if it is one that may be asked there.
+/// The method of an entry of `inputRequests`, if it may be used there.
 pub(crate) fn method_of(entry: Node<'_>, revision: Revision) -> Option<&'static Method> {
     let name = entry.get("method")?.str_bytes()?;
     mcp_schema::method(revision, &name).filter(|method| method.input_request_only)

@@ -1,5 +1,4 @@
-//! Results that ask for input (2026-07-28): the questions, and the requests that come again with
-//! the answers.
+//! Results that ask for input (2026-07-28): the questions, and the retries that carry the answers.
 
 pub(crate) mod conversation;
 pub(crate) mod message;

@@ -10,11 +10,11 @@ use crate::conversation::{
     digest::Fingerprint,
 };
 
-/// Questions of one result that are remembered, and the longest key. A result with more is
-/// remembered without them.
+/// Maximum questions remembered per result, and the longest key. A result with more is remembered
+/// without its questions.
 const MAX_QUESTIONS: usize = 64;
 const LONGEST_KEY: usize = 256;
-/// Questions of one result whose details are remembered.
+/// Maximum questions per result whose details are remembered.
 const MAX_DETAILED: usize = 8;
 
 impl Target {
@@ -39,15 +39,15 @@ impl TargetKind {
     }
 }
 
-/// A result that asked for input, and waits for a retry.
+/// A result that asked for input and awaits a retry.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Pending {
     pub(super) at: Moment,
-    /// Of the request that it answered.
+    /// The id of the request it answered.
     pub(super) id: RequestId,
     pub(super) target: Target,
     pub(super) state: Option<Fingerprint>,
-    /// `None` if there were more than can be remembered.
+    /// `None` if there were too many to remember.
     pub(super) questions: Option<Vec<Question>>,
 }
 
@@ -58,18 +58,19 @@ pub(super) struct Question {
     pub(super) kind: QuestionKind,
 }
 
-/// What is asked for, with the details of it as long as there is room.
+/// The kind of input asked for, with its details while the budget lasts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum QuestionKind {
     Elicitation(Option<Box<AskedElicitation>>),
     Sampling(Option<Box<AskedSampling>>),
     Roots,
-    /// None that the revision knows; that is reported elsewhere.
+    /// Not a method the revision knows; reported elsewhere.
     Other,
 }
 
 impl Pending {
-    /// What a result asks for; `None` if its state is unreadable, so that no retry could be told.
+    /// Reads what a result asks for; `None` if its state is unreadable, as no retry could be
+    /// matched.
     pub(super) fn of(
         result: Node<'_>,
         id: &RequestId,
@@ -96,7 +97,7 @@ impl Pending {
         Some(Pending { at: event.at, id: id.clone(), target, state, questions })
     }
 
-    /// Keeps only what takes little room.
+    /// Drops the details, which take the most space.
     pub(super) fn forget_details(&mut self) {
         for question in self.questions.iter_mut().flatten() {
             match &mut question.kind {
@@ -111,7 +112,7 @@ impl Pending {
         self.questions.iter().flatten().find(|question| *question.key == *key)
     }
 
-    /// Whether `responses` answers every question, and there are any.
+    /// Whether there are questions and `responses` answers all of them.
     pub(super) fn is_answered_by(&self, responses: Node<'_>) -> bool {
         self.questions.as_ref().is_some_and(|questions| {
             !questions.is_empty()
@@ -120,7 +121,7 @@ impl Pending {
     }
 
     /// Whether `responses` answers any question.
-    pub(super) fn is_touched_by(&self, responses: Node<'_>) -> bool {
+    pub(super) fn is_partly_answered_by(&self, responses: Node<'_>) -> bool {
         self.questions.iter().flatten().any(|question| responses.get(&question.key).is_some())
     }
 }
@@ -152,7 +153,7 @@ impl Question {
         Some(Question { key: key.into(), kind })
     }
 
-    /// What the answer must look like.
+    /// The definition the answer must match.
     pub(super) fn definition(&self) -> Option<&'static Definition> {
         let name = match self.kind {
             QuestionKind::Elicitation(_) => "ElicitResult",

@@ -1,4 +1,4 @@
-//! Which question a request answers, and whether it does so rightly.
+//! Matches a retry to the questions it answers, and judges the answers.
 
 use mcp_core::RequestId;
 use mcp_json::{Node, Span};
@@ -17,7 +17,7 @@ use crate::{
     violation::violation_fault,
 };
 
-/// A request that brings answers, a state, or both.
+/// A request that carries answers, a state, or both.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Retry<'a> {
     id: &'a RequestId,
@@ -29,13 +29,13 @@ pub(super) struct Retry<'a> {
 }
 
 impl<'a> Retry<'a> {
-    /// Reads what looks like a retry; what it retries is another question.
+    /// Reads what looks like a retry; finding what it retries comes later.
     pub(super) fn of(
         id: &'a RequestId,
         target: Option<Target>,
         event: &Event<'a>,
     ) -> Option<Retry<'a>> {
-        // Other methods may have members of these names, if an extension says so.
+        // An extension may give other methods members with these names.
         event.method?;
         let params = event.params()?;
         let responses = params.get("inputResponses").filter(|responses| responses.is_object());
@@ -50,8 +50,8 @@ impl<'a> Retry<'a> {
         Some(Retry { id, id_at, target, state, responses, params })
     }
 
-    /// Judges it by all that is `pending`, oldest first. `complete` says whether nothing that was
-    /// ever asked is missing there.
+    /// Judges it against everything `pending`, oldest first. `complete` tells whether `pending`
+    /// holds everything ever asked.
     pub(super) fn judge(
         &self,
         pending: &[&Pending],
@@ -69,7 +69,7 @@ impl<'a> Retry<'a> {
                 match (ours.is_empty(), other) {
                     (false, _) => self.judge_answers(&ours, &alike, known, notes),
                     (true, Some(other)) if complete => notes.note(wrong_request(node, other)),
-                    (true, None) if complete => self.judge_strange_state(node, &alike, notes),
+                    (true, None) if complete => self.judge_unknown_state(node, &alike, notes),
                     (true, _) => {}
                 }
             }
@@ -80,8 +80,8 @@ impl<'a> Retry<'a> {
         }
     }
 
-    /// It has a state that was never given.
-    fn judge_strange_state(&self, node: Node<'_>, alike: &[&Pending], notes: &mut Notes) {
+    /// Judges a retry whose state was never issued.
+    fn judge_unknown_state(&self, node: Node<'_>, alike: &[&Pending], notes: &mut Notes) {
         let Some(responses) = self.responses else { return };
         let Some(asked) = alike.iter().rfind(|pending| pending.is_answered_by(responses)) else {
             return;
@@ -103,7 +103,7 @@ impl<'a> Retry<'a> {
     ) {
         let without_state = || alike.iter().filter(|pending| pending.state.is_none()).copied();
         let touched: Vec<&Pending> =
-            without_state().filter(|pending| pending.is_touched_by(responses)).collect();
+            without_state().filter(|pending| pending.is_partly_answered_by(responses)).collect();
         if !touched.is_empty() {
             self.judge_answers(&touched, alike, known, notes);
             return;
@@ -117,13 +117,13 @@ impl<'a> Retry<'a> {
         } else if let [only] = alike
             && only.state.is_none()
         {
-            // There is nothing else that it could be an answer to.
+            // There is nothing else it could answer.
             self.judge_answers(&[only], alike, known, notes);
         }
     }
 
-    /// Judges the answers by the question they are for. If several come into question, being right
-    /// for one is enough.
+    /// Judges the answers against the question they belong to. If there are several candidates,
+    /// matching one is enough.
     fn judge_answers(
         &self,
         candidates: &[&Pending],
@@ -154,7 +154,7 @@ impl<'a> Retry<'a> {
             notes.note(
                 Fault::new(&SAME_ID, "the retry has the id of the request that it retries")
                     .at(self.id_at)
-                    .related(asked.at.line, "the request with this id was answered here")
+                    .related(asked.at.line(), "the request with this id was answered here")
                     .help("a retry is a request of its own: give it a new id"),
             );
         }
@@ -180,12 +180,12 @@ impl<'a> Retry<'a> {
         notes.note(
             Fault::new(&RESPONSE_MISSING, format!("there is no answer to {}", missing.join(", ")))
                 .at(at.span())
-                .related(asked.at.line, "the questions were asked here")
+                .related(asked.at.line(), "the questions were asked here")
                 .help("answer all questions before the retry; a refusal is an answer too"),
         );
     }
 
-    /// Answers to what nobody has asked. Those of earlier rounds may be repeated.
+    /// Reports answers that nobody asked for. Those of earlier rounds may be repeated.
     fn check_unknown(&self, asked: &Pending, alike: &[&Pending], notes: &mut Notes) {
         let unclear = alike.iter().any(|pending| pending.questions.is_none());
         let Some(responses) = self.responses.filter(|_| !unclear) else { return };
@@ -198,7 +198,7 @@ impl<'a> Retry<'a> {
             notes.note(
                 Fault::new(&RESPONSE_UNKNOWN, format!("nobody asked for `{text}`"))
                     .at(key.span())
-                    .related(asked.at.line, "the questions were asked here")
+                    .related(asked.at.line(), "the questions were asked here")
                     .help("use the keys of `inputRequests` as they came"),
             );
         }
@@ -244,7 +244,7 @@ fn check_answer(
     notes.note(
         fault
             .at(answer.span())
-            .related(asked.at.line, "the question was asked here")
+            .related(asked.at.line(), "the question was asked here")
             .help(format!("`{}` calls for {}", question.key, definition.name)),
     );
 }
@@ -254,18 +254,18 @@ fn wrong_request(node: Node<'_>, given: &Pending) -> Fault {
         format!("the state was given for another request, to a {}", given.target.kind.as_str());
     Fault::new(&WRONG_REQUEST, message)
         .at(node.span())
-        .related(given.at.line, "the state was given here")
+        .related(given.at.line(), "the state was given here")
         .help("send a state only with the request that it was given for")
 }
 
 fn state_mismatch(message: &str, at: Node<'_>, asked: &Pending) -> Fault {
     Fault::new(&STATE_MISMATCH, message)
         .at(at.span())
-        .related(asked.at.line, "the questions were asked here")
+        .related(asked.at.line(), "the questions were asked here")
         .help("send `requestState` back exactly as it came, and only if it came")
 }
 
-/// A step of a JSON pointer.
+/// Escapes a key for use in a JSON pointer.
 fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

@@ -1,4 +1,4 @@
-//! The handshake of the revisions that have one: what may be said when.
+//! The handshake, in revisions that have one: what may be sent when.
 
 mod named_versions;
 
@@ -51,7 +51,8 @@ impl Lifecycle {
         }
     }
 
-    /// Over HTTP it belongs to this session if it says so; otherwise it has begun one of its own.
+    /// Over HTTP, `initialize` belongs to this session only if it says so; otherwise it began a new
+    /// one.
     fn judge_initialize(&self, event: &Event<'_>, notes: &mut Notes) {
         for early in &self.early {
             notes.always(early.fault(event));
@@ -90,7 +91,7 @@ impl Lifecycle {
                 .related(self.initialize_line(), "`initialize` was sent here")
                 .help("wait for the result: it says which version and features the server has"),
             ),
-            Phase::Answered if event.at.stream.is_none() && self.unannounced.is_none() => notes
+            Phase::Answered if event.at.stream().is_none() && self.unannounced.is_none() => notes
                 .note(
                     initialized_missing(&format!("`{}`", event.name))
                         .at(event.method_span())
@@ -109,7 +110,7 @@ impl Lifecycle {
             notes.note(
                 Fault::new(&CANCEL_INITIALIZE, "`initialize` must not be cancelled")
                     .at(id.span())
-                    .related(at.line, "`initialize` was sent here")
+                    .related(at.line(), "`initialize` was sent here")
                     .help("close the connection instead"),
             );
         }
@@ -137,7 +138,7 @@ impl Lifecycle {
                 Fault::new(&INITIALIZED_DUPLICATE, "the client has reported this already")
                     .at(event.method_span())
                     .related(
-                        self.initialized.as_ref().and_then(|at| at.line),
+                        self.initialized.as_ref().and_then(|at| at.line()),
                         "it was reported here",
                     )
                     .help("send it once per session"),
@@ -150,7 +151,7 @@ impl Lifecycle {
         if event.name == "ping" || !matches!(self.phase, Phase::Initializing | Phase::Answered) {
             return;
         }
-        // A client that was ready does not cease to be while it asks for another handshake.
+        // A client that was ready stays ready while it asks for another handshake.
         if self.phase == Phase::Initializing && self.before == Phase::Ready {
             return;
         }
@@ -165,14 +166,14 @@ impl Lifecycle {
         );
     }
 
-    /// An HTTP session has ended.
+    /// Called at the end of an HTTP session.
     pub(crate) fn finish(&self, notes: &mut Notes) {
         if self.phase == Phase::Answered
-            && let Some(at) = self.unannounced.as_ref().filter(|at| at.stream.is_some())
+            && let Some(at) = self.unannounced.as_ref().filter(|at| at.stream().is_some())
         {
             notes.always(
                 initialized_missing("requests")
-                    .earlier(at.line, Side::Client)
+                    .earlier(at.line(), Side::Client)
                     .related(self.initialize_line(), "the session was initialised here"),
             );
         }
@@ -180,7 +181,7 @@ impl Lifecycle {
 }
 
 impl Early {
-    /// What is to be said now that a handshake follows.
+    /// Returns the fault, now that a handshake follows.
     fn fault(&self, initialize: &Event<'_>) -> Fault {
         let (rule, message) = match self.from {
             Side::Client => (
@@ -193,8 +194,8 @@ impl Early {
             ),
         };
         Fault::new(rule, message)
-            .earlier(self.at.line, self.from)
-            .related(initialize.at.line, "`initialize` came only here")
+            .earlier(self.at.line(), self.from)
+            .related(initialize.at.line(), "`initialize` came only here")
             .help("a session begins with `initialize`; only `ping` may come before it")
     }
 }
@@ -226,7 +227,10 @@ fn check_ping(event: &Event<'_>, notes: &mut Notes) {
         notes.note(
             Fault::new(&PING_NOT_EMPTY, "the answer to `ping` has content")
                 .at(name.span())
-                .related(event.answered().and_then(|request| request.at.line), "the ping was here")
+                .related(
+                    event.answered().and_then(|request| request.at.line()),
+                    "the ping was here",
+                )
                 .help("answer with an empty result: `\"result\":{}`"),
         );
     }

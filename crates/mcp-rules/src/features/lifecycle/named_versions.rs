@@ -1,4 +1,4 @@
-//! The versions that the two sides name, and what a server makes of the one it was asked for.
+//! The versions the two sides name, and how a server responds to the requested one.
 
 use mcp_core::Revision;
 use mcp_json::Node;
@@ -10,7 +10,7 @@ use crate::{
     findings::Fault,
 };
 
-/// Versions that are named anywhere in the message.
+/// Checks every version named in the message.
 pub(super) fn check_versions(event: &Event<'_>, notes: &mut Notes) {
     match (event.what, event.name) {
         (What::Request(_), "initialize") => {
@@ -71,7 +71,7 @@ fn check_published(version: Node<'_>, notes: &mut Notes) {
 }
 
 impl Negotiation {
-    /// The fault of a server that accepted the requested version before.
+    /// Returns the fault of a server that accepted the requested version before.
     pub(crate) fn inconsistent(&self, accepted: Option<u64>) -> Fault {
         Fault::new(
             &VERSION_INCONSISTENT,

@@ -1,5 +1,5 @@
-//! What 2026-07-28 asks of requests and answers that depend on each other: without a handshake
-//! every request declares version and capabilities, and every answer must agree with them.
+//! Rules of 2026-07-28 that relate requests and answers: without a handshake every request declares
+//! version and capabilities, and every answer must agree with them.
 
 use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
@@ -73,7 +73,8 @@ impl AskedUnusually {
         let meta = event.meta();
         let version = meta.and_then(|meta| meta.get(META_VERSION));
         let capabilities = meta.and_then(|meta| meta.get(META_CAPABILITIES));
-        // Where there is no object, nothing can be looked for in it, and another code fits as well.
+        // If `params` is not an object, there is no metadata to look for, and another code fits as
+        // well.
         let is_readable = event.envelope.params.is_none_or(Node::is_object);
         let lacks_metadata = is_readable
             && (!version.is_some_and(Node::is_string)
@@ -88,7 +89,7 @@ impl AskedUnusually {
     }
 }
 
-/// The version that the request of an answer declared, if that is known.
+/// The version declared by the request that this answers, if known.
 pub(super) fn declared_version<'a>(event: &Event<'a>) -> Option<&'a str> {
     let request = event.answered().filter(|_| event.is_modern())?;
     match &request.asked.modern {
@@ -97,7 +98,7 @@ pub(super) fn declared_version<'a>(event: &Event<'a>) -> Option<&'a str> {
     }
 }
 
-/// A request without the metadata that every request needs must be refused, with one certain code.
+/// A request without the required metadata must be refused with one specific code.
 fn check_metadata_refused(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let Some(request) = event.answered() else { return };
     let Some(asked) = request.asked.modern.as_deref().filter(|asked| asked.lacks_metadata) else {
@@ -107,14 +108,14 @@ fn check_metadata_refused(event: &Event<'_>, known: &Known<'_>, notes: &mut Note
     if !certain || event.method.is_none_or(|method| method.input_request_only) {
         return;
     }
-    // Who may not come in at all is told so before anybody looks at the message.
-    let turned_away = known.http.and_then(|http| http.status(event.at.stream));
-    if turned_away.is_some_and(|status| matches!(status, 401 | 403 | 407 | 429 | 500..)) {
+    // A request rejected by status (authorization, rate limit…) was never looked at.
+    let status = known.http.and_then(|http| http.status(event.at.stream()));
+    if status.is_some_and(|status| matches!(status, 401 | 403 | 407 | 429 | 500..)) {
         return;
     }
     let (message, at) = match (event.error_code(), event.error()) {
         (Some(-32602), _) => return,
-        (Some(-32020), _) if event.at.stream.is_some() => return,
+        (Some(-32020), _) if event.at.stream().is_some() => return,
         (Some(-32022), _) if asked.version.is_some() => return,
         (Some(code), Some(error)) => (
             format!("the request lacks metadata, which calls for error -32602 instead of {code}"),
@@ -129,12 +130,12 @@ fn check_metadata_refused(event: &Event<'_>, known: &Known<'_>, notes: &mut Note
     notes.note(
         Fault::new(&META_NOT_REJECTED, message)
             .at(at.span())
-            .related(request.at.line, "the request was here")
+            .related(request.at.line(), "the request was here")
             .help("refuse it with -32602: nothing else says which version and capabilities hold"),
     );
 }
 
-/// An error that a capability is missing must name one that is.
+/// Checks that a missing-capability error names a capability that is indeed missing.
 fn check_missing_capability(event: &Event<'_>, notes: &mut Notes) {
     let (Some(request), Some(-32021)) = (event.answered(), event.error_code()) else { return };
     let Some(declared) = request.declared.as_ref() else { return };
@@ -150,7 +151,7 @@ fn check_missing_capability(event: &Event<'_>, notes: &mut Notes) {
                 "the client did declare every capability that is said to be missing",
             )
             .at(required.span())
-            .related(request.at.line, "they were declared here")
+            .related(request.at.line(), "they were declared here")
             .help(
                 "name what is missing in full, down to the part: `{\"sampling\":{\"tools\":{}}}`",
             ),
@@ -164,7 +165,7 @@ fn is_comparable((name, value): (Node<'_>, Node<'_>)) -> bool {
         Some(b"roots") => &[],
         Some(b"sampling") => &["tools", "context"],
         Some(b"elicitation") => &["form", "url"],
-        // Their settings mean what only the extension knows.
+        // Only the extension knows what its settings mean.
         Some(b"extensions") => return value.members().all(|(_, settings)| settings.is_empty()),
         _ => return false,
     };

@@ -1,4 +1,4 @@
-//! Features that 2026-07-28 has deprecated: still valid, scheduled to go.
+//! Features that 2026-07-28 deprecates: still valid, scheduled for removal.
 
 use mcp_core::Side;
 use mcp_json::{Node, Span};
@@ -43,11 +43,11 @@ impl Feature {
     }
 }
 
-/// Which features were reported; once per side is enough.
+/// The features already reported; once per side is enough.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Deprecated {
     /// One bit per feature, by `Side as usize`.
-    said: [u8; 2],
+    reported: [u8; 2],
 }
 
 impl Deprecated {
@@ -106,12 +106,12 @@ impl Deprecated {
     }
 
     fn say(&mut self, feature: Feature, side: Side, at: Span, notes: &mut Notes) {
-        let said = &mut self.said[side as usize];
+        let reported = &mut self.reported[side as usize];
         let bit = 1 << feature as u8;
-        if *said & bit != 0 {
+        if *reported & bit != 0 {
             return;
         }
-        *said |= bit;
+        *reported |= bit;
         notes.note(
             Fault::new(&DEPRECATED, format!("{} is deprecated", feature.name()))
                 .at(at)

@@ -1,4 +1,4 @@
-//! Who may ask and who may answer: since 2026-07-28 every interaction begins with the client.
+//! Who may send requests and responses: since 2026-07-28 every interaction begins with the client.
 
 use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
@@ -13,7 +13,7 @@ rules! {
     CLIENT_RESPONSE: "client-response-forbidden", Session, Level::Error, MODERN, "basic/transports/streamable-http#sending-messages";
 }
 
-/// Reports a message of a kind that its sender must not send.
+/// Reports a kind of message that its sender must not send.
 #[cold]
 pub(crate) fn report(envelope: &Envelope<'_>, findings: &mut Findings<'_>) {
     findings.report(match envelope.method {

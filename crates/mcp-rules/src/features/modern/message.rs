@@ -1,4 +1,4 @@
-//! What 2026-07-28 asks of every request and result, since no handshake says it once.
+//! What 2026-07-28 requires of every request and result, as no handshake states it once.
 
 use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
@@ -23,7 +23,7 @@ rules! {
     EXTENSION_ID_INVALID: "extension-id-invalid", Session, Level::Error, MODERN, "basic/versioning#extension-negotiation";
 }
 
-/// What to do about a request without `_meta`: "add `_meta`" alone would only lead to the next fault.
+/// Help for a request without `_meta`: "add `_meta`" alone would only lead to the next fault.
 pub(crate) fn meta_help(lacking: &str) -> String {
     format!(
         "add `{lacking}` that has `{META_VERSION}`, `{META_CAPABILITIES}` and, if possible, \
@@ -31,18 +31,18 @@ pub(crate) fn meta_help(lacking: &str) -> String {
     )
 }
 
-/// What a modern result says it is.
+/// The `resultType` of a modern result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultType {
     Complete,
     InputRequired,
-    /// An extension's; only that knows the shape.
+    /// Defined by an extension; only that knows the shape.
     Foreign,
-    /// It was reported; nothing can be said about the rest.
+    /// Already reported; nothing can be said about the rest.
     Unusable,
 }
 
-/// Reads `resultType`.
+/// Reads and checks `resultType`.
 pub(crate) fn check_result_type(
     result: Node<'_>,
     answered: Answered,
@@ -81,7 +81,7 @@ pub(crate) fn check_result_type(
     }
 }
 
-/// The first result of the session that does not name its server.
+/// Reports the session's first result that does not name its server.
 #[cold]
 pub(crate) fn report_server_info(result: Node<'_>, findings: &mut Findings<'_>) {
     let place = result.get("_meta").unwrap_or(result);
@@ -92,7 +92,7 @@ pub(crate) fn report_server_info(result: Node<'_>, findings: &mut Findings<'_>) 
     );
 }
 
-/// The `_meta` of a request should name the client.
+/// Checks that the `_meta` of a request names the client.
 pub(crate) fn check_client_info(
     meta: Node<'_>,
     client_info: Option<Node<'_>>,
@@ -108,7 +108,7 @@ pub(crate) fn check_client_info(
     icons::check_implementation(client_info, findings);
 }
 
-/// The names of extensions in declared capabilities.
+/// Checks the names of extensions in declared capabilities.
 pub(crate) fn check_extensions(capabilities: Node<'_>, findings: &mut Findings<'_>) {
     let Some(extensions) = capabilities.get("extensions") else {
         return;

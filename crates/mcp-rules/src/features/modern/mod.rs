@@ -1,4 +1,4 @@
-//! What 2026-07-28 asks of every message, since no handshake says it once.
+//! What 2026-07-28 requires of every message, as no handshake states it once.
 
 pub(crate) mod conversation;
 mod deprecated;

@@ -13,14 +13,14 @@ use crate::{
     findings::Fault,
 };
 
-/// Refused versions that are remembered; nobody tries many.
+/// Maximum remembered refused versions; nobody tries many.
 const MAX_REFUSED: usize = 16;
 
 /// What a server has said about versions.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Negotiations {
     refused: Bounded<Box<str>, Refusal>,
-    /// A `server/discover` that the server did not know, while it was not known to be modern.
+    /// A `server/discover` the server did not recognise before it was known to be modern.
     undiscovered: Option<Box<Moment>>,
     /// Where the server listed its versions, none of which has a handshake.
     modern_only: Option<Box<Moment>>,
@@ -29,7 +29,7 @@ pub(super) struct Negotiations {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Refusal {
     at: Moment,
-    /// Where the request went, if it was HTTP.
+    /// The URL of the request, over HTTP.
     url: Option<Box<str>>,
 }
 
@@ -46,7 +46,7 @@ impl Negotiations {
 
     fn follow_request(&mut self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
         if event.name == "initialize" {
-            // The client takes the server for a legacy one, and from now on it may be.
+            // The client treats the server as a legacy one, and from now on it may be.
             self.undiscovered = None;
             return;
         }
@@ -56,7 +56,7 @@ impl Negotiations {
         let Some(version) = event.meta().and_then(|meta| meta.get(META_VERSION)) else { return };
         let Some(text) = version.as_str() else { return };
         let Some(refusal) = self.refused.get(&*text) else { return };
-        // Whoever does not wait for answers may not have seen the refusal.
+        // A client that does not wait for answers may not have seen the refusal.
         let waits = known
             .requests
             .iter_open(Side::Client)
@@ -68,7 +68,7 @@ impl Negotiations {
                     format!("version {text} is tried again after it was refused"),
                 )
                 .at(version.span())
-                .related(refusal.at.line, "the version was refused here")
+                .related(refusal.at.line(), "the version was refused here")
                 .help("use a version that the refusal lists as supported"),
             );
         }
@@ -95,9 +95,10 @@ impl Negotiations {
             && let Some(at) = self.undiscovered.take()
         {
             notes.always(
-                no_discovery()
-                    .earlier(at.line, Side::Server)
-                    .related(event.at.line, "this answer shows that the server needs no handshake"),
+                no_discovery().earlier(at.line(), Side::Server).related(
+                    event.at.line(),
+                    "this answer shows that the server needs no handshake",
+                ),
             );
         }
     }
@@ -107,7 +108,7 @@ impl Negotiations {
         let supported = data.get("supported");
         self.note_listed(supported, event);
         let Some(version) = declared_version(event) else { return };
-        let asked_at = event.answered().and_then(|request| request.at.line);
+        let asked_at = event.answered().and_then(|request| request.at.line());
         let listed = listed(supported).find(|entry| entry.str_eq(version));
         let requested = data.get("requested").filter(|node| node.is_string());
         if let Some(entry) = listed {
@@ -151,7 +152,7 @@ impl Negotiations {
                     )
                     .at(versions.span())
                     .related(
-                        event.answered().and_then(|request| request.at.line),
+                        event.answered().and_then(|request| request.at.line()),
                         "the version was declared here",
                     )
                     .help("list the version, or refuse it with -32022"),
@@ -170,7 +171,7 @@ impl Negotiations {
         notes.note(
             no_discovery()
                 .at(code.span())
-                .related(shown.line, "there the server has shown to need no handshake"),
+                .related(shown.line(), "there the server has shown to need no handshake"),
         );
     }
 
@@ -180,7 +181,7 @@ impl Negotiations {
         self.modern_only = (any && versions.all(is_modern)).then(|| Box::new(event.at));
     }
 
-    /// Whoever has no handshake should say so to those who try one.
+    /// A server without a handshake should say so to clients that try one.
     fn check_initialize(&self, event: &Event<'_>, notes: &mut Notes) {
         let (Some(shown), Some(error)) = (&self.modern_only, event.error()) else { return };
         if names_version(error.raw()) {
@@ -190,7 +191,7 @@ impl Negotiations {
             Fault::new(&NO_VERSIONS, "the error does not say which versions the server speaks")
                 .under(Revision::V2026_07_28)
                 .at(error.get("message").unwrap_or(error).span())
-                .related(shown.line, "there it listed versions without a handshake only")
+                .related(shown.line(), "there it listed versions without a handshake only")
                 .help("name them: older clients have nothing else to show to their users"),
         );
     }
@@ -211,7 +212,7 @@ fn is_modern(version: Node<'_>) -> bool {
     revision.is_some_and(|revision| revision.era() == Era::Modern)
 }
 
-/// Whether there is anything that looks like a version: `2026-07-28`.
+/// Whether the text contains anything that looks like a version, such as `2026-07-28`.
 fn names_version(text: &[u8]) -> bool {
     const SHAPE: &[u8] = b"dddd-dd-dd";
     text.windows(SHAPE.len()).any(|window| {
@@ -222,9 +223,9 @@ fn names_version(text: &[u8]) -> bool {
     })
 }
 
-/// Where a message went or came from, if it was HTTP.
+/// The URL of a message's HTTP exchange, without its query.
 fn url_of<'a>(event: &Event<'_>, known: &Known<'a>) -> Option<&'a str> {
-    known.http?.path(event.at.stream)
+    known.http?.path(event.at.stream())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Prompts and completion against what the server has listed.
+//! Prompts and completion against the server's listings.
 
 use mcp_core::Revisions;
 use mcp_json::Node;
@@ -19,7 +19,7 @@ rules! {
     COMPLETION_REF_UNKNOWN: "completion-ref-unknown", Session, Level::Warning, Revisions::ALL, "server/utilities/completion#error-handling";
 }
 
-/// Nothing is remembered: listings and requests say it all.
+/// Stateless: listings and requests hold everything needed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Prompts {}
 
@@ -50,7 +50,7 @@ impl Family for Prompts {
     }
 }
 
-/// The params of `prompts/get`. Says what is missing.
+/// Checks the params of `prompts/get`. Returns what is missing.
 fn check_get(params: Node<'_>, known: &Known<'_>, notes: &mut Notes) -> Option<AskedPrompt> {
     let node = params.get("name")?;
     let name = node.as_str()?;
@@ -79,7 +79,7 @@ fn check_get(params: Node<'_>, known: &Known<'_>, notes: &mut Notes) -> Option<A
         )
         .at(arguments.unwrap_or(params).span())
         .code(ErrorCode::InvalidParams.code())
-        .related(prompt.at.line, "the prompt was listed here")
+        .related(prompt.at.line(), "the prompt was listed here")
         .help(format!("add `{first}` to `arguments`")),
     );
     Some(AskedPrompt { missing: names.into() })
@@ -99,12 +99,12 @@ fn check_result(event: &Event<'_>, notes: &mut Notes) {
             format!("the prompt is delivered, but the request lacked `{}`", asked.missing),
         )
         .at(result.span())
-        .related(request.at.line, "the request was here")
+        .related(request.at.line(), "the request was here")
         .help("answer with error -32602, or list the argument without `required`"),
     );
 }
 
-/// `ref` of `completion/complete`.
+/// Checks the `ref` of `completion/complete`.
 fn check_reference(reference: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
     let kind = reference.get("type").and_then(Node::as_str);
     let member = match kind.as_deref() {
@@ -115,7 +115,7 @@ fn check_reference(reference: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
     let Some(node) = reference.get(member) else { return };
     let Some(name) = node.as_str() else { return };
     let (prompts, templates) = (&known.listings.prompts, &known.listings.templates);
-    // Without a variable it may be a plain resource, which can be completed too.
+    // Without a variable it may be a plain resource, which supports completion too.
     let (what, help) = if member == "name" && prompts.lacks(&name) {
         ("prompt", prompts.suggestion(&name))
     } else if member == "uri" && name.contains('{') && templates.lacks(&name) {

@@ -1,4 +1,4 @@
-//! Prompts: listings and what they expand to.
+//! Prompts: listings and expanded messages.
 
 use mcp_core::Revisions;
 use mcp_json::Node;
@@ -16,7 +16,7 @@ rules! {
     NAME_DUPLICATE: "prompt-name-duplicate", Schema, Level::Warning, Revisions::ALL, "server/prompts#prompt";
 }
 
-/// The result of `prompts/list`.
+/// Checks the result of `prompts/list`.
 pub(crate) fn check_list(result: Node<'_>, findings: &mut Findings<'_>) {
     let Some(list) = result.get("prompts") else {
         return;
@@ -33,7 +33,7 @@ pub(crate) fn check_list(result: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The result of `prompts/get`.
+/// Checks the result of `prompts/get`.
 pub(crate) fn check_get(result: Node<'_>, findings: &mut Findings<'_>) {
     walk::messages(result.get("messages"), Home::Prompt, findings);
 }

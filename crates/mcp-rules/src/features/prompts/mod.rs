@@ -1,4 +1,4 @@
-//! Prompts: what is listed, and what is asked for.
+//! Prompts: listings and requests.
 
 pub(crate) mod conversation;
 pub(crate) mod message;

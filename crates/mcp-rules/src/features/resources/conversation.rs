@@ -21,21 +21,21 @@ rules! {
 /// URIs longer than this are not remembered.
 const LONGEST: usize = 2048;
 
-/// Who has subscribed to what.
+/// The subscriptions of a session.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Resources {
-    /// By URI as [`plain`] has it.
+    /// Keyed by the URI normalised by [`plain`].
     subscriptions: Bounded<Box<str>, Subscription>,
-    /// Whether a URI was too long to be remembered.
+    /// Whether a URI was too long to remember.
     incomplete: bool,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Subscription {
-    /// How often it was asked for.
+    /// How many times it was requested.
     requests: u64,
     confirmed: bool,
-    /// When it was given up or refused. It counts from its request on, as an update may overtake
+    /// When it was cancelled or refused. It counts from its request on, as an update may overtake
     /// the answer.
     ended: Option<Moment>,
 }
@@ -113,7 +113,7 @@ impl Resources {
             ("resources/subscribe", true) => subscription.confirmed = true,
             ("resources/subscribe", false) if subscription.confirmed => {}
             ("resources/unsubscribe", false) => {}
-            // Refused, or given up; unless it was asked for once more in the meantime.
+            // Refused or cancelled, unless it was requested again in the meantime.
             _ if subscription.requests == asked.requests => {
                 subscription.confirmed = false;
                 subscription.ended = Some(event.at);
@@ -130,12 +130,12 @@ impl Resources {
         }
         let own = self.subscriptions.get(&*uri);
         if own.is_some_and(|subscription| subscription.ended.is_none()) {
-            return; // The usual case needs no search.
+            return; // The common case needs no search.
         }
         let mut ended = None;
         for subscription in self.above(&uri) {
             match subscription.ended {
-                Some(at) if at.surely_before(event.at) => ended = ended.or(at.line),
+                Some(at) if at.surely_before(event.at) => ended = ended.or(at.line()),
                 _ => return,
             }
         }
@@ -151,14 +151,14 @@ impl Resources {
         );
     }
 
-    /// The subscriptions that cover `uri`: its own and those of what it is below.
+    /// The subscriptions that cover `uri`: its own and those of its ancestors.
     fn above<'s>(&'s self, uri: &'s str) -> impl Iterator<Item = &'s Subscription> {
         let ends = uri.char_indices().map(|(position, _)| position).chain([uri.len()]);
         ends.filter_map(|end| self.subscriptions.get(&uri[..end]))
     }
 
-    /// Whether every subscription is known, and they are on offer: otherwise that is the fault.
-    /// Whoever has seen what the server declares has seen the beginning.
+    /// Whether every subscription is known and the server declared them: otherwise that is the
+    /// fault. An observer that saw the server's capabilities has seen the session from its start.
     fn can_tell(&self, event: &Event<'_>, known: &Known<'_>) -> bool {
         !self.incomplete
             && !self.subscriptions.forgot()
@@ -168,8 +168,8 @@ impl Resources {
     }
 }
 
-/// A URI without the differences in spelling that libraries make: case, percent-encoding, a final
-/// slash. `None` if it is too long.
+/// Normalises the spelling differences between libraries: case, percent-encoding, a trailing slash.
+/// `None` if the URI is too long.
 fn plain(uri: Node<'_>) -> Option<Box<str>> {
     let text = uri.str_bytes().filter(|text| text.len() <= LONGEST)?;
     let mut bytes = Vec::with_capacity(text.len());

@@ -21,7 +21,7 @@ rules! {
     URI_PROVIDER: "resource-uri-provider", Schema, Level::OptIn, Revisions::ALL, "";
 }
 
-/// The result of `resources/list`.
+/// Checks the result of `resources/list`.
 pub(crate) fn check_list(result: Node<'_>, findings: &mut Findings<'_>) {
     let Some(list) = result.get("resources") else {
         return;
@@ -41,7 +41,7 @@ pub(crate) fn check_list(result: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The result of `resources/templates/list`.
+/// Checks the result of `resources/templates/list`.
 pub(crate) fn check_templates(result: Node<'_>, findings: &mut Findings<'_>) {
     let list = result.get("resourceTemplates");
     for template in list.into_iter().flat_map(Node::elements) {
@@ -52,7 +52,7 @@ pub(crate) fn check_templates(result: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The result of `resources/read`.
+/// Checks the result of `resources/read`.
 pub(crate) fn check_read(result: Node<'_>, findings: &mut Findings<'_>) {
     let Some(contents) = result.get("contents") else {
         return;
@@ -69,15 +69,23 @@ pub(crate) fn check_read(result: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// `params.uri`, or any other member that names a resource.
+/// Checks `params.uri`, or any other member that names a resource.
 pub(crate) fn check_member(node: Node<'_>, member: &str, findings: &mut Findings<'_>) {
     if let Some(uri) = node.get(member) {
         check_uri(uri, findings);
     }
 }
 
-/// The URI of a resource.
+/// Checks the URI of a resource.
 pub(crate) fn check_uri(uri: Node<'_>, findings: &mut Findings<'_>) {
+    let Some(bytes) = uri.str_bytes() else { return };
+    if !mcp_schema::is_plain_uri(&bytes) || findings.wants(&URI_PROVIDER) {
+        check_uri_thoroughly(uri, findings);
+    }
+}
+
+#[inline(never)]
+fn check_uri_thoroughly(uri: Node<'_>, findings: &mut Findings<'_>) {
     let Some(text) = uri.as_str() else { return };
     if let Err(fault) = mcp_schema::absolute_uri(&text) {
         let span = match fault.position() {
@@ -103,7 +111,7 @@ pub(crate) fn check_uri(uri: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// `uriTemplate`, or the URI of a `ref/resource`.
+/// Checks a `uriTemplate`, or the URI of a `ref/resource`.
 pub(crate) fn check_template(template: Node<'_>, findings: &mut Findings<'_>) {
     let Some(text) = template.as_str() else {
         return;

@@ -1,4 +1,4 @@
-//! Resources: what is listed and read, and subscriptions up to 2025-11-25.
+//! Resources: listings and reads, and subscriptions up to 2025-11-25.
 
 pub(crate) mod conversation;
 pub(crate) mod message;

@@ -1,11 +1,11 @@
-//! Answers to `sampling/createMessage` against what was asked.
+//! Answers to `sampling/createMessage` against the request.
 
 use mcp_core::{Revision, Revisions, Side};
 use mcp_json::Node;
 use mcp_jsonrpc::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::message::blocks;
+use super::{MAX_CHECKS, message::blocks};
 use crate::{
     Level, contract,
     conversation::{
@@ -26,14 +26,14 @@ rules! {
     STOP_REASON_MISMATCH: "sampling-stop-reason-mismatch", Session, Level::Warning, WITH_TOOLS, "client/sampling#sampling-with-tools";
 }
 
-/// Tools that are remembered of one request.
+/// Maximum tools remembered per request.
 const MAX_TOOLS: usize = 512;
-/// Bytes of their schemas.
+/// Maximum bytes of their schemas.
 const SCHEMA_BYTES: usize = 64 << 10;
-/// Faults that are reported of one answer.
+/// Maximum faults reported per answer.
 const SHOWN: usize = 10;
 
-/// Nothing is remembered: the requests say it all.
+/// Stateless: the requests hold everything needed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Sampling {}
 
@@ -62,7 +62,7 @@ impl Family for Sampling {
 }
 
 impl AskedSampling {
-    /// What params of `sampling/createMessage` ask for.
+    /// Extracts what the params of `sampling/createMessage` ask for.
     pub(crate) fn of(params: Node<'_>, event: &Event<'_>, known: &Known<'_>) -> AskedSampling {
         let choice = params.get("toolChoice");
         let mode = choice.and_then(|choice| choice.get("mode")?.as_str());
@@ -91,7 +91,7 @@ impl AskedSampling {
     }
 }
 
-/// The answer to a request, or what the task has come to that was made of one.
+/// Checks the answer to a request, or the outcome of a task created for one.
 fn follow_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let (Some(request), Some(result)) = (event.answered(), event.result()) else {
         return;
@@ -105,7 +105,7 @@ fn follow_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     }
 }
 
-/// A client that has not declared tools must not go along with a request that has some.
+/// A client that has not declared tools must reject a request that has some.
 fn check_not_rejected(
     asked: &AskedSampling,
     result: Node<'_>,
@@ -114,7 +114,7 @@ fn check_not_rejected(
     notes: &mut Notes,
 ) {
     let Some(declared) = known.capabilities(Side::Client, event) else { return };
-    // Without sampling altogether there is more to be said than this.
+    // A client without sampling at all is reported by another rule.
     let tools_only = declared.has(Flag::Sampling) && !declared.has(Flag::SamplingTools);
     if asked.uses_tools && tools_only {
         notes.note(
@@ -123,13 +123,13 @@ fn check_not_rejected(
                 "the client answers a request with tools, which it has not declared",
             )
             .at(result.span())
-            .related(asked.at.line, "the request was here")
+            .related(asked.at.line(), "the request was here")
             .help("answer with an error, or declare `sampling.tools`"),
         );
     }
 }
 
-/// An answer of the model, `result` of a response or an entry of `inputResponses`.
+/// Checks the model's answer: the `result` of a response or an entry of `inputResponses`.
 pub(crate) fn check_answer(
     asked: &AskedSampling,
     result: Node<'_>,
@@ -148,7 +148,7 @@ pub(crate) fn check_answer(
                     "a tool is used, but the request has `toolChoice` set to `none`",
                 )
                 .at(block.span())
-                .related(asked.at.line, "the request was here")
+                .related(asked.at.line(), "the request was here")
                 .help("tell the model's provider that it must not use tools"),
             );
             return;
@@ -160,7 +160,7 @@ pub(crate) fn check_answer(
                     "the request has `toolChoice` set to `required`, and no tool is used",
                 )
                 .at(result.get("content").unwrap_or(result).span())
-                .related(asked.at.line, "the request was here")
+                .related(asked.at.line(), "the request was here")
                 .help("tell the model's provider that it must use a tool, or answer with an error"),
             );
         }
@@ -179,9 +179,10 @@ pub(crate) fn check_answer(
     check_inputs(asked, result, known, notes);
 }
 
-/// The tool uses of an answer against the tools that were offered.
+/// Checks the tool uses of an answer against the tools offered.
 fn check_inputs(asked: &AskedSampling, result: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
     let mut left = SHOWN;
+    let mut checks = MAX_CHECKS;
     for block in blocks(result) {
         let name = block
             .get("name")
@@ -196,6 +197,12 @@ fn check_inputs(asked: &AskedSampling, result: Node<'_>, known: &Known<'_>, note
             continue;
         };
         let (Some(schema), Some(input)) = (&tool.input, block.get("input")) else { continue };
+        if checks == 0 {
+            let message = format!("the answer uses tools more than {MAX_CHECKS} times");
+            notes.note(Fault::unjudged(&TOOL_INPUT_INVALID, message));
+            return;
+        }
+        checks -= 1;
         let breaches = schema.contract(known.criteria).breaches(input);
         let faults = contract::faults(
             &TOOL_INPUT_INVALID,
@@ -204,9 +211,9 @@ fn check_inputs(asked: &AskedSampling, result: Node<'_>, known: &Known<'_>, note
             "check what the model says against the tool's `inputSchema`",
         );
         for fault in faults.take(left) {
-            notes.note(fault.related(asked.at.line, "the tool was offered here"));
+            notes.note(fault.related(asked.at.line(), "the tool was offered here"));
         }
-        left = left.saturating_sub(breaches.len());
+        left = left.saturating_sub(breaches.found.len());
     }
 }
 
@@ -218,6 +225,6 @@ fn not_offered(asked: &AskedSampling, node: Node<'_>, name: &str) -> Fault {
     };
     Fault::new(&TOOL_INPUT_INVALID, format!("the request offers no tool `{}`", shown(name)))
         .at(node.span())
-        .related(asked.at.line, "the request was here")
+        .related(asked.at.line(), "the request was here")
         .help(help)
 }

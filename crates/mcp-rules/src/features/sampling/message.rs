@@ -1,14 +1,15 @@
-//! Sampling: the messages a server hands to the client's model.
+//! Sampling: the messages a server sends to the client's model.
 //!
-//! Every tool use is answered in the next message, by results and nothing else; providers refuse
+//! Every tool use must be answered in the next message, by tool results only; providers refuse
 //! anything that is not balanced in this way.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
 use mcp_jsonrpc::ErrorCode;
 
+use super::MAX_CHECKS;
 use crate::{
     Findings, Level,
     contract::{self, SchemaContract},
@@ -30,7 +31,7 @@ rules! {
     TOOL_BLOCK_ROLE: "sampling-tool-block-role", Schema, Level::Warning, WITH_TOOLS, "client/sampling#message-roles";
 }
 
-/// The params of `sampling/createMessage`.
+/// Checks the params of `sampling/createMessage`.
 pub(crate) fn check_request(criteria: &Criteria, params: Node<'_>, findings: &mut Findings<'_>) {
     let messages = params.get("messages");
     walk::messages(messages, Home::Elsewhere, findings);
@@ -44,21 +45,21 @@ pub(crate) fn check_request(criteria: &Criteria, params: Node<'_>, findings: &mu
     for message in messages.into_iter().flat_map(Node::elements) {
         walk::described(message, Thing::Other, findings);
     }
-    let mut before = None;
+    let mut before = ToolBlocks::default();
     let mut messages = messages.into_iter().flat_map(Node::elements).peekable();
     while let Some(message) = messages.next() {
-        check_message(before, message, messages.peek().copied(), findings);
-        before = Some(message);
+        before = check_message(&before, message, messages.peek().copied(), findings);
     }
     if findings.wants(&STRUCTURED_CONTENT_INVALID) {
         check_structured(criteria, params, findings);
     }
 }
 
-/// Structured results against the output schemas of the tools that the request itself offers.
+/// Checks structured results against the output schemas of the tools the request itself offers.
 fn check_structured(criteria: &Criteria, params: Node<'_>, findings: &mut Findings<'_>) {
     const SHOWN: usize = 10;
     let mut left = SHOWN;
+    let mut checks = MAX_CHECKS;
     let tools = params.get("tools").into_iter().flat_map(Node::elements);
     let schemas: HashMap<_, _> = tools
         .filter_map(|tool| Some((tool.get("name")?.str_bytes()?, tool.get("outputSchema")?)))
@@ -66,14 +67,19 @@ fn check_structured(criteria: &Criteria, params: Node<'_>, findings: &mut Findin
     if schemas.is_empty() {
         return;
     }
-    let mut before = None;
+    let mut before = ToolBlocks::default();
     for message in params.get("messages").into_iter().flat_map(Node::elements) {
         for block in blocks(message) {
-            let name = used_tool(before, block).and_then(Node::str_bytes);
+            let name = used_tool(&before, block).and_then(Node::str_bytes);
             let schema = name.and_then(|name| schemas.get(&name));
             let (Some(schema), Some(content)) = (schema, block.get("structuredContent")) else {
                 continue;
             };
+            if checks == 0 {
+                let message = format!("there are more than {MAX_CHECKS} structured results");
+                return findings.report(Fault::unjudged(&STRUCTURED_CONTENT_INVALID, message));
+            }
+            checks -= 1;
             let breaches =
                 SchemaContract::read(criteria.tool_schemas(), *schema, findings.revision())
                     .breaches(content);
@@ -84,39 +90,69 @@ fn check_structured(criteria: &Criteria, params: Node<'_>, findings: &mut Findin
                 "send what the tool's `outputSchema` promises",
             );
             faults.take(left).for_each(|fault| findings.report(fault));
-            left = left.saturating_sub(breaches.len());
+            left = left.saturating_sub(breaches.found.len());
             if left == 0 {
                 return;
             }
         }
-        before = Some(message);
+        before = ToolBlocks::uses(message);
+    }
+}
+
+/// The tool uses of a message by their ids, or the tool results by the ids of their uses: looked up
+/// rather than compared one by one, since a message may have as many of both as it likes.
+#[derive(Debug, Default)]
+struct ToolBlocks<'a>(HashMap<Cow<'a, [u8]>, Node<'a>>);
+
+impl<'a> ToolBlocks<'a> {
+    fn uses(message: Node<'a>) -> ToolBlocks<'a> {
+        ToolBlocks::of(message, Kind::Use, "id")
+    }
+
+    fn results(message: Node<'a>) -> ToolBlocks<'a> {
+        ToolBlocks::of(message, Kind::Result, "toolUseId")
+    }
+
+    /// Of blocks with the same id the first one.
+    fn of(message: Node<'a>, wanted: Kind, id: &str) -> ToolBlocks<'a> {
+        let mut found = HashMap::new();
+        for block in blocks(message).filter(|block| kind(*block) == wanted) {
+            if let Some(id) = block.get(id).and_then(Node::str_bytes) {
+                found.entry(id).or_insert(block);
+            }
+        }
+        ToolBlocks(found)
+    }
+
+    /// The one for the id that a string holds.
+    fn get(&self, id: Node<'_>) -> Option<Node<'a>> {
+        self.0.get(&*id.str_bytes()?).copied()
     }
 }
 
 /// The name in the tool use that a successful tool result answers, in the message before.
-fn used_tool<'a>(before: Option<Node<'a>>, result: Node<'a>) -> Option<Node<'a>> {
+fn used_tool<'a>(before: &ToolBlocks<'a>, result: Node<'a>) -> Option<Node<'a>> {
     let failed = result.get("isError").and_then(Node::as_bool) == Some(true);
     if kind(result) != Kind::Result || failed {
         return None;
     }
-    let id = result.get("toolUseId")?;
-    let mut uses = blocks(before?).filter(|block| kind(*block) == Kind::Use);
-    uses.find(|block| block.get("id").is_some_and(|own| same_text(own, id)))?.get("name")
+    before.get(result.get("toolUseId")?)?.get("name")
 }
 
-/// The result of `sampling/createMessage`, or the answer to such an input request.
+/// Checks the result of `sampling/createMessage`, or the answer to such an input request.
 pub(crate) fn check_result(result: Node<'_>, findings: &mut Findings<'_>) {
     if let Some(content) = result.get("content") {
         walk::content(content, Home::Elsewhere, findings);
     }
 }
 
+/// Checks one message and hands back its tool uses, for the next.
 fn check_message<'a>(
-    before: Option<Node<'a>>,
+    before: &ToolBlocks<'a>,
     message: Node<'a>,
     after: Option<Node<'a>>,
     findings: &mut Findings<'_>,
-) {
+) -> ToolBlocks<'a> {
     let from_user = message.get("role").is_some_and(|role| role.str_eq("user"));
     let mut first_use = None;
     let mut has_results = false;
@@ -147,22 +183,19 @@ fn check_message<'a>(
                 .help("move the other content into a message of its own, after the results"),
         );
     }
-    if first_use.is_some() {
-        check_answered(message, after, findings);
+    if first_use.is_none() {
+        return ToolBlocks::default();
     }
+    check_answered(message, after, findings);
+    ToolBlocks::uses(message)
 }
 
 /// A tool result belongs to a tool use in the message before it.
-fn check_matched(before: Option<Node<'_>>, result: Node<'_>, findings: &mut Findings<'_>) {
+fn check_matched(before: &ToolBlocks<'_>, result: Node<'_>, findings: &mut Findings<'_>) {
     let Some(id) = result.get("toolUseId") else {
         return;
     };
-    let matched = before.is_some_and(|before| {
-        blocks(before)
-            .filter(|block| kind(*block) == Kind::Use)
-            .any(|block| block.get("id").is_some_and(|use_id| same_text(use_id, id)))
-    });
-    if !matched {
+    if before.get(id).is_none() {
         findings.report(
             Fault::new(&TOOL_RESULT_UNMATCHED, "no `tool_use` in the message before has this id")
                 .at(id.span())
@@ -171,25 +204,20 @@ fn check_matched(before: Option<Node<'_>>, result: Node<'_>, findings: &mut Find
     }
 }
 
-/// Every tool use is answered in the next message.
+/// Checks that every tool use is answered in the next message.
 fn check_answered(message: Node<'_>, after: Option<Node<'_>>, findings: &mut Findings<'_>) {
     let results = |after: Node<'_>| {
         blocks(after).any(|block| kind(block) == Kind::Result)
             && blocks(after).any(|block| kind(block) != Kind::Result)
     };
     if after.is_some_and(results) {
-        return; // `sampling-tool-result-mixed` speaks for that message.
+        return; // Reported by `sampling-tool-result-mixed`.
     }
-    let unanswered = blocks(message).filter(|block| kind(*block) == Kind::Use).find(|block| {
-        let Some(id) = block.get("id") else {
-            return false;
-        };
-        // If its role is wrong, `sampling-tool-block-role` says so.
-        !after.into_iter().flat_map(blocks).any(|result| {
-            kind(result) == Kind::Result
-                && result.get("toolUseId").is_some_and(|for_id| same_text(for_id, id))
-        })
-    });
+    // If their role is wrong, `sampling-tool-block-role` says so.
+    let answers = after.map(ToolBlocks::results).unwrap_or_default();
+    let unanswered = blocks(message)
+        .filter(|block| kind(*block) == Kind::Use)
+        .find(|block| block.get("id").is_some_and(|id| answers.get(id).is_none()));
     if let Some(block) = unanswered {
         findings.report(
             Fault::new(
@@ -226,13 +254,9 @@ fn kind(block: Node<'_>) -> Kind {
     }
 }
 
-/// The content of a message: one block, or a list.
+/// The content blocks of a message: a single one, or a list.
 pub(crate) fn blocks(message: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     let content = message.get("content");
     let single = content.filter(|content| content.is_object());
     single.into_iter().chain(content.into_iter().flat_map(Node::elements))
-}
-
-fn same_text(left: Node<'_>, right: Node<'_>) -> bool {
-    left.str_bytes() == right.str_bytes()
 }

@@ -1,4 +1,8 @@
-//! Asking the model of the client: messages, tools and the answers.
+//! Sampling: messages and tools for the client's model, and its answers.
+
+/// How many values of one message are held to schemas of the peer's choice. Each may cost as much
+/// work as one value may.
+const MAX_CHECKS: usize = 64;
 
 pub(crate) mod conversation;
 pub(crate) mod message;

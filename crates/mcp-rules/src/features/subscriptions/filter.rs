@@ -1,4 +1,4 @@
-//! What a subscription asks for, and what of that the server grants.
+//! What a subscription asks for, and how much of that the server grants.
 
 use mcp_core::Side;
 use mcp_json::Node;
@@ -10,20 +10,20 @@ use crate::{
     findings::Fault,
 };
 
-/// Resources of one subscription that are remembered, and the longest URI. Beyond that nothing is
-/// said about resources.
+/// Maximum resources remembered per subscription, and the longest URI. Beyond that, resources are
+/// not judged.
 const MAX_URIS: usize = 64;
 const LONGEST_URI: usize = 512;
-/// Things of one acknowledgement that are reported.
+/// Maximum entries reported per acknowledgement.
 const MAX_REPORTED: usize = 16;
 
-/// A kind of notification that can be asked for.
+/// A kind of notification a subscription can ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Tools,
     Prompts,
     Resources,
-    /// Of single resources.
+    /// Updates of single resources.
     Updates,
 }
 
@@ -40,7 +40,7 @@ impl Kind {
         })
     }
 
-    /// The member of a filter that asks for it.
+    /// The filter member that asks for it.
     pub(super) const fn member(self) -> &'static str {
         match self {
             Kind::Tools => "toolsListChanged",
@@ -59,7 +59,7 @@ impl Kind {
         }
     }
 
-    /// Where `filter` asks for it.
+    /// Returns the node in `filter` that asks for it.
     fn asked_in(self, filter: Node<'_>) -> Option<Node<'_>> {
         let member = filter.get(self.member())?;
         let asks = match self {
@@ -73,10 +73,10 @@ impl Kind {
 /// What a subscription asks for.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Filter {
-    /// Whether changes of a list are asked for, in the order of [`Kind::LISTS`]; `None` if that is
-    /// not known.
+    /// Whether changes of each list are asked for, in the order of [`Kind::LISTS`]; `None` if
+    /// unknown.
     lists: Option<[bool; Kind::LISTS.len()]>,
-    /// Resources; `None` if they are not known.
+    /// Resources; `None` if unknown.
     uris: Option<Vec<Box<str>>>,
 }
 
@@ -97,7 +97,7 @@ impl Filter {
         Filter { lists, uris }
     }
 
-    /// Whether a notification is certainly not asked for.
+    /// Whether a notification was definitely not asked for.
     pub(super) fn excludes(&self, kind: Kind, event: &Event<'_>) -> bool {
         if kind != Kind::Updates {
             return self.excludes_list(kind);
@@ -110,7 +110,7 @@ impl Filter {
         self.lists.is_some_and(|lists| lists.get(kind as usize) == Some(&false))
     }
 
-    /// Whether neither this resource nor one above it is listed.
+    /// Whether neither this resource nor an ancestor is listed.
     fn excludes_uri(&self, uri: &str) -> bool {
         let covers = |listed: &str| uri.starts_with(listed.trim_end_matches('/'));
         self.uris.as_ref().is_some_and(|uris| !uris.iter().any(|listed| covers(listed)))
@@ -121,8 +121,8 @@ impl Filter {
         self.uris.as_ref().is_some_and(|uris| !uris.iter().any(|listed| same(listed)))
     }
 
-    /// What an acknowledgement grants beyond this, and where. Members that are not known may
-    /// belong to an extension.
+    /// Returns what an acknowledgement grants beyond this, and where. Unknown members may belong to
+    /// an extension.
     pub(super) fn exceeded_by<'a>(&self, promised: Node<'a>) -> Vec<(String, Node<'a>)> {
         let lists = Kind::LISTS.into_iter().filter_map(|kind| {
             let granted = kind.asked_in(promised)?;
@@ -137,7 +137,7 @@ impl Filter {
     }
 }
 
-/// What is granted should be declared, if it is known what is.
+/// Checks that what is granted was declared, as far as capabilities are known.
 pub(super) fn check_declared(
     promised: Node<'_>,
     event: &Event<'_>,
@@ -153,7 +153,7 @@ pub(super) fn check_declared(
             notes.note(
                 Fault::new(&ACK_UNDECLARED, format!("the server did not declare `{path}`"))
                     .at(granted.span())
-                    .related(declared.at().line, "its capabilities were declared here")
+                    .related(declared.at().line(), "its capabilities were declared here")
                     .help(format!("declare `{path}`, or do not grant it")),
             );
         }

@@ -1,4 +1,4 @@
-//! `subscriptions/listen` and what is delivered for it (2026-07-28).
+//! `subscriptions/listen` and the notifications it delivers (2026-07-28).
 
 mod filter;
 
@@ -29,15 +29,15 @@ rules! {
     REQUEST_SCOPED: "request-scoped-on-subscription", Session, Level::Error, MODERN, "basic/transports/streamable-http#receiving-messages";
 }
 
-/// Subscriptions that are remembered, ended ones included.
+/// Maximum remembered subscriptions, including ended ones.
 const MAX_SUBSCRIPTIONS: usize = 1000;
-/// Cancellations whose arrival is waited for.
+/// Maximum cancellations awaiting proof of arrival.
 const MAX_CANCELLING: usize = 64;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Subscriptions {
     known: Bounded<RequestId, Subscription>,
-    /// Cancelled ones of which the server may not know yet, oldest first.
+    /// Cancelled ones the server may not know about yet, oldest first.
     cancelling: Vec<Cancelling>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Subscriptions {
 struct Subscription {
     at: Moment,
     filter: Filter,
-    /// Whether it was acknowledged, or the lack of that was reported.
+    /// Whether it was acknowledged, or the missing acknowledgement was reported.
     acknowledged: bool,
     state: State,
 }
@@ -53,7 +53,7 @@ struct Subscription {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum State {
     Open,
-    /// The client has cancelled it or closed its stream, and the server may not know yet.
+    /// Cancelled by the client, or its stream closed; the server may not know yet.
     Cancelled,
     Ended(Moment),
 }
@@ -62,7 +62,7 @@ enum State {
 struct Cancelling {
     subscription: RequestId,
     at: Moment,
-    /// A request that was sent after the cancellation: once it is answered, the server knows.
+    /// A request sent after the cancellation: once it is answered, the server knows.
     later: Option<RequestId>,
 }
 
@@ -112,7 +112,7 @@ impl Subscriptions {
         self.known.insert(id.clone(), subscription, capacity);
     }
 
-    /// The client may cancel; that takes effect when the server gets to know.
+    /// Records the client's cancellation, which takes effect once the server knows.
     fn follow_cancellation(&mut self, event: &Event<'_>) {
         if let Some(id) = cancelled_id(event) {
             self.cancel(&id, event.at);
@@ -129,7 +129,7 @@ impl Subscriptions {
         }
     }
 
-    /// The response stream of these requests was closed by `from`, and no other continues it.
+    /// Called when `from` closed the response stream of these requests and no other continues it.
     pub(crate) fn follow_stream_end<'i>(
         &mut self,
         requests: impl Iterator<Item = &'i RequestId>,
@@ -138,8 +138,8 @@ impl Subscriptions {
     ) {
         for id in requests {
             let Some(subscription) = self.known.get_mut(id) else { continue };
-            if subscription.at.stream != at.stream {
-                continue; // The id has been used again.
+            if subscription.at.stream() != at.stream() {
+                continue; // The id was reused.
             }
             match from {
                 Side::Server => subscription.end(at),
@@ -148,12 +148,12 @@ impl Subscriptions {
         }
     }
 
-    /// The server has reacted to a request: it knows what was cancelled before that.
+    /// Called when the server reacts to a request, and so knows of earlier cancellations.
     fn follow_reaction(&mut self, id: &RequestId, at: Moment) {
         let arrived = |cancelling: &Cancelling| cancelling.later.as_ref() == Some(id);
         for cancelling in self.cancelling.iter().filter(|cancelling| arrived(cancelling)) {
             if let Some(subscription) = self.known.get_mut(&cancelling.subscription) {
-                subscription.end(Moment { line: cancelling.at.line, ..at });
+                subscription.end(at.but_on_line(cancelling.at.line()));
             }
         }
         self.cancelling.retain(|cancelling| !arrived(cancelling));
@@ -209,8 +209,8 @@ impl Subscriptions {
             return;
         }
         let Some(subscription) = self.known.get_mut(&id) else { return };
-        // Streams of HTTP are not ordered among each other.
-        if !subscription.acknowledged && subscription.at.stream == event.at.stream {
+        // HTTP streams are not ordered relative to each other.
+        if !subscription.acknowledged && subscription.at.stream() == event.at.stream() {
             if !is_acknowledgement {
                 notes.note(not_acknowledged(method_node(event), subscription));
             }
@@ -234,7 +234,7 @@ impl Subscriptions {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        // A legacy server that is being probed knows nothing of subscriptions.
+        // A legacy server being probed knows nothing of subscriptions.
         let modern = is_acknowledgement
             || known.modern_server.is_some()
             || self.known.iter().any(|(_, subscription)| subscription.acknowledged);
@@ -247,7 +247,7 @@ impl Subscriptions {
         }
     }
 
-    /// Whether the subscription may be taken for open; if it certainly is not, that is reported.
+    /// Returns whether the subscription may be considered open; reports it if it certainly is not.
     fn check_open(
         &self,
         id: &RequestId,
@@ -260,15 +260,15 @@ impl Subscriptions {
             Some(Subscription { state: State::Open | State::Cancelled, .. }) => return true,
             Some(subscription) => {
                 let State::Ended(ended) = subscription.state else { return true };
-                // Behind the end on its own HTTP stream nothing may come at all, which is another
-                // rule's business.
-                let own = subscription.at.stream;
-                let behind = own.is_some() && own == event.at.stream;
+                // Nothing at all may follow the end on its own HTTP stream, which is another rule's
+                // business.
+                let own = subscription.at.stream();
+                let behind = own.is_some() && own == event.at.stream();
                 if behind || !ended.surely_before(event.at) {
                     return false;
                 }
                 Fault::new(&ID_UNKNOWN, format!("the subscription {id} has ended"))
-                    .related(ended.line, "there it ended")
+                    .related(ended.line(), "there it ended")
                     .help("send nothing more for a subscription that has ended")
             }
             None if self.is_certainly_unknown(event, known) => {
@@ -277,7 +277,7 @@ impl Subscriptions {
                     .help("use the id of the `subscriptions/listen` request exactly as it came");
                 match self.same_but_for_type(id) {
                     Some(subscription) => fault.related(
-                        subscription.at.line,
+                        subscription.at.line(),
                         "this request's id has the same value, but another type",
                     ),
                     None => fault,
@@ -289,7 +289,7 @@ impl Subscriptions {
         false
     }
 
-    /// Whether every subscription there ever was is known.
+    /// Whether every subscription ever made is known.
     fn is_certainly_unknown(&self, event: &Event<'_>, known: &Known<'_>) -> bool {
         let all_seen = known.from_start && !self.known.forgot();
         all_seen || listens(event, known)
@@ -327,7 +327,7 @@ impl Subscription {
         notes.note(
             Fault::new(&NOT_REQUESTED, message)
                 .at(at.span())
-                .related(self.at.line, "the subscription was made here")
+                .related(self.at.line(), "the subscription was made here")
                 .help("send only what the subscription's own filter asks for"),
         );
     }
@@ -337,7 +337,7 @@ impl Subscription {
             notes.note(
                 Fault::new(&ACK_SUPERSET, format!("the client did not ask for {what}"))
                     .at(at.span())
-                    .related(self.at.line, "the subscription was made here")
+                    .related(self.at.line(), "the subscription was made here")
                     .help("acknowledge what was asked for and is supported, nothing else"),
             );
         }
@@ -347,13 +347,13 @@ impl Subscription {
 fn not_acknowledged(at: Node<'_>, subscription: &Subscription) -> Fault {
     Fault::new(&ACK_NOT_FIRST, "the subscription was not acknowledged before")
         .at(at.span())
-        .related(subscription.at.line, "the subscription was made here")
+        .related(subscription.at.line(), "the subscription was made here")
         .help("send `notifications/subscriptions/acknowledged` before anything else")
 }
 
 fn check_result_id(id: &RequestId, result: Node<'_>, event: &Event<'_>, notes: &mut Notes) {
     let node = result.get("_meta").and_then(|meta| meta.get(META_SUBSCRIPTION));
-    // One that is missing does not fit the definition.
+    // A missing one violates the schema.
     let Some(node) = node else { return };
     let named = request_id(node);
     if named.as_ref() != Some(id) {
@@ -365,7 +365,7 @@ fn check_result_id(id: &RequestId, result: Node<'_>, event: &Event<'_>, notes: &
             Fault::new(&RESULT_ID, message)
                 .at(node.span())
                 .related(
-                    event.answered().and_then(|request| request.at.line),
+                    event.answered().and_then(|request| request.at.line()),
                     "the subscription was made here",
                 )
                 .help("repeat the id of the response, with its type"),
@@ -373,7 +373,7 @@ fn check_result_id(id: &RequestId, result: Node<'_>, event: &Event<'_>, notes: &
     }
 }
 
-/// Progress and logs belong to a request of their own.
+/// Checks that progress and logs belong to a request of their own.
 fn check_request_scoped(
     id: Option<Node<'_>>,
     event: &Event<'_>,
@@ -394,9 +394,9 @@ fn check_request_scoped(
     );
 }
 
-/// Whether a message came on the HTTP stream of a subscription.
+/// Whether a message arrived on the HTTP stream of a subscription.
 fn listens(event: &Event<'_>, known: &Known<'_>) -> bool {
-    known.http.is_some_and(|http| http.has_request(event.at.stream, "subscriptions/listen"))
+    known.http.is_some_and(|http| http.has_request(event.at.stream(), "subscriptions/listen"))
 }
 
 fn cancelled_id(event: &Event<'_>) -> Option<RequestId> {

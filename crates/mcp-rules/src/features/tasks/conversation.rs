@@ -1,7 +1,7 @@
-//! Tasks of 2025-11-25: how they are made, polled, fetched and cancelled.
+//! Tasks of 2025-11-25: creation, polling, results and cancellation.
 //!
-//! Either side may ask for a task; the other one owns it, knows it by an id and reports on it.
-//! Later revisions have tasks as an extension with other shapes, which is not judged here.
+//! Either side may ask for a task; the other side owns it, assigns its id and reports on it. Later
+//! revisions have tasks as an extension with other shapes, which is not judged here.
 
 use mcp_core::{Revision, Revisions, Side};
 use mcp_schema::Method;
@@ -39,24 +39,24 @@ rules! {
     POLL_TOO_FAST: "task-poll-too-fast", Session, Level::Warning, ONLY, "basic/utilities/tasks#getting-tasks";
 }
 
-/// The `_meta` member that says which task a message belongs to.
+/// The `_meta` member that names the task a message belongs to.
 pub(super) const META_RELATED: &str = "io.modelcontextprotocol/related-task";
 
-/// The tasks of both sides, by who owns them.
+/// The tasks of both sides, by owner.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Tasks {
     client: Bounded<Box<str>, Task>,
     server: Bounded<Box<str>, Task>,
-    /// Counts messages, to tell what came after what where no line numbers do.
+    /// Message counter, to order messages where line numbers cannot.
     pub(super) now: u64,
 }
 
-/// The task that a request is about.
+/// The id of the task that a request is about.
 pub(crate) fn subject(request: &Request) -> Option<&str> {
     operation(request).and_then(|subject| subject.id.as_deref())
 }
 
-/// The method whose result the answer to a `tasks/result` must bring.
+/// The method whose result must be in the answer to a `tasks/result`.
 pub(crate) fn original(request: &Request) -> Option<&'static Method> {
     operation(request).and_then(|subject| subject.original).map(MethodRef::get)
 }
@@ -134,7 +134,7 @@ impl Tasks {
         }
     }
 
-    /// The task of this id, which is made known if it is not.
+    /// The task with this id, inserted if unknown.
     pub(super) fn entry(&mut self, owner: Side, id: &str, known: &Known<'_>) -> Option<&mut Task> {
         let tasks = self.of_mut(owner);
         if !tasks.contains(id) {

@@ -1,4 +1,4 @@
-//! Requests that are to run as tasks, and the answers that create them.
+//! Requests to run as tasks, and the answers that create them.
 
 use mcp_core::Side;
 use mcp_json::Node;
@@ -20,11 +20,11 @@ use crate::{
     findings::Fault,
 };
 
-/// Errors that turn down a call which has to be a task: the one for tools, and the one that
-/// receivers may use who want every request of a kind to be one.
+/// Errors that reject a call that must be a task: the one for tools, and the one for receivers that
+/// require a task for every request of a kind.
 const REFUSALS: [i64; 2] = [-32601, -32600];
 
-/// The capability that a receiver needs to run this request as a task.
+/// The capability a receiver needs to run this request as a task.
 fn needed(method: &str) -> Option<Flag> {
     match method {
         "tools/call" => Some(Flag::TasksToolsCall),
@@ -53,7 +53,7 @@ pub(super) fn judge_request(
                 Fault::new(&AUGMENTATION_UNDECLARED, message)
                     .at(task.span())
                     .severity(severity)
-                    .related(declared.at().line, "the capabilities were declared here")
+                    .related(declared.at().line(), "the capabilities were declared here")
                     .help("leave `task` out for peers that did not declare it"),
             );
         }
@@ -74,11 +74,11 @@ pub(super) fn judge_request(
     }
 }
 
-/// What the listing says about tasks of the tool that is called, and where.
+/// The called tool's listed task support, and where it was listed.
 fn tool_support(event: &Event<'_>, known: &Known<'_>) -> Option<(TaskSupport, Option<u64>)> {
     let name = event.params()?.get("name")?.as_str()?;
     let tool = known.listings.tools.get(&name)?;
-    Some((tool.task_support, tool.at.line))
+    Some((tool.task_support, tool.at.line()))
 }
 
 fn forbidden(task: Node<'_>, listed: Option<u64>) -> Fault {
@@ -96,9 +96,9 @@ fn required(event: &Event<'_>, listed: Option<u64>) -> Fault {
         .help("add `\"task\":{}` to the params")
 }
 
-/// Judges how a request is answered that asked for a task, or should have.
+/// Judges the answer to a request that asked for a task, or should have.
 pub(super) fn judge_answer(request: &Request, event: &Event<'_>, notes: &mut Notes) {
-    let asked = request.at.line;
+    let asked = request.at.line();
     match (request.asked.task.as_deref(), event.result()) {
         (Some(AskedTask::Task), Some(result)) if result.get("task").is_none() => notes.note(
             Fault::new(
@@ -128,8 +128,8 @@ pub(super) fn judge_answer(request: &Request, event: &Event<'_>, notes: &mut Not
     }
 }
 
-/// The part of what is remembered of a request that rules about its result need.
-fn for_the_result(asked: &Asked) -> Asked {
+/// The part of a request's state that rules about its result need.
+fn kept_for_result(asked: &Asked) -> Asked {
     Asked {
         tool_call: asked.tool_call.clone(),
         sampling: asked.sampling.clone(),
@@ -139,7 +139,7 @@ fn for_the_result(asked: &Asked) -> Asked {
 }
 
 impl Tasks {
-    /// A task comes into being.
+    /// Records a new task.
     pub(super) fn create(
         &mut self,
         new: &Report<'_>,
@@ -157,7 +157,7 @@ impl Tasks {
             notes.note(
                 Fault::new(&ID_DUPLICATE, message)
                     .at(id_node.span())
-                    .related(first.line, "the other task was created here")
+                    .related(first.line(), "the other task was created here")
                     .help("generate a new id for each task, for example a UUID"),
             );
         }
@@ -175,12 +175,12 @@ impl Tasks {
                 Name::Known(method) => Some(method),
                 Name::Other(_) => None,
             },
-            asked: Some(Box::new(for_the_result(&request.asked))),
+            asked: Some(Box::new(kept_for_result(&request.asked))),
             status: new.status.map(|status| Reported { status, stamp }),
             ..Task::default()
         };
         task.note_interval(new);
-        // A notification may have overtaken this answer, and then knows better.
+        // A notification may have overtaken this answer, and is then more recent.
         if let Some(earlier) = earlier.filter(|_| first.is_none()) {
             task.status = earlier.status.or(task.status);
         }

@@ -1,4 +1,4 @@
-//! Tasks of 2025-11-25, as far as one message shows them.
+//! Tasks of 2025-11-25: rules about single messages.
 
 use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
@@ -15,7 +15,7 @@ rules! {
     CREATE_UNEXPECTED: "task-create-result-unexpected", Session, Level::Error, ONLY, "basic/utilities/tasks#creating-tasks";
 }
 
-/// A task, or whatever has the members of one.
+/// Checks a task, or any object with the members of one.
 pub(crate) fn check(task: Node<'_>, findings: &mut Findings<'_>) {
     for member in ["createdAt", "lastUpdatedAt"] {
         if let Some(node) = task.get(member)
@@ -34,21 +34,21 @@ pub(crate) fn check(task: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The result of `tasks/list`.
+/// Checks the result of `tasks/list`.
 pub(crate) fn check_list(result: Node<'_>, findings: &mut Findings<'_>) {
     for task in result.get("tasks").into_iter().flat_map(Node::elements) {
         check(task, findings);
     }
 }
 
-/// Whether `result` creates a task, in a revision that has them and for users who want to know.
-pub(crate) fn speaks_for(result: Node<'_>, findings: &Findings<'_>) -> bool {
+/// Whether `result` creates a task, in a revision that has them and with the rule's layer enabled.
+pub(crate) fn creates_task(result: Node<'_>, findings: &Findings<'_>) -> bool {
     CREATE_UNEXPECTED.applies.contains(findings.revision())
         && !findings.settings().stops_before(CREATE_UNEXPECTED.layer)
         && result.get("task").is_some_and(|task| task.get("taskId").is_some_and(Node::is_string))
 }
 
-/// A task was created although the request did not ask for one.
+/// Reports a task created although the request did not ask for one.
 #[cold]
 pub(crate) fn report_unexpected(
     result: Node<'_>,

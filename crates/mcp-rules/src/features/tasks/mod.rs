@@ -10,6 +10,6 @@ mod task;
 
 pub(crate) use self::{
     conversation::{Tasks, original, subject},
-    message::{RESULT_TYPE, check, check_list, report_unexpected, speaks_for},
+    message::{RESULT_TYPE, check, check_list, creates_task, report_unexpected},
     report::{Report, created, reports},
 };

@@ -1,4 +1,4 @@
-//! Requests about tasks, and what answers and notifications say about them.
+//! Requests about tasks, and what answers and notifications report about them.
 
 use mcp_json::Node;
 
@@ -15,11 +15,12 @@ use crate::{
     conversation::{
         Asked, Event, Flag, Known, Moment, Notes, Request, TaskStatus,
         asked::{AskedTask, TaskOperation},
+        digest::kept,
     },
     findings::Fault,
 };
 
-/// The capability that a receiver needs to be asked this.
+/// The capability a receiver needs to be asked this.
 fn needed(method: &str) -> Option<Flag> {
     match method {
         "tasks/get" | "tasks/result" => Some(Flag::Tasks),
@@ -29,7 +30,7 @@ fn needed(method: &str) -> Option<Flag> {
     }
 }
 
-/// Whether the receiver offers what it is asked for, as far as anybody knows.
+/// Returns whether the receiver offers what it is asked for, as far as known.
 fn check_declared(flag: Flag, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> bool {
     let owner = event.from.other();
     let Some(declared) = known.capabilities(owner, event) else { return true };
@@ -40,7 +41,7 @@ fn check_declared(flag: Flag, event: &Event<'_>, known: &Known<'_>, notes: &mut 
     notes.note(
         Fault::new(&CAPABILITY_UNDECLARED, message)
             .at(event.method_span())
-            .related(declared.at().line, "the capabilities were declared here")
+            .related(declared.at().line(), "the capabilities were declared here")
             .help("look at the peer's capabilities before using tasks"),
     );
     false
@@ -61,7 +62,7 @@ impl Tasks {
             check_redundant(event, notes);
         }
         let owner = event.from.other();
-        let id = event.params().and_then(|params| params.get("taskId")?.as_str());
+        let id = event.params().and_then(|params| params.get("taskId")?.as_str()).map(kept);
         let sent = self.now;
         let tasks = self.of_mut(owner);
         let all_known = declared && known.from_start && !tasks.forgot();
@@ -74,7 +75,7 @@ impl Tasks {
         let task = task.as_deref();
         let is_result = event.name == "tasks/result";
         if let Some(original) = task.filter(|_| is_result).and_then(|task| task.asked.as_ref()) {
-            // The rules about results of the original request find here what they need.
+            // The rules about results of the original request find what they need here.
             asked.tool_call.clone_from(&original.tool_call);
             asked.sampling.clone_from(&original.sampling);
             asked.elicitation.clone_from(&original.elicitation);
@@ -83,7 +84,7 @@ impl Tasks {
         asked.task = Some(Box::new(AskedTask::Operation(TaskOperation {
             sent,
             unknown: all_known && task.is_none(),
-            end: end.map(|end| (end.status, end.stamp.at.line)),
+            end: end.map(|end| (end.status, end.stamp.at.line())),
             original: task.filter(|_| is_result).and_then(|task| task.original),
             id: id.map(|id| id.as_ref().into()),
         })));
@@ -97,7 +98,7 @@ impl Tasks {
     ) {
         check_redundant(event, notes);
         for report in report::reports(event) {
-            if self.is_stranger(&report, event, known) {
+            if self.is_unknown_task(&report, event, known) {
                 let place = report.node.get("taskId").unwrap_or(report.node);
                 let message = format!("no task `{}` was created or listed", report.id);
                 notes.note(
@@ -109,22 +110,22 @@ impl Tasks {
             if let Some(task) = self.of_mut(event.from).get_mut(&*report.id) {
                 task.polled.last = None;
             }
-            self.take_in(&report, None, event, known, notes);
+            self.record(&report, None, event, known, notes);
         }
     }
 
-    /// Whether a notification is about a task that nobody can know. A task may outlive its session,
+    /// Whether a notification is about a task that cannot be known. A task may outlive its session,
     /// and a notification may overtake the answer that creates the task.
-    fn is_stranger(&self, report: &Report<'_>, event: &Event<'_>, known: &Known<'_>) -> bool {
+    fn is_unknown_task(&self, report: &Report<'_>, event: &Event<'_>, known: &Known<'_>) -> bool {
         let tasks = self.of(event.from);
         known.from_start
-            && event.at.stream.is_none()
+            && event.at.stream().is_none()
             && !tasks.contains(&*report.id)
             && !tasks.forgot()
             && !known.requests.iter_open(event.from.other()).any(|(_, request)| request.task)
     }
 
-    /// A task that was unknown to us, and that its supposed owner does not know either.
+    /// Reports a task id that we did not know and its supposed owner does not know either.
     pub(super) fn check_id(
         &self,
         subject: &TaskOperation,
@@ -138,14 +139,14 @@ impl Tasks {
             let asker = event.from.other();
             notes.always(
                 Fault::new(&ID_UNKNOWN, format!("no task `{id}` was created or listed"))
-                    .earlier(request.at.line, asker)
-                    .related(event.at.line, "it was refused here")
+                    .earlier(request.at.line(), asker)
+                    .related(event.at.line(), "it was refused here")
                     .help("take the id from the `CreateTaskResult`, unchanged"),
             );
         }
     }
 
-    /// Judges what an answer says about tasks; `sent` is when it was asked for.
+    /// Judges what an answer reports about tasks; `sent` is when the request was sent.
     pub(super) fn judge_reports(
         &mut self,
         sent: u64,
@@ -154,7 +155,7 @@ impl Tasks {
         notes: &mut Notes,
     ) {
         for report in report::reports(event) {
-            self.take_in(&report, Some(sent), event, known, notes);
+            self.record(&report, Some(sent), event, known, notes);
         }
     }
 
@@ -193,8 +194,9 @@ impl Tasks {
         self.judge_reports(subject.sent, event, known, notes);
     }
 
-    /// Takes in what a message says about a task; `requested` is when it was asked for, if it was.
-    fn take_in(
+    /// Records what a message reports about a task; `requested` is when it was asked for, if it
+    /// was.
+    fn record(
         &mut self,
         report: &Report<'_>,
         requested: Option<u64>,
@@ -210,7 +212,7 @@ impl Tasks {
             && end.status != status
         {
             if !end.stamp.is_before(requested, event.at) {
-                return; // The two have crossed; what is final stays.
+                return; // The two crossed; a final status stays final.
             }
             notes.note(
                 Fault::new(
@@ -222,7 +224,7 @@ impl Tasks {
                     ),
                 )
                 .at(report.status_node().span())
-                .related(end.stamp.at.line, "the task had ended here")
+                .related(end.stamp.at.line(), "the task had ended here")
                 .help("never change the status of a task that has ended"),
             );
         } else if let Some(fault) = task.not_blocking(status, requested, event.at) {
@@ -238,7 +240,7 @@ impl Tasks {
 }
 
 impl Task {
-    /// The fault of a task that goes on after its result was handed out. It is said once.
+    /// Returns the fault of a task that continues after its result was delivered. Reported once.
     fn not_blocking(
         &mut self,
         status: TaskStatus,
@@ -253,28 +255,29 @@ impl Task {
         let message = format!("the task is `{}`, but its result was handed out", status.name());
         Some(
             Fault::new(&NOT_BLOCKING, message)
-                .related(delivered.stamp.at.line, "the result was here")
+                .related(delivered.stamp.at.line(), "the result was here")
                 .help("answer `tasks/result` only when the task has ended"),
         )
     }
 
-    /// The fault of a task that is completed although its result is an error. It is said once.
+    /// Returns the fault of a task that is completed although its result is an error. Reported
+    /// once.
     fn error_not_failed(&mut self) -> Option<Fault> {
         let delivered = self.delivered.as_mut().filter(|delivered| delivered.is_error)?;
         delivered.is_error = false;
-        Some(completed_with_error().related(delivered.stamp.at.line, "the result was here"))
+        Some(completed_with_error().related(delivered.stamp.at.line(), "the result was here"))
     }
 
-    /// Remembers how often the owner wants to be asked.
+    /// Records the poll interval the owner asks for.
     pub(super) fn note_interval(&mut self, report: &Report<'_>) {
         self.polled.interval = report.node.get("pollInterval").and_then(Node::as_i64);
     }
 
     fn poll(&mut self, event: &Event<'_>, notes: &mut Notes) {
         if let (Some(last), Some(interval)) = (self.polled.last, self.polled.interval)
-            && let (Some(before), Some(now)) = (last.millis, event.at.millis)
+            && let (Some(before), Some(now)) = (last.millis(), event.at.millis())
             && let Some(gap) = now.checked_sub(before).filter(|gap| *gap >= 0)
-            // A tenth is granted for timers and for the way to the observer.
+            // A tenth of tolerance for timers and for the delay on the way to the observer.
             && gap < interval.saturating_sub(interval / 10)
         {
             notes.note(
@@ -283,7 +286,7 @@ impl Task {
                     format!("the task is asked for after {gap} ms instead of {interval} ms"),
                 )
                 .at(event.method_span())
-                .related(last.line, "it was asked for here")
+                .related(last.line(), "it was asked for here")
                 .help("wait for `pollInterval` between two `tasks/get`, or use `tasks/result`"),
             );
         }
@@ -296,14 +299,14 @@ pub(super) fn completed_with_error() -> Fault {
         .help("a task whose result has `isError` is `failed`")
 }
 
-/// A request or notification that has its task's id in the params need not repeat it.
+/// Checks that a request or notification with the task's id in its params does not repeat it.
 fn check_redundant(event: &Event<'_>, notes: &mut Notes) {
     if let Some(related) = event.meta().and_then(|meta| meta.get(META_RELATED)) {
         notes.note(redundant().at(related.span()));
     }
 }
 
-/// The same for results; only that of `tasks/result` has nowhere else to say it.
+/// The same for results; only that of `tasks/result` has nowhere else to put it.
 pub(super) fn check_redundant_result(event: &Event<'_>, notes: &mut Notes) {
     if event.name != "tasks/result" && event.result().is_some() {
         check_redundant(event, notes);

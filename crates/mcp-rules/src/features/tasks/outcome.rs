@@ -1,4 +1,4 @@
-//! What `tasks/result` brings. Whether it has the right shape is judged with the payload.
+//! The results of `tasks/result`. Their shape is judged with the payload.
 
 use mcp_json::Node;
 
@@ -8,7 +8,7 @@ use super::{
     task::{Delivered, Stamp},
 };
 use crate::{
-    conversation::{Event, Notes, TaskStatus, asked::TaskOperation},
+    conversation::{Event, Notes, TaskStatus, asked::TaskOperation, digest::kept},
     findings::Fault,
 };
 
@@ -32,7 +32,7 @@ impl Tasks {
             notes.note(
                 completed_with_error()
                     .at(node.span())
-                    .related(reported.stamp.at.line, "the status was reported here"),
+                    .related(reported.stamp.at.line(), "the status was reported here"),
             );
             is_error = false;
         }
@@ -44,7 +44,7 @@ fn check_related(id: &str, event: &Event<'_>, notes: &mut Notes) {
     let Some(result) = event.result() else { return };
     let related = event.meta().and_then(|meta| meta.get(META_RELATED));
     let named = related.and_then(|related| related.get("taskId"));
-    if named.is_some_and(|named| named.str_eq(id)) {
+    if named.and_then(Node::as_str).is_some_and(|named| *kept(named) == *id) {
         return;
     }
     let message = match named.and_then(Node::as_str) {
@@ -55,7 +55,7 @@ fn check_related(id: &str, event: &Event<'_>, notes: &mut Notes) {
     notes.note(
         Fault::new(&RELATED_MISSING, message)
             .at(place.span())
-            .related(event.answered().and_then(|request| request.at.line), "the request was here")
+            .related(event.answered().and_then(|request| request.at.line()), "the request was here")
             .help(format!("add `{META_RELATED}` with the `taskId` to the `_meta` of the result")),
     );
 }

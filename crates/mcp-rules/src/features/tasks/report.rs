@@ -3,9 +3,9 @@ use std::borrow::Cow;
 use mcp_core::Revision;
 use mcp_json::Node;
 
-use crate::conversation::{Event, TaskStatus};
+use crate::conversation::{Event, TaskStatus, digest::kept};
 
-/// What a message says about one task.
+/// What a message reports about one task.
 #[derive(Debug, Clone)]
 pub(crate) struct Report<'a> {
     pub(crate) id: Cow<'a, str>,
@@ -16,17 +16,17 @@ pub(crate) struct Report<'a> {
 
 impl<'a> Report<'a> {
     fn of(node: Node<'a>) -> Option<Report<'a>> {
-        let id = node.get("taskId")?.as_str()?;
+        let id = kept(node.get("taskId")?.as_str()?);
         Some(Report { id, status: node.get("status").and_then(TaskStatus::of), node })
     }
 
-    /// Where the status is said.
+    /// The node that states the status.
     pub(super) fn status_node(&self) -> Node<'a> {
         self.node.get("status").unwrap_or(self.node)
     }
 }
 
-/// The task that an answer creates. Where none was asked for, the answer must be nothing else.
+/// The task that an answer creates. If none was asked for, the answer must hold nothing else.
 pub(crate) fn created<'a>(event: &Event<'a>) -> Option<Report<'a>> {
     if event.revision != Revision::V2025_11_25 {
         return None;
@@ -40,7 +40,7 @@ pub(crate) fn created<'a>(event: &Event<'a>) -> Option<Report<'a>> {
     (wanted || nothing_else()).then_some(report)
 }
 
-/// What a message says about tasks that were made before.
+/// The tasks, created earlier, that a message reports on.
 pub(crate) fn reports<'a>(event: &Event<'a>) -> impl Iterator<Item = Report<'a>> {
     let about_tasks = event.revision == Revision::V2025_11_25;
     let one = match event.name {

@@ -1,4 +1,4 @@
-//! Contracts that tools state: arguments, structured content, order.
+//! The contracts of tools: arguments, structured content, order.
 
 use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
@@ -51,7 +51,7 @@ impl Family for Tools {
                 asked.tool_call = check_call(event, known, notes).map(Box::new);
             }
             "tools/call" if event.is_answer() => check_answer(event, known, notes),
-            // What was asked is that of the call: the task hands it on.
+            // `asked` is that of the original call: the task hands it on.
             "tasks/result" if event.is_answer() => check_task_result(event, known, notes),
             "tools/list" if event.is_answer() => self.order.follow(event, known, notes),
             _ => {}
@@ -59,7 +59,7 @@ impl Family for Tools {
     }
 }
 
-/// A call against the listed tool.
+/// Checks a call against the listed tool.
 fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option<ToolCall> {
     let params = event.params()?;
     let node = params.get("name")?;
@@ -76,7 +76,7 @@ fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option
     }
     let tool = tool.filter(|_| name.len() <= LONGEST_NAME)?;
     let breaches = match (&tool.input, params.get("arguments")) {
-        (None, _) => Vec::new(),
+        (None, _) => contract::Breaches::default(),
         (Some(schema), None) => schema.contract(known.criteria).breaches_by_absence(params.span()),
         (Some(schema), Some(arguments)) => schema.contract(known.criteria).breaches(arguments),
     };
@@ -87,10 +87,10 @@ fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option
         "send arguments that fit the tool's `inputSchema`",
     );
     for fault in faults {
-        notes.note(fault.related(tool.at.line, "the tool was listed here"));
+        notes.note(fault.related(tool.at.line(), "the tool was listed here"));
     }
     let output = tool.output.as_ref().and_then(StatedSchema::digest);
-    let is_invalid = !breaches.is_empty();
+    let is_invalid = !breaches.found.is_empty();
     // Otherwise nothing can be said about the result.
     (is_invalid || output.is_some()).then(|| ToolCall {
         name: (*name).into(),
@@ -100,7 +100,7 @@ fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option
     })
 }
 
-/// The answer to a call.
+/// Checks the answer to a call.
 fn check_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let (Some(request), Some(result)) = (event.answered(), event.result()) else {
         return;
@@ -120,14 +120,14 @@ fn check_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
                 ),
             )
             .at(result.span())
-            .related(request.at.line, "the call was here")
+            .related(request.at.line(), "the call was here")
             .help("answer with `isError: true`, or let the schema say what is accepted"),
         );
     }
     check_structured(call, result, event, known, notes);
 }
 
-/// The result that a task has come to.
+/// Checks the result of a task.
 fn check_task_result(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let call = event.answered().and_then(|request| request.asked.tool_call.as_ref());
     if let (Some(call), Some(result)) = (call, event.result()) {
@@ -135,7 +135,7 @@ fn check_task_result(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     }
 }
 
-/// The structured content of the result of a call, whichever way it came.
+/// Checks the structured content of a call's result, whichever way it arrived.
 fn check_structured(
     call: &ToolCall,
     result: Node<'_>,
@@ -147,7 +147,7 @@ fn check_structured(
     let is_current = tools.changes() == call.changes && WITH_OUTPUT.contains(event.revision);
     let Some(tool) = tools.get(&call.name).filter(|_| is_current) else { return };
     let Some(schema) = &tool.output else { return };
-    // Listed anew in the meantime, with another schema: which one counts is anybody's guess.
+    // If relisted in the meantime with another schema, it is unclear which one counts.
     if call.output.is_none() || call.output != schema.digest() || !is_success(result) {
         return;
     }
@@ -162,7 +162,7 @@ fn check_structured(
             )
             .at(result.span())
             .code(ErrorCode::InternalError.code())
-            .related(tool.at.line, "the tool was listed here")
+            .related(tool.at.line(), "the tool was listed here")
             .help("add `structuredContent`, or set `isError` if the tool failed"),
         );
         return;
@@ -175,11 +175,11 @@ fn check_structured(
         "return what the tool's `outputSchema` promises",
     );
     for fault in faults {
-        notes.note(fault.related(tool.at.line, "the tool was listed here"));
+        notes.note(fault.related(tool.at.line(), "the tool was listed here"));
     }
 }
 
-/// Whether a result is final and not the report of a failure.
+/// Whether a result is final and does not report a failure.
 fn is_success(result: Node<'_>) -> bool {
     let failed = result.get("isError").and_then(Node::as_bool) == Some(true);
     is_complete(result) && !failed

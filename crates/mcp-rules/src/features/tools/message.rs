@@ -1,4 +1,4 @@
-//! Tools: their names, and what their results hold.
+//! Tools: their names and the contents of their results.
 
 use mcp_core::{Revision, Revisions};
 use mcp_json::Node;
@@ -14,7 +14,7 @@ use crate::{
     findings::Fault,
 };
 
-/// Most characters a name should have.
+/// Recommended maximum characters in a name.
 const LONGEST: usize = 128;
 const WITH_NAMING: Revisions = Revisions::from(Revision::V2025_11_25);
 
@@ -25,7 +25,7 @@ rules! {
     STRUCTURED_CONTENT_NO_TEXT: "tool-structured-content-no-text", ToolSchema, Level::Warning, Revisions::from(Revision::V2025_06_18), "server/tools#structured-content";
 }
 
-/// The result of `tools/list`.
+/// Checks the result of `tools/list`.
 pub(crate) fn check_list(criteria: &Criteria, result: Node<'_>, findings: &mut Findings<'_>) {
     let Some(list) = result.get("tools") else {
         return;
@@ -50,7 +50,7 @@ pub(crate) fn check_list(criteria: &Criteria, result: Node<'_>, findings: &mut F
     }
 }
 
-/// The result of `tools/call`.
+/// Checks the result of `tools/call`.
 pub(crate) fn check_call(result: Node<'_>, findings: &mut Findings<'_>) {
     let content = result.get("content");
     if let Some(content) = content {
@@ -72,12 +72,12 @@ pub(crate) fn check_call(result: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether the specification itself is broken by a name of this length.
+/// Whether a name of this length breaks the specification itself.
 pub(crate) fn objects_to_length(length: usize, findings: &Findings<'_>) -> bool {
     length > LONGEST && findings.wants(&NAME_LENGTH)
 }
 
-/// Whether the specification itself is broken by a character of this name.
+/// Whether a character of this name breaks the specification itself.
 pub(crate) fn objects_to_charset(name: &str, findings: &Findings<'_>) -> bool {
     !name.bytes().all(is_usual) && findings.wants(&NAME_CHARSET)
 }
@@ -92,7 +92,7 @@ fn check_name(name: Node<'_>, findings: &mut Findings<'_>) {
     }
     let Some(text) = name.str_bytes() else { return };
     let all_usual = text.iter().copied().all(is_usual);
-    // Bytes that continue a character do not count.
+    // UTF-8 continuation bytes do not count.
     let length = if all_usual {
         text.len()
     } else {

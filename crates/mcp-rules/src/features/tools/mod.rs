@@ -1,4 +1,4 @@
-//! Tools: what is listed, what is called and what comes back.
+//! Tools: listings, calls and results.
 
 pub(crate) mod conversation;
 pub(crate) mod message;

@@ -9,14 +9,14 @@ use crate::{
     findings::Fault,
 };
 
-/// The last complete listing, and the one that is being read.
+/// The last complete listing, and the one being read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Order {
     complete: Option<Box<Complete>>,
     reading: Option<Box<Reading>>,
 }
 
-/// Names are kept as what stands for them.
+/// Names are kept as digests.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Complete {
     at: Moment,
@@ -26,12 +26,12 @@ struct Complete {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Reading {
     names: Vec<u64>,
-    /// Stands for the cursor that continues it.
+    /// Digest of the cursor that continues it.
     next: Option<u64>,
 }
 
 impl Order {
-    /// A page of `tools/list`.
+    /// Follows a page of `tools/list`.
     pub(super) fn follow(&mut self, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
         let (Some(request), Some(result)) = (event.answered(), event.result()) else {
             return;
@@ -67,7 +67,7 @@ impl Order {
             notes.note(
                 Fault::new(&ORDER_UNSTABLE, "the same tools were listed in another order before")
                     .at(list.span())
-                    .related(before.at.line, "the list ended here before")
+                    .related(before.at.line(), "the list ended here before")
                     .help("list tools in a fixed order, for instance by name"),
             );
         }

@@ -1,4 +1,4 @@
-//! The schemas that tools state: whether they are schemas at all.
+//! The schemas that tools state: whether they are valid schemas.
 //!
 //! Only what is wrong or unusual is compiled here, through the engine's cache; the rest waits until
 //! a call needs it.
@@ -11,7 +11,7 @@ use mcp_schema::{Dialect, ToolSchemaError, Violation};
 
 use crate::{Findings, Layer, Level, RuleMeta, criteria::Criteria, findings::Fault};
 
-/// Where the specification says that schemas are valid, and in which dialect.
+/// The revisions that require valid schemas and specify the dialect.
 const WITH_DIALECT: Revisions = Revisions::from(Revision::V2025_11_25);
 const WITH_OUTPUT: Revisions = Revisions::from(Revision::V2025_06_18);
 
@@ -24,7 +24,7 @@ rules! {
     EXTERNAL_REF: "tool-schema-external-ref", ToolSchema, Level::Warning, Revisions::only(Revision::V2026_07_28), "basic#ref-resolution";
 }
 
-/// Both schemas of a tool.
+/// Checks both schemas of a tool.
 pub(crate) fn check(criteria: &Criteria, tool: Node<'_>, findings: &mut Findings<'_>) {
     if findings.settings().stops_before(Layer::ToolSchema) {
         return;
@@ -79,8 +79,8 @@ fn is_invalid_draft_7(criteria: &Criteria, schema: Node<'_>) -> bool {
     )
 }
 
-/// Once per schema, at the first thing the meta-schema objects to. What only our compiler cannot
-/// use (a regular expression of another engine) is not the peer's fault.
+/// Reports once per schema, at the first violation of the meta-schema. Schemas that only our
+/// compiler rejects (a regular expression for another engine) are not the peer's fault.
 #[cold]
 fn report_invalid(
     schema: Node<'_>,
@@ -91,7 +91,7 @@ fn report_invalid(
     let Some(violation) = violations.iter().find(|violation| violation.schema_path != "#") else {
         return;
     };
-    // The cache knows the schema by its text, which may have stood elsewhere before.
+    // The cache keys schemas by their text, which may have appeared elsewhere before.
     let at = schema.pointer(&violation.instance_path).unwrap_or(schema);
     findings.report(
         Fault::new(rule, format!("not a valid schema: {violation}"))
@@ -100,7 +100,7 @@ fn report_invalid(
     );
 }
 
-/// Once per reference that leads out of the schema.
+/// Reports each reference that leads outside the schema.
 #[cold]
 fn report_external(schema: Node<'_>, first: &str, findings: &mut Findings<'_>) {
     let mut ids = Vec::new();
@@ -129,7 +129,7 @@ fn report_external(schema: Node<'_>, first: &str, findings: &mut Findings<'_>) {
     }
 }
 
-/// The identifiers and references of a schema, in order. Values that are data are left out.
+/// Collects the identifiers and references of a schema, in order. Values that are data are skipped.
 pub(crate) fn collect<'a>(
     node: Node<'a>,
     ids: &mut Vec<Cow<'a, str>>,
@@ -146,7 +146,7 @@ pub(crate) fn collect<'a>(
             b"$id" | b"id" if value.is_string() => ids.extend(value.as_str()),
             b"$ref" | b"$dynamicRef" if value.is_string() => references.push(value),
             b"const" | b"default" | b"enum" | b"examples" => {}
-            // Here the names are not keywords.
+            // The names here are not keywords.
             b"properties" | b"patternProperties" | b"$defs" | b"definitions"
             | b"dependentSchemas" => {
                 for (_, inner) in value.members() {

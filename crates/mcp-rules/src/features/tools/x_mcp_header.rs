@@ -1,4 +1,4 @@
-//! `x-mcp-header`: parameters of a tool that clients mirror into HTTP headers (2026-07-28).
+//! `x-mcp-header`: tool parameters that clients mirror into HTTP headers (2026-07-28).
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ rules! {
     UNREACHABLE: "x-mcp-header-unreachable", ToolSchema, Level::Error, MODERN, "basic/transports/streamable-http#schema-extension", Tolerated;
 }
 
-/// The annotations in the `inputSchema` of a listed tool.
+/// Checks the annotations in the `inputSchema` of a listed tool.
 pub(crate) fn check(tool: Node<'_>, findings: &mut Findings<'_>) {
     if !MODERN.contains(findings.revision()) || findings.settings().stops_before(Layer::ToolSchema)
     {

@@ -1,6 +1,6 @@
-//! What `WWW-Authenticate` asks for (RFC 9110 §11.6.1).
+//! The challenges of `WWW-Authenticate` (RFC 9110 §11.6.1).
 
-/// One way to authenticate that a response offers.
+/// One authentication scheme that a response offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Challenge {
     scheme: String,
@@ -8,8 +8,8 @@ pub(super) struct Challenge {
 }
 
 impl Challenge {
-    /// The challenges of a header. Commas separate challenges and parameters alike, and may stand
-    /// in quotes; what cannot be read is skipped.
+    /// Parses the challenges of a header. Commas separate both challenges and parameters, and may
+    /// occur in quotes; unreadable parts are skipped.
     pub(super) fn parse_all(header: &str) -> Vec<Challenge> {
         let mut reader = Reader { rest: header };
         let mut challenges: Vec<Challenge> = Vec::new();
@@ -37,7 +37,7 @@ impl Challenge {
         self.scheme.eq_ignore_ascii_case(scheme)
     }
 
-    /// Whether it asks for a token of OAuth.
+    /// Whether it asks for an OAuth token.
     pub(super) fn is_oauth(&self) -> bool {
         self.is("Bearer") || self.is("DPoP")
     }
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Whether an equals sign follows; if so, it is passed.
+    /// Consumes an equals sign, if one follows. Returns whether it did.
     fn is_assignment(&mut self) -> bool {
         let after = self.rest.trim_ascii_start();
         let found = after.strip_prefix('=');
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// Passes credentials that are one word, such as `Negotiate YII=`.
+    /// Skips credentials in `token68` form, such as `Negotiate YII=`.
     fn skip_token68(&mut self) {
         let start = self.rest;
         self.skip(|letter| letter == ' ');

@@ -1,4 +1,4 @@
-//! Requests to metadata and to the authorization server.
+//! Requests for metadata and to the authorization server.
 
 use std::borrow::Cow;
 
@@ -53,7 +53,7 @@ impl Auth {
         match self.servers.document_at(&exchange.url) {
             Some(Document::Resource) => exchange.auth.role = Role::ResourceMetadata,
             Some(Document::Server) => exchange.auth.role = Role::ServerMetadata,
-            None if self.heard && self.is_ours(url) => {
+            None if self.revision_stated && self.is_ours(url) => {
                 let body = event.body.and_then(|body| std::str::from_utf8(body).ok());
                 let form = body.filter(|_| exchange.is_post()).unwrap_or_default();
                 let parameters = Parameters { query: url.query, form };
@@ -97,7 +97,7 @@ impl Auth {
                     self.follow_resource(document, known, notes);
                 } else {
                     self.servers.note(&exchange.url, document, event.at, capacity(known));
-                    if self.heard {
+                    if self.revision_stated {
                         check_endpoints(document, notes);
                     }
                 }
@@ -107,8 +107,8 @@ impl Auth {
     }
 
     /// Whether a request may be part of authorizing for this MCP server: it goes to an
-    /// authorization server that is known to belong to it, to its own host, or, if none is known,
-    /// anywhere after the server has asked for a token.
+    /// authorization server known to belong to it, to its own host, or, if none is known, anywhere
+    /// once the server has asked for a token.
     fn is_ours(&self, url: Url<'_>) -> bool {
         let Some(origin) = url.origin() else { return true };
         self.origins.iter().any(|(known, ())| origin.eq_ignore_ascii_case(known))
@@ -116,7 +116,7 @@ impl Auth {
             || (self.servers.is_empty() && self.challenged)
     }
 
-    /// The protected resource metadata.
+    /// Follows the protected resource metadata.
     fn follow_resource(&mut self, document: Node<'_>, known: &Known<'_>, notes: &mut Notes) {
         let servers = document.get("authorization_servers");
         let mut named = false;
@@ -124,7 +124,7 @@ impl Auth {
             named = true;
             self.servers.note_identifier(&identifier, capacity(known));
         }
-        if !self.heard {
+        if !self.revision_stated {
             return;
         }
         if !named {
@@ -163,7 +163,7 @@ impl Auth {
         if for_code {
             self.check_announced_pkce(url, notes);
         }
-        // The rest may stand in a request that was pushed or signed before.
+        // The rest may be in a request object that was pushed or signed before.
         if parameters.get("request_uri").is_some() || parameters.get("request").is_some() {
             return;
         }
@@ -198,13 +198,13 @@ impl Auth {
                     &ISSUER_MISMATCH,
                     "the client redeems a code that came with the name of another issuer",
                 )
-                .related(answer.line, "the code came here")
+                .related(answer.line(), "the code came here")
                 .help("compare `iss` with the issuer of the metadata, and stop if they differ"),
             );
         }
     }
 
-    /// A dynamic client registration.
+    /// Follows a dynamic client registration.
     fn follow_registration(
         &mut self,
         body: &str,
@@ -260,7 +260,7 @@ impl Auth {
                 &ISSUER_MISMATCH,
                 format!("the client uses metadata that calls its issuer `{issuer}`, which was not asked for"),
             )
-            .related(metadata.at.line, "the metadata came here")
+            .related(metadata.at.line(), "the metadata came here")
             .help("compare `issuer` with the identifier the address was built from, and stop if they differ"),
         );
     }
@@ -272,7 +272,7 @@ impl Auth {
                 &AS_METADATA_NO_PKCE,
                 "the client goes on, although the authorization server does not announce PKCE",
             )
-            .related(metadata.at.line, "the metadata came here")
+            .related(metadata.at.line(), "the metadata came here")
             .help("stop if `code_challenge_methods_supported` is absent"),
         );
     }
@@ -300,7 +300,7 @@ impl Auth {
         );
     }
 
-    /// Remembers a code that another issuer than the asked one has signed for.
+    /// Records a code issued by another issuer than the one asked.
     fn note_code(
         &mut self,
         event: &Observation<'_>,
@@ -338,7 +338,7 @@ fn check_resource(parameters: Parameters<'_>, kind: &str, notes: &mut Notes) {
     );
 }
 
-/// The endpoints in authorization server metadata.
+/// Checks the endpoints in authorization server metadata.
 fn check_endpoints(document: Node<'_>, notes: &mut Notes) {
     let mut names = Vec::new();
     let mut all_local = true;

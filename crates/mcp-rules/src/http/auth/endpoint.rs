@@ -1,10 +1,10 @@
-//! Requests to the MCP endpoint, and what it answers to those it does not let in.
+//! Requests to the MCP endpoint, and its answers to those it rejects.
 
 use mcp_core::Side;
 
 use super::{
     Accepted, Auth, HEADER_MISSING, INSUFFICIENT_SCOPE_CHALLENGE, INVALID_TOKEN_STATUS,
-    OFFLINE_ACCESS_SCOPE, RESOURCE_METADATA_MISSING, SCOPE_MISSING, TOKEN_IN_QUERY, TurnedAway,
+    OFFLINE_ACCESS_SCOPE, RESOURCE_METADATA_MISSING, Rejected, SCOPE_MISSING, TOKEN_IN_QUERY,
     WWW_AUTHENTICATE_MISSING, capacity, challenge::Challenge,
 };
 use crate::{
@@ -26,7 +26,7 @@ impl Auth {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        self.heard |=
+        self.revision_stated |=
             event.settled || exchange.posted.iter().any(|posted| &*posted.name == "initialize");
         let url = Url::parse(&exchange.url);
         if let Some(origin) = url.origin() {
@@ -40,28 +40,29 @@ impl Auth {
             );
         }
         let authorization = headers.value(HeaderName::Authorization);
-        // Browsers ask first whether they may ask, without credentials.
-        let is_preliminary =
-            ["OPTIONS", "HEAD"].iter().any(|method| exchange.method.eq_ignore_ascii_case(method));
+        // Preflight requests of browsers carry no credentials.
+        let is_preliminary = ["OPTIONS", "HEAD"]
+            .iter()
+            .any(|method| exchange.method.as_str().eq_ignore_ascii_case(method));
         if authorization.is_none() && !in_query && !is_preliminary {
             exchange.auth.lacks_token = self.accepted.get(exchange.path()).copied();
         }
         if let Some(value) = authorization {
             let credentials = digest(value.as_bytes());
-            // Who still had the token has forgotten it; who has another one was authorized anew.
-            self.report_turned_away(|before| before.credentials == credentials, notes);
+            // A client that sends the same token again had forgotten it; one with a new token has
+            // authorized again.
+            self.report_rejected(|before| before.credentials == credentials, notes);
             exchange.auth.bearer = is_bearer(&value).then_some(credentials);
         }
     }
 
-    /// Reports those requests that were turned away for no reason that `is_fault` accepts, and
-    /// forgets the others.
-    pub(super) fn report_turned_away(
+    /// Reports the rejected requests for which `is_fault` holds, and forgets the others.
+    pub(super) fn report_rejected(
         &mut self,
         is_fault: impl Fn(&Accepted) -> bool,
         notes: &mut Notes,
     ) {
-        for (_, TurnedAway { line, before }) in std::mem::take(&mut self.turned_away).iter() {
+        for (_, Rejected { line, before }) in std::mem::take(&mut self.rejected).iter() {
             if is_fault(before) {
                 notes.always(header_missing(*line, before));
             }
@@ -77,13 +78,13 @@ impl Auth {
         notes: &mut Notes,
     ) {
         if !exchange.seen || exchange.aim == Aim::Beside {
-            return; // Nobody knows what is there.
+            return; // Unknown what is there.
         }
         if let Some(before) = exchange.auth.lacks_token.take() {
-            let line = exchange.at.line;
+            let line = exchange.at.line();
             if status == UNAUTHORIZED {
-                let refused = TurnedAway { line, before };
-                self.turned_away.insert(exchange.number, refused, capacity(known));
+                let refused = Rejected { line, before };
+                self.rejected.insert(exchange.number, refused, capacity(known));
             } else {
                 notes.always(header_missing(line, &before));
             }
@@ -106,7 +107,7 @@ impl Auth {
         for url in challenges.iter().filter_map(|challenge| challenge.get("resource_metadata")) {
             self.servers.note_resource_url(url, capacity(known));
         }
-        if status == UNAUTHORIZED && self.heard {
+        if status == UNAUTHORIZED && self.revision_stated {
             check_unauthorized(&challenges, notes);
         }
         for challenge in challenges.iter().filter(|challenge| challenge.is_oauth()) {
@@ -120,19 +121,19 @@ impl Auth {
             "the answer 401 has no `WWW-Authenticate` header, so the client does not learn where to authorize",
         )
         .help("send `WWW-Authenticate: Bearer resource_metadata=\"…\"`");
-        // Only one revision demands it.
-        if self.heard { fault } else { fault.severity(Severity::Warning) }
+        // Only one revision requires it.
+        if self.revision_stated { fault } else { fault.severity(Severity::Warning) }
     }
 }
 
 fn header_missing(line: Option<u64>, before: &Accepted) -> Fault {
     Fault::new(&HEADER_MISSING, "the request has no `Authorization` header any more")
         .earlier(line, Side::Client)
-        .related(before.at.line, "a token was accepted here")
+        .related(before.at.line(), "a token was accepted here")
         .help("send the token with every request, also within a session")
 }
 
-/// What the challenges of a 401 say together.
+/// Checks the challenges of a 401 together.
 fn check_unauthorized(challenges: &[Challenge], notes: &mut Notes) {
     let more_scopes = |challenge: &&Challenge| challenge.has_error("insufficient_scope");
     let mut oauth = challenges.iter().filter(|challenge| challenge.is_oauth()).peekable();

@@ -1,7 +1,7 @@
 //! Authorization, as far as the wire shows it.
 //!
-//! It is optional, so that nothing is demanded before it is visibly used. Requests to metadata and
-//! to the authorization server are judged where a recording has them.
+//! It is optional, so nothing is required until it is visibly used. Requests for metadata and to
+//! the authorization server are judged where a recording includes them.
 
 mod challenge;
 mod elsewhere;
@@ -22,7 +22,7 @@ const FROM_2025_03: Revisions = Revisions::from(Revision::V2025_03_26);
 const FROM_2025_06: Revisions = Revisions::from(Revision::V2025_06_18);
 const FROM_2025_11: Revisions = Revisions::from(Revision::V2025_11_25);
 const MODERN: Revisions = Revisions::from(Revision::V2026_07_28);
-/// Where the challenge is the only way to the metadata.
+/// Where the challenge is the only way to find the metadata.
 const CHALLENGE_ONLY: Level = Level::ErrorIn(Revisions::only(Revision::V2025_06_18));
 
 rules! {
@@ -44,56 +44,56 @@ rules! {
     DCR_APPLICATION_TYPE_MISSING: "auth-dcr-application-type-missing", Http, Level::Error, MODERN, "basic/authorization/client-registration#application-type-and-redirect-uri-constraints";
 }
 
-/// Things of one kind that are kept: nobody deals with many authorization servers at once.
+/// Maximum entries kept of each kind: nobody uses many authorization servers at once.
 const KEPT: usize = 64;
 
-/// What is remembered of authorization.
+/// Authorization state of a session.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Auth {
-    /// Whether anybody has said which revision is spoken.
-    heard: bool,
+    /// Whether either side has stated the revision.
+    revision_stated: bool,
     /// Whether the MCP server has asked for a token.
     challenged: bool,
     /// The tokens last accepted in this session, by endpoint.
     accepted: Bounded<Box<str>, Accepted>,
     /// Requests without a token that were answered with 401, by exchange.
-    turned_away: Bounded<u64, TurnedAway>,
-    /// Scheme, host and port of endpoints.
+    rejected: Bounded<u64, Rejected>,
+    /// Origins (scheme, host and port) of endpoints.
     origins: Bounded<Box<str>, ()>,
     servers: Servers,
-    /// Redirect URIs that were objected to.
+    /// Redirect URIs that were reported.
     redirects: Bounded<Box<str>, ()>,
-    /// Codes that came from another issuer than asked. Kept as hashes: they are secrets.
+    /// Digests of codes, which are secret, that came from another issuer than the one asked.
     foreign_codes: Bounded<u64, Moment>,
 }
 
-/// A token that was accepted.
+/// An accepted token.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Accepted {
     at: Moment,
-    /// The `Authorization` header, as a hash: it is a secret.
+    /// Digest of the `Authorization` header, which is secret.
     credentials: u64,
 }
 
-/// A request without a token, answered with 401, where a token had been accepted before. Whether
-/// the client meant it is seen by what it does next.
+/// A request without a token, answered with 401, where a token had been accepted before. What the
+/// client does next shows whether that was intended.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct TurnedAway {
+struct Rejected {
     line: Option<u64>,
     before: Accepted,
 }
 
-/// What is remembered of one exchange.
+/// State kept per exchange.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
-    /// Hash of the `Authorization` header, if it has a bearer token.
+    /// Digest of the `Authorization` header, if it has a bearer token.
     bearer: Option<u64>,
     /// The token accepted before, if this request had none.
     lacks_token: Option<Accepted>,
     role: Role,
 }
 
-/// What a request that is none of MCP is for.
+/// The purpose of a request that is not an MCP message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 enum Role {
     #[default]
@@ -119,7 +119,7 @@ impl HttpFamily for Auth {
                 self.follow_response(status, headers, exchange, known, notes);
             }
             (HttpPart::Request { .. }, true) => {
-                self.turned_away.clear(); // The client may be authorizing.
+                self.rejected.clear(); // The client may be authorizing.
                 self.follow_other(event, exchange, known, notes);
             }
             (HttpPart::Response { status, headers }, true) => {
@@ -131,14 +131,14 @@ impl HttpFamily for Auth {
 }
 
 impl Auth {
-    /// A new session begins on the same endpoint.
+    /// Called when a new session begins on the same endpoint.
     pub(super) fn restart(&mut self) {
         self.accepted.clear();
     }
 
-    /// The session has ended: who was turned away has not tried to authorize.
+    /// Called at the end of the session: rejected clients have not tried to authorize.
     pub(super) fn finish(&mut self, notes: &mut Notes) {
-        self.report_turned_away(|_| true, notes);
+        self.report_rejected(|_| true, notes);
     }
 }
 

@@ -1,5 +1,5 @@
-//! What a recording shows of authorization servers: which ones the MCP server names, and what
-//! their metadata says.
+//! What a recording shows of authorization servers: which ones the MCP server names, and their
+//! metadata.
 
 use mcp_json::Node;
 use serde::{Deserialize, Serialize};
@@ -9,17 +9,17 @@ use crate::{
     http::url::Url,
 };
 
-/// Longest address that is kept; longer ones are not made for use.
+/// Longest URL that is kept; longer ones are not meant to be used.
 const LONGEST: usize = 4096;
 
 /// The authorization servers of one MCP server.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Servers {
-    /// Addresses of resource metadata that challenges named.
+    /// Resource metadata URLs named by challenges.
     resource_urls: Bounded<Box<str>, ()>,
     /// Identifiers from `authorization_servers`.
     identifiers: Bounded<Box<str>, ()>,
-    /// Metadata by the address it was fetched from.
+    /// Metadata by the URL it was fetched from.
     documents: Bounded<Box<str>, Metadata>,
 }
 
@@ -28,17 +28,17 @@ pub(super) struct Servers {
 pub(super) struct Metadata {
     pub(super) at: Moment,
     pub(super) issuer: Option<Box<str>>,
-    /// Whether the issuer is not the identifier that the address was built from.
+    /// Whether the issuer differs from the identifier that the URL was built from.
     pub(super) is_of_other: bool,
-    /// Addresses for authorization, tokens and registration.
+    /// The authorization, token and registration endpoints.
     endpoints: [Option<Box<str>>; 3],
     pub(super) pkce: Pkce,
-    /// What was reported already.
-    told_pkce: bool,
-    told_issuer: bool,
+    /// Which faults were already reported.
+    reported_pkce: bool,
+    reported_issuer: bool,
 }
 
-/// What a server says about code challenges.
+/// What the metadata says about PKCE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Pkce {
     NotMentioned,
@@ -46,7 +46,7 @@ pub(super) enum Pkce {
     S256,
 }
 
-/// What a request goes to.
+/// The kind of metadata document requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Document {
     Resource,
@@ -70,7 +70,7 @@ impl Servers {
         }
     }
 
-    /// Which metadata is found at an address.
+    /// Returns the kind of metadata found at a URL.
     pub(super) fn document_at(&self, address: &str) -> Option<Document> {
         let path = Url::parse(address).path;
         let is_named = self.resource_urls.contains(address);
@@ -82,7 +82,7 @@ impl Servers {
         of_server.then_some(Document::Server)
     }
 
-    /// Takes in the metadata found at `address`.
+    /// Records the metadata found at `address`.
     pub(super) fn note(&mut self, address: &str, document: Node<'_>, at: Moment, capacity: usize) {
         let text = |name| {
             let text = document.get(name).and_then(Node::as_str);
@@ -101,8 +101,8 @@ impl Servers {
             endpoints: ["authorization_endpoint", "token_endpoint", "registration_endpoint"]
                 .map(text),
             pkce,
-            told_pkce: false,
-            told_issuer: false,
+            reported_pkce: false,
+            reported_issuer: false,
         };
         self.documents.insert(address.into(), metadata, capacity);
     }
@@ -117,14 +117,14 @@ impl Servers {
         if named.peek().is_some() {
             return named.any(|identifier| identifier == issuer);
         }
-        // The address does not tell whether the identifier ended with a slash.
+        // The URL does not show whether the identifier ended with a slash.
         match identifier_of(address) {
             Some(identifier) => issuer.trim_end_matches('/') == identifier.trim_end_matches('/'),
             None => true,
         }
     }
 
-    /// Whether an address belongs to one of the servers.
+    /// Whether a URL belongs to one of the servers.
     pub(super) fn owns(&self, url: Url<'_>) -> bool {
         let same_origin = |known: &str| {
             let origins = Url::parse(known).origin().zip(url.origin());
@@ -135,7 +135,7 @@ impl Servers {
             || self.with_endpoint(url).next().is_some()
     }
 
-    /// The metadata that names this address as an endpoint.
+    /// The metadata that names this URL as an endpoint.
     pub(super) fn with_endpoint(&self, url: Url<'_>) -> impl Iterator<Item = &Metadata> {
         self.documents.iter().map(|(_, metadata)| metadata).filter(move |metadata| {
             let endpoints = metadata.endpoints.iter().flatten();
@@ -143,11 +143,11 @@ impl Servers {
         })
     }
 
-    /// The first metadata with this endpoint, if every one with it gives cause for the objection
-    /// and it was not raised before.
+    /// Returns the first metadata with this endpoint, if all with it justify the objection and it
+    /// was not raised before.
     pub(super) fn object(&mut self, url: Url<'_>, objection: Objection) -> Option<Metadata> {
         let first = self.with_endpoint(url).next()?.clone();
-        if !self.with_endpoint(url).all(|metadata| metadata.gives_cause(objection)) {
+        if !self.with_endpoint(url).all(|metadata| metadata.justifies(objection)) {
             return None;
         }
         let addresses: Vec<Box<str>> = self
@@ -165,7 +165,7 @@ impl Servers {
     }
 }
 
-/// What can be held against a client that uses metadata.
+/// A fault of a client in its use of metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Objection {
     Pkce,
@@ -173,22 +173,22 @@ pub(super) enum Objection {
 }
 
 impl Metadata {
-    fn gives_cause(&self, objection: Objection) -> bool {
+    fn justifies(&self, objection: Objection) -> bool {
         match objection {
-            Objection::Pkce => self.pkce == Pkce::NotMentioned && !self.told_pkce,
-            Objection::Issuer => self.is_of_other && !self.told_issuer,
+            Objection::Pkce => self.pkce == Pkce::NotMentioned && !self.reported_pkce,
+            Objection::Issuer => self.is_of_other && !self.reported_issuer,
         }
     }
 
     fn note_told(&mut self, objection: Objection) {
         match objection {
-            Objection::Pkce => self.told_pkce = true,
-            Objection::Issuer => self.told_issuer = true,
+            Objection::Pkce => self.reported_pkce = true,
+            Objection::Issuer => self.reported_issuer = true,
         }
     }
 }
 
-/// Where the metadata of an issuer is looked for.
+/// The URLs where the metadata of an issuer is looked up.
 fn addresses(identifier: &str) -> Option<[String; 3]> {
     let url = Url::parse(identifier);
     let origin = url.origin()?;
@@ -200,7 +200,7 @@ fn addresses(identifier: &str) -> Option<[String; 3]> {
     ])
 }
 
-/// The issuer whose metadata an address is for.
+/// The issuer whose metadata a URL is for.
 fn identifier_of(address: &str) -> Option<String> {
     let url = Url::parse(address);
     let origin = url.origin()?;

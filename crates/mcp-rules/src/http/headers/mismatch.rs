@@ -16,17 +16,17 @@ use crate::{
 
 const PARAM_PREFIX: &str = "mcp-param-";
 
-/// Something that a header of a request says otherwise than the body, or does not say at all.
+/// A header that contradicts the body of its request, or is missing.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HeaderMismatch {
-    /// The rule that it breaks.
+    /// The rule it violates.
     pub rule: &'static RuleMeta,
     /// What is wrong.
     pub message: String,
-    /// How to put it right.
+    /// How to fix it.
     pub help: String,
-    /// Whether a server has to refuse the request for it, with error -32020.
+    /// Whether a server must refuse the request for it, with error -32020.
     pub must_refuse: bool,
     span: Option<Span>,
 }
@@ -46,9 +46,9 @@ impl HeaderMismatch {
     }
 }
 
-/// Compares the headers of a request with its body, as 2026-07-28 has servers do. `params` gives
-/// the arguments that headers repeat, for the tool of this name. Of messages that are no requests
-/// nothing is demanded.
+/// Compares the headers of a request with its body, as 2026-07-28 requires of servers. `params`
+/// returns the arguments that headers mirror for the tool with this name. Only requests are
+/// checked.
 pub fn header_mismatches<'p>(
     request: &Envelope<'_>,
     headers: &Headers<'_>,
@@ -91,7 +91,7 @@ fn compare_name(
     let name = member.and_then(|member| Some((member, params?.get(member)?.as_str()?)));
     let header = headers.value(HeaderName::McpName);
     let Some((member, name)) = name else {
-        // Servers have nothing to compare it with, but even so it must be readable.
+        // Servers have nothing to compare it with, but it must still be readable.
         let fault = decode_header_value(&header?).err()?;
         let help = "leave the header out where it is not needed";
         return Some(HeaderMismatch { must_refuse: false, ..unreadable("Mcp-Name", fault, help) });
@@ -141,7 +141,7 @@ fn compare_param(
         let message = format!("the integer `{shown}` is beyond 2^53 - 1");
         let help = "mirrored integers must be safe in a double; use a string for larger ones";
         let mismatch = HeaderMismatch::new(&PARAM_UNSAFE, message, help);
-        // It is the body's fault; no header could be right.
+        // The fault is in the body; no header could be right.
         return Some(HeaderMismatch {
             must_refuse: false,
             span: Some(argument.span()),

@@ -1,11 +1,10 @@
-//! The headers of 2026-07-28 that repeat parts of the body.
+//! The headers of 2026-07-28 that mirror parts of the body.
 
 mod mismatch;
 
 use std::borrow::Cow;
 
 use mcp_core::{Era, Revision, Revisions, Side};
-use mcp_json::Node;
 use mcp_jsonrpc::{Envelope, MessageKind};
 use serde::{Deserialize, Serialize};
 
@@ -32,27 +31,27 @@ rules! {
     NOT_REJECTED: "header-mismatch-not-rejected", Http, Level::Error, MODERN, "basic/transports/streamable-http#server-validation";
 }
 
-/// What is remembered of one exchange.
+/// State kept per exchange.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
-    /// Whether the headers contradict the body, or lack what is required: the server has to refuse
-    /// the request.
+    /// Whether the headers contradict the body or lack what is required, so that the server must
+    /// refuse the request.
     pub(crate) broken: bool,
-    /// Whether `_meta` lacks something, which is another reason to refuse it.
+    /// Whether `_meta` is incomplete, which is another reason to refuse it.
     meta_incomplete: bool,
-    /// Where the server accepted it, or refused it in a wrong way.
+    /// Where the server accepted it, or refused it incorrectly.
     accepted: Option<(Moment, Reply)>,
 }
 
-/// What a server made of a request it had to refuse.
+/// How a server answered a request it had to refuse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Reply {
     Status(u16),
-    /// The right status, another error.
+    /// The right status with another error code.
     Code(i64),
 }
 
-/// Compares headers and body, and looks at what the server makes of it.
+/// Compares headers and body, and judges how the server responds.
 pub(super) fn follow(
     event: &Observation<'_>,
     exchange: &mut Exchange,
@@ -68,7 +67,8 @@ pub(super) fn follow(
             if event.settled && headers.are_recorded() && !exchange.initializes() =>
         {
             let Some(message) = event.message else { return };
-            let request = Envelope::of(message);
+            let request =
+                event.single.map_or_else(|| Envelope::of(message), |single| single.envelope);
             if request.kind() == Some(MessageKind::Request) {
                 exchange.headers.meta_incomplete = lacks_meta(&request);
             }
@@ -81,7 +81,7 @@ pub(super) fn follow(
             }
         }
         HttpPart::Response { status, .. } if exchange.headers.broken => {
-            let reply = wrong_reply(status, event.message, exchange.headers.meta_incomplete);
+            let reply = wrong_reply(status, event.error_code(), exchange.headers.meta_incomplete);
             exchange.headers.accepted = reply.map(|reply| (event.at, reply));
             judge_accepted(exchange, notes);
         }
@@ -90,19 +90,18 @@ pub(super) fn follow(
     }
 }
 
-/// Whether a request has no `_meta` that a modern one needs.
+/// Whether a request lacks `_meta` members that a modern one needs.
 fn lacks_meta(request: &Envelope<'_>) -> bool {
     let meta = request.params.and_then(|params| params.get("_meta"));
     let has = |name| meta.is_some_and(|meta| meta.get(name).is_some());
     !has(META_VERSION) || !has(META_CAPABILITIES)
 }
 
-/// What is wrong with the answer to a request that had to be refused for its headers. Another
-/// reason to refuse it may have been found first.
-fn wrong_reply(status: u16, message: Option<Node<'_>>, meta_incomplete: bool) -> Option<Reply> {
-    let code = message.and_then(|message| Envelope::of(message).error_code());
+/// Returns what is wrong with the answer to a request that had to be refused for its headers.
+/// Another reason to refuse it may have been found first.
+fn wrong_reply(status: u16, code: Option<i64>, meta_incomplete: bool) -> Option<Reply> {
     match (status, code) {
-        // Such an error with a wrong status has a rule of its own.
+        // Such an error with a wrong status has its own rule.
         (_, Some(-32022..=-32020)) => None,
         (200..=299, _) => Some(Reply::Status(status)),
         (400, Some(-32602)) if meta_incomplete => None,
@@ -126,8 +125,8 @@ fn judge_accepted(exchange: &mut Exchange, notes: &mut Notes) {
         }
     };
     let fault = Fault::new(&NOT_REJECTED, message)
-        .earlier(at.line, Side::Server)
-        .related(exchange.at.line, "the request was here")
+        .earlier(at.line(), Side::Server)
+        .related(exchange.at.line(), "the request was here")
         .help("answer 400 with error -32020 (HeaderMismatch)");
     notes.always(fault);
 }

@@ -1,13 +1,12 @@
-//! The HTTP+SSE transport of 2024-11-05: a stream that names, in its first event, the URI to which
-//! messages are posted, and carries all answers.
+//! The HTTP+SSE transport of 2024-11-05: a stream whose first event names the URI that messages are
+//! posted to, and which carries all answers.
 //!
-//! Runs before the other families, so that they do not take its exchanges for Streamable HTTP; it
-//! is also spoken under newer revisions.
+//! Runs before the other families, so that they do not mistake its exchanges for Streamable HTTP;
+//! it is also used with newer revisions.
 
 mod target;
 
 use mcp_core::{Revision, Revisions, Side};
-use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
@@ -31,15 +30,15 @@ rules! {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct LegacySse {
-    /// The URIs that `endpoint` events gave, and where.
+    /// The URIs named by `endpoint` events, and where.
     endpoints: Bounded<Target, Moment>,
-    /// The paths of streams that gave one.
+    /// The paths of streams that named one.
     streams: Bounded<Box<str>, ()>,
-    /// Whether a URI was given relative to one that was not seen.
+    /// Whether a URI was relative to one that was not observed.
     is_unresolved: bool,
 }
 
-/// What is remembered of one stream.
+/// State kept per stream.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
     /// Whether there was an `endpoint` event.
@@ -65,7 +64,7 @@ impl HttpFamily for LegacySse {
                     exchange.request.place = Place::LegacySse;
                 }
             }
-            // A stream that is resumed does not begin again.
+            // A resumed stream does not start over.
             HttpPart::Event(sse)
                 if (exchange.is_get() || !exchange.seen) && exchange.last_event_id.is_none() =>
             {
@@ -104,12 +103,12 @@ impl LegacySse {
                 &WRONG_ENDPOINT,
                 format!("the message is posted to `{url}`; the server gave `{endpoint}`"),
             )
-            .related(at.line, "the endpoint was given here")
+            .related(at.line(), "the endpoint was given here")
             .help("post to the URI of the `endpoint` event, its query included"),
         );
     }
 
-    /// An `endpoint` event shows which transport this is.
+    /// Records an `endpoint` event, which identifies the transport.
     fn note_event(
         &mut self,
         event: &Observation<'_>,
@@ -132,7 +131,7 @@ impl LegacySse {
             exchange.legacy_sse.begun = true;
             exchange.request.place = Place::LegacySse;
         } else if exchange.seen && !exchange.legacy_sse.begun
-            // Without data nothing is dispatched: it is no event at all.
+            // Without data nothing is dispatched, so it is not an event.
             && (event.message.is_some() || !data.is_empty())
         {
             exchange.legacy_sse.other_first.get_or_insert(event.at);
@@ -147,7 +146,9 @@ fn judge_event(
     known: &Known<'_>,
     notes: &mut Notes,
 ) {
-    let Some(message) = event.message else { return };
+    if event.message.is_none() {
+        return;
+    }
     let is_old = exchange.request.place == Place::LegacySse;
     if let Some(name) = sse.event.filter(|name| is_old && !matches!(*name, "" | "message")) {
         notes.always(
@@ -155,34 +156,32 @@ fn judge_event(
                 .help("name the event `message`, or not at all"),
         );
     }
-    // On this transport, and on no other, the answer to `initialize` comes on such a stream. Before
-    // it the revision is not known.
-    if answers_initialize(message, known)
+    // Only on this transport does the answer to `initialize` come on such a stream. Before it the
+    // revision is unknown.
+    if event.single.is_some_and(|message| answers_initialize(&message.envelope, known))
         && let Some(at) = exchange.legacy_sse.other_first.take()
     {
         exchange.request.place = Place::LegacySse;
         notes.always(
             Fault::new(&ENDPOINT_MISSING, "the stream does not begin with `endpoint`")
-                .earlier(at.line, Side::Server)
+                .earlier(at.line(), Side::Server)
                 .help("first send `event: endpoint` with the URI to which messages are posted"),
         );
     }
 }
 
 /// Whether a message is the response to `initialize`.
-fn answers_initialize(message: Node<'_>, known: &Known<'_>) -> bool {
-    let envelope = Envelope::of(message);
-    let request =
-        envelope.id.and_then(request_id).and_then(|id| known.requests.open(Side::Client, &id));
+fn answers_initialize(envelope: &Envelope<'_>, known: &Known<'_>) -> bool {
+    let request = envelope.id.and_then(request_id).and_then(|id| known.awaiting(&id));
     request.is_some_and(|request| request.name() == "initialize")
 }
 
-/// Whether a request belongs to a session of the newer transport, as this one has none.
+/// Whether a request belongs to a session of the newer transport; this one has none.
 fn names_session(headers: &Headers<'_>) -> bool {
     headers.has(HeaderName::McpSessionId)
 }
 
-/// Whether the headers of a POST show the newer transport, which a server may offer beside this.
+/// Whether the headers of a POST indicate the newer transport, which a server may offer as well.
 fn is_streamable(headers: &Headers<'_>) -> bool {
     let accept = headers.value(HeaderName::Accept).unwrap_or_default();
     let names = [HeaderName::McpSessionId, HeaderName::McpProtocolVersion, HeaderName::McpMethod];

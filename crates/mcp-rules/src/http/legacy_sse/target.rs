@@ -7,7 +7,7 @@ use crate::{
     http::url::{self, Url},
 };
 
-/// Where a request goes: path and query, and the server if the recording names it.
+/// The target of a request: path and query, and the origin if the recording has it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Target {
     origin: Option<Box<str>>,
@@ -17,7 +17,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Reads a URL, or the path of one.
+    /// Parses a URL, or just its path.
     pub(super) fn read(url: &str) -> Target {
         let url = Url::parse(url);
         let origin = url.origin();
@@ -25,7 +25,7 @@ impl Target {
         Target { origin: origin.map(Into::into), path: path.into(), query: url.query.into() }
     }
 
-    /// What `reference` means on a page at this address (RFC 3986 §5.2).
+    /// Resolves `reference` against this URL (RFC 3986 §5.2).
     pub(super) fn resolve(&self, reference: &str) -> Target {
         let mut target = Target::read(reference);
         if target.origin.is_some() {
@@ -44,7 +44,7 @@ impl Target {
         target
     }
 
-    /// Whether both are the same place, as far as both say.
+    /// Whether both are the same, as far as both are known.
     pub(super) fn matches(&self, other: &Target) -> bool {
         let same_origin = match (&self.origin, &other.origin) {
             (Some(one), Some(two)) => one == two || WebOrigin::parse(one) == WebOrigin::parse(two),

@@ -1,4 +1,4 @@
-//! What a client says it accepts, and what it says it sends.
+//! The types a client accepts, and the type it sends.
 
 use mcp_core::Side;
 use serde::{Deserialize, Serialize};
@@ -9,9 +9,11 @@ use crate::{Severity, conversation::Notes, findings::Fault, http::is_media_type}
 const JSON: &str = "application/json";
 const EVENT_STREAM: &str = "text/event-stream";
 
-/// The headers of an `initialize`, or of a message in a session that was joined late, until the
-/// answer shows which transport is spoken: on HTTP+SSE, which answers 202, nothing is demanded of
-/// them.
+/// What nearly every client sends. It names all types, so it need not be parsed.
+const USUAL: &str = "application/json, text/event-stream";
+
+/// The headers of an `initialize`, or of a message in a session joined late, until the answer shows
+/// which transport is in use: HTTP+SSE, which answers 202, requires nothing of them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Held {
     accept: Option<Box<str>>,
@@ -48,7 +50,7 @@ pub(super) fn judge(
     }
 }
 
-/// The answer has come.
+/// Judges the held headers when the answer arrives.
 pub(super) fn judge_held(status: u16, exchange: &mut Exchange, notes: &mut Notes) {
     let Some(held) = exchange.request.held.take() else { return };
     if status == 202 {
@@ -56,7 +58,7 @@ pub(super) fn judge_held(status: u16, exchange: &mut Exchange, notes: &mut Notes
     }
     let faults = check_post(held.accept.as_deref(), held.content_type.as_deref());
     for fault in faults.into_iter().flatten() {
-        notes.always(fault.earlier(exchange.at.line, Side::Client));
+        notes.always(fault.earlier(exchange.at.line(), Side::Client));
     }
 }
 
@@ -114,8 +116,11 @@ impl Lacking {
     }
 }
 
-/// The type that is worst served by the header, if one is not named.
+/// Returns the type that the header covers worst, unless all are named.
 fn check_accept(header: Option<&str>, wanted: &[&'static str]) -> Option<Lacking> {
+    if header == Some(USUAL) {
+        return None;
+    }
     let worst = wanted
         .iter()
         .map(|media_type| (coverage(header.unwrap_or_default(), media_type), *media_type))

@@ -1,7 +1,7 @@
-//! What clients ask over HTTP: methods, headers, and what servers should have refused.
+//! Clients' requests over HTTP: methods, headers, and what servers should have refused.
 //!
 //! Runs before the other families and tells them, in [`Seen`], whether an exchange is with the MCP
-//! endpoint and whether the server has shown that it speaks a revision without a handshake.
+//! endpoint and whether the server is known to support a revision without a handshake.
 
 mod accept;
 mod origin;
@@ -44,21 +44,22 @@ rules! {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Requests {
     server_is_modern: bool,
-    /// Whether Streamable HTTP has been seen. Whoever joins late may be looking at HTTP+SSE.
+    /// Whether Streamable HTTP was observed. An observer that joins late may be looking at
+    /// HTTP+SSE.
     is_streamable: bool,
-    /// Whether an `initialize` was taken without an answer, as HTTP+SSE does.
+    /// Whether an `initialize` was accepted without an answer, as in HTTP+SSE.
     is_http_sse: bool,
     versions: version::Versions,
     retries: retry::Retries,
 }
 
-/// What is remembered of one exchange.
+/// State kept per exchange.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
     pub(crate) place: Place,
     /// Whether the headers of the request were recorded.
     pub(crate) headers_known: bool,
-    /// Whether the server has shown by now that it speaks a revision without a handshake: a legacy
+    /// Whether the server is known by now to support a revision without a handshake: a legacy
     /// server may answer anything to a request it does not understand.
     pub(crate) server_is_modern: bool,
     held: Option<Box<accept::Held>>,
@@ -67,16 +68,16 @@ pub(crate) struct Seen {
     retry: retry::Seen,
 }
 
-/// What an exchange has to do with MCP.
+/// How an exchange relates to MCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) enum Place {
-    /// Nothing, as far as anybody can tell: a health check, a metadata document.
+    /// Not at all, as far as known: a health check, a metadata document.
     #[default]
     Elsewhere,
-    /// It is with the MCP endpoint of Streamable HTTP. Rules about that transport say nothing
-    /// about other places.
+    /// It is with the MCP endpoint of Streamable HTTP. Rules about that transport ignore all other
+    /// exchanges.
     Endpoint,
-    /// Messages are posted there, over one transport or the other.
+    /// Messages are posted there, over either transport.
     Unclear,
     /// It belongs to the HTTP+SSE transport of 2024-11-05.
     LegacySse,
@@ -127,12 +128,13 @@ impl HttpFamily for Requests {
 }
 
 impl Requests {
-    /// A new session begins on the same endpoint.
+    /// Called when a new session begins on the same endpoint.
     pub(super) fn restart(&mut self) {
         self.retries = retry::Retries::default();
     }
 
-    /// Only one of the transports has sessions in headers, and requests without a handshake.
+    /// Records the transport: only Streamable HTTP has session headers, and requests without a
+    /// handshake.
     fn note_transport(
         &mut self,
         event: &Observation<'_>,
@@ -149,8 +151,8 @@ impl Requests {
         }
     }
 
-    /// A request that is answered where it was posted shows the transport, and so does an
-    /// `initialize` that is not: the stream for its answer may have been opened before.
+    /// Records the transport: a request answered where it was posted reveals it, and so does an
+    /// `initialize` that is not, as the stream for its answer may have been opened before.
     fn note_answered(
         &mut self,
         event: &Observation<'_>,
@@ -204,7 +206,7 @@ impl Requests {
         }
     }
 
-    /// What 2026-07-28 has taken away.
+    /// Judges uses of what 2026-07-28 has removed.
     fn judge_removed(
         &self,
         event: &Observation<'_>,
@@ -262,10 +264,10 @@ impl Requests {
         self.server_is_modern && known.lifecycle.phase() == Phase::Unknown && !speaks_legacy
     }
 
-    /// Takes in what a server's message tells about the versions it speaks.
+    /// Records what a server's message reveals about the versions it supports.
     fn note_answer(&mut self, event: &Observation<'_>, exchange: &Exchange, known: &Known<'_>) {
         for message in event.messages() {
-            let envelope = Envelope::of(message);
+            let envelope = message.envelope;
             if exchange.revision.is_some_and(|revision| revision.era() == Era::Modern) {
                 self.server_is_modern |= is_modern_answer(&envelope);
             }
@@ -274,7 +276,8 @@ impl Requests {
     }
 }
 
-/// The endpoint is where messages are posted. Until that has happened, only headers tell.
+/// Records the endpoint, which is where messages are posted. Before the first post, only headers
+/// tell.
 fn note_endpoint(headers: &Headers<'_>, exchange: &mut Exchange) {
     if exchange.request.place == Place::LegacySse {
         return;
@@ -301,7 +304,7 @@ fn is_modern_answer(envelope: &Envelope<'_>) -> bool {
     typed || matches!(envelope.error_code(), Some(-32022..=-32020))
 }
 
-/// Whether a status refuses a request for a reason that need not be the one a rule looks for.
+/// Whether a status refuses a request for a reason other than the one a rule looks for.
 pub(super) fn is_other_refusal(status: u16) -> bool {
     matches!(status, 300..=399 | 401..=408 | 411..=415 | 429 | 500..)
 }

@@ -1,4 +1,4 @@
-//! The `Origin` header, where the user says which origins are right.
+//! The `Origin` header, where the user configures the allowed origins.
 
 use mcp_core::Revision;
 
@@ -9,7 +9,7 @@ use crate::{
     format::web_origin::WebOrigin,
 };
 
-/// The origin of a request, if it is not among the allowed ones.
+/// Returns the origin of a request, if it is not an allowed one.
 pub(super) fn foreign(headers: &Headers<'_>, known: &Known<'_>) -> Option<Box<str>> {
     let allowed = &known.criteria.settings().allowed_origins;
     if allowed.is_empty() {
@@ -23,7 +23,7 @@ pub(super) fn foreign(headers: &Headers<'_>, known: &Known<'_>) -> Option<Box<st
     (!is_allowed).then(|| origin.into())
 }
 
-/// The answer to a request from a foreign origin.
+/// Judges the answer to a request from a foreign origin.
 pub(super) fn judge_answer(
     status: u16,
     event: &Observation<'_>,
@@ -41,7 +41,7 @@ pub(super) fn judge_answer(
             &ORIGIN_NOT_REJECTED,
             format!("a request from `{origin}` is answered with status {status}"),
         )
-        .related(exchange.at.line, "the request was here")
+        .related(exchange.at.line(), "the request was here")
         .help("answer 403 to origins that are not allowed"),
     );
 }

@@ -1,4 +1,4 @@
-//! How soon a client comes back to a stream (2025-11-25).
+//! How soon a client resumes a stream (2025-11-25).
 
 use mcp_core::Side;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::{
 /// Timers and clocks are not exact.
 const SLACK_MILLIS: i64 = 10;
 
-/// Connections that the server has closed, by the last event id on them.
+/// Connections closed by the server, by the last event id on them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Retries {
     closed: Bounded<Box<str>, Closed>,
@@ -25,7 +25,7 @@ struct Closed {
     retry: u64,
 }
 
-/// What is remembered of one stream.
+/// State kept per stream.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Seen {
     last_id: Option<Box<str>>,
@@ -42,7 +42,7 @@ impl Seen {
 }
 
 impl Retries {
-    /// A connection has ended: if the server closed it, it may have said when to come back.
+    /// Records the end of a connection: if the server closed it, it may have sent `retry`.
     pub(super) fn note_end(
         &mut self,
         event: &Observation<'_>,
@@ -52,19 +52,19 @@ impl Retries {
         let Seen { last_id: Some(id), retry: Some(retry) } = &exchange.request.retry else {
             return;
         };
-        if event.from == Side::Server && event.at.millis.is_some() {
+        if event.from == Side::Server && event.at.millis().is_some() {
             self.closed.insert(id.clone(), Closed { at: event.at, retry: *retry }, capacity);
         }
     }
 
-    /// A client resumes a stream.
+    /// Judges a request that resumes a stream.
     pub(super) fn judge(&self, event: &Observation<'_>, exchange: &Exchange, notes: &mut Notes) {
         let id = exchange.last_event_id.as_deref();
         let Some(Closed { at, retry }) = id.and_then(|id| self.closed.get(id)) else { return };
-        let (Some(closed), Some(now)) = (at.millis, event.at.millis) else { return };
+        let (Some(closed), Some(now)) = (at.millis(), event.at.millis()) else { return };
         let waited = now.saturating_sub(closed);
         let asked = i64::try_from(*retry).unwrap_or(i64::MAX);
-        // A clock that runs backwards says nothing.
+        // With a clock that runs backwards, nothing is certain.
         if waited >= 0 && waited.saturating_add(SLACK_MILLIS) < asked {
             notes.always(
                 Fault::new(
@@ -73,7 +73,7 @@ impl Retries {
                         "the client is back after {waited} ms; the server asked for {retry} ms"
                     ),
                 )
-                .related(at.line, "the server closed the connection here")
+                .related(at.line(), "the server closed the connection here")
                 .help("wait as long as the last `retry` field says"),
             );
         }

@@ -1,6 +1,6 @@
 //! The `MCP-Protocol-Version` header.
 
-use mcp_core::{Era, Revision, Side};
+use mcp_core::{Era, Revision};
 use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
@@ -15,21 +15,21 @@ use crate::{
 };
 
 const NAME: HeaderName = HeaderName::McpProtocolVersion;
-/// Versions that a server may list; nobody has more.
+/// Maximum versions kept of a server's list; more than anyone needs.
 const MAX_LISTED: usize = 64;
 
-/// What is known of the versions a server speaks.
+/// What is known of the versions a server supports.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Versions {
-    /// What the last `initialize` result says.
+    /// The version in the last `initialize` result.
     agreed: Option<Box<str>>,
-    /// Those it was asked for and answered with another one.
+    /// Versions that were requested and answered with another one.
     refused: Bounded<Box<str>, ()>,
     /// Its own list, from `server/discover` or an error.
     supported: Option<Vec<Box<str>>>,
 }
 
-/// A version that the server cannot speak, named in a request.
+/// A version, named in a request, that the server does not support.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Unsupported(Box<str>);
 
@@ -94,8 +94,8 @@ impl Versions {
             return;
         }
         let declared = event
-            .message
-            .and_then(|message| Envelope::of(message).params)
+            .single
+            .and_then(|message| message.envelope.params)
             .and_then(|params| params.get("_meta"))
             .and_then(|meta| meta.get(META_VERSION))
             .and_then(Node::as_str);
@@ -105,8 +105,8 @@ impl Versions {
                 "the request names no protocol version in a header".to_owned(),
                 version,
             ));
-            // Servers that also know older clients may take it for one of theirs.
-            exchange.headers.broken |= self.knows_no_version_without_header();
+            // Servers that also support older clients may take it for one of theirs.
+            exchange.headers.broken |= self.always_needs_header();
             return;
         };
         let header = header.trim();
@@ -130,18 +130,18 @@ impl Versions {
         }
     }
 
-    /// Whether all versions the server speaks demand the header.
-    fn knows_no_version_without_header(&self) -> bool {
+    /// Whether all versions the server supports require the header.
+    fn always_needs_header(&self) -> bool {
         let demands = |version: &str| {
             version.parse::<Revision>().map_or(true, |revision| WITH_VERSION.contains(revision))
         };
         self.supported.as_ref().is_some_and(|list| list.iter().all(|version| demands(version)))
     }
 
-    /// Takes in what a server says about the versions it speaks.
+    /// Records what a server says about the versions it supports.
     pub(super) fn note_answer(&mut self, envelope: &Envelope<'_>, known: &Known<'_>) {
         let Some(id) = envelope.id.and_then(request_id) else { return };
-        let Some(request) = known.requests.open(Side::Client, &id) else { return };
+        let Some(request) = known.awaiting(&id) else { return };
         match (request.name(), envelope.result) {
             ("initialize", Some(result)) => {
                 let answered = result.get("protocolVersion").and_then(Node::as_str);
@@ -172,7 +172,7 @@ impl Versions {
     }
 }
 
-/// The answer to a request with a version that should have been refused.
+/// Judges the answer to a request with a version that should have been refused.
 pub(super) fn judge_answer(
     status: u16,
     event: &Observation<'_>,
@@ -180,8 +180,8 @@ pub(super) fn judge_answer(
     notes: &mut Notes,
 ) {
     let Some(Unsupported(version)) = exchange.request.version.take() else { return };
-    let code = event.message.and_then(|message| Envelope::of(message).error_code());
-    // Such an error with a wrong status has a rule of its own.
+    let code = event.error_code();
+    // Such an error with a wrong status has its own rule.
     let refused_by_code = matches!(code, Some(-32022..=-32020));
     if status == 400 || is_other_refusal(status) || refused_by_code {
         return;
@@ -191,7 +191,7 @@ pub(super) fn judge_answer(
             &VERSION_NOT_REJECTED,
             format!("a request for version `{version}` is answered with status {status}"),
         )
-        .related(exchange.at.line, "the request was here")
+        .related(exchange.at.line(), "the request was here")
         .help("answer 400 to versions the server does not speak"),
     );
 }

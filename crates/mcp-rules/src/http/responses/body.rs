@@ -1,16 +1,16 @@
-//! What the body of an answer may be.
+//! The allowed bodies of an answer.
 
-use mcp_core::{Era, Side};
+use mcp_core::Era;
 use mcp_jsonrpc::{Envelope, MessageKind};
 
 use super::{Carries, JSON_NOT_RESPONSE, NOTIFICATION_BODY, NOTIFICATION_STATUS};
 use crate::{
     conversation::{Known, Notes, request_id},
     findings::Fault,
-    http::{Exchange, HeaderName, Headers, Observation, exchange::messages, is_media_type},
+    http::{Exchange, HeaderName, Headers, Observation, is_media_type},
 };
 
-/// Messages that need no response are taken with 202 and nothing else.
+/// Checks that messages that need no response are answered with 202 and no body.
 pub(super) fn judge_receipt(
     event: &Observation<'_>,
     status: u16,
@@ -24,7 +24,7 @@ pub(super) fn judge_receipt(
                 &NOTIFICATION_STATUS,
                 format!("{what} is accepted with status {status} instead of 202"),
             )
-            .related(exchange.at.line, "it was posted here")
+            .related(exchange.at.line(), "it was posted here")
             .help("answer 202 without a body, or refuse with 4xx or 5xx"),
         );
     } else if event.message.is_some() || has_body(event) {
@@ -32,7 +32,7 @@ pub(super) fn judge_receipt(
     }
 }
 
-/// An event is a body too.
+/// Judges an event in such an answer, which counts as a body too.
 pub(super) fn judge_event(event: &Observation<'_>, exchange: &Exchange, notes: &mut Notes) {
     let seen = &exchange.response;
     if event.settled
@@ -49,7 +49,7 @@ fn report_body(exchange: &Exchange, notes: &mut Notes) {
     let what = what_was_posted(exchange);
     notes.always(
         Fault::new(&NOTIFICATION_BODY, format!("the 202 for {what} has a body"))
-            .related(exchange.at.line, "it was posted here")
+            .related(exchange.at.line(), "it was posted here")
             .help("send the head alone"),
     );
 }
@@ -67,8 +67,8 @@ fn has_body(event: &Observation<'_>) -> bool {
     event.body.is_some_and(|body| !body.is_empty())
 }
 
-/// One JSON object as the answer to a request is its response. Says whether it is no response
-/// at all.
+/// Checks that a JSON object that answers a request is its response. Returns whether it is not a
+/// response at all.
 pub(super) fn judge_json(
     event: &Observation<'_>,
     headers: &Headers<'_>,
@@ -77,41 +77,37 @@ pub(super) fn judge_json(
     notes: &mut Notes,
 ) -> bool {
     let kind = headers.value(HeaderName::ContentType).unwrap_or_default();
-    let Some(body) = event.message.filter(|_| is_media_type(&kind, "application/json")) else {
+    if !is_media_type(&kind, "application/json") {
         return false;
-    };
+    }
     let asked = exchange.requests().next().map_or("", |asked| &asked.name);
-    for message in messages(body) {
-        let envelope = Envelope::of(message);
-        if !envelope.faults().is_empty() {
-            continue; // It counts for nothing.
-        }
-        let Some((what, other)) = not_the_response(&envelope, event, exchange, known) else {
-            continue;
-        };
+    for (envelope, kind) in event.sound_messages() {
+        let not_the_response = not_the_response(&envelope, kind, event, exchange, known);
+        let Some((what, other)) = not_the_response else { continue };
         notes.always(
             Fault::new(
                 &JSON_NOT_RESPONSE,
                 format!("the JSON answer to `{asked}` is {what}, not its response"),
             )
-            .at(message.span())
-            .related(other.or(exchange.at.line), "the request was here")
+            .at(envelope.object.span())
+            .related(other.or(exchange.at.line()), "the request was here")
             .help("answer with the response alone, or with an event stream if more is to be said"),
         );
-        return envelope.kind() != Some(MessageKind::Response);
+        return kind != MessageKind::Response;
     }
     false
 }
 
-/// What else it is, and the line of the request that it belongs to instead. An id that no request
-/// waits for is a matter of ids, not of HTTP.
+/// Returns what it is instead, and the line of the request it belongs to. An id that no request is
+/// waiting for is covered by the rules about ids, not HTTP.
 fn not_the_response(
     envelope: &Envelope<'_>,
+    kind: MessageKind,
     event: &Observation<'_>,
     exchange: &Exchange,
     known: &Known<'_>,
 ) -> Option<(&'static str, Option<u64>)> {
-    match envelope.kind()? {
+    match kind {
         MessageKind::Request if event.revision.era() == Era::Modern => None, // Forbidden anywhere.
         MessageKind::Request => Some(("a request", None)),
         MessageKind::Notification => Some(("a notification", None)),
@@ -120,8 +116,8 @@ fn not_the_response(
             if exchange.asked(&id).is_some() {
                 return None;
             }
-            let other = known.requests.open(Side::Client, &id)?;
-            Some(("the response to another request", other.at.line))
+            let other = known.awaiting(&id)?;
+            Some(("the response to another request", other.at.line()))
         }
     }
 }

@@ -18,9 +18,8 @@ pub(super) fn judge(event: &Observation<'_>, exchange: &Exchange, notes: &mut No
         return;
     }
     for message in event.messages() {
-        let envelope = Envelope::of(message);
-        if envelope.kind() == Some(MessageKind::Response) {
-            judge_error(&envelope, status, exchange, notes);
+        if message.envelope.kind() == Some(MessageKind::Response) {
+            judge_error(&message.envelope, status, exchange, notes);
         }
     }
 }
@@ -51,12 +50,12 @@ fn judge_error(envelope: &Envelope<'_>, status: u16, exchange: &Exchange, notes:
             format!("error {code}{reason} comes with status {status} instead of {expected}"),
         )
         .at(span.span())
-        .related(exchange.at.line, "the request was here")
+        .related(exchange.at.line(), "the request was here")
         .help("decide before the answer begins, while the status can still be chosen"),
     );
 }
 
-/// The method that an error of this exchange answers; it may lack the id.
+/// The method that an error on this exchange answers; the error may lack the id.
 fn asked<'e>(envelope: &Envelope<'_>, exchange: &'e Exchange) -> Option<&'e str> {
     let asked = match envelope.id.and_then(request_id) {
         Some(id) => exchange.asked(&id)?,

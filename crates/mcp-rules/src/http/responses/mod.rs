@@ -1,4 +1,4 @@
-//! What a server answers over HTTP: status, type and body.
+//! Servers' responses over HTTP: status, type and body.
 
 mod body;
 mod errors;
@@ -11,8 +11,8 @@ use mcp_schema::MethodKind;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, endpoints::Aim,
-    exchange::messages, is_media_type, requests::Place,
+    CarriedMessage, Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation,
+    endpoints::Aim, is_media_type, requests::Place,
 };
 use crate::{
     Level,
@@ -36,21 +36,21 @@ rules! {
     LEGACY_METHOD: "http-legacy-method-status", Http, Level::Warning, MODERN, "basic/transports/streamable-http#earlier-streamable-http-revisions";
 }
 
-/// What is known about the server, for the most part whatever session it is in.
+/// What is known about the server, mostly independent of the session.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Responses {
     support: support::Support,
-    /// Whether the HTTP+SSE transport is in use, which has its own ways of answering.
+    /// Whether the HTTP+SSE transport is in use, which answers differently.
     http_sse: bool,
 }
 
-/// What is remembered of one exchange.
+/// State kept per exchange.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
     carries: Carries,
-    /// Whether the client takes an event stream for an answer.
+    /// Whether a GET accepts an event stream as an answer.
     accepts_stream: bool,
-    /// Whether a modern request lacks what its `_meta` must have.
+    /// Whether a modern request lacks required `_meta` members.
     lacks_meta: bool,
     http_sse: bool,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Seen {
 /// What a POST carries, as far as the answer depends on it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Carries {
-    /// Nothing that could be read, or something so odd that any answer will do.
+    /// Nothing readable, or something so odd that any answer will do.
     #[default]
     Unclear,
     Requests,
@@ -70,8 +70,8 @@ impl Seen {
         self.carries == Carries::Requests
     }
 
-    /// Whether the exchange belongs to the HTTP+SSE transport of 2024-11-05, whatever revision is
-    /// spoken over it.
+    /// Whether the exchange belongs to the HTTP+SSE transport of 2024-11-05, whichever revision is
+    /// used over it.
     pub(super) fn is_http_sse(&self) -> bool {
         self.http_sse
     }
@@ -105,7 +105,7 @@ impl HttpFamily for Responses {
             HttpPart::End => {}
         }
         if event.from == Side::Server {
-            self.support.take_in(event, exchange);
+            self.support.record(event, exchange);
             errors::judge(event, exchange, notes);
         }
     }
@@ -116,17 +116,18 @@ impl Responses {
         let accept = headers.value(HeaderName::Accept).unwrap_or_default();
         exchange.response = Seen {
             carries: carries(event),
-            accepts_stream: accept.split(',').any(|range| {
-                ["text/event-stream", "text/*", "*/*"]
-                    .into_iter()
-                    .any(|covering| is_media_type(range, covering))
-            }),
-            lacks_meta: event.messages().any(lacks_meta),
+            accepts_stream: exchange.is_get()
+                && accept.split(',').any(|range| {
+                    ["text/event-stream", "text/*", "*/*"]
+                        .into_iter()
+                        .any(|covering| is_media_type(range, covering))
+                }),
+            lacks_meta: event.messages().any(|message| lacks_meta(&message.envelope)),
             http_sse: self.http_sse || exchange.request.place == Place::Unclear,
         };
     }
 
-    /// A request that is answered where it was posted shows that the transport is not HTTP+SSE.
+    /// Records the transport: a request answered where it was posted is not on HTTP+SSE.
     fn note_transport(&mut self, event: &Observation<'_>, status: u16, exchange: &mut Exchange) {
         let answers = exchange.is_sse || event.message.is_some();
         if exchange.response.carries_requests() && is_success(status) && answers {
@@ -146,7 +147,7 @@ impl Responses {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        // All revisions with Streamable HTTP agree on what an `initialize` is answered with.
+        // All revisions with Streamable HTTP agree on how to answer `initialize`.
         let certain = event.settled || exchange.initializes();
         let to_endpoint = exchange.aim == Aim::Endpoint;
         match exchange.response.carries {
@@ -176,8 +177,8 @@ pub(super) fn is_success(status: u16) -> bool {
     (200..300).contains(&status)
 }
 
-/// A request is to be answered with JSON or with a stream, and a stream is not to be buffered.
-/// Says whether no answer came at all.
+/// Checks that a request is answered with JSON or a stream, and that a stream is not buffered.
+/// Returns whether no answer came at all.
 fn judge_type(
     event: &Observation<'_>,
     status: u16,
@@ -187,7 +188,7 @@ fn judge_type(
     notes: &mut Notes,
 ) -> bool {
     if !headers.are_recorded() {
-        return false; // Not recorded.
+        return false;
     }
     let kind = headers.value(HeaderName::ContentType);
     let is = |media_type| kind.as_deref().is_some_and(|kind| is_media_type(kind, media_type));
@@ -195,7 +196,7 @@ fn judge_type(
         judge_buffering(headers, notes);
         return false;
     }
-    // 202 is how HTTP+SSE answers, and its beginning may have been missed.
+    // HTTP+SSE answers with 202, and its start may have been missed.
     if is("application/json") || status == 202 && !known.from_start {
         return false;
     }
@@ -206,7 +207,7 @@ fn judge_type(
     };
     notes.always(
         Fault::new(&CONTENT_TYPE, format!("{answer}: neither JSON nor an event stream"))
-            .related(exchange.at.line, "the request was here")
+            .related(exchange.at.line(), "the request was here")
             .help("answer with `application/json` and the response, or with `text/event-stream`"),
     );
     event.message.is_none()
@@ -225,7 +226,7 @@ fn judge_buffering(headers: &Headers<'_>, notes: &mut Notes) {
     );
 }
 
-/// A GET of the endpoint asks for a stream.
+/// Checks that a GET of the endpoint is answered with a stream.
 fn judge_get(headers: &Headers<'_>, exchange: &Exchange, notes: &mut Notes) {
     if exchange.is_sse || !headers.are_recorded() || !exchange.response.accepts_stream {
         return;
@@ -236,20 +237,20 @@ fn judge_get(headers: &Headers<'_>, exchange: &Exchange, notes: &mut Notes) {
     };
     notes.always(
         Fault::new(&GET_TYPE, format!("GET is answered with {answer}, not with an event stream"))
-            .related(exchange.at.line, "the request was here")
+            .related(exchange.at.line(), "the request was here")
             .help("open a `text/event-stream`, or answer 405 if there is none"),
     );
 }
 
-/// What an answer to this POST has to be.
+/// Classifies a POST by the answer it requires.
 fn carries(event: &Observation<'_>) -> Carries {
     let Some(body) = event.message else { return Carries::Unclear };
     if body.is_array() && event.revision != Revision::V2025_03_26 {
         return Carries::Unclear;
     }
     let mut found = Carries::Unclear;
-    for message in messages(body) {
-        match read(&Envelope::of(message), event.revision) {
+    for message in event.messages() {
+        match read(&message, event.revision) {
             None => return Carries::Unclear,
             Some(MessageKind::Request) => found = Carries::Requests,
             Some(_) if found == Carries::Unclear => found = Carries::NoRequests,
@@ -259,12 +260,10 @@ fn carries(event: &Observation<'_>) -> Carries {
     found
 }
 
-/// What a client's message is, if that is beyond doubt.
-fn read(envelope: &Envelope<'_>, revision: Revision) -> Option<MessageKind> {
-    if !envelope.faults().is_empty() {
-        return None;
-    }
-    let kind = envelope.kind()?;
+/// The kind of a client's message, if that is unambiguous.
+fn read(message: &CarriedMessage<'_>, revision: Revision) -> Option<MessageKind> {
+    let CarriedMessage { envelope, sound } = message;
+    let kind = (*sound)?;
     let name = envelope.method.and_then(Node::as_str).unwrap_or_default();
     let by_name = match mcp_schema::method(revision, name.as_bytes()) {
         Some(method) => Some(method.kind == MethodKind::Notification),
@@ -281,9 +280,9 @@ fn read(envelope: &Envelope<'_>, revision: Revision) -> Option<MessageKind> {
     sound.then_some(kind)
 }
 
-/// Whether a request has no `_meta` that a modern one needs.
-fn lacks_meta(message: Node<'_>) -> bool {
-    let meta = Envelope::of(message).params.and_then(|params| params.get("_meta"));
+/// Whether a request lacks `_meta` members that a modern one needs.
+fn lacks_meta(envelope: &Envelope<'_>) -> bool {
+    let meta = envelope.params.and_then(|params| params.get("_meta"));
     let member = |name| meta.and_then(|meta| meta.get(name));
     !member(META_VERSION).is_some_and(Node::is_string)
         || !member(META_CAPABILITIES).is_some_and(Node::is_object)

@@ -1,32 +1,30 @@
-//! Which revisions a server supports, and what follows for GET and DELETE.
+//! The revisions a server supports, and the consequences for GET and DELETE.
 
 use mcp_core::{Era, Revision};
 use mcp_json::Node;
-use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
 use super::LEGACY_METHOD;
 use crate::{
     conversation::{Notes, request_id},
     findings::Fault,
-    http::{Exchange, Observation},
+    http::{CarriedMessage, Exchange, Observation},
 };
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Support {
-    /// Whether the server has listed versions, all of them without a handshake, and where.
+    /// Whether the server listed only versions without a handshake, and where.
     modern_only: bool,
     listed: Option<u64>,
 }
 
 impl Support {
-    /// Takes in what a message of the server says about versions.
-    pub(super) fn take_in(&mut self, event: &Observation<'_>, exchange: &Exchange) {
+    /// Records what a message of the server says about versions.
+    pub(super) fn record(&mut self, event: &Observation<'_>, exchange: &Exchange) {
         if exchange.posted.is_empty() {
             return;
         }
-        for message in event.messages() {
-            let envelope = Envelope::of(message);
+        for CarriedMessage { envelope, .. } in event.messages() {
             let asked = envelope
                 .id
                 .and_then(request_id)
@@ -40,7 +38,7 @@ impl Support {
             };
             if let Some(versions) = versions {
                 self.modern_only = !versions.is_empty() && versions.elements().all(is_modern);
-                self.listed = event.at.line;
+                self.listed = event.at.line();
             }
         }
     }
@@ -65,7 +63,7 @@ impl Support {
     }
 }
 
-/// Whether a status is the right one, or says something else than "no such method".
+/// Whether a status is the right one, or means something other than "no such method".
 fn is_excused(status: u16) -> bool {
     matches!(status, 300..=399 | 401 | 403 | 405 | 407 | 429) || status >= 500 && status != 501
 }

@@ -4,7 +4,7 @@ use mcp_core::{Era, RequestId, Side};
 use mcp_jsonrpc::MessageKind;
 use serde::{Deserialize, Serialize};
 
-use super::{BROADCAST, EVENT_ID_DUPLICATE, WRONG_STREAM, event_id, is_empty, sound_messages};
+use super::{BROADCAST, EVENT_ID_DUPLICATE, WRONG_STREAM, event_id, is_empty};
 use crate::{
     conversation::{Bounded, Known, Notes, digest::digest, request_id},
     findings::Fault,
@@ -19,44 +19,44 @@ pub(super) struct Deliveries {
     responses: Bounded<RequestId, Delivered>,
 }
 
-/// Where something was delivered first.
+/// Where something was first delivered.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Delivered {
-    /// The exchange whose stream it belongs to, if that is known.
+    /// The exchange whose stream it belongs to, if known.
     source: Option<u64>,
     content: u64,
-    /// Whether there was no content, only an id.
+    /// Whether it had only an id and no content.
     empty: bool,
     line: Option<u64>,
 }
 
-/// Whether an event is known by its id.
+/// How the id of an event relates to earlier ones.
 enum EventIdStatus {
     New,
-    /// The same event again, on a stream that was resumed.
+    /// The same event again, on a resumed stream.
     Replayed(Delivered),
-    /// The id was given to another event before.
+    /// The id was used for another event before.
     Taken(Delivered),
-    /// Known, and nothing is wrong with that, or nothing is certain.
+    /// Seen before, but not a fault, or not certainly one.
     Excused,
 }
 
-/// Whether the messages of an event are known by their ids.
+/// Whether the messages of an event were sent before.
 enum Copy {
     No,
-    /// They were sent before, on the stream that is being resumed.
+    /// Sent before, on the stream that is being resumed.
     Replayed,
-    /// They were sent on another stream.
+    /// Sent on another stream.
     Elsewhere(Delivered),
 }
 
 impl Deliveries {
-    /// The exchange whose stream the event of this id belongs to.
+    /// The exchange whose stream the event with this id belongs to.
     pub(super) fn source_of(&self, scope: u64, id: &str) -> Option<u64> {
         self.events.get(&(scope, digest(id.as_bytes())))?.source
     }
 
-    /// Takes in what is delivered without a stream.
+    /// Records what is delivered without a stream.
     pub(super) fn note_body(
         &mut self,
         event: &Observation<'_>,
@@ -64,11 +64,11 @@ impl Deliveries {
         known: &Known<'_>,
     ) {
         if event.revision.era() == Era::Legacy {
-            self.take_in(event, exchange, known);
+            self.record(event, exchange, known);
         }
     }
 
-    /// Judges an event by what was delivered before, and takes it in.
+    /// Judges an event against earlier deliveries, and records it.
     pub(super) fn judge(
         &mut self,
         event: &Observation<'_>,
@@ -101,7 +101,7 @@ impl Deliveries {
                 return Delivery::Again;
             }
             Copy::Elsewhere(_) | Copy::Replayed => return Delivery::Again,
-            Copy::No => self.take_in(event, exchange, known),
+            Copy::No => self.record(event, exchange, known),
         }
         if let EventIdStatus::Taken(first) = status
             && event.settled
@@ -133,7 +133,7 @@ impl Deliveries {
                 source: exchange.stream.source,
                 content,
                 empty: is_empty(event, sse),
-                line: event.at.line,
+                line: event.at.line(),
             };
             self.events.insert(key, delivered, known.limits.remembered);
             return EventIdStatus::New;
@@ -141,7 +141,7 @@ impl Deliveries {
         let same = first.content == content;
         match (is_resumed(exchange), same) {
             (true, true) => EventIdStatus::Replayed(first),
-            // A priming event has no content that could be replayed.
+            // A priming event has no content to replay.
             (true, false) if first.empty => EventIdStatus::Excused,
             _ if exchange.seen => EventIdStatus::Taken(first),
             _ => EventIdStatus::Excused,
@@ -151,13 +151,11 @@ impl Deliveries {
     /// Whether every request and response of an event was sent before.
     fn copy(&self, event: &Observation<'_>, exchange: &Exchange, known: &Known<'_>) -> Copy {
         let mut found = Copy::No;
-        for (envelope, kind) in sound_messages(event) {
-            let content = digest(envelope.object.raw());
+        for (envelope, kind) in event.sound_messages() {
             let id = envelope.id.and_then(request_id);
             let first = id.and_then(|id| self.sent_before(kind, &id, known));
-            let Some(first) = first.filter(|first| first.content == content) else {
-                return Copy::No;
-            };
+            let is_same = |first: &Delivered| first.content == digest(envelope.object.raw());
+            let Some(first) = first.filter(is_same) else { return Copy::No };
             if is_resumed(exchange) {
                 found = Copy::Replayed;
             } else if first.source.is_some() && first.source != exchange.stream.source {
@@ -169,9 +167,9 @@ impl Deliveries {
         found
     }
 
-    /// The same message of the server, sent before. A response that its request still waits for
-    /// is none, nor is a request after the first one of its id was answered: ids are then used
-    /// again, which is a fault of another kind.
+    /// Returns the earlier delivery of the same server message. A response whose request is still
+    /// open does not count, nor does a request once the first with its id was answered: the id is
+    /// then being reused, which is a different fault.
     fn sent_before(
         &self,
         kind: MessageKind,
@@ -185,19 +183,19 @@ impl Deliveries {
                 requests.open(Side::Server, id)?;
                 self.requests.get(id).copied()
             }
-            MessageKind::Response if requests.open(Side::Client, id).is_some() => None,
+            MessageKind::Response if known.awaiting(id).is_some() => None,
             MessageKind::Response => self.responses.get(id).copied(),
         }
     }
 
-    fn take_in(&mut self, event: &Observation<'_>, exchange: &Exchange, known: &Known<'_>) {
-        for (envelope, kind) in sound_messages(event) {
+    fn record(&mut self, event: &Observation<'_>, exchange: &Exchange, known: &Known<'_>) {
+        for (envelope, kind) in event.sound_messages() {
             let Some(id) = envelope.id.and_then(request_id) else { continue };
             let delivered = Delivered {
                 source: exchange.stream.source,
                 content: digest(envelope.object.raw()),
                 empty: false,
-                line: event.at.line,
+                line: event.at.line(),
             };
             let sent = match kind {
                 MessageKind::Notification => continue,
@@ -209,7 +207,7 @@ impl Deliveries {
     }
 }
 
-/// Whether what comes may have been delivered before, as far as is known.
+/// Whether events may have been delivered before, as far as known.
 fn is_resumed(exchange: &Exchange) -> bool {
     !exchange.seen || exchange.is_get() && exchange.last_event_id.is_some()
 }
@@ -222,7 +220,7 @@ fn content(event: &Observation<'_>, sse: SseEvent<'_>) -> u64 {
     }
 }
 
-/// A resumed stream goes on with its own events.
+/// Checks that a resumed stream continues with its own events.
 fn judge_replay(id: &str, first: Delivered, exchange: &Exchange, notes: &mut Notes) {
     let (Some(resumed), Some(source)) = (exchange.stream.source, first.source) else { return };
     if resumed == source {

@@ -11,7 +11,7 @@ use crate::{
     http::{Exchange, Observation},
 };
 
-/// Endings that wait for a sign whether the session is still alive.
+/// Maximum endings held until it is known whether the session is still alive.
 const MAX_WAITING: usize = 64;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -19,20 +19,20 @@ pub(super) struct Endings {
     /// The streams of POSTs, by exchange.
     streams: Bounded<u64, Stream>,
     waiting: Vec<Ending>,
-    /// Whether the session was deleted or has expired: its streams end with it.
+    /// Whether the session was deleted or has expired, which ends its streams.
     over: bool,
-    /// How many requests there were.
+    /// Number of requests so far.
     order: u64,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Stream {
     requests: Vec<RequestId>,
-    /// The exchange that carries it now.
+    /// The exchange that currently carries it.
     connection: u64,
 }
 
-/// An ending that came too early, unless the session has expired.
+/// A premature ending, unless the session has expired.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Ending {
     line: Option<u64>,
@@ -43,8 +43,8 @@ struct Ending {
 }
 
 impl Endings {
-    /// Takes in a request of the client; `source` is the exchange whose stream it resumes, if any.
-    /// Gives back its position.
+    /// Records a request of the client and returns its position; `source` is the exchange whose
+    /// stream it resumes, if any.
     pub(super) fn note_request(&mut self, exchange: &Exchange, source: Option<u64>) -> u64 {
         self.order += 1;
         self.over |= exchange.is_delete();
@@ -54,7 +54,7 @@ impl Endings {
         self.order
     }
 
-    /// Takes in how a request was answered, which shows whether the session lives.
+    /// Records the status of a response, which shows whether the session is alive.
     pub(super) fn note_head(
         &mut self,
         status: u16,
@@ -97,14 +97,14 @@ impl Endings {
             return;
         }
         if !lacks_retry && !exchange.is_post() {
-            return; // What it resumes was reported when that ended.
+            return; // Reported when the stream that it resumes ended.
         }
         let ending = Ending {
-            line: event.at.line,
+            line: event.at.line(),
             order: self.order,
             revision: event.revision,
             asked: due.name().into(),
-            asked_at: due.at.line,
+            asked_at: due.at.line(),
         };
         // It may still be answered on another stream.
         notes.lose(id.clone());
@@ -116,22 +116,22 @@ impl Endings {
         }
     }
 
-    /// A request that waits for its response on the stream that ends with this exchange.
+    /// A request still awaiting its response on the stream that ends with this exchange.
     fn due<'k>(&self, exchange: &Exchange, known: &Known<'k>) -> Option<(&RequestId, &'k Request)> {
         let source = exchange.stream.source?;
         let stream = self.streams.get(&source)?;
         if stream.connection != exchange.number {
-            return None; // It goes on elsewhere.
+            return None; // It continues elsewhere.
         }
         let open = |id| Some((id, known.requests.open(Side::Client, id)?));
         stream.requests.iter().filter_map(open).find(|(_, request)| {
-            request.at.stream == Some(source)
+            request.at.stream() == Some(source)
                 && request.cancelled.is_none()
                 && request.name() != "subscriptions/listen"
         })
     }
 
-    /// No sign will come any more, and no answer.
+    /// Reports the remaining endings: nothing more will arrive.
     pub(super) fn finish(&mut self, notes: &mut Notes) {
         for ending in self.waiting.drain(..) {
             notes.always(ending.fault());
@@ -163,7 +163,7 @@ impl Ending {
     }
 }
 
-/// Whether the fault is that no `retry` was sent, rather than the ending itself.
+/// Whether the fault is a missing `retry` rather than the ending itself.
 fn lacks_retry(revision: Revision) -> bool {
     revision == Revision::V2025_11_25
 }

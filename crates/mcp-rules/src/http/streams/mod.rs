@@ -1,4 +1,4 @@
-//! Event streams: what they carry, how they begin and end, what is delivered again.
+//! Event streams: what they carry, how they begin and end, and redeliveries.
 
 mod deliveries;
 mod endings;
@@ -6,10 +6,10 @@ mod unrelated;
 
 use mcp_core::{Era, Revision, Revisions, Side};
 use mcp_json::Node;
-use mcp_jsonrpc::{Envelope, MessageKind};
+use mcp_jsonrpc::MessageKind;
 use serde::{Deserialize, Serialize};
 
-use super::{Delivery, Exchange, HeaderName, HttpPart, Observation, SseEvent, exchange::messages};
+use super::{Delivery, Exchange, HeaderName, HttpPart, Observation, SseEvent};
 use crate::{
     Level,
     conversation::{Known, Moment, Notes, digest::digest, request_id},
@@ -41,48 +41,48 @@ pub(crate) struct Streams {
     deliveries: deliveries::Deliveries,
     endings: endings::Endings,
     tokens: unrelated::Tokens,
-    /// Once is enough to say that streams are not primed.
+    /// Whether missing priming was already reported; once is enough.
     priming_reported: bool,
 }
 
-/// What is remembered of one exchange.
+/// State kept per exchange.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
-    /// The exchange whose stream it carries: itself, or the one that it resumes. Unknown if its
-    /// request was not seen, or resumes something that was not.
+    /// The exchange whose stream it carries: itself, or the one it resumes. Unknown if its request
+    /// was not observed, or resumes something that was not.
     source: Option<u64>,
-    /// Of the session, to tell the event ids of one from those of another.
+    /// Digest of the session id, to keep the event ids of sessions apart.
     scope: u64,
     begun: bool,
-    /// The first event of the answer to an `initialize`, if it primes nothing.
+    /// The first event of the answer to an `initialize`, if it is not a priming event.
     unprimed: Option<Moment>,
-    /// Whether a `retry` field came.
+    /// Whether a `retry` field was received.
     retry: bool,
-    /// Whether something came that could not be read; it may have been the response.
+    /// Whether an unreadable event was received; it may have been the response.
     unreadable: bool,
     /// Position among the requests of all exchanges.
     order: u64,
 }
 
 impl Seen {
-    /// Whether an event has come.
+    /// Whether an event was received.
     pub(super) fn has_begun(&self) -> bool {
         self.begun
     }
 }
 
 impl Streams {
-    /// The session has ended.
+    /// Called at the end of the session.
     pub(super) fn finish(&mut self, notes: &mut Notes) {
         self.endings.finish(notes);
     }
 
-    /// A new session begins on the same endpoint.
+    /// Called when a new session begins on the same endpoint.
     pub(super) fn restart(&mut self) {
         *self = Streams::default();
     }
 
-    /// Judges an observation, takes it in and says whether its message is news.
+    /// Judges and records an observation. Returns whether its message is new.
     pub(super) fn deliver(
         &mut self,
         event: &Observation<'_>,
@@ -124,7 +124,7 @@ impl Streams {
         };
         let order = self.endings.note_request(exchange, source);
         exchange.stream = Seen { source, scope, order, ..Seen::default() };
-        self.tokens.take_in(event, known);
+        self.tokens.record(event, known);
     }
 
     fn follow_event(
@@ -157,7 +157,7 @@ impl Streams {
         Delivery::Fresh
     }
 
-    /// The stream of a POST begins with an event that has an id and nothing else.
+    /// Checks that the stream of a POST begins with an event that has only an id.
     fn judge_priming(
         &mut self,
         first: bool,
@@ -170,7 +170,7 @@ impl Streams {
             return;
         }
         let missing = first && !(is_empty(event, sse) && event_id(sse).is_some());
-        // The answer to `initialize` says by which revision its own stream is to be judged.
+        // The answer to `initialize` states the revision by which its own stream is judged.
         let begun = if exchange.requests().any(|asked| *asked.name == *"initialize") {
             if missing {
                 exchange.stream.unprimed = Some(event.at);
@@ -183,8 +183,8 @@ impl Streams {
             self.priming_reported = true;
             notes.always(
                 Fault::new(&PRIMING, "the stream does not begin with an id and empty data")
-                    .earlier(begun.line, Side::Server)
-                    .related(exchange.at.line, "the request was here")
+                    .earlier(begun.line(), Side::Server)
+                    .related(exchange.at.line(), "the request was here")
                     .help("send an id with empty `data` first, to be resumed from"),
             );
         }
@@ -205,30 +205,14 @@ fn is_empty(event: &Observation<'_>, sse: SseEvent<'_>) -> bool {
 
 fn is_unreadable(event: &Observation<'_>, sse: SseEvent<'_>) -> bool {
     match event.message {
-        Some(body) => messages(body).any(|message| !is_sound(&Envelope::of(message))),
+        Some(_) => event.messages().any(|message| message.sound.is_none()),
         None => !is_empty(event, sse),
     }
 }
 
-/// Whether a message counts for something.
-fn is_sound(envelope: &Envelope<'_>) -> bool {
-    envelope.faults().is_empty()
-}
-
-/// The messages of an event that count for something.
-fn sound_messages<'a>(
-    event: &Observation<'a>,
-) -> impl Iterator<Item = (Envelope<'a>, MessageKind)> {
-    event.messages().filter_map(|message| {
-        let envelope = Envelope::of(message);
-        let kind = envelope.kind()?;
-        is_sound(&envelope).then_some((envelope, kind))
-    })
-}
-
-/// A request that reaches the client again may be answered again.
+/// Records redelivered requests, which the client may answer again.
 fn note_repeated(event: &Observation<'_>, notes: &mut Notes) {
-    for (envelope, kind) in sound_messages(event) {
+    for (envelope, kind) in event.sound_messages() {
         if kind == MessageKind::Request
             && let Some(id) = envelope.id.and_then(request_id)
         {
@@ -237,12 +221,12 @@ fn note_repeated(event: &Observation<'_>, notes: &mut Notes) {
     }
 }
 
-/// Readers of event streams dispatch by name, and listen for `message`.
+/// Checks the event name: clients dispatch by name and listen for `message`.
 fn judge_name(event: &Observation<'_>, sse: SseEvent<'_>, notes: &mut Notes) {
     let Some(name) = sse.event.filter(|name| !matches!(*name, "" | "message")) else {
         return;
     };
-    if event.settled && sound_messages(event).next().is_some() {
+    if event.settled && event.sound_messages().next().is_some() {
         notes.always(
             Fault::new(
                 &EVENT_TYPE,
@@ -254,21 +238,21 @@ fn judge_name(event: &Observation<'_>, sse: SseEvent<'_>, notes: &mut Notes) {
 }
 
 fn negotiates_polling(event: &Observation<'_>) -> bool {
-    sound_messages(event).any(|(envelope, _)| {
+    event.sound_messages().any(|(envelope, _)| {
         let version = envelope.result.and_then(|result| result.get("protocolVersion"));
         version.is_some_and(|version| version.str_eq(Revision::V2025_11_25.as_str()))
     })
 }
 
-/// Responses belong to the stream of their request, or to one that resumes it.
+/// Checks that responses come on the stream of their request, or on one that resumes it.
 fn judge_response_on_get(event: &Observation<'_>, exchange: &Exchange, notes: &mut Notes) {
     if !exchange.is_get() || exchange.last_event_id.is_some() || !event.settled {
         return;
     }
-    if sound_messages(event).any(|(_, kind)| kind == MessageKind::Response) {
+    if event.sound_messages().any(|(_, kind)| kind == MessageKind::Response) {
         notes.always(
             Fault::new(&GET_RESPONSE, "a response travels on a GET stream that resumes nothing")
-                .related(exchange.at.line, "the stream was opened here")
+                .related(exchange.at.line(), "the stream was opened here")
                 .help(
                     "send a response on the stream of its request, or when the client resumes that",
                 ),
@@ -276,7 +260,7 @@ fn judge_response_on_get(event: &Observation<'_>, exchange: &Exchange, notes: &m
     }
 }
 
-/// With the response a stream is over.
+/// Checks that nothing follows the response on a stream.
 fn judge_after_response(
     event: &Observation<'_>,
     exchange: &Exchange,
@@ -287,8 +271,8 @@ fn judge_after_response(
     if !event.settled || !answers || !is_over(exchange, known) {
         return;
     }
-    let late = sound_messages(event).find(|(envelope, kind)| match kind {
-        // Only what no other rule says already.
+    let late = event.sound_messages().find(|(envelope, kind)| match kind {
+        // Only what no other rule reports.
         MessageKind::Notification => {
             let name = envelope.method.and_then(Node::as_str).unwrap_or_default();
             name != "notifications/progress"
@@ -297,7 +281,7 @@ fn judge_after_response(
         MessageKind::Request => event.revision.era() == Era::Legacy,
         MessageKind::Response => {
             let id = envelope.id.and_then(request_id);
-            id.is_some_and(|id| known.requests.open(Side::Client, &id).is_some())
+            id.is_some_and(|id| known.awaiting(&id).is_some())
         }
     });
     if let Some((envelope, _)) = late {
@@ -309,17 +293,17 @@ fn judge_after_response(
                 format!("{what} comes after the response that ends the stream"),
             )
             .at(envelope.object.span())
-            .related(exchange.at.line, "the request was here")
+            .related(exchange.at.line(), "the request was here")
             .help("send the response last, then end the stream"),
         );
     }
 }
 
-/// Whether everything that was asked in a POST has been answered on its stream.
+/// Whether every request of a POST was answered on its stream.
 fn is_over(exchange: &Exchange, known: &Known<'_>) -> bool {
     exchange.answered >= exchange.requests().count()
         && exchange.requests().filter_map(|asked| asked.id.as_ref()).all(|id| {
             let open = known.requests.open(Side::Client, id);
-            open.is_none_or(|request| request.at.stream != Some(exchange.number))
+            open.is_none_or(|request| request.at.stream() != Some(exchange.number))
         })
 }

@@ -1,29 +1,28 @@
-//! What does not belong on the stream of a request (2026-07-28).
+//! Messages that do not belong on the stream of a request (2026-07-28).
 
 use mcp_core::{Era, RequestId, Side};
 use mcp_json::Node;
 use mcp_jsonrpc::{Envelope, MessageKind};
 use serde::{Deserialize, Serialize};
 
-use super::{UNRELATED, sound_messages};
+use super::UNRELATED;
 use crate::{
     conversation::{Bounded, Known, META_SUBSCRIPTION, Notes, Request, request_id},
     findings::Fault,
-    http::{Exchange, Observation},
+    http::{CarriedMessage, Exchange, Observation},
 };
 
-/// Which request a progress token belongs to.
+/// The request that each progress token belongs to.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Tokens(Bounded<RequestId, RequestId>);
 
 impl Tokens {
-    /// Takes in the tokens of a POST.
-    pub(super) fn take_in(&mut self, event: &Observation<'_>, known: &Known<'_>) {
+    /// Records the tokens of a POST.
+    pub(super) fn record(&mut self, event: &Observation<'_>, known: &Known<'_>) {
         if event.revision.era() != Era::Modern {
             return;
         }
-        for message in event.messages() {
-            let envelope = Envelope::of(message);
+        for CarriedMessage { envelope, .. } in event.messages() {
             let meta = envelope.params.and_then(|params| params.get("_meta"));
             let token = meta.and_then(|meta| meta.get("progressToken")).and_then(request_id);
             let id = envelope.id.and_then(request_id);
@@ -45,7 +44,7 @@ impl Tokens {
         if !exchange.response.carries_requests() || listens {
             return;
         }
-        for (envelope, kind) in sound_messages(event) {
+        for (envelope, kind) in event.sound_messages() {
             if kind == MessageKind::Notification
                 && let Some((what, owner)) = self.unrelated(&envelope, exchange, known)
             {
@@ -59,7 +58,7 @@ impl Tokens {
         }
     }
 
-    /// Why a notification does not belong here, and the line of the request that it belongs to.
+    /// Returns why a notification does not belong here, and the line of the request it belongs to.
     fn unrelated(
         &self,
         envelope: &Envelope<'_>,
@@ -72,23 +71,23 @@ impl Tokens {
             let id = params.get("_meta")?.get(META_SUBSCRIPTION).and_then(request_id)?;
             let open = known.requests.open(Side::Client, &id);
             if open.is_none() && known.from_start {
-                return None; // That nobody listens is another fault.
+                return None; // That there is no subscription is another fault.
             }
             let message =
                 format!("`{name}` comes on the stream of another request than its subscription");
-            return Some((message, open.and_then(|request| request.at.line)));
+            return Some((message, open.and_then(|request| request.at.line())));
         }
         if name != "notifications/progress" {
             return None;
         }
         let token = params.get("progressToken").and_then(request_id)?;
         let owner = self.owner(&token, known)?;
-        let stream = owner.at.stream?;
+        let stream = owner.at.stream()?;
         (stream != exchange.number).then(|| {
             let message = format!(
                 "progress of the request on exchange {stream} comes on the stream of another"
             );
-            (message, owner.at.line)
+            (message, owner.at.line())
         })
     }
 

@@ -4,6 +4,7 @@
 mod tests;
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
     io::{self, Write},
 };
@@ -14,7 +15,7 @@ use mcp_json::{Document, Limits, Tape};
 
 use crate::{Headers, HttpEvent, HttpPart, SseEvent};
 
-/// One observation to be recorded.
+/// An observation to record.
 #[derive(Debug, Clone, Copy)]
 pub struct TraceEntry<'a> {
     from: Side,
@@ -31,7 +32,7 @@ enum Traffic<'a> {
 }
 
 impl<'a> TraceEntry<'a> {
-    /// What a side writes to its stream at once, without the final line break.
+    /// A line that a side writes to its stream, without the line break.
     pub fn stdio(from: Side, text: &'a [u8]) -> TraceEntry<'a> {
         TraceEntry {
             from,
@@ -41,7 +42,7 @@ impl<'a> TraceEntry<'a> {
         }
     }
 
-    /// The last bytes on the stream of a side, if no line break comes after them.
+    /// The last bytes on a side's stream, if no line break follows them.
     pub fn unterminated(from: Side, text: &'a [u8]) -> TraceEntry<'a> {
         TraceEntry { from, traffic: Traffic::Stdio { text, ends: true }, time: None, session: None }
     }
@@ -56,23 +57,23 @@ impl<'a> TraceEntry<'a> {
         TraceEntry { from: event.from, traffic: Traffic::Http(event), time: None, session: None }
     }
 
-    /// With the time, RFC 3339.
+    /// Sets the time, in RFC 3339 format.
     #[must_use]
     pub fn at(self, time: &'a str) -> TraceEntry<'a> {
         TraceEntry { time: Some(time), ..self }
     }
 
-    /// With the name of the conversation it belongs to, where a recording has several.
+    /// Sets the name of the conversation it belongs to, if a recording has several.
     #[must_use]
     pub fn in_session(self, session: &'a str) -> TraceEntry<'a> {
         TraceEntry { session: Some(session), ..self }
     }
 }
 
-/// Writes a recording, one line for each entry.
+/// Writes a recording, one line per entry.
 ///
-/// A message is written as `msg` if the reader gets back the same bytes from it and nothing is
-/// peculiar about its spelling, else as `raw`, and as `rawBase64` if it is not UTF-8.
+/// A message is written as `msg` if the reader gets the same bytes back and its spelling is
+/// ordinary, otherwise as `raw`, or as `rawBase64` if it is not UTF-8.
 ///
 /// ```
 /// use mcp_core::Side;
@@ -97,7 +98,7 @@ pub struct TraceWriter<W> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Writes to `out`, with one call for each line.
+    /// Creates a writer that writes to `out`, with one call per line.
     pub fn new(out: W) -> TraceWriter<W> {
         TraceWriter { out, line: Vec::new(), tape: Tape::new() }
     }
@@ -106,7 +107,7 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// # Errors
     ///
-    /// If `out` does not take it.
+    /// If writing to `out` fails.
     pub fn write(&mut self, entry: &TraceEntry<'_>) -> io::Result<()> {
         self.line.clear();
         self.line.extend_from_slice(match entry.from {
@@ -136,17 +137,17 @@ impl<W: Write> TraceWriter<W> {
         self.out.write_all(&self.line)
     }
 
-    /// What the lines are written to.
+    /// The underlying writer.
     pub fn get_mut(&mut self) -> &mut W {
         &mut self.out
     }
 
-    /// What the lines were written to.
+    /// Returns the underlying writer.
     pub fn into_inner(self) -> W {
         self.out
     }
 
-    /// A text that is a message, or meant as one.
+    /// Writes a text that is a message, or meant to be one.
     fn message(&mut self, text: &[u8]) {
         let limits = Limits { max_bytes: usize::MAX, ..Limits::default() };
         let is_plain = self.tape.parse(text, limits).is_ok_and(|document| is_plain(&document));
@@ -162,7 +163,7 @@ impl<W: Write> TraceWriter<W> {
         }
     }
 
-    /// Exact bytes, under one name if they are UTF-8 and under the other if not.
+    /// Writes exact bytes, under `name` if they are UTF-8, otherwise under `name_of_base64`.
     fn exact(&mut self, name: &str, name_of_base64: &str, text: &[u8]) {
         match std::str::from_utf8(text) {
             Ok(text) => self.member(name, text),
@@ -187,7 +188,7 @@ impl<W: Write> TraceWriter<W> {
                 self.headers(headers);
             }
             HttpPart::Event(sse) => {
-                // What is no message is told by `data`, if that can hold it.
+                // Anything but a message goes into `data`, if that can hold it.
                 let text = sse.data.or(body.take()).or(unread.take());
                 let text = text.filter(|_| event.message.is_none());
                 let data = text.and_then(|text| std::str::from_utf8(text).ok());
@@ -201,7 +202,7 @@ impl<W: Write> TraceWriter<W> {
         }
         self.line.push(b'}');
         if let Some(message) = event.message {
-            // Surrounding blanks belong to the text.
+            // Surrounding whitespace is part of the text.
             let document = message.document();
             if message.index() == 0 {
                 self.text(document.input(), is_plain(document));
@@ -232,15 +233,15 @@ impl<W: Write> TraceWriter<W> {
         self.line.push(b'}');
     }
 
-    /// Several values of one name become an array.
+    /// Repeated headers become an array.
     fn headers(&mut self, headers: &Headers<'_>) {
         if !headers.are_recorded() {
             return;
         }
-        let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-        let mut by_name: HashMap<&str, usize> = HashMap::new();
+        let mut groups: Vec<(Cow<'_, str>, Vec<Cow<'_, str>>)> = Vec::new();
+        let mut by_name: HashMap<Cow<'_, str>, usize> = HashMap::new();
         for (name, value) in headers.iter() {
-            let group = *by_name.entry(name).or_insert_with(|| {
+            let group = *by_name.entry(name.clone()).or_insert_with(|| {
                 groups.push((name, Vec::new()));
                 groups.len() - 1
             });
@@ -279,8 +280,8 @@ impl<W: Write> TraceWriter<W> {
     }
 }
 
-/// Whether a text can stand in a line as it is: the reader gets the same bytes back, and no other
-/// reader of JSON would lose anything.
+/// Whether a text can be embedded as it is: the reader gets the same bytes back, and other JSON
+/// parsers would lose nothing.
 fn is_plain(document: &Document<'_>) -> bool {
     let text = document.input();
     document.root().raw().len() == text.len()

@@ -190,7 +190,7 @@ proptest! {
             assert_eq!(http.headers.are_recorded(), recorded);
             let sorted = |headers: &Headers<'_>| -> Vec<(String, String)> {
                 let mut all: Vec<_> =
-                    headers.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+                    headers.iter().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
                 all.sort_by(|one, two| one.0.cmp(&two.0));
                 all
             };

@@ -42,7 +42,7 @@ const NOTIFICATIONS: [&str; 10] = [
     "notifications/cancelled",
     "notifications/message",
 ];
-/// Names that only this profile knows: what they carry is not judged.
+/// Names that only this profile knows; their payloads are not judged.
 const OWN_REQUESTS: [&str; 4] =
     ["tasks/create", "requests/cancel", "logging/set_level", "sampling/create_message"];
 

@@ -1,4 +1,4 @@
-//! Every refused call is a debug event, without values of the traffic.
+//! Every rejected call is a debug event, without values from the traffic.
 
 use std::{
     fmt::{self, Write as _},
@@ -14,7 +14,7 @@ use tracing::{
 
 use super::REVISION;
 
-/// Writes events down, a line each.
+/// Collects events, one line each.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -48,10 +48,10 @@ impl Subscriber for Log {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// What is logged while `call` runs.
+/// Returns what is logged while `call` runs.
 fn logged(call: impl FnOnce(&Validator)) -> Vec<String> {
     let log = Log::default();
-    // With one subscriber alone, a thread that has none may switch an event off for all threads.
+    // With only one subscriber, a thread that has none may disable an event for all threads.
     let _other = tracing::Dispatch::new(Log::default());
     let validator = Validator::with_profile(REVISION, Profile::Erlmcp);
     tracing::subscriber::with_default(log.clone(), || call(&validator));

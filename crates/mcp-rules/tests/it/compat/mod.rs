@@ -1,6 +1,6 @@
 //! What users of other validators try first, case by case. One module per validator; each case goes
-//! through the function-by-function validator and, where it is a whole message, through the engine
-//! as `plumb check --profile` runs it.
+//! through the function-by-function validator and, if it is a whole message, through the engine as
+//! `plumb check --profile` runs it.
 
 mod base_stack;
 mod erlmcp;
@@ -31,7 +31,7 @@ fn errors(message: &str, profile: Profile) -> Vec<&'static str> {
     findings.iter().map(|finding| finding.rule.name).collect()
 }
 
-/// A whole message that both let pass.
+/// Asserts that both accept a whole message.
 #[track_caller]
 fn passes(message: &str, profile: Profile) {
     let validator = Validator::with_profile(REVISION, profile);
@@ -39,7 +39,7 @@ fn passes(message: &str, profile: Profile) {
     assert_eq!(errors(message, profile), [""; 0], "{message}");
 }
 
-/// A whole message that both refuse.
+/// Asserts that both reject a whole message.
 #[track_caller]
 fn fails(message: &str, profile: Profile, reason: &str) {
     let validator = Validator::with_profile(REVISION, profile);

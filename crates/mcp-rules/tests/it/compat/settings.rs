@@ -1,4 +1,4 @@
-//! What can be set: the builder, names of one's own, batches that are let in.
+//! The builder, custom method names, and accepted batches.
 
 use mcp_core::Revision;
 use mcp_rules::{
@@ -83,7 +83,7 @@ fn a_batch_that_is_let_in_is_judged_entry_by_entry() {
     assert_eq!(rules(Some(Setting::On(Severity::Error))), [refused]);
     assert_eq!(rules(Some(Setting::On(Severity::Warning))), [refused, entry]);
     assert_eq!(rules(Some(Setting::Off)), [entry]);
-    // Where a batch is only warned of by default, its entries are judged as well.
+    // Where a batch is only a warning by default, its entries are judged as well.
     let old = Validator::new(Revision::V2024_11_05);
     assert!(!old.validate_batch(batch.as_bytes()).valid);
     assert!(!old.validate_batch(b"[7]").valid && !old.validate_batch(b"[]").valid);

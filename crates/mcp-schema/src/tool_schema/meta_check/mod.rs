@@ -1,31 +1,33 @@
-//! Whether a schema fits its meta-schema, asked of the tape.
+//! Checks a schema against its meta-schema, directly on the tape.
 //!
-//! A listing may bring hundreds of schemas that no call ever uses. Compiling one takes as long as
-//! parsing a whole page of them, so it waits until somebody needs the compiled form; until then
-//! it must only be known that the schema is one. [`is_valid`] vouches for nearly every valid schema
-//! and says "no" to whatever is wrong or unusual. Those are compiled, which decides and explains.
+//! A listing may contain hundreds of schemas that no call ever uses. Compiling one takes as long as
+//! parsing a whole page of them, so it is deferred until the compiled form is needed; until then it
+//! only has to be known that the schema is valid. [`is_valid`] accepts nearly every valid schema
+//! and returns `false` for anything wrong or unusual. Those are compiled, which decides and
+//! explains.
 //!
-//! The table of [`keywords`](shape) is one for all drafts from draft-06 on: a keyword that a draft
-//! lacks is held to what others demand of it. That is stricter than the meta-schema, never laxer.
+//! There is one table of [`keywords`](shape) for all drafts from draft-06 on: a keyword that a
+//! draft lacks is held to what others require of it. That is stricter than the meta-schema, never
+//! laxer.
 
 use mcp_json::{Kind, Node};
 
 use super::Dialect;
 
-/// More names in one list are not compared with each other.
+/// Lists with more names are not checked for duplicates here.
 const MANY: usize = 64;
 
 /// Whether `schema` certainly fits the meta-schema of `dialect`, is nested at most `max_depth`
 /// levels deep and refers to nothing outside of itself.
 pub(super) fn is_valid(schema: Node<'_>, dialect: Dialect, max_depth: usize) -> bool {
-    // Draft-04 differs in too much, and nobody writes it any more.
+    // Draft-04 differs too much, and nobody uses it any more.
     if dialect == Dialect::Draft4 || schema.document().has_duplicate_keys() {
         return false;
     }
     Check { dialect }.schema(schema, max_depth)
 }
 
-/// What the value of a keyword is.
+/// The kind of value a keyword takes.
 enum Shape {
     Schema,
     /// One or more schemas.
@@ -47,7 +49,7 @@ enum Shape {
     Number,
     /// A number above zero.
     Positive,
-    /// A whole number, not negative.
+    /// A non-negative integer.
     Count,
     Pattern,
     List,
@@ -56,7 +58,7 @@ enum Shape {
     Anchor,
     /// Any value.
     Data,
-    /// Too rare to be looked at here.
+    /// Too rare to be checked here.
     Rare,
 }
 
@@ -94,7 +96,7 @@ fn shape(keyword: &[u8]) -> Shape {
         b"$id" | b"$schema" => Shape::Url,
         b"$anchor" | b"$dynamicAnchor" => Shape::Anchor,
         b"$recursiveAnchor" | b"$recursiveRef" | b"$vocabulary" => Shape::Rare,
-        // `const`, `default`, and what is no keyword.
+        // `const`, `default`, and anything that is not a keyword.
         _ => Shape::Data,
     }
 }
@@ -104,7 +106,7 @@ struct Check {
 }
 
 impl Check {
-    /// `levels` is how many more containers may be entered, so this recursion has an end.
+    /// `levels` is how many more containers may be entered, which bounds the recursion.
     fn schema(&self, node: Node<'_>, levels: usize) -> bool {
         match node.kind() {
             Kind::Bool => true,
@@ -166,14 +168,15 @@ impl Check {
             && node.elements().all(|schema| self.schema(schema, levels - 1))
     }
 
-    /// Up to draft-07 the meta-schemas demand that expressions are some; later ones only advise it.
+    /// Up to draft-07 the meta-schemas require that expressions are valid; later ones only advise
+    /// it.
     fn is_pattern(&self, pattern: &[u8]) -> bool {
         self.dialect > Dialect::Draft7
             || std::str::from_utf8(pattern).is_ok_and(jsonschema_regex::is_valid_ecma_regex)
     }
 }
 
-/// Data is free, but a reference may lead into it and take it for a schema.
+/// Data is unrestricted, but a reference may point into it and use it as a schema.
 fn is_data(node: Node<'_>, levels: usize) -> bool {
     match node.kind() {
         Kind::Object => every_member(node, levels, |name, value, levels| match name {
@@ -186,7 +189,7 @@ fn is_data(node: Node<'_>, levels: usize) -> bool {
     }
 }
 
-/// Whether `fits` holds for name and value of each member, which are one level deeper.
+/// Whether `fits` holds for the name and value of each member, which are one level deeper.
 #[inline]
 fn every_member(
     node: Node<'_>,
@@ -202,20 +205,20 @@ fn every_member(
         })
 }
 
-/// Strings, all different.
+/// Strings without duplicates.
 fn is_names(node: Node<'_>, levels: usize) -> bool {
     if !node.is_array() || node.len() > MANY || (levels == 0 && !node.is_empty()) {
         return false;
     }
     node.elements().enumerate().all(|(position, name)| {
-        // Spelled with an escape, equal texts may differ.
+        // With escapes, equal strings may be spelled differently.
         name.is_string()
             && !name.raw().contains(&b'\\')
             && node.elements().take(position).all(|earlier| earlier.raw() != name.raw())
     })
 }
 
-/// The name of a type, or several different ones.
+/// A type name, or several different ones.
 fn is_types(node: Node<'_>, levels: usize) -> bool {
     if !node.is_array() {
         return type_bit(node).is_some();
@@ -240,7 +243,7 @@ fn type_bit(node: Node<'_>) -> Option<u8> {
     })
 }
 
-/// Whether `node` refers to a place in the same document, spelled without anything unusual.
+/// Whether `node` refers to a location in the same document, in plain notation.
 fn is_local_reference(node: Node<'_>) -> bool {
     let plain = |byte: &u8| {
         byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'$' | b'-' | b'_' | b'.' | b'~')

@@ -13,11 +13,11 @@ fn passes(schema: &Value, default: Dialect) -> bool {
     with_node(schema, |node| is_plainly_valid(node, default, LIMITS))
 }
 
-/// What compiling it has to say, if that is the fault of who wrote it.
+/// The error from compiling it, if the author of the schema is to blame.
 fn fault(schema: &Value, default: Dialect) -> Option<ToolSchemaError> {
     let error = with_node(schema, |node| ToolSchema::compile(node, default, LIMITS)).err()?;
     let blames = match &error {
-        // At `#` is what fits the meta-schema and only cannot be compiled.
+        // At `#`: the schema fits the meta-schema but cannot be compiled.
         ToolSchemaError::Invalid { violations } => {
             violations.iter().any(|violation| violation.schema_path != "#")
         }
@@ -42,7 +42,7 @@ fn usual() -> impl Strategy<Value = Value> {
     schema(usual_value, 0)
 }
 
-/// Schemas with anything in any place.
+/// Schemas with anything anywhere.
 fn spoilt() -> impl Strategy<Value = Value> {
     schema(any_value, 3)
 }
@@ -237,7 +237,8 @@ proptest! {
         schema in usual(),
         dialect in prop::sample::select(&Dialect::ALL[1..]),
     ) {
-        // What an older draft does not know, it does not object to; here that is held to later ones.
+        // An older draft does not object to keywords it does not know; here they are held to later
+        // drafts.
         let stricter = dialect < Dialect::Draft202012;
         let (passes, fault) = (passes(&schema, dialect), fault(&schema, dialect));
         prop_assert!(passes == fault.is_none() || (stricter && !passes), "{} {}: {:?}", dialect, schema, fault);
@@ -255,7 +256,7 @@ fn check(schema: &Value, expected: bool) {
 #[test]
 fn what_compilers_of_schemas_emit_passes() {
     check(&json!({"type": "object"}), true);
-    // As `zod`, `pydantic` and `schemars` write them.
+    // In the style of `zod`, `pydantic` and `schemars`.
     check(
         &json!({"type": "object", "properties": {"a": {"type": "string", "format": "uri", "pattern": "^x"}},
             "required": ["a"], "additionalProperties": false,

@@ -1,4 +1,4 @@
-//! Schemas and values drawn by chance, the same in every run.
+//! Random schemas and values, the same in every run.
 
 use serde_json::{Value, json};
 
@@ -110,7 +110,7 @@ fn schema(dice: &mut Dice, dialect: &str, depth: usize) -> String {
     match dice.roll(12) {
         0 => return "false".to_owned(),
         1 => return "true".to_owned(),
-        // Beside a reference draft-07 knows nothing.
+        // Draft-07 ignores everything beside a reference.
         2 if depth < 3 => return format!(r##"{{"$ref":"#/$defs/s{}"}}"##, dice.roll(2)),
         _ => {}
     }
@@ -125,8 +125,8 @@ fn schema(dice: &mut Dice, dialect: &str, depth: usize) -> String {
     object(keywords)
 }
 
-/// Where `unevaluatedProperties` is drawn. Conditions are drawn elsewhere: what `if` evaluates is one
-/// of the differences.
+/// Dialects for which `unevaluatedProperties` is drawn. Conditions are drawn for the others: what
+/// `if` evaluates is one of the differences.
 const UNEVALUATED: [&str; 1] = ["2019-09"];
 
 /// A keyword with subschemas, or a few that belong together.

@@ -1,10 +1,9 @@
-//! The violations of tool schemas are those of `ajv` 8.
+//! The violations of tool schemas match those of `ajv` 8.
 //!
-//! `tests/ajv/cases.jsonl` is a table of schemas and values, `recorded.jsonl` what `ajv` says of
-//! them. `scripts/ajv` asks the original again, also about some hundred schemas that are drawn by
-//! chance, and writes the recording anew if told to. What differs on purpose is in
-//! `differences.json`, with the reason: an unlisted difference fails, and so does a listed one that
-//! is none.
+//! `tests/ajv/cases.jsonl` is a table of schemas and values, `recorded.jsonl` has the output of
+//! `ajv` for them. `scripts/ajv` runs the original again, also on a few hundred random schemas, and
+//! rewrites the recording if told to. Intentional differences are in `differences.json`, with the
+//! reason: an unlisted difference fails, and so does a listed one that no longer exists.
 
 mod drawn;
 
@@ -18,7 +17,7 @@ use mcp_json::{Limits, Node, Tape};
 use mcp_schema::{Dialect, ToolSchema, ToolSchemaLimits};
 use serde_json::{Value, json};
 
-/// One schema and the values that it judges, as texts: the order of members matters.
+/// One schema and the values checked against it, as texts: the order of members matters.
 struct Case {
     name: String,
     line: String,
@@ -43,7 +42,7 @@ fn differences() -> BTreeMap<String, String> {
     serde_json::from_str(&text).unwrap()
 }
 
-/// What we say of a case, in the form in which the driver prints what `ajv` says.
+/// Our output for a case, in the format in which the driver prints that of `ajv`.
 fn ours(case: &Case) -> Value {
     let mut tape = Tape::new();
     let document = tape.parse(case.line.as_bytes(), Limits::default()).unwrap();
@@ -73,7 +72,7 @@ fn listed(schema: &ToolSchema, value: Node<'_>) -> Value {
         .collect()
 }
 
-/// `1` and `1.0` are one number.
+/// `1` and `1.0` are the same number.
 fn normalized(value: &Value) -> Value {
     match value {
         Value::Number(number) => json!(number.as_f64()),
@@ -85,7 +84,7 @@ fn normalized(value: &Value) -> Value {
     }
 }
 
-/// There is nothing to compare where `ajv` itself fails.
+/// Where `ajv` itself fails, there is nothing to compare.
 fn forget_failures(ours: &mut Value, theirs: &Value) {
     let pairs =
         ours.as_array_mut().into_iter().flatten().zip(theirs.as_array().into_iter().flatten());
@@ -94,7 +93,7 @@ fn forget_failures(ours: &mut Value, theirs: &Value) {
     }
 }
 
-/// Fails unless exactly those cases differ that are said to.
+/// Fails unless exactly the listed cases differ.
 #[track_caller]
 fn compare(cases: &[Case], theirs: &[Value]) {
     assert_eq!(cases.len(), theirs.len(), "one line for each case");
@@ -140,7 +139,7 @@ fn installed() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/ajv")
 }
 
-/// What `ajv` says of each case.
+/// The output of `ajv` for each case.
 fn asked(cases: &[Case]) -> Vec<String> {
     let mut child = Command::new("node")
         .arg(folder().join("driver.cjs"))

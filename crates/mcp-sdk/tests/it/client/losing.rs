@@ -192,8 +192,11 @@ async fn a_call_whose_stream_broke_fails_with_the_reason() {
     let client = legacy(&url).await;
     let options = CallOptions::new().timeout(Duration::from_secs(1));
     let error = within(client.call_tool_with("x", (), &options)).await.unwrap_err();
-    let cut_off = matches!(error, ClientError::Call { cause: PeerError::CutOff { .. }, .. });
-    assert!(cut_off, "{error}");
-    let expected = "no answer within 1s; last: the connection is lost: the stream ended";
+    let broke = matches!(
+        &error,
+        ClientError::Call { cause: PeerError::TimedOut { last_error: Some(_), .. }, .. }
+    );
+    assert!(broke, "{error}");
+    let expected = "no response within 1s; last error: the connection is lost: the stream ended";
     assert!(error.to_string().contains(expected), "{error}");
 }

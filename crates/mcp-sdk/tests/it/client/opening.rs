@@ -92,7 +92,7 @@ async fn a_server_that_hangs_costs_one_timeout() {
         let begun = Instant::now();
         let error = builder.connect(near).await.unwrap_err();
         assert_eq!(begun.elapsed().as_secs(), seconds, "{error}");
-        assert!(error.to_string().contains("no answer within"), "{error}");
+        assert!(error.to_string().contains("no response within"), "{error}");
     }
 }
 

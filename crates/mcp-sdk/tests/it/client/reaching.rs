@@ -82,7 +82,7 @@ async fn a_silent_server_is_named_with_the_timeout() {
     let (url, _heads) = answering(None).await;
     let connecting = builder().connect_timeout(Duration::from_millis(500)).connect_http(&url);
     let error = within(connecting).await.unwrap_err().to_string();
-    assert!(error.contains(&url) && error.contains("no answer within 500ms"), "{error}");
+    assert!(error.contains(&url) && error.contains("no response within 500ms"), "{error}");
 }
 
 #[tokio::test]

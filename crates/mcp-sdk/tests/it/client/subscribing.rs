@@ -103,7 +103,7 @@ async fn an_unacknowledged_subscription_times_out() {
     };
     let (subscribed, ()) = tokio::join!(client.subscribe(&[]), silence);
     let error = subscribed.unwrap_err().to_string();
-    assert_eq!(error, "`subscriptions/listen`: no answer within 60s");
+    assert_eq!(error, "`subscriptions/listen`: no response within 60s");
 }
 
 #[tokio::test]

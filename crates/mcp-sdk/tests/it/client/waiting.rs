@@ -44,7 +44,7 @@ async fn progress_extends_the_timeout_up_to_a_maximum() {
     let called = tokio::select! { called = call => called, _ = reports(5) => panic!() };
     assert_eq!(begun.elapsed().as_secs(), 120);
     let error = called.unwrap_err().to_string();
-    assert_eq!(error, "`tools/call` of `slow`: no answer within 120s");
+    assert_eq!(error, "`tools/call` of `slow`: no response within 120s");
 }
 
 #[tokio::test(start_paused = true)]
@@ -53,7 +53,8 @@ async fn without_progress_the_timeout_is_unchanged() {
     let begun = Instant::now();
     let (called, request) = tokio::join!(client.call_tool("slow", ()), script.expect("tools/call"));
     assert_eq!(begun.elapsed().as_secs(), 60);
-    let timed_out = matches!(called, Err(ClientError::Call { cause: PeerError::TimedOut(_), .. }));
+    let timed_out =
+        matches!(called, Err(ClientError::Call { cause: PeerError::TimedOut { .. }, .. }));
     assert!(timed_out);
     let cancelled = script.expect("notifications/cancelled").await;
     assert_eq!(cancelled["params"]["requestId"], request["id"]);

@@ -185,7 +185,7 @@ fn bad_responses(id: &Value) -> [(Value, &'static [&'static str]); 3] {
 
 #[track_caller]
 fn is_invalid(error: &ClientError, places: &[&str]) {
-    let ClientError::Call { cause: PeerError::InvalidAnswer { findings, .. }, .. } = error else {
+    let ClientError::Call { cause: PeerError::InvalidResponse { findings, .. }, .. } = error else {
         panic!("{error}")
     };
     let mut pointers: Vec<String> = findings
@@ -235,7 +235,7 @@ async fn a_tool_gets_an_error_instead_of_an_invalid_response() {
     let answer = receive(&near).await;
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     let text = answer["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains("the answer breaks the protocol"), "{answer}");
+    assert!(text.contains("the response violates the protocol"), "{answer}");
 }
 
 #[tokio::test]

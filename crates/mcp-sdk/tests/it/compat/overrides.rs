@@ -91,8 +91,10 @@ async fn a_client_neither_sends_nor_accepts_what_its_override_forbids() {
             matches!(&not_sent, ClientError::Call { cause: PeerError::NotSent { .. }, .. });
         assert!(is_held_back, "{not_sent}");
         let not_taken = call(&client, "allowed").await.unwrap_err();
-        let is_refused =
-            matches!(&not_taken, ClientError::Call { cause: PeerError::InvalidAnswer { .. }, .. });
+        let is_refused = matches!(
+            &not_taken,
+            ClientError::Call { cause: PeerError::InvalidResponse { .. }, .. }
+        );
         assert!(is_refused, "{not_taken}");
     }
 }

@@ -186,7 +186,7 @@ async fn a_call_without_a_response_times_out_and_is_cancelled() {
         let options = CallOptions::new().timeout(Duration::from_millis(20));
         let error = within(client.call_tool_with("never", json!({}), &options)).await.unwrap_err();
         let timed_out = |error: &ClientError| {
-            matches!(error, ClientError::Call { cause: PeerError::TimedOut(_), .. })
+            matches!(error, ClientError::Call { cause: PeerError::TimedOut { .. }, .. })
         };
         assert!(timed_out(&error), "{error}");
         reaches(&seen.dropped, 1).await;

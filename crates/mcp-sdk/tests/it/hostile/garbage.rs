@@ -60,7 +60,7 @@ fn opened(request: &Value) -> String {
 }
 
 fn is_invalid(error: &ClientError) -> bool {
-    matches!(error, ClientError::Call { cause: PeerError::InvalidAnswer { .. }, .. })
+    matches!(error, ClientError::Call { cause: PeerError::InvalidResponse { .. }, .. })
 }
 
 fn good(request: &Value) -> String {
@@ -135,7 +135,10 @@ async fn silence_times_out() {
     let client = served(Checks::Enforce, |_| Vec::new()).await;
     let options = CallOptions::new().timeout(Duration::from_millis(50));
     let error = within(client.call_tool_with("any", json!({}), &options)).await.unwrap_err();
-    assert!(matches!(error, ClientError::Call { cause: PeerError::TimedOut(_), .. }), "{error}");
+    assert!(
+        matches!(error, ClientError::Call { cause: PeerError::TimedOut { .. }, .. }),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -249,7 +252,7 @@ async fn garbage_over_http_fails_the_call() {
         let client = within(builder.connect_http(&url)).await.unwrap();
         let error = within(client.call_tool("any", json!({}))).await.unwrap_err();
         let shown = String::from_utf8_lossy(reply);
-        let timed_out = matches!(&error, ClientError::Call { cause: PeerError::TimedOut(_), .. });
+        let timed_out = matches!(&error, ClientError::Call { cause: PeerError::TimedOut { .. }, .. });
         assert!(!timed_out, "{shown}: {error}");
         within(client.close()).await;
     }

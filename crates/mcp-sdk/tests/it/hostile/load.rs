@@ -105,7 +105,7 @@ async fn a_client_that_never_reads_does_not_hold_the_server() {
     let (near, far) = tokio::io::duplex(4096);
     let (input, output) = tokio::io::split(far);
     let mut settings = LineSettings::default();
-    settings.stall_limit = Duration::from_millis(100);
+    settings.stall_timeout = Duration::from_millis(100);
     let transport = LineTransport::new(input, output, &settings);
     let serving = tokio::spawn({
         let server = server(Validation::enforce(), &Seen::default());

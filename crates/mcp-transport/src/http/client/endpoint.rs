@@ -54,11 +54,11 @@ pub(super) struct Endpoint {
     /// Sent with every request.
     headers: HeaderMap,
     watch: Option<Arc<dyn HttpWatch>>,
-    /// Numbers the exchanges, for those who watch them.
+    /// Numbers the exchanges, for the watch.
     exchanges: Arc<AtomicU64>,
 }
 
-/// The body of a request, for those who watch it.
+/// The body of a request, for the watch.
 #[derive(Debug, Clone)]
 struct Sent {
     bytes: Bytes,
@@ -82,7 +82,7 @@ impl Endpoint {
         Ok(Endpoint { connections, uri, headers, watch: None, exchanges })
     }
 
-    /// The same endpoint, in a conversation that `watch` sees.
+    /// The same endpoint, in a conversation seen by `watch`.
     pub(super) fn watched_by(self, watch: Option<Arc<dyn HttpWatch>>) -> Endpoint {
         Endpoint { watch, ..self }
     }
@@ -114,7 +114,7 @@ impl Endpoint {
         Ok(response)
     }
 
-    /// Shows a request to those who watch the conversation.
+    /// Shows a request to the watch of the conversation.
     fn show(&self, request: &Request<Full<Bytes>>) -> Option<WatchedExchange> {
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
         let watched = WatchedExchange::new(Arc::clone(self.watch.as_ref()?), number);
@@ -126,7 +126,7 @@ impl Endpoint {
         let body = sent.map_or(WatchedBody::Nothing, |sent| {
             WatchedBody::new(&sent.bytes, sent.parsed.as_ref())
         });
-        // It is sent, whatever is wrong about it.
+        // It is sent in any case.
         let _ = watched.request(&head.into_parts().0, body);
         Some(watched)
     }

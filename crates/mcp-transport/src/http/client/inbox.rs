@@ -3,13 +3,13 @@
 //! Whether to resume a stream that ended depends on whether its answer was among the messages
 //! before the end, which only the receiver knows. So the end goes into the queue as well, and the
 //! question is answered when it is taken out: by then everything before it has been received, and
-//! settled if it was the answer.
+//! finished if it was the answer.
 
-use mcp_core::{Edges, Inbound, Ticket, TransportError};
+use mcp_core::{Inbound, MessageEnds, Ticket, TransportError};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::exchanges::Exchanges;
+use super::pending_posts::PendingPosts;
 use crate::http::arrived::Arrived;
 
 /// The end that streams write to.
@@ -50,15 +50,15 @@ enum Item {
     },
 }
 
-/// What is known of a message that was too long.
+/// What is known about a message that was too long.
 #[derive(Debug)]
 pub(super) struct Skipped {
     pub(super) length: u64,
     pub(super) limit: u64,
-    pub(super) edges: Edges,
+    pub(super) ends: MessageEnds,
 }
 
-/// Nobody receives any more.
+/// The receiver is gone.
 #[derive(Debug)]
 pub(super) struct Abandoned;
 
@@ -115,15 +115,15 @@ impl InboxReceiver {
     /// with an error.
     pub(super) async fn next(
         &mut self,
-        exchanges: &Exchanges,
+        pending: &PendingPosts,
         closing: &CancellationToken,
         expired: &CancellationToken,
     ) -> Result<Option<Inbound>, TransportError> {
         loop {
             if let Some((ticket, error)) = self.over.take()
-                && exchanges.end(ticket)
+                && pending.end(ticket)
             {
-                return Ok(Some(Inbound::Over { ticket, error }));
+                return Ok(Some(Inbound::ExchangeEnded { ticket, error }));
             }
             let item = tokio::select! {
                 biased;
@@ -135,12 +135,12 @@ impl InboxReceiver {
             match item {
                 Item::Message { ticket, message } => {
                     if let Some(ticket) = ticket {
-                        exchanges.received(ticket);
+                        pending.received(ticket);
                     }
                     return Ok(Some(message.inbound(ticket)));
                 }
-                Item::Skipped { ticket, skipped: Skipped { length, limit, edges } } => {
-                    return Ok(Some(Inbound::Skipped { ticket, length, limit, edges }));
+                Item::Skipped { ticket, skipped: Skipped { length, limit, ends } } => {
+                    return Ok(Some(Inbound::TooLong { ticket, length, limit, ends }));
                 }
                 Item::StreamLost { error } => {
                     return Ok(Some(Inbound::NotificationsLost { error }));
@@ -150,14 +150,14 @@ impl InboxReceiver {
                     self.over = Some((ticket, error));
                     if let Some(message) = message {
                         return Ok(Some(if refused {
-                            Inbound::Refusal { ticket, bytes: message.into_bytes() }
+                            Inbound::ErrorBody { ticket, bytes: message.into_bytes() }
                         } else {
                             message.inbound(Some(ticket))
                         }));
                     }
                 }
                 Item::Pause { ticket, go_on } => {
-                    if exchanges.is_open(ticket) {
+                    if pending.is_open(ticket) {
                         let _ = go_on.send(());
                     }
                 }

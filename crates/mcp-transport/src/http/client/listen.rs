@@ -8,7 +8,7 @@ use mcp_core::TransportError;
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    Shared, backoff::Backoff, exchange::is_passing, inbox::Abandoned, reply::Reply, stream::Stream,
+    Shared, backoff::Backoff, inbox::Abandoned, post::is_passing, reply::Reply, stream::Stream,
     watched::WatchedStream,
 };
 

@@ -10,10 +10,10 @@ mod backoff;
 mod connect;
 mod conversation;
 mod endpoint;
-mod exchange;
-mod exchanges;
 mod inbox;
 mod listen;
+mod pending_posts;
+mod post;
 mod reply;
 mod settings;
 mod stream;
@@ -29,7 +29,7 @@ use std::{
 
 use http::StatusCode;
 use mcp_core::{
-    BoxFuture, Carriage, Era, Inbound, Outbound, OutboundRole, Revision, Ticket, Transport,
+    BoxFuture, Era, Framing, Inbound, Outbound, OutboundRole, Revision, Ticket, Transport,
     TransportError,
 };
 use tokio::{
@@ -41,9 +41,9 @@ use tokio_util::sync::CancellationToken;
 use self::{
     conversation::Conversation,
     endpoint::Endpoint,
-    exchange::Exchange,
-    exchanges::Exchanges,
     inbox::{Inbox, InboxReceiver, inbox},
+    pending_posts::PendingPosts,
+    post::PostTask,
     reply::{Reply, drain},
 };
 use super::{headers::SESSION_ID, watch::WatchFactory};
@@ -56,8 +56,8 @@ pub use settings::HttpSettings;
 /// - Sending a request completes at once, unless [`HttpSettings::max_exchanges`] are in flight; its
 ///   outcome is received. Sending a notification or an answer completes when the server has
 ///   accepted it, so anything sent afterwards arrives after it.
-/// - [`settle`](Transport::settle) ends an exchange: its answer has been received, or nobody waits
-///   for it any more. [`Inbound::Over`] is not reported for it then.
+/// - [`finish_exchange`](Transport::finish_exchange) ends an exchange: its response has been
+///   received, or nobody waits for it any more. [`Inbound::ExchangeEnded`] is not reported for it then.
 /// - [`established`](Transport::established) belongs between the answer to `initialize` and the
 ///   `initialized` notification: the notification must name the revision, and the notification
 ///   stream is opened once it is accepted.
@@ -76,7 +76,7 @@ struct Shared {
     settings: HttpSettings,
     endpoint: Endpoint,
     conversation: Conversation,
-    exchanges: Exchanges,
+    pending: PendingPosts,
     inbox: Inbox,
     closing: CancellationToken,
     /// The session has expired, so nothing more will arrive.
@@ -128,7 +128,7 @@ impl HttpTransport {
                 settings,
                 endpoint,
                 conversation: Conversation::default(),
-                exchanges: Exchanges::new(),
+                pending: PendingPosts::new(),
                 inbox,
                 closing: CancellationToken::new(),
                 expired: CancellationToken::new(),
@@ -153,9 +153,9 @@ impl HttpTransport {
         // Waiting for a slot may have taken long.
         shared.conversation.check()?;
         let request = shared.endpoint.post(outbound, &shared.conversation)?;
-        let disconnect = shared.exchanges.begin(ticket)?;
-        let exchange = Exchange { shared: Arc::clone(shared), ticket, era, disconnect, permit };
-        tokio::spawn(exchange.run(request));
+        let disconnect = shared.pending.begin(ticket)?;
+        let task = PostTask { shared: Arc::clone(shared), ticket, era, disconnect, permit };
+        tokio::spawn(task.run(request));
         Ok(())
     }
 
@@ -163,7 +163,7 @@ impl HttpTransport {
         let limit = self.shared.settings.accept_timeout;
         match timeout(limit, self.shared.deliver(outbound)).await {
             Ok(delivered) => delivered,
-            Err(_) => Err(TransportError::Stuck { seconds: limit.as_secs() }),
+            Err(_) => Err(TransportError::Stalled { seconds: limit.as_secs() }),
         }
     }
 
@@ -177,7 +177,7 @@ impl HttpTransport {
     fn stop(&self) -> bool {
         let first = !self.shared.closing.is_cancelled();
         self.shared.closing.cancel();
-        self.shared.exchanges.close();
+        self.shared.pending.close();
         self.slots.close();
         first
     }
@@ -219,8 +219,8 @@ impl Transport for HttpTransport {
     fn receive(&self) -> BoxFuture<'_, Result<Option<Inbound>, TransportError>> {
         Box::pin(async move {
             let mut inbox_receiver = self.inbox_receiver.lock().await;
-            let Shared { exchanges, closing, expired, .. } = &*self.shared;
-            inbox_receiver.next(exchanges, closing, expired).await
+            let Shared { pending, closing, expired, .. } = &*self.shared;
+            inbox_receiver.next(pending, closing, expired).await
         })
     }
 
@@ -242,7 +242,7 @@ impl Transport for HttpTransport {
                 OutboundRole::Notification
                     if outbound.ticket.is_some()
                         && self.shared.conversation.era(None) == Era::Modern => {}
-                OutboundRole::Notification | OutboundRole::Answer(_) => {
+                OutboundRole::Notification | OutboundRole::Response(_) => {
                     self.deliver(outbound).await?;
                 }
             }
@@ -251,20 +251,20 @@ impl Transport for HttpTransport {
         })
     }
 
-    fn carriage(&self) -> Carriage {
-        Carriage::Exchanges
+    fn framing(&self) -> Framing {
+        Framing::HttpExchanges
     }
 
-    fn settle(&self, ticket: Ticket) {
-        self.shared.exchanges.settle(ticket);
+    fn finish_exchange(&self, ticket: Ticket) {
+        self.shared.pending.finish(ticket);
     }
 
-    fn trouble(&self, ticket: Ticket) -> Option<TransportError> {
-        self.shared.exchanges.trouble(ticket)
+    fn last_error(&self, ticket: Ticket) -> Option<TransportError> {
+        self.shared.pending.last_error(ticket)
     }
 
     /// Without a session, closing the stream cancels the request.
-    fn settling_cancels(&self) -> bool {
+    fn finishing_cancels(&self) -> bool {
         let revision = self.shared.conversation.revision();
         revision.is_none_or(|revision| revision.era() == Era::Modern)
     }

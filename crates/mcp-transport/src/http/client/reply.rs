@@ -95,7 +95,7 @@ impl Refusal {
                 Ok(bytes) => {
                     let body = shown(&bytes);
                     let is_empty = bytes.is_empty();
-                    // A refusal is one, whatever is wrong about it.
+                    // A refusal remains one, even if the watch blocks it.
                     let message = self.watched.body(bytes).ok().filter(|_| !is_empty);
                     (message, TransportError::Status { status, body })
                 }
@@ -110,7 +110,7 @@ impl Refusal {
     }
 }
 
-/// The whole body, if it is no longer than `limit`.
+/// The whole body, if it is not longer than `limit`.
 pub(super) async fn read_whole(mut body: Incoming, limit: usize) -> Result<Bytes, TransportError> {
     let too_long = |length: u64| TransportError::TooLong { length, limit: limit as u64 };
     if body.size_hint().lower() > limit as u64 {

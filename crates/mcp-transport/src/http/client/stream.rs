@@ -86,10 +86,10 @@ impl Stream {
                         }
                     }
                 }
-                Decoded::Skipped { length, edges } => {
+                Decoded::Skipped { length, ends } => {
                     ended.skipped = Some(length);
                     let limit = self.decoder.limit() as u64;
-                    inbox.skipped(self.ticket, Skipped { length, limit, edges }).await?;
+                    inbox.skipped(self.ticket, Skipped { length, limit, ends }).await?;
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What a client receives, shown to those who watch it.
+//! Shows what a client receives to the watch.
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
@@ -10,13 +10,13 @@ use crate::http::{
     watch::{Blocked, WatchedBody, WatchedEvent, WatchedExchange},
 };
 
-/// A response whose body is still to be read. It is shown with its body, or without if nobody reads
-/// that.
+/// A response whose body has yet to be read. It is shown with its body, or without if the body is
+/// never read.
 #[derive(Debug)]
 pub(super) struct WatchedResponse {
     status: StatusCode,
     headers: HeaderMap,
-    /// Until it has been shown.
+    /// `None` once it has been shown.
     exchange: Option<WatchedExchange>,
 }
 
@@ -34,7 +34,7 @@ impl WatchedResponse {
     ///
     /// # Errors
     ///
-    /// If the watch does not let it pass.
+    /// If the watch blocks it.
     pub(super) fn events(mut self) -> Result<WatchedStream, TransportError> {
         let exchange = self.exchange.take();
         if let Some(exchange) = &exchange {
@@ -48,20 +48,20 @@ impl WatchedResponse {
     ///
     /// # Errors
     ///
-    /// If the watch does not let it pass.
+    /// If the watch blocks it.
     pub(super) fn body(mut self, bytes: Bytes) -> Result<Arrived, TransportError> {
         let Some(exchange) = self.exchange.take() else { return Ok(Arrived::Text(bytes)) };
         let parsed = exchange.parse(&bytes);
         let body = WatchedBody::new(&bytes, parsed.as_ref());
-        exchange.response(self.status, &self.headers, body).map_err(blocked)?;
-        Ok(Arrived::new(bytes, parsed))
+        let verdict = exchange.response(self.status, &self.headers, body).map_err(blocked)?;
+        Ok(Arrived::new(bytes, parsed).judged(verdict.refusals))
     }
 }
 
 impl Drop for WatchedResponse {
     fn drop(&mut self) {
         if let Some(exchange) = self.exchange.take() {
-            // Nobody reads it.
+            // The body was never read.
             let _ = exchange.response(self.status, &self.headers, WatchedBody::Nothing);
         }
     }
@@ -76,7 +76,7 @@ impl WatchedStream {
     ///
     /// # Errors
     ///
-    /// If the watch does not let it pass.
+    /// If the watch blocks it.
     pub(super) fn event(&self, event: Event) -> Result<Arrived, TransportError> {
         let Some(exchange) = &self.0 else { return Ok(Arrived::Text(event.data)) };
         let parsed = exchange.parse(&event.data);
@@ -90,11 +90,11 @@ impl WatchedStream {
         };
         let retry = event.retry.and_then(|retry| u64::try_from(retry.as_millis()).ok());
         let shown = WatchedEvent { id: id.as_deref(), name: name.as_deref(), retry, data };
-        exchange.event(shown).map_err(blocked)?;
-        Ok(Arrived::new(event.data, parsed))
+        let verdict = exchange.event(shown).map_err(blocked)?;
+        Ok(Arrived::new(event.data, parsed).judged(verdict.refusals))
     }
 
-    /// The server has ended it, or the connection has.
+    /// Shows the end of the stream, by the server or by a lost connection.
     pub(super) fn ended(&mut self) {
         if let Some(exchange) = self.0.take() {
             exchange.end(Side::Server);

@@ -11,8 +11,8 @@ use crate::http::watch::HttpWatch;
 /// The layer above the service: it parses messages, which the service does not, and runs
 /// conversations.
 pub trait Application: fmt::Debug + Send + Sync + 'static {
-    /// Parses the body of a POST; `None` if that is not JSON. The message travels on in this form, so
-    /// that nothing has to parse it again.
+    /// Parses the body of a POST; `None` if that is not JSON. The message is passed on in this
+    /// form, so that nothing has to parse it again.
     fn parse(&self, body: &Bytes) -> Option<Parsed> {
         let _ = body;
         None
@@ -24,20 +24,27 @@ pub trait Application: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     ///
     /// If the message is invalid in any conversation; the client gets the response in the error.
-    fn glimpse(
+    fn inspect(
         &self,
         head: &Parts,
         body: &Bytes,
         parsed: Option<&Parsed>,
-    ) -> Result<Glimpse, Refused>;
+    ) -> Result<RequestInfo, Refused>;
 
     /// Sees the HTTP traffic of a session, from its first request on.
     fn watch_session(&self) -> Option<Arc<dyn HttpWatch>> {
         None
     }
 
-    /// Sees the HTTP traffic of an exchange that belongs to no session.
-    fn watch_exchange(&self) -> Option<Arc<dyn HttpWatch>> {
+    /// Sees the HTTP traffic of an exchange that is a conversation of its own. `opening` is the head
+    /// of its request.
+    fn watch_exchange(&self, opening: &Parts) -> Option<Arc<dyn HttpWatch>> {
+        let _ = opening;
+        None
+    }
+
+    /// Sees the HTTP traffic of an exchange that is rejected before it belongs to a conversation.
+    fn watch_rejected(&self) -> Option<Arc<dyn HttpWatch>> {
         None
     }
 
@@ -49,15 +56,21 @@ pub trait Application: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Runs a conversation to its end. `opening` is the head of the HTTP request that opened it.
+    /// Runs a conversation to its end. `opening` is the head of the HTTP request that opened it, and
+    /// `watch` what sees its HTTP traffic: it has judged what the transport receives if it says so.
     ///
     /// A session is only opened if [`Transport::established`] was called before the answer to the
     /// request that opens it. It lasts until the future completes or the session ends, for which
     /// [`Transport::receive`] returns `None`. In a stateless exchange the first message is ready at
-    /// once; `receive` returns `None` after the answer, and [`mcp_core::Inbound::Over`] if the
-    /// client disconnects before it. If the request is [long-lived](Glimpse::long_lived), `receive`
+    /// once; `receive` returns `None` after the answer, and [`mcp_core::Inbound::ExchangeEnded`] if the
+    /// client disconnects before it. If the request is [long-lived](RequestInfo::long_lived), `receive`
     /// also returns `None` when the service is drained: then it is time to answer.
-    fn converse(&self, transport: Arc<dyn Transport>, opening: &Parts) -> BoxFuture<'static, ()>;
+    fn converse(
+        &self,
+        transport: Arc<dyn Transport>,
+        opening: &Parts,
+        watch: Option<Arc<dyn HttpWatch>>,
+    ) -> BoxFuture<'static, ()>;
 
     /// The `application/json` body that tells a client why the service rejected its request.
     fn explain(&self, fault: &HttpFault) -> Bytes;
@@ -67,9 +80,9 @@ pub trait Application: fmt::Debug + Send + Sync + 'static {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "applications build it")]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
-pub struct Glimpse {
+pub struct RequestInfo {
     /// It is a request, or a batch with one.
-    pub wants_answer: bool,
+    pub expects_response: bool,
     /// It is an `initialize` of the legacy era.
     pub opens_session: bool,
     /// It uses a stateless revision: this exchange is a whole conversation.

@@ -6,7 +6,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use http_body_util::BodyExt;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use mcp_core::{MemoryBudget, MemoryShare};
 
 use super::{HttpFault, HttpSettings};
 
@@ -19,13 +19,12 @@ const DISCARDING: Duration = Duration::from_secs(2);
 /// Reads the bodies of requests, and limits the memory of all incomplete ones together.
 #[derive(Debug)]
 pub(super) struct BodyReader {
-    room: Semaphore,
+    budget: MemoryBudget,
 }
 
 impl BodyReader {
     pub(super) fn new(settings: &HttpSettings) -> BodyReader {
-        let bytes = settings.max_unfinished.max(settings.max_body);
-        BodyReader { room: Semaphore::new(bytes.min(Semaphore::MAX_PERMITS)) }
+        BodyReader { budget: MemoryBudget::new(settings.max_unfinished) }
     }
 
     /// Reads a body within the limits on size and time.
@@ -57,7 +56,7 @@ impl BodyReader {
         B: Body<Data = Bytes>,
     {
         let mut first = Bytes::new();
-        let mut joined = PartialBody::new(self);
+        let mut joined = PartialBody { text: BytesMut::new(), held: self.budget.share() };
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else { return Err(HttpFault::BodyBroken) };
             let Ok(data) = frame.into_data() else { continue };
@@ -67,11 +66,15 @@ impl BodyReader {
             // Most messages arrive in one piece, which need not be copied.
             if first.is_empty() && joined.text.is_empty() {
                 first = data;
+                if !body.is_end_stream() {
+                    joined.take_room(first.len())?;
+                }
             } else {
                 if joined.text.is_empty() {
-                    joined.add(&std::mem::take(&mut first))?;
+                    joined.text.extend_from_slice(&std::mem::take(&mut first));
                 }
-                joined.add(&data)?;
+                joined.take_room(data.len())?;
+                joined.text.extend_from_slice(&data);
             }
         }
         Ok(if joined.text.is_empty() { first } else { joined.text.freeze() })
@@ -90,26 +93,13 @@ async fn discard<B: Body<Data = Bytes>>(mut body: Pin<&mut B>) {
 }
 
 /// A body that arrives in pieces, and the memory it takes.
-struct PartialBody<'r> {
+struct PartialBody {
     text: BytesMut,
-    bodies: &'r BodyReader,
-    taken: Option<SemaphorePermit<'r>>,
+    held: MemoryShare,
 }
 
-impl<'r> PartialBody<'r> {
-    fn new(bodies: &'r BodyReader) -> PartialBody<'r> {
-        PartialBody { text: BytesMut::new(), bodies, taken: None }
-    }
-
-    fn add(&mut self, data: &[u8]) -> Result<(), HttpFault> {
-        let room =
-            u32::try_from(data.len()).ok().map(|bytes| self.bodies.room.try_acquire_many(bytes));
-        let Some(Ok(room)) = room else { return Err(HttpFault::TooManyUnfinished) };
-        match &mut self.taken {
-            Some(taken) => taken.merge(room),
-            None => self.taken = Some(room),
-        }
-        self.text.extend_from_slice(data);
-        Ok(())
+impl PartialBody {
+    fn take_room(&mut self, bytes: usize) -> Result<(), HttpFault> {
+        if self.held.grow(bytes) { Ok(()) } else { Err(HttpFault::TooManyUnfinished) }
     }
 }

@@ -1,6 +1,7 @@
 use std::{
     io,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -10,6 +11,8 @@ use tokio::{
     time::Sleep,
 };
 
+use super::connections::Activity;
+
 /// A connection that fails when the peer accepts no data for too long. Otherwise a client that does
 /// not read would hold its pending responses in memory forever.
 #[derive(Debug)]
@@ -17,11 +20,12 @@ pub(super) struct WriteTimeout<IO> {
     io: IO,
     limit: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
+    activity: Arc<Activity>,
 }
 
 impl<IO: Unpin> WriteTimeout<IO> {
-    pub(super) fn new(io: IO, limit: Duration) -> WriteTimeout<IO> {
-        WriteTimeout { io, limit, waiting: None }
+    pub(super) fn new(io: IO, limit: Duration, activity: Arc<Activity>) -> WriteTimeout<IO> {
+        WriteTimeout { io, limit, waiting: None, activity }
     }
 
     fn poll_with_timeout<T>(
@@ -46,7 +50,12 @@ impl<IO: AsyncRead + Unpin> AsyncRead for WriteTimeout<IO> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.io).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.activity.read();
+        }
+        read
     }
 }
 
@@ -56,6 +65,7 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<IO> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.activity.touch();
         self.poll_with_timeout(context, |io, context| io.poll_write(context, bytes))
     }
 
@@ -64,6 +74,7 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<IO> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.activity.touch();
         self.poll_with_timeout(context, |io, context| io.poll_write_vectored(context, slices))
     }
 

@@ -22,11 +22,11 @@ pub(super) struct Event {
 impl Event {
     pub(super) const KEEP_ALIVE: Event = Event { text: KEEP_ALIVE, message: None };
 
-    /// Calls `look` with the fields of the event; not for a comment, which is none.
+    /// Calls `look` with the fields of the event; not for a comment, which is not an event.
     pub(super) fn watch(&self, look: impl FnOnce(WatchedEvent<'_>)) {
         let text = str::from_utf8(&self.text).unwrap_or_default();
         let field = |name| text.lines().find_map(|line| line.strip_prefix(name));
-        // Only events that were kept for clients that resume have to be taken apart again.
+        // Only events that were kept for resuming clients have to be decoded again.
         let unparsed = self.message.is_none().then(|| data(text)).flatten();
         if self.message.is_none() && unparsed.is_none() {
             return;

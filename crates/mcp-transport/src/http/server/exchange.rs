@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use mcp_core::{
-    BoxFuture, Carriage, Inbound, Outbound, OutboundRole, ResponseStatus, Ticket, Transport,
+    BoxFuture, Framing, Inbound, Outbound, OutboundRole, ResponseStatus, Ticket, Transport,
     TransportError,
 };
 use mcp_json::Parsed;
@@ -30,7 +30,7 @@ const TICKET: Ticket = Ticket(0);
 pub(super) struct StatelessExchange {
     settings: Arc<HttpSettings>,
     accepts: Accepts,
-    wants_answer: bool,
+    expects_response: bool,
     /// Cancelled when a long-lived request should be answered.
     ending: Option<CancellationToken>,
     state: Mutex<State>,
@@ -76,16 +76,16 @@ impl StatelessExchange {
     pub(super) fn new(
         message: Arrived,
         accepts: Accepts,
-        wants_answer: bool,
+        expects_response: bool,
         ending: Option<CancellationToken>,
         settings: Arc<HttpSettings>,
     ) -> Arc<StatelessExchange> {
-        let phase = if wants_answer { Phase::Pending(None) } else { Phase::Over };
+        let phase = if expects_response { Phase::Pending(None) } else { Phase::Over };
         let state = State { message: Some(message), phase, gone: Gone::No };
         Arc::new_cyclic(|this| StatelessExchange {
             settings,
             accepts,
-            wants_answer,
+            expects_response,
             ending,
             state: Mutex::new(state),
             wake_receiver: Notify::new(),
@@ -141,11 +141,11 @@ impl StatelessExchange {
             {
                 let mut state = self.lock();
                 if let Some(message) = state.message.take() {
-                    return Some(message.inbound(self.wants_answer.then_some(TICKET)));
+                    return Some(message.inbound(self.expects_response.then_some(TICKET)));
                 }
                 if state.gone == Gone::Unnoticed {
                     state.gone = Gone::Noticed;
-                    return Some(Inbound::Over { ticket: TICKET, error: None });
+                    return Some(Inbound::ExchangeEnded { ticket: TICKET, error: None });
                 }
                 if matches!(state.phase, Phase::Over | Phase::Started(_, None)) {
                     return None;
@@ -167,7 +167,7 @@ impl StatelessExchange {
         let stall = self.settings.stall_timeout;
         let Ok(room) = tokio::time::timeout(stall, sender.reserve()).await else {
             self.client_disconnected();
-            return Err(TransportError::Stuck { seconds: stall.as_secs() });
+            return Err(TransportError::Stalled { seconds: stall.as_secs() });
         };
         let permit = room.map_err(|_| lost())?;
         let mut state = self.lock();
@@ -175,7 +175,7 @@ impl StatelessExchange {
             return Err(closed(&state));
         }
         permit.send(event(&outbound));
-        if matches!(outbound.role, OutboundRole::Answer(_)) {
+        if matches!(outbound.role, OutboundRole::Response(_)) {
             end(&mut state.phase);
             self.wake_receiver.notify_one();
         }
@@ -197,7 +197,7 @@ impl StatelessExchange {
             Phase::Over | Phase::Started(_, None) => return Err(closed(&state)),
         };
         state.phase = match outbound.role {
-            OutboundRole::Answer(status)
+            OutboundRole::Response(status)
                 if self.accepts.json || status != ResponseStatus::Served =>
             {
                 Phase::Started(
@@ -205,7 +205,7 @@ impl StatelessExchange {
                     None,
                 )
             }
-            OutboundRole::Answer(_) => {
+            OutboundRole::Response(_) => {
                 Phase::Started(ResponseStart::Events(self.stream(outbound, None)), None)
             }
             OutboundRole::Request | OutboundRole::Notification => {
@@ -257,11 +257,11 @@ impl Transport for StatelessExchange {
         Box::pin(self.put(outbound))
     }
 
-    fn carriage(&self) -> Carriage {
-        Carriage::Exchanges
+    fn framing(&self) -> Framing {
+        Framing::HttpExchanges
     }
 
-    fn settle(&self, _: Ticket) {
+    fn finish_exchange(&self, _: Ticket) {
         self.finish();
     }
 

@@ -1,17 +1,21 @@
 use http::{HeaderName, StatusCode};
+use mcp_core::excerpt;
+
+/// How much of a header is shown.
+const SHOWN: usize = 200;
 
 /// Why the service rejects an HTTP request without asking the application.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum HttpFault {
-    #[error("the host `{0}` is not served here")]
+    #[error("the host `{}` is not served here", excerpt(.0, SHOWN))]
     ForeignHost(String),
     #[error("a request must name exactly one host")]
     HostUnclear,
-    #[error("requests from the origin `{0}` are not allowed")]
+    #[error("requests from the origin `{}` are not allowed", excerpt(.0, SHOWN))]
     ForeignOrigin(String),
-    #[error("the method {method} is not allowed, only {allowed}")]
+    #[error("the method {} is not allowed, only {allowed}", excerpt(method, SHOWN))]
     MethodNotAllowed { method: String, allowed: &'static str },
     #[error("the client must accept {0}")]
     NotAcceptable(&'static str),
@@ -27,22 +31,31 @@ pub enum HttpFault {
     BodyTooSlow { seconds: u64 },
     #[error("the server is waiting for too many incomplete bodies")]
     TooManyUnfinished,
+    #[error("too many responses wait to be read")]
+    TooManyUnread,
+    #[error("too many messages wait to be processed")]
+    TooManyQueued,
     #[error("the body is incomplete")]
     BodyBroken,
     #[error("the header `{0}` is repeated or unreadable")]
     InvalidHeader(HeaderName),
-    #[error("the protocol version `{0}` is not supported")]
+    #[error("the protocol version `{}` is not supported", excerpt(.0, SHOWN))]
     UnsupportedRevision(String),
     #[error("the header `Mcp-Session-Id` is missing")]
     SessionMissing,
     #[error("there is no such session")]
     SessionUnknown,
-    #[error("there is no event with the id `{0}`, or the events after it are no longer available")]
+    #[error(
+        "there is no event with the id `{}`, or the events after it are no longer available",
+        excerpt(.0, SHOWN)
+    )]
     EventUnknown(String),
     #[error("the session has too many unanswered requests")]
     TooManyPending,
     #[error("the server has too many sessions")]
     TooManySessions,
+    #[error("the client has too many sessions")]
+    TooManySessionsOfClient,
     #[error("the server is shutting down")]
     ShuttingDown,
     /// The application gave up without an answer.
@@ -72,10 +85,14 @@ impl HttpFault {
             | HttpFault::SessionMissing
             | HttpFault::EventUnknown(_) => StatusCode::BAD_REQUEST,
             HttpFault::SessionUnknown => StatusCode::NOT_FOUND,
-            HttpFault::TooManyPending => StatusCode::TOO_MANY_REQUESTS,
-            HttpFault::TooManyUnfinished | HttpFault::TooManySessions | HttpFault::ShuttingDown => {
-                StatusCode::SERVICE_UNAVAILABLE
+            HttpFault::TooManyPending | HttpFault::TooManySessionsOfClient => {
+                StatusCode::TOO_MANY_REQUESTS
             }
+            HttpFault::TooManyUnfinished
+            | HttpFault::TooManyUnread
+            | HttpFault::TooManyQueued
+            | HttpFault::TooManySessions
+            | HttpFault::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
             HttpFault::Unanswered | HttpFault::NoRandomness => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }

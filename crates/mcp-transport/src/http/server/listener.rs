@@ -1,38 +1,47 @@
-use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::poll_fn, net::IpAddr, pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
-use hyper::{body::Incoming, server::conn::http1};
+use http_body_util::BodyExt as _;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::{GracefulShutdown, Watcher},
-    service::TowerToHyperService,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
+    sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
 };
 use tower_service::Service;
 
-use super::connection::WriteTimeout;
+use super::{
+    RemoteAddress,
+    connection::WriteTimeout,
+    connections::{Activity, Connections, OpenConnection},
+};
+use crate::listening::{AcceptBackoff, is_exhausted};
 
 /// The limits of a listener on its connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServeSettings {
-    /// Concurrent connections; more have to wait. Default: 10,000.
+    /// Concurrent connections. Beyond it, and when the process may not open more files, connections
+    /// without a request are closed, those idle for longest first; if there are none, new ones have
+    /// to wait. Default: 10,000.
     pub max_connections: usize,
     /// Maximum number of headers per request. Default: 100.
     pub max_headers: usize,
     /// Maximum size of a request's head in bytes. Default: 64 KiB.
     pub max_head: usize,
-    /// Time for the head of a request to arrive, and for a TLS handshake. It also limits how long
-    /// connections may be idle, so it should be longer than clients keep them for reuse. Default: 2
-    /// min.
+    /// Time for the head of a request to arrive, from its first byte, and for a TLS handshake. It may
+    /// take a quarter longer until it is noticed. Default: 30 s.
     pub head_timeout: Duration,
+    /// How long a connection may be idle. It should be longer than clients keep them for reuse.
+    /// Default: 2 min.
+    pub idle_timeout: Duration,
     /// A client that reads nothing for this long loses its connection. Default: 60 s.
     pub write_timeout: Duration,
     /// Time for requests to finish after the server was told to stop. Default: 10 s.
@@ -45,7 +54,8 @@ impl Default for ServeSettings {
             max_connections: 10_000,
             max_headers: DEFAULT_HEADERS,
             max_head: 64 << 10,
-            head_timeout: Duration::from_secs(120),
+            head_timeout: Duration::from_secs(30),
+            idle_timeout: Duration::from_secs(120),
             write_timeout: Duration::from_secs(60),
             grace: Duration::from_secs(10),
         }
@@ -103,8 +113,9 @@ pub async fn serve<S: Servable>(
     settings: ServeSettings,
     shutdown: impl Future<Output = ()>,
 ) {
-    let welcome = |stream, service, settings: Arc<ServeSettings>, watcher| async move {
-        serve_connection(stream, service, &settings, watcher).await;
+    let welcome = |client: Client, service, settings: Arc<ServeSettings>, watcher| async move {
+        let Client { stream, address, open } = client;
+        serve_connection(stream, service, &settings, (address, &open.activity), watcher).await;
     };
     accept_all(listener, service, settings, shutdown, welcome).await;
 }
@@ -119,11 +130,20 @@ pub async fn serve_tls<S: Servable>(
     shutdown: impl Future<Output = ()>,
 ) {
     let acceptor = tokio_rustls::TlsAcceptor::from(tls);
-    let welcome = move |stream, service, settings: Arc<ServeSettings>, watcher| {
+    let welcome = move |client: Client, service, settings: Arc<ServeSettings>, watcher| {
+        let Client { stream, address, open } = client;
         let handshake = acceptor.accept(stream);
         async move {
-            match tokio::time::timeout(settings.head_timeout, handshake).await {
-                Ok(Ok(stream)) => serve_connection(stream, service, &settings, watcher).await,
+            let handshake = tokio::time::timeout(settings.head_timeout, handshake);
+            let outcome = tokio::select! {
+                outcome = handshake => outcome,
+                () = open.activity.gives_way() => return,
+            };
+            match outcome {
+                Ok(Ok(stream)) => {
+                    let origin = (address, &open.activity);
+                    serve_connection(stream, service, &settings, origin, watcher).await;
+                }
                 Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
                 Err(_) => tracing::debug!("a TLS handshake took too long"),
             }
@@ -137,27 +157,29 @@ async fn accept_all<S, F>(
     service: S,
     settings: ServeSettings,
     shutdown: impl Future<Output = ()>,
-    welcome: impl Fn(TcpStream, S, Arc<ServeSettings>, Watcher) -> F,
+    welcome: impl Fn(Client, S, Arc<ServeSettings>, Watcher) -> F,
 ) where
     S: Clone,
     F: Future<Output = ()> + Send + 'static,
 {
     let settings = Arc::new(settings);
     let room = Arc::new(Semaphore::new(settings.max_connections.clamp(1, Semaphore::MAX_PERMITS)));
+    let open = Arc::new(Connections::default());
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {
         let accepted = async {
-            let permit = room.clone().acquire_owned().await.expect("nobody closes it");
-            (accept(&listener).await, permit)
+            let permit = find_room(&room, &open).await;
+            (accept(&listener, &open).await, permit)
         };
         tokio::select! {
             biased;
             () = &mut shutdown => break,
             Some(_) = connections.join_next() => {}
-            (stream, permit) = accepted => {
-                let served = welcome(stream, service.clone(), settings.clone(), graceful.watcher());
+            ((stream, address), permit) = accepted => {
+                let client = Client { stream, address, open: open.add() };
+                let served = welcome(client, service.clone(), settings.clone(), graceful.watcher());
                 connections.spawn(async move {
                     served.await;
                     drop(permit);
@@ -172,18 +194,43 @@ async fn accept_all<S, F>(
     connections.shutdown().await;
 }
 
-/// Errors here are about individual connections, or about too many of them.
-async fn accept(listener: &TcpListener) -> TcpStream {
+/// Someone who has connected.
+struct Client {
+    stream: TcpStream,
+    address: IpAddr,
+    open: OpenConnection,
+}
+
+/// Waits until there may be another connection; idle ones give way.
+async fn find_room(room: &Arc<Semaphore>, open: &Connections) -> OwnedSemaphorePermit {
+    loop {
+        if room.available_permits() == 0 {
+            open.close_idle();
+        }
+        let permit = tokio::time::timeout(PAUSE, room.clone().acquire_owned());
+        if let Ok(permit) = permit.await {
+            return permit.expect("nobody closes it");
+        }
+    }
+}
+
+/// How long to wait before looking again whether a connection gives way.
+const PAUSE: Duration = Duration::from_millis(50);
+
+async fn accept(listener: &TcpListener, open: &Connections) -> (TcpStream, IpAddr) {
+    let mut backoff = AcceptBackoff::default();
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, address)) => {
                 // Small messages must not be delayed.
                 let _ = stream.set_nodelay(true);
-                return stream;
+                return (stream, address.ip());
             }
             Err(error) => {
-                tracing::warn!(%error, "could not accept a connection");
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                if is_exhausted(&error) {
+                    open.close_idle();
+                }
+                backoff.pause(&error).await;
             }
         }
     }
@@ -193,22 +240,46 @@ async fn serve_connection<IO, S: Servable>(
     io: IO,
     service: S,
     settings: &ServeSettings,
+    (address, activity): (IpAddr, &Arc<Activity>),
     watcher: Watcher,
 ) where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let io = TokioIo::new(WriteTimeout::new(io, settings.write_timeout));
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        let answering = activity.begin_request();
+        let mut service = service.clone();
+        request.extensions_mut().insert(RemoteAddress(address));
+        async move {
+            let Ok(()) = poll_fn(|context| service.poll_ready(context)).await;
+            let Ok(response) = service.call(request).await;
+            // The guard lives as long as the body.
+            Ok::<_, Infallible>(response.map(|body| {
+                body.map_err(move |error| {
+                    let _ = &answering;
+                    error
+                })
+            }))
+        }
+    });
+    let io = TokioIo::new(WriteTimeout::new(io, settings.write_timeout, Arc::clone(activity)));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        .header_read_timeout(settings.head_timeout)
+        .header_read_timeout(settings.idle_timeout)
         .max_header_size(settings.max_head);
     // Setting it makes every request a little slower, even if it changes nothing.
     if settings.max_headers != DEFAULT_HEADERS {
         builder.max_headers(settings.max_headers);
     }
-    let connection = builder.serve_connection(io, TowerToHyperService::new(service));
-    if let Err(error) = watcher.watch(connection).await {
-        tracing::debug!(%error, "a connection ended with an error");
+    let connection = watcher.watch(builder.serve_connection(io, service));
+    tokio::select! {
+        biased;
+        outcome = connection => if let Err(error) = outcome {
+            tracing::debug!(%error, "a connection ended with an error");
+        },
+        () = activity.gives_way() => tracing::debug!("an idle connection gave way to another"),
+        () = activity.head_overdue(settings.head_timeout) => {
+            tracing::debug!("the head of a request took too long");
+        }
     }
 }

@@ -7,6 +7,7 @@
 mod application;
 mod body;
 mod connection;
+mod connections;
 mod cors;
 mod events;
 mod exchange;
@@ -14,21 +15,24 @@ mod fault;
 mod listener;
 mod media;
 mod mounted;
+mod remote;
 mod reply;
 mod service;
 mod session;
 mod settings;
 mod stateless;
 mod stream;
+mod unread;
 mod watching;
 
 #[cfg(feature = "tls")]
 pub use self::listener::serve_tls;
 pub use self::{
-    application::{Application, Glimpse, Refused},
+    application::{Application, Refused, RequestInfo},
     fault::HttpFault,
     listener::{Servable, ServeSettings, serve},
     mounted::Mounted,
+    remote::RemoteAddress,
     reply::ResponseBody,
     service::HttpService,
     settings::HttpSettings,

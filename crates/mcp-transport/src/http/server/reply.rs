@@ -7,9 +7,10 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
+use mcp_core::MemoryBudget;
 use mcp_json::Parsed;
 
-use super::stream::EventStream;
+use super::{HttpFault, stream::EventStream, unread::until_read};
 use crate::http::watch::{WatchedBody, WatchedExchange};
 
 /// The body of a response.
@@ -42,18 +43,33 @@ pub(super) fn message(
     response
 }
 
-/// Shows a response, and all events to come if it has them.
+/// Shows a response, and all events that follow if it is a stream.
 pub(super) fn watch(response: &mut Response<ResponseBody>, watched: WatchedExchange) {
     let body = match &response.body().0 {
         Content::Whole { text, message } => WatchedBody::new(text, message.as_ref()),
         Content::Events(_) => WatchedBody::Nothing,
     };
-    // It leaves, whatever is wrong about it.
+    // It is sent in any case.
     let _ = watched.response(response.status(), response.headers(), body);
     match &mut response.body_mut().0 {
         Content::Whole { message, .. } => *message = None,
         Content::Events(stream) => stream.watched(watched),
     }
+}
+
+/// Counts the body as unread until it is written.
+pub(super) fn hold(
+    mut response: Response<ResponseBody>,
+    budget: &MemoryBudget,
+) -> Result<Response<ResponseBody>, HttpFault> {
+    match &mut response.body_mut().0 {
+        Content::Whole { text, .. } => {
+            let held = until_read(std::mem::take(text), budget);
+            *text = held.ok_or(HttpFault::TooManyUnread)?;
+        }
+        Content::Events(stream) => stream.count_in(budget),
+    }
+    Ok(response)
 }
 
 pub(super) fn empty(status: StatusCode) -> Response<ResponseBody> {

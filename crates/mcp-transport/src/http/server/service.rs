@@ -1,5 +1,7 @@
 use std::{
     convert::Infallible,
+    future::poll_fn,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -10,12 +12,13 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use http_body::Body;
-use mcp_core::{BoxFuture, Era, Revision, Revisions};
+use mcp_core::{BoxFuture, Era, MemoryBudget, Revision, Revisions};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 use super::{
-    Application, Glimpse, HttpFault, HttpSettings, Refused, ResponseBody,
+    Application, HttpFault, HttpSettings, Refused, RemoteAddress, RequestInfo, ResponseBody,
     body::BodyReader,
     cors,
     media::{self, Accepts},
@@ -46,8 +49,10 @@ struct Inner {
     settings: Arc<HttpSettings>,
     sessions: Arc<Sessions>,
     bodies: BodyReader,
+    /// For what clients have not read.
+    unread: MemoryBudget,
     draining: CancellationToken,
-    /// Numbers the exchanges, for those who watch them.
+    /// Numbers the exchanges, for the watch.
     exchanges: AtomicU64,
 }
 
@@ -69,8 +74,9 @@ impl HttpService {
         let sessions = Sessions::new(settings.clone());
         let draining = CancellationToken::new();
         let bodies = BodyReader::new(&settings);
+        let unread = MemoryBudget::new(settings.max_unread);
         let exchanges = AtomicU64::new(1);
-        let inner = Inner { application, settings, sessions, bodies, draining, exchanges };
+        let inner = Inner { application, settings, sessions, bodies, unread, draining, exchanges };
         HttpService { inner: Arc::new(inner) }
     }
 
@@ -115,10 +121,9 @@ where
             let (parts, body) = request.into_parts();
             let number = inner.exchanges.fetch_add(1, Ordering::Relaxed);
             let mut watching = Watching::new(&*inner.application, number, &parts);
-            let mut response = match inner.answer(&parts, body, &mut watching).await {
-                Ok(response) => response,
-                Err(rejection) => inner.reject(rejection),
-            };
+            let answer = inner.answer(&parts, body, &mut watching).await;
+            let answer = answer.and_then(|response| Ok(reply::hold(response, &inner.unread)?));
+            let mut response = answer.unwrap_or_else(|rejection| inner.reject(rejection));
             cors::share(&inner.settings, &parts.headers, response.headers_mut());
             watching.answered(&mut response);
             Ok(response)
@@ -168,36 +173,38 @@ impl Inner {
         let application = &*self.application;
         let parsed = application.parse(&message);
         watching.has_body(&message, parsed.as_ref());
-        let glimpse = application.glimpse(parts, &message, parsed.as_ref())?;
+        let info = application.inspect(parts, &message, parsed.as_ref())?;
         let message = Arrived::new(message, parsed);
-        if glimpse.stateless {
-            watching.show(application.watch_exchange())?;
-            let said = (message, accepts, glimpse);
-            let served =
-                stateless::serve(application, &self.settings, &self.draining, parts, said).await;
-            return Ok(served?);
+        if info.stateless {
+            let watch = application.watch_exchange(parts);
+            let verdict = watching.show(watch.clone())?;
+            let said = (message.judged(verdict.refusals), accepts, info);
+            let (settings, draining) = (&self.settings, &self.draining);
+            let served = stateless::serve(application, settings, draining, parts, watch, said);
+            return Ok(served.await?);
         }
         // A request that opens a session may ask for an unsupported revision: the answer names the
         // supported ones.
-        let spoken = if glimpse.opens_session { Revisions::ALL } else { self.settings.revisions };
+        let spoken = if info.opens_session { Revisions::ALL } else { self.settings.revisions };
         require_revision(parts, spoken)?;
         match media::single(&parts.headers, &SESSION_ID)? {
             Some(id) => {
                 let session = self.find(parts, id)?;
-                watching.show(session.watch())?;
-                if !glimpse.wants_answer {
+                let verdict = watching.show(session.watch())?;
+                let message = message.judged(verdict.refusals);
+                if !info.expects_response {
                     session.tell(message).await?;
                     return Ok(reply::empty(StatusCode::ACCEPTED));
                 }
-                Ok(match ask(&session, message, accepts, glimpse).await? {
+                Ok(match ask(&session, message, accepts, info).await? {
                     ResponseStart::Answer(body, parsed) => {
                         reply::message(StatusCode::OK, body, parsed)
                     }
                     ResponseStart::Events(stream) => reply::events(stream),
                 })
             }
-            None if glimpse.opens_session => {
-                self.open_session(parts, message, accepts, glimpse, watching).await
+            None if info.opens_session => {
+                self.open_session(parts, message, accepts, info, watching).await
             }
             None => Err(HttpFault::SessionMissing.into()),
         }
@@ -208,19 +215,21 @@ impl Inner {
         parts: &Parts,
         message: Arrived,
         accepts: Accepts,
-        glimpse: Glimpse,
+        info: RequestInfo,
         watching: &mut Watching<'_>,
     ) -> Result<Response<ResponseBody>, Rejection> {
         if self.draining.is_cancelled() {
             return Err(HttpFault::ShuttingDown.into());
         }
         let watch = self.application.watch_session();
-        watching.show(watch.clone())?;
-        let session = self.sessions.open(self.application.principal(parts), watch)?;
-        let conversation = self.application.converse(session.clone(), parts);
+        let message = message.judged(watching.show(watch.clone())?.refusals);
+        let address = parts.extensions.get::<RemoteAddress>().map(|address| address.0);
+        let principal = self.application.principal(parts);
+        let session = self.sessions.open(principal, address, watch.clone())?;
+        let conversation = self.application.converse(session.clone(), parts, watch);
         self.sessions.host(session.clone(), conversation);
         let mut opening = Opening { sessions: &self.sessions, session: &session, known: false };
-        let mut response = match ask(&session, message, accepts, glimpse).await? {
+        let mut response = match ask(&session, message, accepts, info).await? {
             ResponseStart::Answer(body, parsed) => reply::message(StatusCode::OK, body, parsed),
             ResponseStart::Events(stream) => reply::events(stream),
         };
@@ -346,12 +355,27 @@ async fn ask(
     session: &Session,
     message: Arrived,
     accepts: Accepts,
-    glimpse: Glimpse,
+    info: RequestInfo,
 ) -> Result<ResponseStart, HttpFault> {
-    let start = session.ask(message, accepts, glimpse.revision).await?;
-    start.await.map_err(|_| {
+    let start = session.ask(message, accepts, info.revision).await?;
+    let mut waiting = Waiting { session, start };
+    let start = poll_fn(|context| Pin::new(&mut waiting.start).poll(context)).await;
+    start.map_err(|_| {
         if session.has_ended() { HttpFault::SessionUnknown } else { HttpFault::Unanswered }
     })
+}
+
+/// A client that waits for the start of a response.
+struct Waiting<'s> {
+    session: &'s Session,
+    start: oneshot::Receiver<ResponseStart>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.start.close();
+        self.session.client_left();
+    }
 }
 
 /// Closes a session whose client never learns its id: it disconnected too early, or did not open it

@@ -26,13 +26,22 @@ pub struct HttpSettings {
     /// Maximum size of a request body in bytes. Default: 16 MiB.
     pub max_body: usize,
     /// Maximum total size of all incomplete request bodies in bytes; bodies that arrive in one
-    /// piece do not count. Further requests get 503. There is always room for one body. Default:
-    /// 256 MiB.
+    /// piece do not count. Further requests get 503. The last quarter is for bodies of at most
+    /// 64 KiB, and there is always room for one body. Default: 256 MiB.
     pub max_unfinished: usize,
     /// Time for the whole body of a request to arrive. Default: 30 s.
     pub body_timeout: Duration,
-    /// Maximum number of open sessions. Default: 10,000.
+    /// Maximum number of open sessions. Beyond it, an idle session gives way: one that was never
+    /// used since it was opened, or else the one idle for longest. If none is idle, the client gets
+    /// 503. Default: 10,000.
     pub max_sessions: usize,
+    /// Maximum number of open sessions of a [principal](super::Application::principal). Beyond it,
+    /// an idle one of these gives way; if none is idle, the client gets 429. Default: 1,000.
+    pub max_sessions_per_principal: usize,
+    /// The same for the sessions that were opened without a principal from one address, or one /64
+    /// network of IPv6, as far as the [address is known](super::RemoteAddress). Loopback addresses
+    /// do not count: a proxy on the same machine has them for all of its clients. Default: 1,000.
+    pub max_sessions_per_address: usize,
     /// A session whose client never sends a second request ends after this time. Default: 1 min.
     pub session_claim: Duration,
     /// A session without requests, open streams and work in progress ends after this time.
@@ -40,19 +49,35 @@ pub struct HttpSettings {
     pub session_idle: Duration,
     /// Maximum number of unanswered requests per session. Default: 16,384.
     pub max_pending: usize,
+    /// Requests go on when their client disconnects, so that it can resume; but the messages of those
+    /// in a session may have only so many bytes together. Beyond that the oldest are cancelled.
+    /// Default: 1 MiB.
+    pub max_abandoned: usize,
     /// Maximum number of messages per session that wait for the application. Default: 256.
     pub inbound_queue: usize,
+    /// Maximum total size in bytes of the messages of all sessions that wait for the application.
+    /// Beyond it, requests get 503. The last quarter is for messages of at most 64 KiB, and there is
+    /// always room for one. Default: 256 MiB.
+    pub max_queued: usize,
     /// Number of events per session that are kept for resuming clients. Default: 1,000.
     pub replay_events: usize,
     /// Number of bytes per session that are kept for resuming clients; the newest event is kept
-    /// whatever its size. Default: 1 MiB.
+    /// whatever its size if [`HttpSettings::replay_total`] allows it. Default: 1 MiB.
     pub replay_bytes: usize,
+    /// Number of bytes that are kept for resuming clients in all sessions together, and for clients
+    /// that have no stream open. The last quarter is for sessions that keep at most 64 KiB. Beyond
+    /// it, events are not kept. Default: 64 MiB.
+    pub replay_total: usize,
     /// Maximum number of GET streams per session; beyond it the oldest ends. Default: 8.
     pub max_standalone: usize,
     /// Number of events buffered per stream for slow clients. Default: 64.
     pub stream_queue: usize,
     /// A client that does not read its stream for this long loses it. Default: 30 s.
     pub stall_timeout: Duration,
+    /// Maximum total size in bytes of the responses and events over 16 KiB that are being sent to
+    /// clients. Beyond it, responses become 503 and streams end early, to be resumed. The last
+    /// quarter is for those of at most 64 KiB, and there is always room for one. Default: 256 MiB.
+    pub max_unread: usize,
     /// How long a request of the server waits for a stream on which it can be sent. Default: 10 s.
     pub stream_wait: Duration,
     /// Interval of keep-alives on a silent stream. Default: 15 s.
@@ -72,15 +97,21 @@ impl Default for HttpSettings {
             max_unfinished: 256 << 20,
             body_timeout: Duration::from_secs(30),
             max_sessions: 10_000,
+            max_sessions_per_principal: 1_000,
+            max_sessions_per_address: 1_000,
             session_claim: Duration::from_secs(60),
             session_idle: Duration::from_secs(30 * 60),
             max_pending: 16_384,
+            max_abandoned: 1 << 20,
             inbound_queue: 256,
+            max_queued: 256 << 20,
             replay_events: 1_000,
             replay_bytes: 1 << 20,
+            replay_total: 64 << 20,
             max_standalone: 8,
             stream_queue: 64,
             stall_timeout: Duration::from_secs(30),
+            max_unread: 256 << 20,
             stream_wait: Duration::from_secs(10),
             keep_alive: Duration::from_secs(15),
             retry: Duration::from_secs(1),

@@ -12,12 +12,12 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Application, Glimpse, HttpFault, HttpSettings, ResponseBody,
+    Application, HttpFault, HttpSettings, RequestInfo, ResponseBody,
     exchange::{ResponseStart, StatelessExchange},
     media::Accepts,
     reply,
 };
-use crate::http::arrived::Arrived;
+use crate::http::{arrived::Arrived, watch::HttpWatch};
 
 /// Serves a request. `ending` is cancelled when long-lived requests should end.
 pub(super) async fn serve(
@@ -25,14 +25,15 @@ pub(super) async fn serve(
     settings: &Arc<HttpSettings>,
     ending: &CancellationToken,
     parts: &Parts,
-    (message, accepts, glimpse): (Arrived, Accepts, Glimpse),
+    watch: Option<Arc<dyn HttpWatch>>,
+    (message, accepts, info): (Arrived, Accepts, RequestInfo),
 ) -> Result<Response<ResponseBody>, HttpFault> {
-    let ending = glimpse.long_lived.then(|| ending.clone());
+    let ending = info.long_lived.then(|| ending.clone());
     let exchange =
-        StatelessExchange::new(message, accepts, glimpse.wants_answer, ending, settings.clone());
-    let conversation = application.converse(exchange.clone(), parts);
+        StatelessExchange::new(message, accepts, info.expects_response, ending, settings.clone());
+    let conversation = application.converse(exchange.clone(), parts, watch);
     let mut conversation = InlineConversation { exchange, conversation: Some(conversation) };
-    if !glimpse.wants_answer {
+    if !info.expects_response {
         // Most notifications are processed at once; the client need not wait for the others.
         conversation.poll_once().await;
         return Ok(reply::empty(StatusCode::ACCEPTED));

@@ -8,14 +8,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use mcp_core::Side;
+use mcp_core::{MemoryBudget, Side};
 use tokio::{
     sync::mpsc,
     time::{Instant, Sleep},
 };
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::events::Event;
+use super::{events::Event, unread::until_read};
 use crate::http::watch::WatchedExchange;
 
 /// Is told when a stream is no longer read: it has ended, or the client has disconnected.
@@ -32,6 +32,8 @@ pub(super) struct EventStream {
     ending: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     observer: Arc<dyn StreamObserver>,
     watched: Option<WatchedExchange>,
+    /// For what is being sent.
+    budget: Option<MemoryBudget>,
 }
 
 impl EventStream {
@@ -50,6 +52,7 @@ impl EventStream {
             ending: None,
             observer,
             watched: None,
+            budget: None,
         }
     }
 
@@ -59,6 +62,11 @@ impl EventStream {
         self
     }
 
+    /// Counts what is sent as unread until it is written.
+    pub(super) fn count_in(&mut self, budget: &MemoryBudget) {
+        self.budget = Some(budget.clone());
+    }
+
     /// Shows everything that is sent from here on.
     pub(super) fn watched(&mut self, watched: WatchedExchange) {
         self.watched = Some(watched);
@@ -66,10 +74,17 @@ impl EventStream {
 
     /// The next bytes of the stream.
     pub(super) fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let next = ready!(self.poll_next(context));
+        let mut next = ready!(self.poll_next(context));
+        if let (Some(event), Some(budget)) = (&mut next, &self.budget) {
+            match until_read(event.text.clone(), budget) {
+                Some(text) => event.text = text,
+                // The stream ends early; the client may resume it.
+                None => next = None,
+            }
+        }
         match (&next, &self.watched) {
             (Some(event), Some(watched)) => event.watch(|event| {
-                // It leaves, whatever is wrong about it.
+                // It is sent in any case.
                 let _ = watched.event(event);
             }),
             (None, Some(watched)) => {

@@ -1,4 +1,4 @@
-//! A request and its response as the application's watch sees them.
+//! A request and its response, as shown to the application's watch.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use http::{Response, StatusCode, request::Parts};
 use mcp_json::Parsed;
 
 use super::{Application, Refused, ResponseBody, reply};
-use crate::http::watch::{HttpWatch, WatchedBody, WatchedExchange};
+use crate::http::watch::{HttpWatch, Passed, WatchedBody, WatchedExchange};
 
 /// One request while it is being answered.
 pub(super) struct Watching<'a> {
@@ -28,7 +28,7 @@ impl<'a> Watching<'a> {
         Watching { application, number, head, body: Bytes::new(), parsed: None, exchange: None }
     }
 
-    /// Takes in the body, which was parsed if it is JSON.
+    /// Records the body, which was parsed if it is JSON.
     pub(super) fn has_body(&mut self, body: &Bytes, parsed: Option<&Parsed>) {
         self.body = body.clone();
         self.parsed = parsed.cloned();
@@ -39,8 +39,8 @@ impl<'a> Watching<'a> {
     /// # Errors
     ///
     /// If the watch does not let it pass.
-    pub(super) fn show(&mut self, watch: Option<Arc<dyn HttpWatch>>) -> Result<(), Refused> {
-        let Some(watch) = watch else { return Ok(()) };
+    pub(super) fn show(&mut self, watch: Option<Arc<dyn HttpWatch>>) -> Result<Passed, Refused> {
+        let Some(watch) = watch else { return Ok(Passed::default()) };
         let exchange = self.exchange.insert(WatchedExchange::new(watch, self.number));
         let body = WatchedBody::new(&self.body, self.parsed.as_ref());
         let shown = exchange.request(self.head, body);
@@ -49,12 +49,12 @@ impl<'a> Watching<'a> {
         shown.map_err(|blocked| Refused { status, body: blocked.body })
     }
 
-    /// Shows the response. What was rejected before it reached a conversation is shown as one of its
-    /// own.
+    /// Shows the response. A request that was rejected before it reached a conversation is shown as
+    /// a conversation of its own.
     pub(super) fn answered(mut self, response: &mut Response<ResponseBody>) {
         if self.exchange.is_none() {
             // It is rejected already.
-            let _ = self.show(self.application.watch_exchange());
+            let _ = self.show(self.application.watch_rejected());
         }
         if let Some(exchange) = self.exchange {
             reply::watch(response, exchange);

@@ -1,5 +1,5 @@
 use bytes::{BufMut as _, Bytes, BytesMut};
-use mcp_core::Edges;
+use mcp_core::MessageEnds;
 
 use super::Event;
 
@@ -11,7 +11,7 @@ pub(super) struct Block {
     pub(super) any_field: bool,
     pub(super) length: u64,
     /// How the data begins and ends, if it is too long.
-    pub(super) too_long: Option<Edges>,
+    pub(super) too_long: Option<MessageEnds>,
 }
 
 #[derive(Debug, Default)]
@@ -50,15 +50,15 @@ impl Block {
     /// Discards a line of this many bytes and those before it, except for how they begin and end.
     pub(super) fn skip(&mut self, length: u64, line: &[&[u8]]) {
         self.length += length;
-        let edges = self.too_long.get_or_insert_default();
+        let ends = self.too_long.get_or_insert_default();
         match std::mem::take(&mut self.lines) {
             Lines::None => {}
-            Lines::One(before) => edges.push(&before),
-            Lines::Many(before) => edges.push(&before),
+            Lines::One(before) => ends.push(&before),
+            Lines::Many(before) => ends.push(&before),
         }
-        edges.push(b"\n");
+        ends.push(b"\n");
         for part in line {
-            edges.push(part);
+            ends.push(part);
         }
     }
 }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use mcp_core::Edges;
+use mcp_core::MessageEnds;
 
 use super::{
     Event,
@@ -24,7 +24,7 @@ pub enum Decoded {
         /// How long they were.
         length: u64,
         /// How its data begins and ends.
-        edges: Edges,
+        ends: MessageEnds,
     },
 }
 
@@ -53,7 +53,7 @@ struct Overlong {
     length: u64,
     is_comment: bool,
     /// The start and end of the field's value.
-    edges: Edges,
+    ends: MessageEnds,
 }
 
 impl Decoder {
@@ -95,7 +95,7 @@ impl Decoder {
                 }
                 Line::Text(text) => self.take_field(&text),
                 Line::TooLong(line) => {
-                    self.block.skip(line.length, &[line.edges.start(), line.edges.end()]);
+                    self.block.skip(line.length, &[line.ends.start(), line.ends.end()]);
                 }
             }
         }
@@ -146,19 +146,19 @@ impl Decoder {
     fn keep(&mut self, part: &[u8]) {
         if let Some(overlong) = &mut self.overlong {
             overlong.length += part.len() as u64;
-            overlong.edges.push(part);
+            overlong.ends.push(part);
         } else if self.partial.len() + part.len() <= self.line_limit() {
             self.partial.put_slice(part);
         } else {
             self.partial.put_slice(part.get(..NAME_LENGTH).unwrap_or(part));
             let name = self.name_of_data();
-            let mut edges = Edges::default();
-            edges.push(self.partial.get(name..).unwrap_or_default());
-            edges.push(part.get(NAME_LENGTH..).unwrap_or_default());
+            let mut ends = MessageEnds::default();
+            ends.push(self.partial.get(name..).unwrap_or_default());
+            ends.push(part.get(NAME_LENGTH..).unwrap_or_default());
             self.overlong = Some(Overlong {
                 length: (self.partial.len() + part.len().saturating_sub(NAME_LENGTH)) as u64,
                 is_comment: self.partial.first() == Some(&b':'),
-                edges,
+                ends,
             });
             self.partial = BytesMut::new();
         }
@@ -228,8 +228,8 @@ impl Decoder {
             // Kept for the whole stream, so it is copied to avoid keeping a chunk alive.
             self.last_id = Some(Bytes::copy_from_slice(id)).filter(|id| !id.is_empty());
         }
-        if let Some(edges) = block.too_long {
-            return Some(Decoded::Skipped { length: block.length, edges });
+        if let Some(ends) = block.too_long {
+            return Some(Decoded::Skipped { length: block.length, ends });
         }
         if !block.any_field {
             return None;
@@ -361,8 +361,8 @@ mod tests {
     /// The length and the beginning of something that was skipped.
     #[track_caller]
     fn skipped(decoded: &Decoded) -> (u64, &str) {
-        let Decoded::Skipped { length, edges } = decoded else { panic!("{decoded:?}") };
-        (*length, std::str::from_utf8(edges.start()).unwrap().trim())
+        let Decoded::Skipped { length, ends } = decoded else { panic!("{decoded:?}") };
+        (*length, std::str::from_utf8(ends.start()).unwrap().trim())
     }
 
     #[test]
@@ -371,9 +371,9 @@ mod tests {
             let text = format!("{field}{{\"id\":1,{}}}end\n\n", "x".repeat(9000));
             for size in [1, 7, 100, 20_000] {
                 let found = decode_chunks(text.as_bytes().chunks(size), 100);
-                let [Decoded::Skipped { edges, .. }] = &found[..] else { panic!("{found:?}") };
-                assert!(edges.start().trim_ascii_start().starts_with(b"{\"id\":1,x"), "{field}");
-                assert!(edges.end().ends_with(b"x}end"), "{field} {size}");
+                let [Decoded::Skipped { ends, .. }] = &found[..] else { panic!("{found:?}") };
+                assert!(ends.start().trim_ascii_start().starts_with(b"{\"id\":1,x"), "{field}");
+                assert!(ends.end().ends_with(b"x}end"), "{field} {size}");
             }
         }
     }

@@ -10,7 +10,7 @@ use super::{
     assert_silent, client, client_with, labelled, next, notification, request, server::Server,
 };
 
-/// What is received after a request to a server that gives this response and hangs up.
+/// Everything received after a request to a server that sends this response and hangs up.
 async fn received(response: &'static str, count: usize) -> Vec<String> {
     let server = Server::start(move |_, peer| {
         Box::pin(async move {
@@ -55,7 +55,7 @@ async fn a_settled_exchange_is_not_reported_over() {
     let client = client(&server);
     client.send(request(1, "{}")).await.unwrap();
     assert_eq!(next(&client).await, "1: {}");
-    client.settle(Ticket(1));
+    client.finish_exchange(Ticket(1));
     assert_silent(&client).await;
     client.send(request(1, "{}")).await.unwrap();
     assert_eq!(next(&client).await, "1: {}");
@@ -181,7 +181,7 @@ async fn a_compressed_body_is_not_taken_for_a_message() {
 
 #[tokio::test]
 async fn a_server_that_cannot_be_reached_is_an_error_of_the_exchange() {
-    // Bound, so that nobody else gets the port, and not listening.
+    // Bound, so that nothing else gets the port, but not listening.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let url = format!("http://{}/", socket.local_addr().unwrap());
@@ -228,7 +228,7 @@ async fn a_notification_that_is_never_accepted_does_not_wait_for_ever() {
         settings.accept_timeout = std::time::Duration::from_millis(50);
     });
     let error = client.send(notification("{}")).await.unwrap_err();
-    assert_eq!(error, TransportError::Stuck { seconds: 0 });
+    assert_eq!(error, TransportError::Stalled { seconds: 0 });
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ async fn a_thousand_requests_side_by_side_all_get_their_own_answer() {
             Some(Inbound::Message { ticket: Some(ticket), bytes }) => {
                 assert_eq!(&bytes[..], ticket.0.to_string().as_bytes());
                 assert!(answered.insert(ticket), "{ticket:?} twice");
-                client.settle(ticket);
+                client.finish_exchange(ticket);
             }
             other => panic!("{other:?}"),
         }

@@ -1,4 +1,4 @@
-//! The HTTP client against a server that says exactly what a test wants it to say.
+//! The HTTP client with a server whose every byte is determined by the test.
 
 mod answers;
 mod headers;
@@ -57,20 +57,20 @@ async fn patiently<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, what).await.expect("it takes too long")
 }
 
-/// The next thing received, as text.
+/// The next event received, as text.
 async fn next(transport: &HttpTransport) -> String {
     match patiently(transport.receive()).await {
         Ok(None) => "end".to_owned(),
-        Ok(Some(Inbound::Refusal { ticket, bytes })) => {
+        Ok(Some(Inbound::ErrorBody { ticket, bytes })) => {
             format!("{} refused: {}", ticket.0, String::from_utf8_lossy(&bytes))
         }
         Ok(Some(Inbound::Message { ticket, bytes })) => {
             let ticket = ticket.map_or("-".to_owned(), |ticket| ticket.0.to_string());
             format!("{ticket}: {}", String::from_utf8_lossy(&bytes))
         }
-        Ok(Some(Inbound::Skipped { length, .. })) => format!("skipped {length}"),
-        Ok(Some(Inbound::Over { ticket, error: None })) => format!("{} over", ticket.0),
-        Ok(Some(Inbound::Over { ticket, error: Some(error) })) => {
+        Ok(Some(Inbound::TooLong { length, .. })) => format!("skipped {length}"),
+        Ok(Some(Inbound::ExchangeEnded { ticket, error: None })) => format!("{} over", ticket.0),
+        Ok(Some(Inbound::ExchangeEnded { ticket, error: Some(error) })) => {
             format!("{} over: {error}", ticket.0)
         }
         Ok(Some(other)) => format!("{other:?}"),
@@ -78,7 +78,7 @@ async fn next(transport: &HttpTransport) -> String {
     }
 }
 
-/// Nothing comes within a short while. A slow machine can only make this pass wrongly.
+/// Asserts that nothing arrives for a short while. On a slow machine this can only pass wrongly.
 async fn assert_silent(transport: &HttpTransport) {
     let short = Duration::from_millis(50);
     if let Ok(received) = tokio::time::timeout(short, transport.receive()).await {

@@ -16,7 +16,7 @@ use tokio::{
 
 use super::patiently;
 
-/// A raw HTTP/1.1 server whose every response is written by the test.
+/// A raw HTTP/1.1 server whose responses are written by the test.
 pub(super) struct Server {
     pub(super) url: String,
     seen: Arc<Mutex<Vec<Request>>>,
@@ -76,7 +76,7 @@ impl Server {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// The requests once there are `count`.
+    /// Waits until there are `count` requests and returns them.
     pub(super) async fn after(&self, count: usize) -> Vec<Request> {
         patiently(async {
             loop {
@@ -130,12 +130,12 @@ impl Peer {
         }
     }
 
-    /// Whether the client has closed the connection, as far as writing to it has shown.
+    /// Whether the client is known to have closed the connection, from writing to it.
     pub(super) fn is_gone(&self) -> bool {
         !self.keep
     }
 
-    /// A whole response: status and further header lines, then the body.
+    /// Sends a whole response: status, header lines and body.
     pub(super) async fn respond(&mut self, status: &str, headers: &[&str], body: &str) {
         let mut head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n", body.len());
         for header in headers {
@@ -152,7 +152,7 @@ impl Peer {
         self.respond("202 Accepted", &[], "").await;
     }
 
-    /// The head of a stream.
+    /// Sends the head of a stream.
     pub(super) async fn stream(&mut self) {
         self.stream_with("").await;
     }
@@ -166,7 +166,7 @@ impl Peer {
         self.raw(&format!("{:x}\r\n{text}\r\n", text.len())).await;
     }
 
-    /// Ends a stream in good order.
+    /// Ends a stream properly.
     pub(super) async fn end(&mut self) {
         self.raw("0\r\n\r\n").await;
     }

@@ -12,11 +12,11 @@ use super::{
 
 const REVISION: Revision = Revision::V2025_11_25;
 
-/// The opening handshake, as a driver does it.
+/// The handshake, as a driver does it.
 async fn open(client: &impl Transport) {
     client.send(labelled(1, REVISION, "initialize")).await.unwrap();
     patiently(client.receive()).await.unwrap();
-    client.settle(mcp_core::Ticket(1));
+    client.finish_exchange(mcp_core::Ticket(1));
     client.established(REVISION);
     client.send(notification("initialized")).await.unwrap();
 }
@@ -136,7 +136,7 @@ async fn a_session_that_is_gone_is_used_no_more() {
     .await;
     let client = client(&server);
     open(&client).await;
-    // The server has no stream: that does not mean that it has no session.
+    // That the server has no stream does not mean that it has no session.
     server.after(3).await;
     client.send(request(2, "{}")).await.unwrap();
     assert_eq!(next(&client).await, "2: {}");
@@ -221,7 +221,7 @@ async fn a_second_handshake_opens_its_own_session() {
         let call = labelled(ticket, REVISION, "initialize");
         client.send(mcp_core::Outbound { bytes: id.into(), ..call }).await.unwrap();
         assert_eq!(next(&client).await, format!("{ticket}: {{}}"));
-        client.settle(mcp_core::Ticket(ticket));
+        client.finish_exchange(mcp_core::Ticket(ticket));
     }
     client.established(REVISION);
     client.send(notification("initialized")).await.unwrap();

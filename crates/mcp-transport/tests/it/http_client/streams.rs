@@ -48,7 +48,7 @@ async fn slow_bytes_make_whole_messages() {
     assert_eq!(next(&client).await, "1: {}");
 }
 
-/// Primes and closes; answers the GET.
+/// Sends a priming event and closes the stream; answers the GET.
 async fn closing_server(retry: &'static str) -> Server {
     Server::start(move |request, peer| {
         Box::pin(async move {
@@ -70,7 +70,7 @@ async fn a_stream_closed_before_the_answer_is_resumed_after_the_time_the_server_
     let client = client(&server);
     client.send(request(1, "{}")).await.unwrap();
     assert_eq!(next(&client).await, r#"1: {"result":1}"#);
-    client.settle(Ticket(1));
+    client.finish_exchange(Ticket(1));
     assert_silent(&client).await;
     let requests = server.requests();
     assert_eq!(requests.len(), 2, "it is not resumed once more");
@@ -121,10 +121,10 @@ async fn the_answer_before_the_end_keeps_the_stream_from_being_resumed() {
     let client = client(&server);
     for ticket in 1..=20 {
         client.send(request(ticket, "{}")).await.unwrap();
-        // The end of the stream is there long before the message is looked at.
+        // The stream ends long before the message is read.
         tokio::time::sleep(Duration::from_millis(5)).await;
         assert_eq!(next(&client).await, format!("{ticket}: {{}}"));
-        client.settle(Ticket(ticket));
+        client.finish_exchange(Ticket(ticket));
     }
     assert_silent(&client).await;
     let requests = server.requests();
@@ -249,7 +249,7 @@ async fn a_huge_event_is_skipped_and_the_next_one_read() {
     assert_eq!(server.requests().len(), 1, "what was skipped once would be skipped again");
 }
 
-/// Answers nothing and tells when the client has hung up.
+/// Never answers, and reports when the client has hung up.
 async fn silent_server(first: &'static str) -> (Server, mpsc::UnboundedReceiver<()>) {
     let (gone, hung_up) = mpsc::unbounded_channel();
     let server = Server::start(move |_, peer| {
@@ -280,7 +280,7 @@ async fn abandoning_a_request_hangs_up() {
             assert_eq!(next(&client).await, "1: {}");
         }
         server.after(1).await;
-        client.settle(Ticket(1));
+        client.finish_exchange(Ticket(1));
         patiently(hung_up.recv()).await.unwrap();
         assert_silent(&client).await;
     }
@@ -291,9 +291,9 @@ async fn a_request_abandoned_while_it_waits_to_be_resumed_is_not_resumed() {
     let server = closing_server("retry: 100000\n").await;
     let client = client_with(&server, |settings| settings.max_exchanges = 1);
     client.send(request(1, "{}")).await.unwrap();
-    // Lets the end of the stream be seen, which begins the wait.
+    // Lets the client see the end of the stream, which starts the wait.
     assert_silent(&client).await;
-    client.settle(Ticket(1));
+    client.finish_exchange(Ticket(1));
     // The only slot is free again, so the exchange is gone.
     patiently(client.send(request(2, "{}"))).await.unwrap();
     let requests = server.after(2).await;

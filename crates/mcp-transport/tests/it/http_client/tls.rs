@@ -66,7 +66,7 @@ async fn treat(mut stream: TcpStream, conduct: Conduct) {
     }
 }
 
-/// What becomes of a request.
+/// The outcome of a request.
 async fn outcome(conduct: Conduct, tls: Arc<ClientConfig>, connect_timeout: Duration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://localhost:{}/", listener.local_addr().unwrap().port());

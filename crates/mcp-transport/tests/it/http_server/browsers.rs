@@ -1,4 +1,4 @@
-//! What pages in browsers may do.
+//! Requests from web pages.
 
 use http::{Method, StatusCode};
 use mcp_core::{Revision, Revisions};
@@ -96,7 +96,7 @@ async fn other_pages_are_told_nothing() {
             assert!(!reply.headers.keys().any(|name| name.as_str().starts_with("access-control")));
         }
     }
-    // Under a name that an attacker has made to lead here.
+    // Through a host name that an attacker has pointed at this server.
     let rebound = preflight("http://evil.example").with("host", "evil.example").to(&server).await;
     assert_eq!(rebound.status, StatusCode::FORBIDDEN);
 }

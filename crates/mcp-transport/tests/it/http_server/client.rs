@@ -12,7 +12,7 @@ use tower_service::Service;
 
 use super::{Server, soon};
 
-/// A request as text.
+/// A request with a text body.
 #[derive(Debug, Clone)]
 pub(super) struct Ask {
     method: Method,
@@ -84,7 +84,7 @@ impl Ask {
         request.body(Full::new(Bytes::from(self.body.clone()))).unwrap()
     }
 
-    /// Sends it on a connection of its own.
+    /// Sends it on its own connection.
     pub(super) async fn to(&self, server: &Server) -> Reply<Incoming> {
         self.to_address(server.address).await
     }
@@ -109,7 +109,7 @@ impl Ask {
     }
 }
 
-/// A response whose body is read as it comes.
+/// A response whose body is read as it arrives.
 #[derive(Debug)]
 pub(super) struct Reply<B> {
     pub(super) status: StatusCode,
@@ -144,7 +144,7 @@ where
         self.unread
     }
 
-    /// The next event, comments left out; `None` at the end of the stream.
+    /// The next event, skipping comments; `None` at the end of the stream.
     pub(super) async fn event(&mut self) -> Option<Event> {
         loop {
             while let Some(end) = self.unread.find("\n\n") {
@@ -169,7 +169,7 @@ where
         events
     }
 
-    /// Reads something, a comment for example; `false` at the end.
+    /// Reads something, such as a comment; returns `false` at the end.
     pub(super) async fn read_more(&mut self) -> bool {
         match self.body.frame().await {
             Some(frame) => {

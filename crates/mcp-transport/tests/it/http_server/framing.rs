@@ -1,4 +1,4 @@
-//! Requests as bytes: what HTTP itself leaves to a server to get right or wrong.
+//! Requests as bytes: the parts of HTTP that a server can get wrong.
 
 use mcp_transport::{
     Allowed,
@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{Server, client::open_session, soon};
 
-/// What the server says to these bytes until it closes the connection.
+/// The server's response to these bytes, until it closes the connection.
 async fn answer(server: &Server, request: &str) -> String {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -114,7 +114,7 @@ async fn a_head_alone_is_no_method_here() {
     assert!(answer.contains("allow: GET, POST, DELETE, OPTIONS\r\n"), "{answer}");
 }
 
-/// Whoever stands in front must not see another request in it than the server does.
+/// A proxy in front must not see different requests than the server does.
 #[tokio::test]
 async fn bodies_whose_end_is_unclear_hide_no_second_request() {
     let server = Server::start().await;

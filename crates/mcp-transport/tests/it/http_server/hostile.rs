@@ -79,6 +79,25 @@ async fn a_slow_head_is_not_waited_for() {
 }
 
 #[tokio::test]
+async fn an_idle_connection_is_closed_and_one_with_a_head_after_its_own_time() {
+    let mut serving = ServeSettings::default();
+    serving.idle_timeout = Duration::from_millis(100);
+    let server = Server::with(HttpSettings::default(), serving).await;
+    assert_eq!(status_line(raw(&server, "").await).await, "");
+    let mut serving = ServeSettings::default();
+    serving.head_timeout = Duration::from_millis(100);
+    let server = Server::with(HttpSettings::default(), serving).await;
+    // Time for a head does not limit a request that is there, however long it takes.
+    let working = tokio::spawn({
+        let (ask, address) = (Ask::post("hold on").stateless(), server.address);
+        async move { ask.to_address(address).await.text().await }
+    });
+    assert_eq!(status_line(raw(&server, "POST").await).await, "");
+    server.toy.gate.add_permits(1);
+    assert_eq!(soon(working).await.unwrap(), "on");
+}
+
+#[tokio::test]
 async fn too_long_a_body_is_refused_before_it_is_read() {
     let server = Server::start().await;
     let stream = raw(&server, &head("Content-Length: 99999999999")).await;
@@ -131,11 +150,27 @@ async fn bodies_that_are_never_finished_take_only_so_much_room() {
         line = status_line(raw(&server, &finished).await).await;
         assert!(line.contains("200") || line.contains("503"), "{line}");
     }
-    // What comes in one piece is served all the while.
+    // Complete requests are served all the while.
     assert_eq!(Ask::post("echo hi").stateless().to(&server).await.text().await, "hi");
     drop(unfinished);
     soon(async { while !status_line(raw(&server, &finished).await).await.contains("200") {} })
         .await;
+}
+
+#[tokio::test]
+async fn the_first_piece_of_a_body_takes_room_too() {
+    let mut settings = HttpSettings::default();
+    settings.max_unfinished = 1000;
+    let server = Server::with(settings, ServeSettings::default()).await;
+    let piece = head("Content-Length: 2000") + &"x".repeat(600);
+    let (one, other) = (raw(&server, &piece).await, raw(&server, &piece).await);
+    // There is room for one of them, whichever came first.
+    let line = tokio::select! {
+        line = status_line(one) => line,
+        line = status_line(other) => line,
+    };
+    assert!(line.contains("503"), "{line}");
+    assert_eq!(Ask::post("echo hi").stateless().to(&server).await.text().await, "hi");
 }
 
 #[tokio::test]
@@ -171,7 +206,7 @@ async fn a_thousand_clients_at_once_are_all_served() {
     let id = open_session(&server, "2025-11-25").await;
     let mut streams = Vec::new();
     for _ in 0..1000 {
-        // One by one: how many may knock at the same time is up to the operating system.
+        // One by one: the number of pending connections is limited by the operating system.
         streams.push(soon(TcpStream::connect(server.address)).await.unwrap());
     }
     let requests = streams.into_iter().enumerate().map(|(index, stream)| {
@@ -206,7 +241,7 @@ async fn a_client_that_does_not_read_loses_its_stream_and_the_work_goes_on() {
     tokio::time::sleep(Duration::from_secs(31)).await;
     let queued = reply.events().await.len();
     assert!(queued < 70, "{queued} events wait for somebody who does not read");
-    // Sixteen of them fit into what is kept; the answer is the last.
+    // Sixteen of them fit into the buffer; the answer is the last.
     let resume = Ask::get().session(&id).with("last-event-id", &last);
     let kept = resume.directly(&service).await.events().await;
     assert!(kept.len() <= 17, "{} events are kept", kept.len());

@@ -1,4 +1,4 @@
-//! Where the service can stand, and how a server stops.
+//! Ways to run the service, and how a server stops.
 
 use std::{sync::Arc, time::Duration};
 
@@ -85,4 +85,72 @@ async fn a_service_that_is_closed_opens_nothing_more() {
     assert_eq!(Ask::post("init").to(&server).await.status, StatusCode::SERVICE_UNAVAILABLE);
     let reply = Ask::post("echo hi").session(&id).to(&server).await;
     assert_eq!(reply.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn idle_connections_give_way_to_new_ones() {
+    let mut serving = ServeSettings::default();
+    serving.max_connections = 4;
+    let server = Server::with(HttpSettings::default(), serving).await;
+    let working = tokio::spawn({
+        let (ask, address) = (Ask::post("hold on").stateless(), server.address);
+        async move { ask.to_address(address).await.text().await }
+    });
+    until(|| server.toy.has_noted("hold on")).await;
+    let mut idle = Vec::new();
+    for _ in 0..3 {
+        idle.push(TcpStream::connect(server.address).await.unwrap());
+    }
+    // All places are taken, but only one of them for a reason.
+    for _ in 0..3 {
+        let reply = Ask::post("echo hi").stateless().to(&server).await;
+        assert_eq!(reply.text().await, "hi");
+    }
+    server.toy.gate.add_permits(1);
+    assert_eq!(soon(working).await.unwrap(), "on");
+}
+
+/// A server that says where it listens and serves until its input ends.
+#[cfg(unix)]
+#[tokio::test]
+#[ignore = "other tests start it"]
+#[expect(clippy::print_stdout, reason = "says where it listens")]
+async fn server_with_few_files() {
+    let server = Server::start().await;
+    println!("\nlistens {}", server.address);
+    let mut input = String::new();
+    tokio::io::AsyncReadExt::read_to_string(&mut tokio::io::stdin(), &mut input).await.unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn idle_connections_give_way_when_no_more_files_may_be_opened() {
+    use tokio::io::AsyncBufReadExt as _;
+
+    let tests = std::env::current_exe().unwrap();
+    let name = "http_server::listening::server_with_few_files";
+    let mut child = tokio::process::Command::new("sh")
+        .args(["-c", "ulimit -n 64; exec \"$0\" --exact \"$1\" --ignored --nocapture"])
+        .arg(tests)
+        .arg(name)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = tokio::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    let address = loop {
+        let line = soon(lines.next_line()).await.unwrap().expect("it says where it listens");
+        if let Some(address) = line.strip_prefix("listens ") {
+            break address.parse().unwrap();
+        }
+    };
+    let mut idle = Vec::new();
+    for _ in 0..100 {
+        idle.push(TcpStream::connect(address).await.unwrap());
+    }
+    for _ in 0..10 {
+        let reply = soon(Ask::post("echo hi").stateless().to_address(address)).await;
+        assert_eq!(reply.text().await, "hi");
+    }
 }

@@ -1,4 +1,4 @@
-//! The HTTP server, with an application that does what the messages tell it to.
+//! The HTTP server, with an application that does what the messages say.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -7,6 +7,7 @@ mod client;
 mod framing;
 mod hostile;
 mod listening;
+mod quotas;
 mod replaying;
 mod requests;
 mod sessions;
@@ -24,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::toy::Toy;
 
-/// A server on a port of its own.
+/// A server on its own port.
 struct Server {
     address: SocketAddr,
     service: HttpService,
@@ -56,7 +57,7 @@ impl Drop for Server {
     }
 }
 
-/// Nothing here takes long; a test that hangs shall fail.
+/// Nothing here takes long; a test that hangs must fail.
 async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(90), future).await.expect("takes far too long")
 }

@@ -12,8 +12,8 @@ use super::{
     toy::Toy,
 };
 
-/// Reads a stream of `length` notifications and loses it after each number of events in `cuts`.
-/// `ahead` says how many more than read the server had sent by then.
+/// Reads a stream of `length` notifications, losing it at each of `cuts`: the number of events to
+/// read, and of events that the server sends beyond these.
 async fn told_in_pieces(length: usize, cuts: &[(usize, usize)], revision: &str) -> Vec<String> {
     let toy = Arc::new(Toy::default());
     let service = HttpService::new(toy.clone(), HttpSettings::default());

@@ -1,4 +1,4 @@
-//! What is refused before any conversation, and how.
+//! Requests that are rejected before any conversation, and how.
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use http::StatusCode;
-use mcp_transport::http::server::{HttpService, HttpSettings, ServeSettings};
+use mcp_transport::http::server::{HttpService, HttpSettings};
 
 use super::{
     Server,
@@ -125,19 +125,6 @@ async fn a_session_ends_with_its_conversation() {
 }
 
 #[tokio::test]
-async fn there_are_only_so_many_sessions() {
-    let mut settings = HttpSettings::default();
-    settings.max_sessions = 2;
-    let server = Server::with(settings, ServeSettings::default()).await;
-    let first = open_session(&server, "").await;
-    open_session(&server, "").await;
-    let refused = Ask::post("init").to(&server).await;
-    assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
-    Ask::delete().session(&first).to(&server).await;
-    open_session(&server, "").await;
-}
-
-#[tokio::test]
 async fn there_are_only_so_many_pending_requests() {
     let mut settings = HttpSettings::default();
     settings.max_pending = 1;
@@ -157,7 +144,7 @@ async fn there_are_only_so_many_pending_requests() {
 async fn a_client_that_leaves_before_it_knows_its_session_leaves_none() {
     let toy = Arc::new(Toy::default());
     let service = HttpService::new(toy.clone(), HttpSettings::default());
-    // An `init` that waits is none for the toy, so the opening itself is dropped unanswered.
+    // The toy has no `init` that waits, so the request itself is dropped before it is answered.
     let opening = {
         let service = service.clone();
         async move { Ask::post("init").directly(&service).await.status }

@@ -1,4 +1,4 @@
-//! Streams of events in sessions.
+//! Event streams in sessions.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -76,7 +76,7 @@ async fn what_nobody_asked_for_leaves_on_the_newest_stream_only() {
     assert_eq!(Ask::post("unasked one").session(&id).to(&server).await.text().await, "Ok(())");
     assert_eq!(soon(newer.event()).await.unwrap().data, "one");
     drop(newer);
-    // The server may need a moment to see that the newer one has gone; what it sends there until
+    // The server may need a moment to see that the newer stream is gone; what it sends there until
     // then could be fetched with `Last-Event-ID`.
     soon(async {
         loop {

@@ -9,10 +9,13 @@ use mcp_core::{
     BoxFuture, Inbound, Outbound, OutboundRole, ResponseStatus, Revision, Ticket, Transport,
 };
 use mcp_json::Parsed;
-use mcp_transport::http::server::{Application, Glimpse, HttpFault, Refused};
+use mcp_transport::http::{
+    server::{Application, HttpFault, Refused, RequestInfo},
+    watch::HttpWatch,
+};
 use tokio::sync::Semaphore;
 
-/// Messages are words. The first says what to do.
+/// Messages are words. The first is the command.
 #[derive(Debug)]
 pub(super) struct Toy {
     /// What happened, in order.
@@ -38,7 +41,12 @@ impl Toy {
 }
 
 impl Application for Toy {
-    fn glimpse(&self, head: &Parts, body: &Bytes, _: Option<&Parsed>) -> Result<Glimpse, Refused> {
+    fn inspect(
+        &self,
+        head: &Parts,
+        body: &Bytes,
+        _: Option<&Parsed>,
+    ) -> Result<RequestInfo, Refused> {
         let text = str::from_utf8(body).unwrap_or("garbage");
         let word = text.split(' ').next().unwrap_or_default();
         if word == "garbage" {
@@ -46,8 +54,8 @@ impl Application for Toy {
             return Err(Refused { status: StatusCode::BAD_REQUEST, body });
         }
         let stated = head.headers.get("mcp-protocol-version").map(|value| value.to_str().unwrap());
-        Ok(Glimpse {
-            wants_answer: word != "tell",
+        Ok(RequestInfo {
+            expects_response: word != "tell",
             opens_session: word == "init",
             stateless: stated == Some("2026-07-28"),
             long_lived: word == "listen",
@@ -59,7 +67,12 @@ impl Application for Toy {
         head.headers.get("x-user").map(|user| user.to_str().unwrap().into())
     }
 
-    fn converse(&self, transport: Arc<dyn Transport>, _: &Parts) -> BoxFuture<'static, ()> {
+    fn converse(
+        &self,
+        transport: Arc<dyn Transport>,
+        _: &Parts,
+        _: Option<Arc<dyn HttpWatch>>,
+    ) -> BoxFuture<'static, ()> {
         let (diary, gate) = (self.diary.clone(), self.gate.clone());
         Box::pin(async move {
             let note = |entry: String| diary.lock().unwrap().push(entry);
@@ -73,7 +86,7 @@ impl Application for Toy {
                             return;
                         }
                         let deed = obey(transport.clone(), ticket, text.clone(), gate.clone());
-                        // What needs no time needs no task.
+                        // Commands that take no time need no task.
                         if text.starts_with("echo") {
                             deed.await;
                         } else {
@@ -83,7 +96,7 @@ impl Application for Toy {
                     Inbound::Message { ticket: None, bytes } => {
                         note(String::from_utf8(bytes.to_vec()).unwrap());
                     }
-                    Inbound::Over { .. } => note("over".to_owned()),
+                    Inbound::ExchangeEnded { .. } => note("over".to_owned()),
                     other => panic!("{other:?}"),
                 }
             }
@@ -121,7 +134,7 @@ async fn obey(transport: Arc<dyn Transport>, ticket: Ticket, text: String, gate:
             }
             "done".to_owned()
         }
-        // A notification for every permit.
+        // One notification per permit.
         "drip" => {
             for index in 0..rest.parse().unwrap() {
                 pass().await;
@@ -145,12 +158,12 @@ async fn obey(transport: Arc<dyn Transport>, ticket: Ticket, text: String, gate:
             std::future::pending().await
         }
         "release" => {
-            transport.release(ticket);
+            transport.release_stream(ticket);
             pass().await;
             let _ = tell("later".to_owned()).await;
             "done".to_owned()
         }
-        "settle" => return transport.settle(ticket),
+        "settle" => return transport.finish_exchange(ticket),
         "close" => return transport.close().await,
         "never" => return tokio::time::sleep(Duration::from_secs(3600)).await,
         "unasked" => {
@@ -167,5 +180,5 @@ async fn obey(transport: Arc<dyn Transport>, ticket: Ticket, text: String, gate:
         }
         _ => rest.to_owned(),
     };
-    let _ = send(OutboundRole::Answer(status), Some(ticket), answer).await;
+    let _ = send(OutboundRole::Response(status), Some(ticket), answer).await;
 }

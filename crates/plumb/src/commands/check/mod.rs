@@ -1,6 +1,6 @@
 mod notes;
 
-use std::time::Instant;
+use std::{io, time::Instant};
 
 use self::notes::Notes;
 use super::Outcome;
@@ -12,7 +12,7 @@ use crate::{
     plan::{BaselinePlan, Environment, Plan},
     render,
     style::Palette,
-    text::counted,
+    text::{counted, shown_path},
 };
 
 /// Validates recorded traffic.
@@ -35,13 +35,18 @@ pub(crate) fn check(args: &CheckArgs, color: Color) -> anyhow::Result<Outcome> {
         BaselinePlan::Write(path) => Some(Baseline::recording(path)?),
     };
     let mut renderer = render::to_stdout(&plan, color);
-    let Checked { mut summary, failures } =
-        check::run(plan.check, baseline.as_mut(), renderer.as_mut())?;
+    let Checked { mut summary, failures, skipped } =
+        check::run(plan.check, plan.fail_on, baseline.as_mut(), renderer.as_mut())?;
     summary.unreadable = failures.len() as u64;
     // A report on no input would only hide the cause.
     if summary.files > 0 || failures.is_empty() {
-        renderer.finish(&summary)?;
+        match renderer.finish(&summary) {
+            // The exit code says what the report cannot.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            written => written?,
+        }
     }
+    notes.skipped(&skipped);
     notes.checked(&summary, begun.elapsed());
     let baseline = baseline.as_ref();
     if let Some(baseline) = baseline.filter(|baseline| !baseline.is_to_be_written()) {
@@ -53,7 +58,7 @@ pub(crate) fn check(args: &CheckArgs, color: Color) -> anyhow::Result<Outcome> {
     }
     if let Some(baseline) = baseline.filter(|baseline| baseline.is_to_be_written()) {
         let count = counted(baseline.write()?, "finding");
-        notes.note(&format!("wrote {count} to the baseline {}", baseline.path().display()));
+        notes.note(&format!("wrote {count} to the baseline {}", shown_path(baseline.path())));
         return Ok(Outcome::Clean);
     }
     Ok(if summary.fails(plan.fail_on) { Outcome::Findings } else { Outcome::Clean })

@@ -13,17 +13,20 @@ use mcp_schema::{LoadedOverride, Override, Schemas, SourceLimits};
 use crate::{
     args::Format,
     baseline::Stale,
+    check::Skipped,
     commands::Outcome,
     failure::{self, Failure},
     plan::{BaselinePlan, Plan, Verbosity},
     render,
     report::Summary,
     style::Palette,
-    text::{counted, grouped, visible},
+    text::{counted, grouped, shown_path, visible, visible_lines},
 };
 
 /// Stale entries shown without `--verbose`.
 const STALE_SHOWN: usize = 20;
+/// Skipped files shown.
+const SKIPPED_SHOWN: usize = 20;
 /// A document for another protocol would fill the screen.
 const IGNORED_SHOWN: usize = 10;
 
@@ -86,7 +89,7 @@ impl Notes {
 
     pub(super) fn verbose_settings(&self, plan: &Plan) {
         match &plan.config {
-            Some(path) => self.verbose(&format!("configuration: {}", path.display())),
+            Some(path) => self.verbose(&format!("configuration: {}", shown_path(path))),
             None => self.verbose("configuration: none"),
         }
         for revision in Revision::ALL {
@@ -94,7 +97,7 @@ impl Notes {
             self.verbose(&format!("schema of {revision}: {origin}"));
         }
         if let BaselinePlan::Use(path) = &plan.baseline {
-            self.verbose(&format!("baseline: {}", path.display()));
+            self.verbose(&format!("baseline: {}", shown_path(path)));
         }
         self.verbose(&format!("worker threads: {}", plan.check.jobs));
     }
@@ -139,6 +142,16 @@ impl Notes {
         self.note(&text);
     }
 
+    /// What folders hold that was not opened.
+    pub(super) fn skipped(&self, skipped: &[Skipped]) {
+        for skipped in skipped.iter().take(SKIPPED_SHOWN) {
+            self.note(&skipped.to_string());
+        }
+        if let Some(rest) = skipped.len().checked_sub(SKIPPED_SHOWN).filter(|rest| *rest > 0) {
+            self.note(&format!("skipped {} more", grouped(rest as u64)));
+        }
+    }
+
     /// Reports all unreadable inputs but the last, which becomes the error of the run.
     pub(super) fn unreadable(&self, mut failures: Vec<anyhow::Error>) -> anyhow::Result<Outcome> {
         let last = failures.pop();
@@ -155,25 +168,27 @@ impl Notes {
     /// since findings do not mean what the user thinks.
     fn warning(&self, error: &anyhow::Error, consequence: &str) {
         let Palette { warning, bold, .. } = self.palette;
-        let mut text = format!("{warning}warning{warning:#}{bold}:{bold:#} {error}\n");
+        let message = error.to_string();
+        let message = visible_lines(&message);
+        let mut text = format!("{warning}warning{warning:#}{bold}:{bold:#} {message}\n");
         for cause in error.chain().skip(1) {
-            let _ = writeln!(text, "  caused by: {cause}");
+            let _ = writeln!(text, "  caused by: {}", visible_lines(&cause.to_string()));
         }
-        let _ = writeln!(text, "  {consequence}");
+        let _ = writeln!(text, "  {}", visible_lines(consequence));
         write_stderr(&text);
     }
 
     pub(super) fn note(&self, note: &str) {
         if self.verbosity != Verbosity::Quiet {
             let bold = self.palette.bold;
-            write_stderr(&format!("{bold}note:{bold:#} {note}\n"));
+            write_stderr(&format!("{bold}note:{bold:#} {}\n", visible_lines(note)));
         }
     }
 
     fn verbose(&self, note: &str) {
         if self.verbosity == Verbosity::Verbose {
             let dim = self.palette.dim;
-            write_stderr(&format!("{dim}{note}{dim:#}\n"));
+            write_stderr(&format!("{dim}{}{dim:#}\n", visible_lines(note)));
         }
     }
 }

@@ -67,7 +67,7 @@ impl<W: Write> Renderer for Human<W> {
 
     fn withheld(&mut self, withheld: &Withheld) -> io::Result<()> {
         let mut message =
-            format!("{} more like this in {}", grouped(withheld.count), withheld.file);
+            format!("{} more like this in {}", grouped(withheld.count), visible(&withheld.file));
         if !std::mem::replace(&mut self.hinted, true) {
             message.push_str(" (--max-findings all or --format json shows them)");
         }
@@ -137,7 +137,8 @@ impl Look {
         let room = self.width.saturating_sub(gutter(located) + 3);
         let mut notes = Vec::new();
         if let Some(pointer) = finding.pointer.as_ref().filter(|pointer| !pointer.is_empty()) {
-            let path = text::without_middle(pointer, room.saturating_sub(6));
+            let pointer = visible(pointer);
+            let path = text::without_middle(&pointer, room.saturating_sub(6));
             notes.push((Level::NOTE.with_name("at"), path.into_owned()));
         }
         if let Some(related) = finding.related.as_ref().filter(|_| located.related.is_none()) {

@@ -65,7 +65,7 @@ impl ClientHandler for Me {
     }
 }
 
-/// A value that fits a schema, more or less.
+/// A value that more or less fits a schema.
 fn example(schema: &Value) -> Value {
     for given in ["default", "const"] {
         if !schema[given].is_null() {
@@ -101,7 +101,7 @@ fn params<T: serde::de::DeserializeOwned>(value: Value) -> T {
     from_value(value).expect("parameters of a request")
 }
 
-/// Says how it went and goes on: an error is as good a recording as a result.
+/// Prints the outcome and goes on: an error is as good a recording as a result.
 fn note<T: std::fmt::Debug, E: std::fmt::Display>(what: &str, outcome: Result<T, E>) -> Option<T> {
     match outcome {
         Ok(value) => {
@@ -246,7 +246,7 @@ async fn tools(client: &RunningService<RoleClient, Me>, plan: &Value) {
     }
 }
 
-/// A handle that `note` can take.
+/// A handle that `note` accepts.
 struct Held(rmcp::service::RequestHandle<RoleClient>);
 
 impl std::fmt::Debug for Held {

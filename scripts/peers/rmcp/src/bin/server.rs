@@ -20,12 +20,13 @@ use tokio::time::sleep;
 #[derive(Clone)]
 struct Demo;
 
-/// Everything is written as JSON and read into the types of the SDK, which then writes it again.
+/// Everything is written as JSON and parsed into the SDK's types, which then serialise it again.
 fn made<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     from_value(value).map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
-/// The same for a result. Its constructors would say that it is complete; the SDK takes that out again for older peers.
+/// The same for a result. Its constructors would mark it as complete; the SDK removes that again
+/// for older peers.
 fn result<T: serde::de::DeserializeOwned>(mut value: Value) -> Result<T, ErrorData> {
     value["resultType"] = json!("complete");
     made(value)
@@ -187,7 +188,7 @@ impl ServerHandler for Demo {
         Some(requested.clone())
     }
 
-    /// Something changes soon after somebody begins to listen.
+    /// Something changes soon after a client starts listening.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         sleep(Duration::from_millis(200)).await;
         let sink = context.sink();
@@ -218,7 +219,7 @@ fn modern(context: &RequestContext<RoleServer>) -> bool {
     context.meta.protocol_version().is_some()
 }
 
-/// Asks inside the result, as 2026-07-28 does.
+/// Asks inside the result, as in 2026-07-28.
 fn wanted(method: &str, params: Value) -> Result<CallToolResponse, ErrorData> {
     let asked = json!({"resultType": "input_required", "inputRequests": {"it": {"method": method, "params": params}}, "requestState": "state-1"});
     made::<InputRequiredResult>(asked).map(Into::into)

@@ -1,9 +1,8 @@
-//! Tools that follow the specification and still do not work everywhere: what well-known clients
-//! and model providers refuse, drop or change.
+//! Tools that conform to the specification and still do not work everywhere: what well-known
+//! clients and model providers refuse, drop or change.
 //!
-//! None of this is anybody's fault, so every rule is off unless asked for; the profile
-//! `portability` switches all of them on. The documentation of each rule names who objects and
-//! where that can be read.
+//! None of this is a protocol fault, so every rule is off by default; the profile `portability`
+//! enables all of them. The documentation of each rule names who objects and cites the source.
 
 mod node;
 mod places;
@@ -16,7 +15,7 @@ use mcp_json::Node;
 
 use crate::{Findings, Level, findings::Fault};
 
-/// Most tools that `OpenAI` takes in a request, and therefore VS Code and others too.
+/// Maximum tools `OpenAI` accepts in a request, and therefore VS Code and others too.
 const MOST_TOOLS: usize = 128;
 
 rules! {
@@ -48,7 +47,7 @@ rules! {
     KEYWORD: "portable-keyword", ToolSchema, Level::OptIn, Revisions::ALL, "";
 }
 
-/// The tools of one page of a listing.
+/// Checks the tools of one page of a listing.
 pub(crate) fn check(list: Node<'_>, findings: &mut Findings<'_>) {
     if !RULES.iter().any(|rule| findings.wants(rule)) {
         return;

@@ -1,4 +1,4 @@
-//! One schema inside the schema of a tool's arguments.
+//! Rules about one subschema of a tool's input schema.
 
 use std::collections::HashSet;
 
@@ -34,7 +34,7 @@ pub(super) fn check(spot: Spot<'_>, findings: &mut Findings<'_>) {
 }
 
 fn check_boolean(spot: Spot<'_>, findings: &mut Findings<'_>) {
-    // `additionalProperties: false` is what everybody writes.
+    // `additionalProperties: false` is ubiquitous.
     if spot.place == Place::MapValue {
         return;
     }
@@ -76,7 +76,7 @@ fn check_array(spot: Spot<'_>, findings: &mut Findings<'_>) {
     let items = spot.schema.get("items");
     let prefix = spot.schema.get("prefixItems");
     if let Some(tuple) = prefix.or(items.filter(|items| items.is_array()))
-        && (prefix.is_some() || lists_items_legally(spot, findings))
+        && (prefix.is_some() || allows_items_list(spot, findings))
     {
         findings.report(
             Fault::new(
@@ -99,9 +99,9 @@ fn check_array(spot: Spot<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether a list of `items` is fine by the specification; where it is not, that is another
-/// rule's matter.
-fn lists_items_legally(spot: Spot<'_>, findings: &Findings<'_>) -> bool {
+/// Whether the specification allows `items` to be a list; where it does not, another rule reports
+/// it.
+fn allows_items_list(spot: Spot<'_>, findings: &Findings<'_>) -> bool {
     match spot.root.get("$schema").and_then(Node::as_str) {
         Some(stated) => Dialect::from_uri(&stated) != Some(Dialect::Draft202012),
         None => findings.revision() < Revision::V2025_11_25,
@@ -280,7 +280,7 @@ fn instead_of(keyword: &str) -> &'static str {
     }
 }
 
-/// The description of a parameter; that of the tool itself is not in a schema.
+/// Checks the description of a parameter; the tool's own is not in a schema.
 fn check_description(spot: Spot<'_>, findings: &mut Findings<'_>) {
     let Some(description) = spot.schema.get("description") else { return };
     // A description that long takes at least as many bytes.

@@ -1,15 +1,15 @@
-//! The schemas inside a schema, with what each of them describes.
+//! The subschemas of a schema, and what each of them describes.
 
 use mcp_json::Node;
 
-/// A schema inside a tool's schema.
+/// A subschema of a tool's schema.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spot<'a> {
     pub(super) schema: Node<'a>,
-    /// The whole that it is part of.
+    /// The whole schema it is part of.
     pub(super) root: Node<'a>,
     pub(super) place: Place,
-    /// How deep it is nested; the root is 1. Definitions begin anew.
+    /// Nesting depth; the root is 1. Definitions start over.
     pub(super) level: usize,
 }
 
@@ -17,14 +17,14 @@ pub(super) struct Spot<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Root,
-    /// A value on its own: a property, the items of an array, a definition, or one of several
+    /// A standalone value: a property, the items of an array, a definition, or one of several
     /// schemas for a value whose type is not given otherwise.
     Value,
     /// The same, as a named property.
     Property,
     /// The values of an open map.
     MapValue,
-    /// One more condition for a value whose type is known.
+    /// An additional condition on a value whose type is known.
     Condition,
 }
 
@@ -33,8 +33,8 @@ impl<'a> Spot<'a> {
         Spot { schema, root: schema, place: Place::Root, level: 1 }
     }
 
-    /// Every schema from here on, outermost first, in the order of the text. What stands in
-    /// conditions (`not`, `if`…) is left out: those keywords are objected to themselves.
+    /// Visits every schema from here on, outermost first, in document order. Those inside
+    /// conditions (`not`, `if`…) are skipped: the keywords themselves are reported.
     pub(super) fn walk(self, mut visit: impl FnMut(Spot<'a>)) {
         let mut open = vec![self];
         while let Some(spot) = open.pop() {
@@ -81,7 +81,7 @@ impl<'a> Spot<'a> {
         self.schema.get("type").is_some()
     }
 
-    /// Whether values of this type may occur here.
+    /// Whether values of this type are allowed here.
     pub(super) fn is(self, name: &str) -> bool {
         self.schema
             .get("type")

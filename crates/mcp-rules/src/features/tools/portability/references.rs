@@ -1,4 +1,4 @@
-//! References inside a schema: who does not follow them, and those that lead back to themselves.
+//! References inside a schema: clients that do not follow them, and cycles.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use mcp_json::{Node, Span};
 use super::{RECURSIVE_SCHEMA, REFERENCE};
 use crate::{Findings, features::tools::schema, findings::Fault};
 
-/// References looked at in one schema: what they lead to is compared with each other.
-const LOOKED_AT: usize = 500;
+/// Maximum references examined per schema, as their targets are compared with each other.
+const MAX_REFERENCES: usize = 500;
 
-/// Once per schema.
+/// Reports at most once per schema.
 pub(super) fn check(schema: Node<'_>, findings: &mut Findings<'_>) {
     if !findings.wants(&REFERENCE) && !findings.wants(&RECURSIVE_SCHEMA) {
         return;
     }
     let mut references = Vec::new();
     schema::collect(schema, &mut Vec::new(), &mut references);
-    references.truncate(LOOKED_AT);
+    references.truncate(MAX_REFERENCES);
     if let Some(reference) = find_recursion(schema, &references) {
         findings.report(
             Fault::new(
@@ -39,7 +39,7 @@ pub(super) fn check(schema: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// A reference that closes a circle: from what it leads to, it can be reached again.
+/// Finds a reference that closes a cycle: one reachable from its own target.
 fn find_recursion<'a>(schema: Node<'_>, references: &[Node<'a>]) -> Option<Node<'a>> {
     let places: BTreeMap<usize, usize> = references
         .iter()
@@ -83,7 +83,7 @@ enum Mark {
     Done,
 }
 
-/// What a reference into the schema itself leads to.
+/// The target of a reference into the schema itself.
 fn target(schema: Node<'_>, reference: Node<'_>) -> Option<Span> {
     let text = reference.as_str()?;
     Some(schema.pointer(text.strip_prefix('#')?)?.span())

@@ -1,4 +1,4 @@
-//! The schema of a tool's arguments as a whole.
+//! Rules about a tool's input schema as a whole.
 
 use mcp_json::Node;
 use mcp_schema::Dialect;
@@ -9,12 +9,12 @@ use super::{
 };
 use crate::{Findings, findings::Fault};
 
-/// Deepest nesting that `OpenAI`'s strict mode, Moonshot and Meta take.
+/// Deepest nesting that `OpenAI`'s strict mode, Moonshot and Meta accept.
 const DEEPEST: usize = 10;
-/// Most properties and enum values in a schema that Azure `OpenAI` takes in strict mode.
+/// Maximum properties and enum values that Azure `OpenAI` accepts per schema in strict mode.
 const MOST_PROPERTIES: usize = 100;
 const MOST_ENUM_VALUES: usize = 500;
-/// Most characters of a parameter's name that Anthropic takes.
+/// Maximum characters Anthropic accepts in a parameter name.
 const LONGEST_PROPERTY: usize = 64;
 
 pub(super) fn check(schema: Node<'_>, findings: &mut Findings<'_>) {
@@ -27,7 +27,7 @@ pub(super) fn check(schema: Node<'_>, findings: &mut Findings<'_>) {
     size.check(schema, findings);
 }
 
-/// `$schema`, in the schemas of arguments and of results alike.
+/// Checks `$schema`, in input and output schemas alike.
 pub(super) fn check_dialect(schema: Node<'_>, findings: &mut Findings<'_>) {
     let Some(stated) = schema.get("$schema") else { return };
     let dialect = stated.as_str().and_then(|uri| Dialect::from_uri(&uri));
@@ -84,7 +84,7 @@ fn who_refuses(keyword: &str) -> &'static str {
     }
 }
 
-/// How large a schema is.
+/// The size of a schema.
 #[derive(Debug, Default)]
 struct Size<'a> {
     properties: usize,

@@ -1,13 +1,13 @@
-//! What a tool says about itself: name and description.
+//! Rules about a tool's name and description.
 
 use mcp_json::Node;
 
 use super::{DESCRIPTION_LENGTH, DESCRIPTION_MISSING, NAME_CHARSET, NAME_LENGTH, NAME_START};
 use crate::{Findings, features::tools::message, findings::Fault};
 
-/// Most characters a name may have for `OpenAI`, Gemini, Bedrock and claude.ai.
+/// Maximum characters in a name for `OpenAI`, Gemini, Bedrock and claude.ai.
 const LONGEST_NAME: usize = 64;
-/// Most characters of a description that `OpenAI` takes.
+/// Maximum characters `OpenAI` accepts in a description.
 pub(super) const LONGEST_DESCRIPTION: usize = 1024;
 
 pub(super) fn check(tool: Node<'_>, findings: &mut Findings<'_>) {

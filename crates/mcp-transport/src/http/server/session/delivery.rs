@@ -67,7 +67,7 @@ impl Session {
             return Ok(unasked(&mut state, outbound));
         };
         let stream = answer_stream(number);
-        match state.exchanges.get(&number).map(|exchange| &exchange.phase) {
+        match state.exchanges.phase(number) {
             // The exchange is over. An answer has nowhere to go; other messages need not be lost.
             None if is_answer(outbound) => Ok(Step::Done),
             None => Ok(unasked(&mut state, outbound)),
@@ -86,7 +86,7 @@ impl Session {
             Some(Phase::Streaming(None)) => {
                 state.record(stream, &outbound.bytes, None);
                 if is_answer(outbound) {
-                    state.exchanges.remove(&number);
+                    state.exchanges.remove(number);
                 }
                 Ok(Step::Done)
             }
@@ -100,7 +100,7 @@ impl Session {
         number: u64,
         outbound: &Outbound,
     ) -> Option<ResponseStart> {
-        let exchange = state.exchanges.remove(&number)?;
+        let exchange = state.exchanges.remove(number)?;
         let Phase::Pending(waiting) = exchange.phase else { return None };
         if is_answer(outbound) && exchange.accepts.json {
             return waiting
@@ -133,7 +133,7 @@ impl Session {
         }
         permit.send(state.record(stream, &outbound.bytes, outbound.parsed.clone()));
         if is_answer(outbound) {
-            state.exchanges.remove(&stream.number);
+            state.exchanges.remove(stream.number);
         }
         true
     }
@@ -141,7 +141,7 @@ impl Session {
     /// Ends an exchange without an answer.
     pub(super) fn give_up(&self, Ticket(number): Ticket) {
         let mut state = self.lock();
-        let Some(exchange) = state.exchanges.remove(&number) else { return };
+        let Some(exchange) = state.exchanges.remove(number) else { return };
         let Phase::Pending(waiting) = exchange.phase else { return };
         let backlog = state.prime(answer_stream(number), exchange.revision, &self.settings);
         let undelivered =
@@ -154,7 +154,7 @@ impl Session {
     /// would not.
     pub(super) fn let_go(&self, Ticket(number): Ticket) {
         let mut state = self.lock();
-        let Some(mut exchange) = state.exchanges.remove(&number) else { return };
+        let Some(mut exchange) = state.exchanges.remove(number) else { return };
         if !state.revision.or(exchange.revision).is_some_and(knows_polling) {
             state.exchanges.insert(number, exchange);
             return;
@@ -197,8 +197,8 @@ fn without_client(
             Err(TransportError::Lost("the client has disconnected".to_owned()))
         }
         OutboundRole::Notification => Ok(Step::Done),
-        OutboundRole::Answer(_) => {
-            state.exchanges.remove(&number);
+        OutboundRole::Response(_) => {
+            state.exchanges.remove(number);
             Ok(Step::Done)
         }
     }
@@ -213,12 +213,12 @@ fn unasked(state: &mut State, outbound: &Outbound) -> Step {
             state.unsent.push(outbound.bytes.clone());
             Step::Done
         }
-        (None, OutboundRole::Answer(_)) => Step::Done,
+        (None, OutboundRole::Response(_)) => Step::Done,
     }
 }
 
 fn is_answer(outbound: &Outbound) -> bool {
-    matches!(outbound.role, OutboundRole::Answer(_))
+    matches!(outbound.role, OutboundRole::Response(_))
 }
 
 const fn answer_stream(number: u64) -> StreamId {

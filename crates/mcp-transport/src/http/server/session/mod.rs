@@ -3,9 +3,12 @@
 //! Every message is sent on exactly one stream. Events are kept for a while, so that a client that
 //! lost its stream can resume it; disconnecting cancels nothing.
 
+mod abandoned;
 mod delivery;
+mod queue;
 mod replay;
 mod resume;
+mod roster;
 mod sessions;
 mod state;
 mod unsent;
@@ -20,16 +23,19 @@ use std::{
 };
 
 use mcp_core::{
-    BoxFuture, Carriage, Inbound, Outbound, Revision, Ticket, Transport, TransportError,
+    BoxFuture, Framing, Inbound, MemoryBudget, Outbound, Revision, Ticket, Transport,
+    TransportError,
 };
 use tokio::{
-    sync::{Notify, mpsc, oneshot},
+    sync::{Notify, oneshot},
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
 
 use self::{
+    queue::{Queue, Room},
     replay::Replay,
+    roster::Holder,
     state::{PendingPost, Phase, State},
     unsent::Unsent,
 };
@@ -37,21 +43,32 @@ pub(super) use self::{sessions::Sessions, state::ResponseStart};
 use super::{HttpFault, HttpSettings, media::Accepts, stream::StreamObserver};
 use crate::http::{arrived::Arrived, watch::HttpWatch};
 
+/// Limits on memory that all sessions share.
+#[derive(Debug)]
+struct Budgets {
+    /// For what they keep for their clients.
+    replayed: MemoryBudget,
+    /// For messages that wait for the application.
+    queued: MemoryBudget,
+}
+
 /// One session.
 pub(super) struct Session {
     id: Box<str>,
     /// The principal that opened it.
     owner: Option<Arc<str>>,
+    /// Whom it is counted for.
+    holder: Option<Holder>,
     /// Sees its HTTP traffic.
     watch: Option<Arc<dyn HttpWatch>>,
     settings: Arc<HttpSettings>,
-    inbound: mpsc::Sender<Inbound>,
-    /// Only one task receives, so this lock is never contended.
-    receiver: tokio::sync::Mutex<mpsc::Receiver<Inbound>>,
+    queue: Queue,
     ended: CancellationToken,
     state: Mutex<State>,
     /// A GET stream was opened.
     listening: Notify,
+    /// A request is to be cancelled.
+    cancelling: Notify,
     born: Instant,
     /// Milliseconds from `born` to the last sign of life of the client.
     last_seen: AtomicU64,
@@ -65,21 +82,23 @@ impl Session {
     fn new(
         id: Box<str>,
         owner: Option<Arc<str>>,
+        holder: Option<Holder>,
         watch: Option<Arc<dyn HttpWatch>>,
-        settings: Arc<HttpSettings>,
+        (settings, budgets): (Arc<HttpSettings>, &Budgets),
     ) -> Arc<Session> {
-        let (inbound, receiver) = mpsc::channel(settings.inbound_queue.max(1));
-        let state = Mutex::new(State::new(&settings));
+        let queue = Queue::new(settings.inbound_queue, budgets.queued.clone());
+        let state = Mutex::new(State::new(&settings, &budgets.replayed));
         Arc::new_cyclic(|this| Session {
             id,
             owner,
+            holder,
             watch,
             settings,
-            inbound,
-            receiver: tokio::sync::Mutex::new(receiver),
+            queue,
             ended: CancellationToken::new(),
             state,
             listening: Notify::new(),
+            cancelling: Notify::new(),
             born: Instant::now(),
             last_seen: AtomicU64::new(0),
             claimed: AtomicBool::new(false),
@@ -98,7 +117,7 @@ impl Session {
 
     /// Accepts a message that needs no answer.
     pub(super) async fn tell(&self, message: Arrived) -> Result<(), HttpFault> {
-        self.room().await?.send(message.inbound(None));
+        self.room(&message).await?.send(message.inbound(None));
         Ok(())
     }
 
@@ -111,7 +130,7 @@ impl Session {
         revision: Option<Revision>,
     ) -> Result<oneshot::Receiver<ResponseStart>, HttpFault> {
         // With the permit, nothing can come between registering the exchange and passing it on.
-        let room = self.room().await?;
+        let room = self.room(&message).await?;
         let (sender, start) = oneshot::channel();
         let mut state = self.lock();
         if state.closed {
@@ -121,20 +140,19 @@ impl Session {
             return Err(HttpFault::TooManyPending);
         }
         let number = state.number();
-        let exchange = PendingPost { accepts, revision, phase: Phase::Pending(sender) };
+        let bytes = message.len();
+        let exchange = PendingPost { accepts, revision, bytes, phase: Phase::Pending(sender) };
         state.exchanges.insert(number, exchange);
         room.send(message.inbound(Some(Ticket(number))));
         Ok(start)
     }
 
-    /// A permit for a message; fails if the session ends.
-    async fn room(&self) -> Result<mpsc::Permit<'_, Inbound>, HttpFault> {
-        if let Ok(room) = self.inbound.try_reserve() {
-            return Ok(room);
-        }
+    /// Waits for room for a message; fails if the session ends.
+    async fn room(&self, message: &Arrived) -> Result<Room<'_>, HttpFault> {
         tokio::select! {
+            biased;
+            room = self.queue.room(message.len()) => room,
             () = self.ended.cancelled() => Err(HttpFault::SessionUnknown),
-            room = self.inbound.reserve() => room.map_err(|_| HttpFault::SessionUnknown),
         }
     }
 
@@ -143,6 +161,8 @@ impl Session {
         let (exchanges, standalone) = {
             let mut state = self.lock();
             state.closed = true;
+            state.replay.clear();
+            state.unsent.take();
             (std::mem::take(&mut state.exchanges), std::mem::take(&mut state.standalone))
         };
         // First, since callers waiting for an answer check why they get none.
@@ -155,7 +175,7 @@ impl Session {
     /// revision.
     pub(super) fn is_refused(&self) -> bool {
         let state = self.lock();
-        state.revision.is_none() && state.exchanges.is_empty()
+        state.revision.is_none() && state.exchanges.len() == 0
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -174,15 +194,24 @@ impl Session {
         self.touch();
     }
 
+    /// Whether the client has used the session since it opened it.
+    fn is_claimed(&self) -> bool {
+        self.claimed.load(Ordering::Relaxed)
+    }
+
+    /// The last sign of life of the client.
+    fn seen_at(&self) -> Instant {
+        self.born + Duration::from_millis(self.last_seen.load(Ordering::Relaxed))
+    }
+
     /// Completes when the session has been idle for too long. Most abandoned sessions are abandoned
     /// right after they are opened, so those get less time.
     async fn idle(&self) {
         let HttpSettings { session_claim, session_idle, .. } = *self.settings;
         loop {
-            let claimed = self.claimed.load(Ordering::Relaxed);
-            let patience = if claimed { session_idle } else { session_claim.min(session_idle) };
-            let last_seen = Duration::from_millis(self.last_seen.load(Ordering::Relaxed));
-            let silence = self.born.elapsed().saturating_sub(last_seen);
+            let patience =
+                if self.is_claimed() { session_idle } else { session_claim.min(session_idle) };
+            let silence = self.seen_at().elapsed();
             let silence = if self.is_attended() { Duration::ZERO } else { silence };
             let left = patience.saturating_sub(silence);
             if left.is_zero() {
@@ -194,19 +223,20 @@ impl Session {
 
     /// Whether a client is waiting for something. Work for one that has disappeared does not count.
     fn is_attended(&self) -> bool {
-        self.readers.load(Ordering::Relaxed) > 0
-            || self.lock().exchanges.values().any(|exchange| match &exchange.phase {
-                Phase::Pending(waiting) => !waiting.is_closed(),
-                Phase::Streaming(_) => false,
-            })
+        self.readers.load(Ordering::Relaxed) > 0 || self.lock().exchanges.has_waiting()
     }
 
     async fn next(&self) -> Option<Inbound> {
-        let mut receiver = self.receiver.lock().await;
-        tokio::select! {
-            biased;
-            () = self.ended.cancelled() => None,
-            message = receiver.recv() => message,
+        loop {
+            if let Some(cancelled) = self.next_cancelled() {
+                return Some(cancelled);
+            }
+            tokio::select! {
+                biased;
+                () = self.ended.cancelled() => return None,
+                () = self.cancelling.notified() => {}
+                message = self.queue.next() => return message,
+            }
         }
     }
 
@@ -224,12 +254,12 @@ impl Transport for Session {
         Box::pin(self.deliver(outbound))
     }
 
-    fn carriage(&self) -> Carriage {
-        Carriage::Exchanges
+    fn framing(&self) -> Framing {
+        Framing::HttpExchanges
     }
 
     /// Ends an exchange that gets no answer: its request was cancelled.
-    fn settle(&self, ticket: Ticket) {
+    fn finish_exchange(&self, ticket: Ticket) {
         self.give_up(ticket);
     }
 
@@ -237,7 +267,7 @@ impl Transport for Session {
         self.lock().revision = Some(revision);
     }
 
-    fn release(&self, ticket: Ticket) {
+    fn release_stream(&self, ticket: Ticket) {
         self.let_go(ticket);
     }
 
@@ -251,6 +281,7 @@ impl StreamObserver for Session {
     fn stream_dropped(&self) {
         self.readers.fetch_sub(1, Ordering::Relaxed);
         self.touch();
+        self.client_left();
     }
 }
 

@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use mcp_core::{MemoryBudget, MemoryShare};
 
 use crate::http::server::events::{Event, EventId};
 
@@ -8,26 +9,45 @@ use crate::http::server::events::{Event, EventId};
 #[derive(Debug)]
 pub(super) struct Replay {
     events: VecDeque<(EventId, Bytes)>,
-    bytes: usize,
     max_events: usize,
     max_bytes: usize,
+    /// The room that the events take, of the room for all sessions.
+    held: MemoryShare,
     /// Sequence number of the newest event that was dropped.
     forgotten: Option<u64>,
 }
 
 impl Replay {
-    pub(super) fn new(max_events: usize, max_bytes: usize) -> Replay {
-        Replay { events: VecDeque::new(), bytes: 0, max_events, max_bytes, forgotten: None }
+    pub(super) fn new(max_events: usize, max_bytes: usize, budget: &MemoryBudget) -> Replay {
+        let held = budget.share();
+        Replay { events: VecDeque::new(), max_events, max_bytes, held, forgotten: None }
     }
 
     pub(super) fn keep(&mut self, id: EventId, event: Bytes) {
-        self.bytes += event.len();
-        self.events.push_back((id, event));
-        while self.events.len() > self.max_events.max(1)
-            || self.bytes > self.max_bytes && self.events.len() > 1
+        while self.events.len() >= self.max_events.max(1)
+            || self.held.bytes() + event.len() > self.max_bytes && !self.events.is_empty()
         {
-            let Some((id, event)) = self.events.pop_front() else { break };
-            self.bytes -= event.len();
+            self.drop_oldest();
+        }
+        while !self.held.grow(event.len()) {
+            if self.events.is_empty() {
+                self.forgotten = Some(id.sequence);
+                return;
+            }
+            self.drop_oldest();
+        }
+        self.events.push_back((id, event));
+    }
+
+    /// Drops everything: nobody can resume any more.
+    pub(super) fn clear(&mut self) {
+        self.events = VecDeque::new();
+        self.held.clear();
+    }
+
+    fn drop_oldest(&mut self) {
+        if let Some((id, event)) = self.events.pop_front() {
+            self.held.shrink(event.len());
             self.forgotten = Some(id.sequence);
         }
     }
@@ -62,7 +82,7 @@ mod tests {
     }
 
     fn filled(max_events: usize, max_bytes: usize) -> Replay {
-        let mut replay = Replay::new(max_events, max_bytes);
+        let mut replay = Replay::new(max_events, max_bytes, &MemoryBudget::new(1000));
         for sequence in 0..10 {
             replay.keep(id(sequence % 2, sequence), Bytes::from(format!("{sequence}")));
         }
@@ -90,5 +110,29 @@ mod tests {
         let mut replay = filled(100, 5);
         replay.keep(id(0, 10), Bytes::from_static(b"far too long"));
         assert_eq!(texts(&replay.after(id(0, 0))), ["far too long"]);
+    }
+
+    #[test]
+    fn all_sessions_share_the_room() {
+        let budget = MemoryBudget::new(10);
+        let mut sessions = [(); 2].map(|()| Replay::new(100, 100, &budget));
+        for replay in &mut sessions {
+            replay.keep(id(0, 0), Bytes::from_static(b"12345"));
+        }
+        assert_eq!(budget.used(), 10);
+        let [one, other] = &mut sessions;
+        // The oldest of the same session goes; what still does not fit is not kept.
+        one.keep(id(0, 1), Bytes::from_static(b"678"));
+        assert_eq!(texts(&one.after(id(0, 0))), ["678"]);
+        assert!(!one.has_gap_after(id(0, 0)) && budget.used() == 8);
+        one.keep(id(0, 2), Bytes::from_static(b"too long"));
+        assert!(one.after(id(0, 0)).is_empty() && one.has_gap_after(id(0, 1)));
+        assert_eq!(texts(&other.after(id(0, 0))).len(), 0);
+        assert_eq!(budget.used(), 5);
+        other.clear();
+        assert_eq!(budget.used(), 0);
+        one.keep(id(0, 3), Bytes::from_static(b"alone, as long as it likes"));
+        drop(sessions);
+        assert_eq!(budget.used(), 0);
     }
 }

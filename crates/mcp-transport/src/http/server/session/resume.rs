@@ -96,7 +96,7 @@ impl Session {
 
     fn resume_answer(&self, state: &mut State, id: EventId) -> Option<Opened> {
         let mut backlog = state.replay.after(id);
-        match state.exchanges.get_mut(&id.stream.number).map(|exchange| &mut exchange.phase) {
+        match state.exchanges.phase_mut(id.stream.number) {
             None if backlog.is_empty() && state.replay.has_gap_after(id) => None,
             None => Some(Opened { backlog, live: None }),
             Some(Phase::Pending(_)) => None,

@@ -1,13 +1,17 @@
 use std::{
     collections::HashMap,
     fmt::{self, Write as _},
+    net::IpAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use mcp_core::BoxFuture;
+use mcp_core::{BoxFuture, MemoryBudget};
 use ring::rand::{SecureRandom, SystemRandom};
 
-use super::Session;
+use super::{
+    Budgets, Session,
+    roster::{Holder, Roster},
+};
 use crate::http::{
     server::{HttpFault, HttpSettings},
     watch::HttpWatch,
@@ -17,28 +21,97 @@ use crate::http::{
 pub(crate) struct Sessions {
     settings: Arc<HttpSettings>,
     random: SystemRandom,
-    open: Mutex<HashMap<Box<str>, Arc<Session>>>,
+    table: Mutex<Table>,
+    budgets: Budgets,
+}
+
+#[derive(Default)]
+struct Table {
+    open: HashMap<Box<str>, Arc<Session>>,
+    all: Roster,
+    by_holder: HashMap<Holder, Roster>,
+}
+
+impl Table {
+    fn add(&mut self, id: Box<str>, session: &Arc<Session>) {
+        self.all.add(session);
+        if let Some(holder) = &session.holder {
+            self.by_holder.entry(holder.clone()).or_default().add(session);
+        }
+        self.open.insert(id, session.clone());
+    }
+
+    fn remove(&mut self, id: &str) -> Option<Arc<Session>> {
+        let session = self.open.remove(id)?;
+        self.all.remove_one();
+        if let Some(holder) = &session.holder
+            && let Some(roster) = self.by_holder.get_mut(holder)
+        {
+            roster.remove_one();
+            if roster.open() == 0 {
+                self.by_holder.remove(holder);
+            }
+        }
+        Some(session)
+    }
+
+    /// Makes room for another session of `holder`; gives back those that have to end for it.
+    fn make_room(
+        &mut self,
+        holder: Option<&Holder>,
+        settings: &HttpSettings,
+    ) -> Result<Vec<Arc<Session>>, HttpFault> {
+        let mut ending = Vec::new();
+        let quota = match holder {
+            Some(Holder::Principal(_)) => settings.max_sessions_per_principal,
+            Some(Holder::Address(_)) => settings.max_sessions_per_address,
+            None => usize::MAX,
+        };
+        if let Some(roster) = holder.and_then(|holder| self.by_holder.get_mut(holder))
+            && roster.open() >= quota
+        {
+            let idle = roster.most_idle().ok_or(HttpFault::TooManySessionsOfClient)?;
+            ending.extend(self.remove(idle.id()));
+        } else if quota == 0 {
+            return Err(HttpFault::TooManySessionsOfClient);
+        }
+        if self.open.len() >= settings.max_sessions {
+            let idle = self.all.most_idle().ok_or(HttpFault::TooManySessions)?;
+            ending.extend(self.remove(idle.id()));
+        }
+        Ok(ending)
+    }
 }
 
 impl Sessions {
     pub(crate) fn new(settings: Arc<HttpSettings>) -> Arc<Sessions> {
         let random = SystemRandom::new();
-        Arc::new(Sessions { settings, random, open: Mutex::default() })
+        let budgets = Budgets {
+            replayed: MemoryBudget::new(settings.replay_total),
+            queued: MemoryBudget::new(settings.max_queued),
+        };
+        Arc::new(Sessions { settings, random, table: Mutex::default(), budgets })
     }
 
     /// Opens a session. Its conversation has to be run with [`Sessions::host`].
     pub(crate) fn open(
         &self,
         owner: Option<Arc<str>>,
+        address: Option<IpAddr>,
         watch: Option<Arc<dyn HttpWatch>>,
     ) -> Result<Arc<Session>, HttpFault> {
         let id = self.fresh_id()?;
-        let mut open = self.lock();
-        if open.len() >= self.settings.max_sessions {
-            return Err(HttpFault::TooManySessions);
+        let holder = Holder::of(owner.as_ref(), address);
+        let mut table = self.lock();
+        let ending = table.make_room(holder.as_ref(), &self.settings)?;
+        let settings = (self.settings.clone(), &self.budgets);
+        let session = Session::new(id.clone(), owner, holder, watch, settings);
+        table.add(id, &session);
+        drop(table);
+        for session in ending {
+            tracing::debug!("an idle session gave way to a new one");
+            session.end();
         }
-        let session = Session::new(id.clone(), owner, watch, self.settings.clone());
-        open.insert(id, session.clone());
         Ok(session)
     }
 
@@ -65,7 +138,7 @@ impl Sessions {
 
     /// The session with this id, if it belongs to `owner`.
     pub(crate) fn find(&self, id: &str, owner: Option<&str>) -> Option<Arc<Session>> {
-        self.lock().get(id).filter(|session| session.owner.as_deref() == owner).cloned()
+        self.lock().open.get(id).filter(|session| session.owner.as_deref() == owner).cloned()
     }
 
     /// Ends a session; `false` if there is none.
@@ -76,14 +149,14 @@ impl Sessions {
     }
 
     pub(crate) fn close_all(&self) {
-        let sessions: Vec<_> = std::mem::take(&mut *self.lock()).into_values().collect();
-        for session in sessions {
+        let table = std::mem::take(&mut *self.lock());
+        for session in table.open.into_values() {
             session.end();
         }
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.lock().len()
+        self.lock().open.len()
     }
 
     /// 128 random bits.
@@ -97,8 +170,8 @@ impl Sessions {
         Ok(id.into())
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Session>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

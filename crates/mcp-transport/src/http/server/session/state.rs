@@ -1,11 +1,11 @@
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use bytes::Bytes;
-use mcp_core::Revision;
+use mcp_core::{MemoryBudget, Revision, Ticket};
 use mcp_json::Parsed;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Replay, Unsent};
+use super::{Replay, Unsent, abandoned::PendingPosts};
 use crate::http::server::{
     HttpSettings,
     events::{Event, EventId, StreamId, StreamKind, message_event, priming_event},
@@ -28,7 +28,9 @@ pub(super) struct State {
     pub(super) closed: bool,
     pub(super) revision: Option<Revision>,
     /// Unanswered POSTs.
-    pub(super) exchanges: HashMap<u64, PendingPost>,
+    pub(super) exchanges: PendingPosts,
+    /// Those that the application must still be told to cancel.
+    pub(super) cancelled: VecDeque<Ticket>,
     /// Streams opened with GET, the newest last.
     pub(super) standalone: Vec<(StreamId, mpsc::Sender<Event>)>,
     pub(super) unsent: Unsent,
@@ -42,6 +44,8 @@ pub(super) struct PendingPost {
     pub(super) accepts: Accepts,
     /// The revision that its sender named, which counts until one is negotiated.
     pub(super) revision: Option<Revision>,
+    /// The length of the message.
+    pub(super) bytes: usize,
     pub(super) phase: Phase,
 }
 
@@ -54,14 +58,16 @@ pub(super) enum Phase {
 }
 
 impl State {
-    pub(super) fn new(settings: &HttpSettings) -> State {
+    pub(super) fn new(settings: &HttpSettings, budget: &MemoryBudget) -> State {
+        let HttpSettings { replay_events, replay_bytes, .. } = *settings;
         State {
             closed: false,
             revision: None,
-            exchanges: HashMap::new(),
+            exchanges: PendingPosts::default(),
+            cancelled: VecDeque::new(),
             standalone: Vec::new(),
-            unsent: Unsent::new(settings.replay_events, settings.replay_bytes),
-            replay: Replay::new(settings.replay_events, settings.replay_bytes),
+            unsent: Unsent::new(replay_events, replay_bytes, budget),
+            replay: Replay::new(replay_events, replay_bytes, budget),
             next_number: 0,
             next_sequence: 0,
         }
@@ -135,7 +141,7 @@ impl State {
                 .iter()
                 .any(|(id, sender)| *id == stream && permit.same_channel_as_sender(sender)),
             StreamKind::Answer => matches!(
-                self.exchanges.get(&stream.number).map(|exchange| &exchange.phase),
+                self.exchanges.phase(stream.number),
                 Some(Phase::Streaming(Some(sender))) if permit.same_channel_as_sender(sender)
             ),
         }
@@ -145,8 +151,7 @@ impl State {
     pub(super) fn detach(&mut self, stream: StreamId, reader: &mpsc::Sender<Event>) {
         self.standalone.retain(|(id, sender)| *id != stream || !sender.same_channel(reader));
         if stream.kind == StreamKind::Answer
-            && let Some(exchange) = self.exchanges.get_mut(&stream.number)
-            && let Phase::Streaming(current) = &mut exchange.phase
+            && let Some(Phase::Streaming(current)) = self.exchanges.phase_mut(stream.number)
             && current.as_ref().is_some_and(|sender| sender.same_channel(reader))
         {
             *current = None;

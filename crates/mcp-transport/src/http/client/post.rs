@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use mcp_core::{Edges, Era, Ticket, TransportError};
+use mcp_core::{Era, MessageEnds, Ticket, TransportError};
 use tokio::{
     sync::{OwnedSemaphorePermit, oneshot},
     time::{Instant, sleep_until, timeout},
@@ -15,8 +15,8 @@ use tokio::{
 use super::{
     Shared,
     backoff::Backoff,
-    exchanges::Disconnect,
     inbox::{Abandoned, Skipped},
+    pending_posts::Disconnect,
     reply::{Refusal, Reply, drain, read_whole},
     stream::{Ended, Stream},
     watched::{WatchedResponse, WatchedStream},
@@ -27,7 +27,7 @@ use crate::http::headers::SESSION_ID;
 const LINGER: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
-pub(super) struct Exchange {
+pub(super) struct PostTask {
     pub(super) shared: Arc<Shared>,
     pub(super) ticket: Ticket,
     pub(super) era: Era,
@@ -36,9 +36,9 @@ pub(super) struct Exchange {
     pub(super) permit: OwnedSemaphorePermit,
 }
 
-impl Exchange {
+impl PostTask {
     pub(super) async fn run(mut self, request: Request<Full<Bytes>>) {
-        let task = ExchangeTask { shared: &self.shared, ticket: self.ticket, era: self.era };
+        let task = PostWork { shared: &self.shared, ticket: self.ticket, era: self.era };
         let mut running = pin!(task.run(request));
         tokio::select! {
             biased;
@@ -54,13 +54,13 @@ impl Exchange {
 }
 
 /// The part that does not care whether anyone is still waiting.
-struct ExchangeTask<'x> {
+struct PostWork<'x> {
     shared: &'x Shared,
     ticket: Ticket,
     era: Era,
 }
 
-impl ExchangeTask<'_> {
+impl PostWork<'_> {
     async fn run(&self, request: Request<Full<Bytes>>) {
         let in_session = request.headers().contains_key(SESSION_ID);
         let response = match self.shared.endpoint.exchange(request).await {
@@ -72,7 +72,7 @@ impl ExchangeTask<'_> {
         }
         match Reply::of(response) {
             Reply::Json(body, watched) => self.answer(body, watched).await,
-            // If nobody receives any more, nobody needs to know.
+            // If the receiver is gone, nobody needs to know.
             Reply::Events(body, watched) => drop(self.follow((body, watched)).await),
             Reply::Accepted(body) => {
                 drain(body).await;
@@ -95,8 +95,8 @@ impl ExchangeTask<'_> {
             },
             Err(error) => {
                 if let TransportError::TooLong { length, limit } = error {
-                    // The end of the exchange tells whose answer it was.
-                    let skipped = Skipped { length, limit, edges: Edges::default() };
+                    // The end of the exchange shows which request it answered.
+                    let skipped = Skipped { length, limit, ends: MessageEnds::default() };
                     let _ = self.shared.inbox.skipped(Some(self.ticket), skipped).await;
                 }
                 self.over(Some(error)).await;
@@ -144,10 +144,10 @@ impl ExchangeTask<'_> {
             if !inbox.is_wanted(self.ticket).await {
                 return Ok(());
             }
-            self.shared.exchanges.set_trouble(self.ticket, self.lost(&ended));
+            self.shared.pending.set_last_error(self.ticket, self.lost(&ended));
             sleep_until(ended_at + wait).await;
             // It may have been abandoned in the meantime.
-            if !self.shared.exchanges.is_open(self.ticket) {
+            if !self.shared.pending.is_open(self.ticket) {
                 return Ok(());
             }
             ended = match self.resume(id).await {

@@ -10,14 +10,14 @@ use tokio::sync::oneshot;
 
 /// The exchanges that may still receive something.
 #[derive(Debug)]
-pub(super) struct Exchanges(Mutex<Option<HashMap<Ticket, Open>>>);
+pub(super) struct PendingPosts(Mutex<Option<HashMap<Ticket, Open>>>);
 
 #[derive(Debug)]
 struct Open {
     disconnect: oneshot::Sender<Disconnect>,
     received: bool,
     /// The last error of an exchange that is still being retried.
-    trouble: Option<TransportError>,
+    last_error: Option<TransportError>,
 }
 
 /// How to end an exchange that nobody waits for any more. Dropping the sender means the same as
@@ -31,12 +31,12 @@ pub(super) enum Disconnect {
     AfterAnswer,
 }
 
-impl Exchanges {
-    pub(super) fn new() -> Exchanges {
-        Exchanges(Mutex::new(Some(HashMap::new())))
+impl PendingPosts {
+    pub(super) fn new() -> PendingPosts {
+        PendingPosts(Mutex::new(Some(HashMap::new())))
     }
 
-    /// Begins an exchange; the receiver is notified when it is settled.
+    /// Begins an exchange; the receiver is notified when it is finished.
     pub(super) fn begin(
         &self,
         ticket: Ticket,
@@ -47,7 +47,7 @@ impl Exchanges {
             return Err(TransportError::Framing(format!("ticket {} is in use", ticket.0)));
         }
         let (disconnect, receiver) = oneshot::channel();
-        open.insert(ticket, Open { disconnect, received: false, trouble: None });
+        open.insert(ticket, Open { disconnect, received: false, last_error: None });
         Ok(receiver)
     }
 
@@ -59,14 +59,14 @@ impl Exchanges {
     }
 
     /// Notes an error of an exchange that is being retried.
-    pub(super) fn set_trouble(&self, ticket: Ticket, trouble: TransportError) {
+    pub(super) fn set_last_error(&self, ticket: Ticket, last_error: TransportError) {
         if let Some(open) = self.table().as_mut().and_then(|table| table.get_mut(&ticket)) {
-            open.trouble = Some(trouble);
+            open.last_error = Some(last_error);
         }
     }
 
-    pub(super) fn trouble(&self, ticket: Ticket) -> Option<TransportError> {
-        self.table().as_ref()?.get(&ticket)?.trouble.clone()
+    pub(super) fn last_error(&self, ticket: Ticket) -> Option<TransportError> {
+        self.table().as_ref()?.get(&ticket)?.last_error.clone()
     }
 
     pub(super) fn is_open(&self, ticket: Ticket) -> bool {
@@ -78,9 +78,9 @@ impl Exchanges {
         self.table().as_mut().is_some_and(|table| table.remove(&ticket).is_some())
     }
 
-    pub(super) fn settle(&self, ticket: Ticket) {
-        let settled = self.table().as_mut().and_then(|table| table.remove(&ticket));
-        if let Some(Open { disconnect, received, .. }) = settled {
+    pub(super) fn finish(&self, ticket: Ticket) {
+        let finished = self.table().as_mut().and_then(|table| table.remove(&ticket));
+        if let Some(Open { disconnect, received, .. }) = finished {
             let _ = disconnect.send(if received {
                 Disconnect::AfterAnswer
             } else {

@@ -1,3 +1,5 @@
+mod limits;
+
 use mcp_core::RefusalReason;
 use mcp_json::Limits;
 use mcp_jsonrpc::{JsonRpcId, MessageKind};
@@ -54,6 +56,8 @@ fn how_a_gate_treats_a_rule_is_a_property_of_the_rule() {
         "x-mcp-header-unreachable",
     ];
     assert_eq!(treated(Enforcement::Tolerated), tolerated);
+    let unjudged = ["batch-size-limit", "json-depth-limit", "message-size-limit"];
+    assert_eq!(treated(Enforcement::Unjudged), unjudged);
 }
 
 #[test]
@@ -108,7 +112,7 @@ fn a_settled_revision_decides_which_methods_there_are() {
     assert_eq!(reasons(&mut settled, Side::Client, INITIALIZE), [RefusalReason::UnknownMethod]);
 }
 
-/// What a client and a server say until the client is free to work.
+/// The messages of the two sides until the client is free to work.
 const HANDSHAKE: [(Side, &str); 2] = [
     (
         Side::Client,

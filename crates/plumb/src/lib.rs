@@ -1,0 +1,62 @@
+//! The plumb command: the only place that decides on wording, colours and exit codes.
+//!
+//! It is a library only so that parts of it can be fuzzed; everything else is private.
+
+mod args;
+mod baseline;
+mod check;
+mod commands;
+mod config;
+mod failure;
+#[cfg(fuzzing)]
+pub mod fuzzing;
+mod levels;
+mod markdown;
+mod names;
+mod plan;
+mod progress;
+mod render;
+mod report;
+mod selector;
+mod style;
+mod text;
+
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+use clap::Parser as _;
+
+use crate::{
+    args::{Args, Command},
+    commands::Outcome,
+    style::Palette,
+};
+
+/// Runs the command that the process was started with. Exit code: 0 clean, 1 findings, 2 could not run. A reader that closes the pipe is not a failure.
+pub fn main() -> ExitCode {
+    let args = Args::parse();
+    let palette = Palette::of_stderr(args.color);
+    match run(args) {
+        Ok(Outcome::Clean) => ExitCode::SUCCESS,
+        Ok(Outcome::Findings) => ExitCode::from(1),
+        Err(error) if failure::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            // If standard error is gone too, only the exit code is left.
+            let _ = io::stderr().write_all(failure::describe(&error, &palette).as_bytes());
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(args: Args) -> anyhow::Result<Outcome> {
+    let color = args.color;
+    match args.command {
+        Command::Check(args) => commands::check(&args, color),
+        Command::Schema(args) => commands::schema(&args, color),
+        Command::Rules(args) => commands::rules(&args, color),
+        Command::Explain(args) => commands::explain(&args, color),
+        Command::Completions(args) => commands::completions(&args),
+    }
+}

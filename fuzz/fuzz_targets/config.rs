@@ -1,0 +1,11 @@
+//! Any text as a `plumb.toml`: settings, or an error that can be shown.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    if let Ok(text) = std::str::from_utf8(input) {
+        plumb::fuzzing::read_config(text);
+    }
+});

@@ -1,0 +1,98 @@
+//! Programs under attack.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _},
+    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, bail};
+
+use crate::stage::Stage;
+
+/// A program that runs until it is dropped.
+pub(crate) struct Program {
+    child: Child,
+}
+
+impl Program {
+    /// Starts a program of the stage with pipes for its input and output.
+    pub(crate) fn start(stage: &Stage, name: &str, arguments: &[&str]) -> anyhow::Result<Program> {
+        Program::spawn(Command::new(stage.folder.join(name)).args(arguments))
+    }
+
+    /// The same with at most `files` open files.
+    pub(crate) fn start_limited(stage: &Stage, name: &str, files: u32) -> anyhow::Result<Program> {
+        let script = format!("ulimit -n {files} && exec \"$0\"");
+        Program::spawn(Command::new("sh").arg("-c").arg(script).arg(stage.folder.join(name)))
+    }
+
+    fn spawn(command: &mut Command) -> anyhow::Result<Program> {
+        let child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("cannot start {}", command.get_program().display()))?;
+        Ok(Program { child })
+    }
+
+    /// Reads the address that a server prints first: `host:port`.
+    pub(crate) fn address(&mut self) -> anyhow::Result<String> {
+        let stdout = self.child.stdout.take().context("standard output is a pipe")?;
+        let mut lines = BufReader::new(stdout);
+        let mut line = String::new();
+        lines.read_line(&mut line)?;
+        // Whatever else it prints must not block it.
+        thread::spawn(move || lines.read_to_end(&mut Vec::new()));
+        let address = line.trim().split("://").nth(1).context("the server names no address")?;
+        Ok(address.trim_end_matches("/mcp").to_owned())
+    }
+
+    pub(crate) fn stdin(&mut self) -> anyhow::Result<ChildStdin> {
+        self.child.stdin.take().context("standard input is a pipe")
+    }
+
+    pub(crate) fn stdout(&mut self) -> anyhow::Result<ChildStdout> {
+        self.child.stdout.take().context("standard output is a pipe")
+    }
+
+    /// The most memory it has had so far, in MB.
+    pub(crate) fn peak(&self) -> anyhow::Result<u64> {
+        self.status("VmHWM:")
+    }
+
+    /// The memory it has now, in MB.
+    pub(crate) fn memory(&self) -> anyhow::Result<u64> {
+        self.status("VmRSS:")
+    }
+
+    fn status(&self, member: &str) -> anyhow::Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))
+            .context("the program has ended")?;
+        let line = status.lines().find(|line| line.starts_with(member));
+        let size = line.and_then(|line| line.split_whitespace().nth(1));
+        Ok(size.context("the program has ended")?.parse::<u64>()? / 1024)
+    }
+
+    /// Waits for it to end by itself.
+    pub(crate) fn wait(&mut self, limit: Duration) -> anyhow::Result<ExitStatus> {
+        let start = Instant::now();
+        while start.elapsed() < limit {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        bail!("it still runs after {limit:?}")
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
