@@ -3,12 +3,15 @@
 mod check;
 mod completions;
 mod explain;
+mod notes;
+mod proxy;
 mod rules;
 mod schema;
 
 pub(crate) use check::check;
 pub(crate) use completions::completions;
 pub(crate) use explain::explain;
+pub(crate) use proxy::proxy;
 pub(crate) use rules::rules;
 pub(crate) use schema::schema;
 
@@ -18,4 +21,6 @@ pub(crate) enum Outcome {
     Clean,
     /// There are findings severe enough to fail.
     Findings,
+    /// A program that was run has exited with this code.
+    Exit(u8),
 }

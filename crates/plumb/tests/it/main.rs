@@ -11,6 +11,8 @@ mod config;
 mod help;
 mod hostile;
 mod jobs;
+#[cfg(unix)]
+mod proxy;
 mod readme;
 
 use std::{
