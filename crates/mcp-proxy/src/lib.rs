@@ -14,12 +14,14 @@
 //! Observing never holds up traffic: bytes are forwarded first and copied to the [`Tap`] then. What
 //! cannot be judged in time is recorded all the same, and counted. Enforcing waits for the verdict.
 
+pub mod http;
 mod policy;
 mod record;
 mod respond;
+pub mod shutdown;
 pub mod stdio;
 mod tap;
 
 pub use policy::{Action, Policy};
 pub use record::{RecordError, Recorder};
-pub use tap::{Counts, Passage, Scribe, Tap, TapSettings, Watcher};
+pub use tap::{Counts, Observation, Passage, Tap, TapSettings, Watcher};

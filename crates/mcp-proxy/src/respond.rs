@@ -86,10 +86,9 @@ fn answer(
             let error = JsonRpcError { code: ErrorCode::InternalError.code(), ..error };
             Some((Direction::On, response(Some(id?), error)))
         }
-        Some(MessageKind::Request) => Some((Direction::Back, response(id, error))),
         // What has a result or an error besides a method is no request: nobody answers it.
         None if envelope.result.is_some() || envelope.error.is_some() => None,
-        None => Some((Direction::Back, response(id, error))),
+        Some(MessageKind::Request) | None => Some((Direction::Back, response(id, error))),
     }
 }
 

@@ -99,7 +99,7 @@ pub fn run(
 }
 
 /// Something that decides how long the server lives.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 enum Event {
     /// A side sends nothing more, or nobody reads it.
     Ended(Side, relay::End),

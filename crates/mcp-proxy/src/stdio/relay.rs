@@ -7,18 +7,14 @@ use std::{
     },
 };
 
+use bytes::Bytes;
 use mcp_core::{Refusal, RefusalReason, Side};
-use mcp_rules::TraceEntry;
 
 use super::{
     splitter::{Line, Splitter},
     streams::Stream,
 };
-use crate::{
-    Tap,
-    respond::{PROXY, Replacement},
-    tap::Scribe,
-};
+use crate::{Observation, Tap, respond::Replacement};
 
 /// Why a direction has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +68,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) struct Relay {
     from: Side,
     lanes: Arc<Lanes>,
-    scribe: Scribe,
+    tap: Tap,
     splitter: Splitter,
 }
 
@@ -80,12 +76,12 @@ const BUFFER: usize = 64 << 10;
 
 impl Relay {
     pub(super) fn new(from: Side, lanes: Arc<Lanes>, tap: &Tap, max_line: usize) -> Relay {
-        Relay { from, lanes, scribe: tap.scribe(), splitter: Splitter::new(max_line) }
+        Relay { from, lanes, tap: tap.clone(), splitter: Splitter::new(max_line) }
     }
 
     /// Copies everything from `input` until it ends or nobody reads it any more.
     pub(super) fn run(mut self, mut input: impl Read) -> End {
-        let enforced = self.scribe.enforces_on(self.from);
+        let enforced = self.tap.enforces_on(self.from);
         let mut buffer = vec![0; BUFFER];
         loop {
             let count = match input.read(&mut buffer) {
@@ -103,41 +99,48 @@ impl Relay {
                 return End::Unread;
             }
         }
-        let passed = if enforced { self.pass_last_line() } else { self.observe_last_line() };
-        if passed.is_ok() { End::Closed } else { End::Unread }
+        if !enforced {
+            self.observe_last_line();
+        } else if self.pass_last_line().is_err() {
+            return End::Unread;
+        }
+        End::Closed
     }
 
     /// Forwards bytes, then looks at them.
     fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.lanes.write(self.from.other(), bytes)?;
-        let Relay { from, scribe, splitter, .. } = self;
+        let Relay { from, tap, splitter, .. } = self;
         splitter.push(bytes, |line| {
-            scribe.observe(match line {
-                Line::Whole(text) => TraceEntry::stdio(*from, text),
-                Line::TooLong { length } => TraceEntry::stdio(*from, b"").skipping(length),
+            tap.observe(match line {
+                Line::Whole(text) => Observation::stdio(*from, text.to_owned()),
+                Line::TooLong { length } => {
+                    Observation::stdio(*from, Bytes::new()).skipping(length)
+                }
             });
         });
         Ok(())
     }
 
-    fn observe_last_line(&mut self) -> io::Result<()> {
-        let Relay { from, scribe, splitter, .. } = self;
+    fn observe_last_line(&mut self) {
+        let Relay { from, tap, splitter, .. } = self;
         splitter.finish(|line| {
-            scribe.observe(match line {
-                Line::Whole(text) => TraceEntry::unterminated(*from, text),
-                Line::TooLong { length } => TraceEntry::unterminated(*from, b"").skipping(length),
+            tap.observe(match line {
+                Line::Whole(text) => Observation::unterminated(*from, text.to_owned()),
+                Line::TooLong { length } => {
+                    Observation::unterminated(*from, Bytes::new()).skipping(length)
+                }
             });
         });
-        Ok(())
     }
 
     /// Forwards the lines that end in `bytes` and may pass.
     fn pass_lines(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut passed = Ok(());
-        let Relay { from, lanes, scribe, splitter } = self;
+        let Relay { from, lanes, tap, splitter } = self;
         splitter.push(bytes, |line| {
             if passed.is_ok() {
-                passed = pass_line(*from, lanes, scribe, line, true);
+                passed = pass_line(*from, lanes, tap, line, true);
             }
         });
         passed
@@ -145,28 +148,22 @@ impl Relay {
 
     fn pass_last_line(&mut self) -> io::Result<()> {
         let mut passed = Ok(());
-        let Relay { from, lanes, scribe, splitter } = self;
-        splitter.finish(|line| passed = pass_line(*from, lanes, scribe, line, false));
+        let Relay { from, lanes, tap, splitter } = self;
+        splitter.finish(|line| passed = pass_line(*from, lanes, tap, line, false));
         passed
     }
 }
 
 /// Judges a line and forwards it, or tells both sides why not.
-fn pass_line(
-    from: Side,
-    lanes: &Lanes,
-    scribe: &mut Scribe,
-    line: Line<'_>,
-    ends: bool,
-) -> io::Result<()> {
-    let entry = |text| match ends {
-        true => TraceEntry::stdio(from, text),
-        false => TraceEntry::unterminated(from, text),
+fn pass_line(from: Side, lanes: &Lanes, tap: &Tap, line: Line<'_>, ends: bool) -> io::Result<()> {
+    let seen = |text: &[u8]| {
+        let text = text.to_owned();
+        if ends { Observation::stdio(from, text) } else { Observation::unterminated(from, text) }
     };
     let (text, refusals) = match line {
-        Line::Whole(text) => (text, scribe.judge(entry(text))),
+        Line::Whole(text) => (text, tap.judge(seen(text))),
         Line::TooLong { length } => {
-            scribe.observe(entry(b"").skipping(length));
+            tap.observe(seen(b"").skipping(length));
             (&b""[..], vec![too_long(length)])
         }
     };
@@ -183,7 +180,7 @@ fn pass_line(
     let is_request = refusals.iter().all(|refusal| refusal.reason != RefusalReason::NotJson);
     if let Some(answer) = to_sender.filter(|_| from == Side::Client || is_request) {
         send_line(lanes, from, &answer)?;
-        scribe.observe(TraceEntry::stdio(from.other(), &answer).sent_by(PROXY));
+        tap.observe(Observation::stdio(from.other(), answer).by_proxy());
     }
     if let Some(answer) = to_receiver {
         send_line(lanes, from.other(), &answer)?;

@@ -1,13 +1,11 @@
 use std::{fmt, sync::Arc};
 
 use mcp_core::{Refusal, Revision, Side};
-use mcp_rules::{
-    Engine, Finding, LineReader, Observer, Origin, Ruling, Severity, Suspended, TraceEntry,
-    TraceWriter,
-};
+use mcp_rules::{Engine, Finding, LineReader, Observer, Origin, Ruling, Severity, Suspended};
 
 use super::{
-    Counts, Passage, Watcher,
+    Counts, Observation, Passage, Watcher,
+    observation::Scribe,
     queue::{Item, Next, Queue},
 };
 use crate::{Policy, Recorder};
@@ -15,7 +13,8 @@ use crate::{Policy, Recorder};
 /// Takes lines of a recording one after the other: numbers, records and judges them.
 pub(super) struct Journal {
     engine: Arc<Engine>,
-    policy: Policy,
+    policy: Arc<Policy>,
+    scribe: Scribe,
     /// Always there, except while a line is judged.
     observer: Option<Suspended>,
     reader: LineReader,
@@ -40,8 +39,9 @@ impl Journal {
         Journal {
             reader: LineReader::new(&engine.settings().limits),
             observer: Some(observer),
+            scribe: Scribe::new(engine.settings().limits.json()),
             engine,
-            policy,
+            policy: Arc::new(policy),
             recorder,
             watchers,
             counts: Counts::default(),
@@ -54,9 +54,11 @@ impl Journal {
         let mut is_flushed = true;
         loop {
             match queue.next(!is_flushed) {
-                Next::Line { item: Item { line, lost }, behind } => {
+                Next::Item { item, behind } => {
                     is_flushed = false;
+                    let Item { observation, lost, .. } = item;
                     self.note_lost(lost);
+                    let line = self.scribe.line(&observation);
                     if behind {
                         self.pass_unjudged(&line);
                     } else {
@@ -76,15 +78,17 @@ impl Journal {
     }
 
     /// Takes a line that passes whatever is found.
-    pub(super) fn observe(&mut self, line: &[u8]) {
-        self.take(line, &Policy::observe());
+    pub(super) fn observe(&mut self, observation: &Observation) {
+        let line = self.scribe.line(observation);
+        self.take(&line, &Policy::observe());
         self.flush();
     }
 
     /// Takes a line that passes only if nothing is returned.
-    pub(super) fn judge(&mut self, line: &[u8]) -> Vec<Refusal> {
-        let policy = self.policy.clone();
-        let refusals = self.take(line, &policy);
+    pub(super) fn judge(&mut self, observation: &Observation) -> Vec<Refusal> {
+        let policy = Arc::clone(&self.policy);
+        let line = self.scribe.line(observation);
+        let refusals = self.take(&line, &policy);
         self.flush();
         refusals
     }
@@ -110,7 +114,6 @@ impl Journal {
     }
 
     fn take(&mut self, line: &[u8], policy: &Policy) -> Vec<Refusal> {
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
         self.record(line);
         let Some(observer) = self.observer.take() else { return Vec::new() };
         let mut observer = observer.resume(&self.engine);
@@ -135,7 +138,6 @@ impl Journal {
     }
 
     fn pass_unjudged(&mut self, line: &[u8]) {
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
         self.record(line);
         self.has_missed = true;
         self.counts.unjudged += 1;
@@ -148,10 +150,7 @@ impl Journal {
         }
         self.counts.lost += lost;
         self.has_missed = true;
-        let mut writer = TraceWriter::new(Vec::new());
-        // A vector takes everything.
-        let _ = writer.write(&TraceEntry::gap(lost));
-        let line = writer.into_inner();
+        let line = self.scribe.gap(lost);
         self.take(&line, &Policy::observe());
     }
 

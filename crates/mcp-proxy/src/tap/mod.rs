@@ -1,6 +1,7 @@
 //! The place that all traffic passes by: numbers it, records it and has it judged.
 
 mod journal;
+mod observation;
 mod queue;
 
 use std::{
@@ -11,7 +12,10 @@ use std::{
 };
 
 use mcp_core::{Refusal, Revision, Side};
-use mcp_rules::{Engine, Finding, Identity, TraceEntry, TraceWriter};
+use mcp_rules::{Engine, Finding, Identity};
+
+pub use self::observation::Observation;
+pub(crate) use self::observation::{Event, Part};
 
 use self::{journal::Journal, queue::Queue};
 use crate::{Policy, Recorder};
@@ -97,7 +101,7 @@ struct Inner {
 /// Who judges: whoever sends waits for the verdict, or nobody does.
 #[derive(Debug)]
 enum Way {
-    Inline(Mutex<Option<Journal>>),
+    Inline(Mutex<Option<Box<Journal>>>),
     Aside { queue: Arc<Queue>, worker: Mutex<Option<JoinHandle<Counts>>> },
 }
 
@@ -108,7 +112,7 @@ impl Tap {
         let backlog = if backlog == 0 { DEFAULT_BACKLOG } else { backlog };
         let journal = Journal::new(engine, policy.clone(), revision, recorder, watchers);
         let way = if policy.enforces() {
-            Way::Inline(Mutex::new(Some(journal)))
+            Way::Inline(Mutex::new(Some(Box::new(journal))))
         } else {
             let queue = Arc::new(Queue::new(backlog));
             let worker = Arc::clone(&queue);
@@ -123,9 +127,32 @@ impl Tap {
         self.0.policy.enforces_on(from)
     }
 
-    /// Begins to write the observations of one stream.
-    pub fn scribe(&self) -> Scribe {
-        Scribe { tap: self.clone(), writer: TraceWriter::new(Vec::new()) }
+    /// Shows what has passed. Does not wait for it to be judged, unless the tap enforces.
+    pub fn observe(&self, observation: Observation) {
+        let observation = stamped(observation);
+        match &self.0.way {
+            Way::Aside { queue, .. } => queue.push(observation),
+            Way::Inline(journal) => {
+                if let Some(journal) = &mut *lock(journal) {
+                    journal.observe(&observation);
+                }
+            }
+        }
+    }
+
+    /// Shows what is about to pass. Returns why it must not, or nothing.
+    pub fn judge(&self, observation: Observation) -> Vec<Refusal> {
+        let observation = stamped(observation);
+        match &self.0.way {
+            Way::Aside { queue, .. } => {
+                queue.push(observation);
+                Vec::new()
+            }
+            Way::Inline(journal) => match &mut *lock(journal) {
+                Some(journal) => journal.judge(&observation),
+                None => Vec::new(),
+            },
+        }
     }
 
     /// Ends the recording: everything is judged, and what is only known at the end is reported.
@@ -134,7 +161,7 @@ impl Tap {
         match &self.0.way {
             Way::Inline(journal) => {
                 let journal = lock(journal).take();
-                journal.map(Journal::finish).unwrap_or_default()
+                journal.map(|journal| journal.finish()).unwrap_or_default()
             }
             Way::Aside { queue, worker } => {
                 queue.close();
@@ -146,65 +173,10 @@ impl Tap {
     }
 }
 
-/// Writes observations as lines of the recording. Keeps its buffers, so each stream has its own.
-#[derive(Debug)]
-pub struct Scribe {
-    tap: Tap,
-    writer: TraceWriter<Vec<u8>>,
-}
-
-/// Buffers beyond this are given back.
-const KEPT_BUFFER: usize = 64 << 10;
-
-impl Scribe {
-    /// Shows the tap what has passed. Does not wait for it to be judged, unless the tap enforces.
-    pub fn observe(&mut self, entry: TraceEntry<'_>) {
-        let line = self.line(entry);
-        match &self.tap.0.way {
-            Way::Aside { queue, .. } => queue.push(line),
-            Way::Inline(journal) => {
-                if let Some(journal) = &mut *lock(journal) {
-                    journal.observe(&line);
-                }
-            }
-        }
-    }
-
-    /// Shows the tap what is about to pass. Returns why it must not, or nothing.
-    pub fn judge(&mut self, entry: TraceEntry<'_>) -> Vec<Refusal> {
-        let line = self.line(entry);
-        match &self.tap.0.way {
-            Way::Aside { queue, .. } => {
-                queue.push(line);
-                Vec::new()
-            }
-            Way::Inline(journal) => match &mut *lock(journal) {
-                Some(journal) => journal.judge(&line),
-                None => Vec::new(),
-            },
-        }
-    }
-
-    /// Whether messages of `from` have to wait for [`Scribe::judge`].
-    pub fn enforces_on(&self, from: Side) -> bool {
-        self.tap.enforces_on(from)
-    }
-
-    fn line(&mut self, entry: TraceEntry<'_>) -> Vec<u8> {
-        let time = humantime::format_rfc3339_micros(now()).to_string();
-        // A vector takes everything.
-        let _ = self.writer.write(&entry.at(&time));
-        let line = std::mem::take(self.writer.get_mut());
-        if line.len() > KEPT_BUFFER {
-            self.writer = TraceWriter::new(Vec::new());
-        }
-        line
-    }
-}
-
 #[expect(clippy::disallowed_methods, reason = "recordings say when something passed")]
-fn now() -> SystemTime {
-    SystemTime::now()
+fn stamped(mut observation: Observation) -> Observation {
+    observation.at = SystemTime::now();
+    observation
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

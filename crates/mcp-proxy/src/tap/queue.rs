@@ -3,18 +3,22 @@ use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-/// A line of the recording that waits to be judged.
+use super::Observation;
+
+/// An observation that waits to be judged.
 #[derive(Debug)]
 pub(super) struct Item {
-    pub(super) line: Vec<u8>,
-    /// How many lines just before it found no room.
+    pub(super) observation: Observation,
+    size: usize,
+    /// How many just before it found no room.
     pub(super) lost: u64,
 }
 
 /// What a queue hands out.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly always the large one, and never kept")]
 pub(super) enum Next {
-    Line {
+    Item {
         item: Item,
         /// Whether so much waits that there is no time to judge it.
         behind: bool,
@@ -26,7 +30,7 @@ pub(super) enum Next {
     },
 }
 
-/// Lines that wait to be judged, bounded in bytes. Pushing never waits.
+/// Observations that wait to be judged, bounded in bytes. Pushing never waits.
 #[derive(Debug)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -43,42 +47,39 @@ struct State {
     waiting: bool,
 }
 
-/// What an entry takes besides its text.
-const OVERHEAD: usize = 64;
-
 impl Queue {
     pub(super) fn new(capacity: usize) -> Queue {
         Queue { state: Mutex::default(), filled: Condvar::new(), capacity }
     }
 
-    /// Adds a line, if there is room for it.
-    pub(super) fn push(&self, line: Vec<u8>) {
+    /// Adds an observation, if there is room for it.
+    pub(super) fn push(&self, observation: Observation) {
+        let size = observation.size();
         let mut state = self.lock();
-        let size = line.len() + OVERHEAD;
         if state.closed {
             return;
         }
-        // One line always has room, however long.
+        // One always has room, however large.
         if state.bytes + size > self.capacity && !state.items.is_empty() {
             state.lost += 1;
             return;
         }
         state.bytes += size;
         let lost = std::mem::take(&mut state.lost);
-        state.items.push_back(Item { line, lost });
+        state.items.push_back(Item { observation, size, lost });
         if state.waiting {
             self.filled.notify_one();
         }
     }
 
-    /// The next line; waits for one, unless `idle` says that there is something else to do then.
+    /// The next observation; waits for one, unless `idle` says that there is something else to do then.
     pub(super) fn next(&self, idle: bool) -> Next {
         let mut state = self.lock();
         loop {
             if let Some(item) = state.items.pop_front() {
                 let behind = state.bytes > self.capacity / 4 * 3;
-                state.bytes -= item.line.len() + OVERHEAD;
-                return Next::Line { item, behind };
+                state.bytes -= item.size;
+                return Next::Item { item, behind };
             }
             if state.closed {
                 return Next::Closed { lost: std::mem::take(&mut state.lost) };

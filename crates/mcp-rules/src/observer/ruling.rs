@@ -4,7 +4,7 @@ use mcp_core::{Refusal, RefusalReason, Side};
 
 use super::{Judged, Observer, Routed};
 use crate::{
-    Carrier, Content, Finding, Findings, Identity, Line, ReadLine,
+    Carrier, Content, Enforcement, Finding, Findings, Identity, Line, ReadLine,
     gate::{Kinds, blocks, identities, refuse},
 };
 
@@ -73,6 +73,8 @@ impl Observer<'_> {
                     && finding.line == Some(number)
                     && finding.at_fault.is_none_or(|side| side == from)
             }
+            // Receivers can cope with it, and it is a receiver that the line goes to.
+            None if finding.rule.enforcement == Enforcement::Tolerated => false,
             None => blocks(from, number, false, finding),
         };
         let findings = ruling.judged.iter_mut().flat_map(|judged| &mut judged.findings);

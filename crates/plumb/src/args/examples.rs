@@ -38,6 +38,7 @@ Examples:
   plumb proxy -- npx -y my-server               put this into a client's configuration as it is
   plumb proxy --record traces/ -- npx my-server keep what is sent, for plumb check
   plumb proxy --enforce -- ./my-server          hold back what breaks the protocol
+  plumb proxy --listen 127.0.0.1:8900 --upstream http://127.0.0.1:3000/mcp
 
 Bytes pass untouched unless --enforce is given. Findings go to standard error, which clients
 usually keep in a log; standard output belongs to the protocol.

@@ -1,3 +1,4 @@
+mod gateway;
 mod report;
 
 use std::{
@@ -13,7 +14,7 @@ use mcp_proxy::{
 };
 use mcp_rules::Engine;
 
-use self::report::Report;
+use self::{gateway::GatewayPlan, report::Report};
 use super::{Outcome, notes::Notes};
 use crate::{
     args::{Color, ProxyArgs},
@@ -25,16 +26,14 @@ use crate::{
 };
 
 /// Passes traffic between a client and a server.
-pub(crate) fn proxy(args: ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
+pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     let config = Config::chosen(&args.judging)?;
     let plan = JudgingPlan::new(&args.judging, &config)?;
     let verbosity = if args.quiet { Verbosity::Quiet } else { Verbosity::Normal };
     let notes = Notes::new(Palette::of_stderr(color), verbosity);
     let schemas = notes.load(&plan.overrides, plan.overrides_required)?;
     notes.without_effect(&plan.without_effect);
-    let mut settings = StdioSettings::default();
-    settings.exit_wait = Duration::from_secs(args.exit_wait.into());
-    settings.max_line = plan.settings.limits.message_bytes;
+    let limit = plan.settings.limits.message_bytes;
     let engine = Arc::new(Engine::new(schemas, plan.settings));
     let recorder = args.record.as_deref().map(begin_record).transpose()?;
     let record = recorder.as_ref().map(|recorder| recorder.path().to_owned());
@@ -49,11 +48,26 @@ pub(crate) fn proxy(args: ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
             backlog: 0,
         },
     );
+    let outcome = match args.upstream.as_deref().zip(args.listen.as_deref()) {
+        Some((upstream, listen)) => {
+            let gateway = GatewayPlan::new(upstream, listen, args, limit)?;
+            gateway.run(&tap).map(|()| Outcome::Clean)
+        }
+        None => run_stdio(args, &tap, limit),
+    };
+    report.finish(&tap.finish(), record.as_deref());
+    outcome
+}
+
+/// Passes the traffic of one client on our standard streams.
+fn run_stdio(args: &ProxyArgs, tap: &Tap, limit: usize) -> anyhow::Result<Outcome> {
+    let mut settings = StdioSettings::default();
+    settings.exit_wait = Duration::from_secs(args.exit_wait.into());
+    settings.max_line = limit;
     let Some((program, arguments)) = args.command.split_first() else {
         return Err(Failure::new("no server to start").hint("name it after `--`").into());
     };
-    let status = stdio::run(program, arguments, &tap, &settings)?;
-    report.finish(&tap.finish(), record.as_deref());
+    let status = stdio::run(program, arguments, tap, &settings)?;
     Ok(Outcome::Exit(code_of(status)))
 }
 
