@@ -1,6 +1,7 @@
 //! `plumb proxy`, with a client on its standard streams and a server as its child.
 
 use std::{
+    fmt::Write as _,
     fs,
     io::{Read as _, Write as _},
     os::unix::fs::PermissionsExt as _,
@@ -15,9 +16,11 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
 
 /// What a server writes that answers each line of its input with the next of `answers`.
 fn answering(answers: &[&str]) -> String {
-    let answers: String =
-        answers.iter().map(|answer| format!("read -r line; printf '%s\\n' '{answer}';")).collect();
-    format!("{answers} cat >/dev/null")
+    let mut script = String::new();
+    for answer in answers {
+        let _ = write!(script, "read -r line; printf '%s\\n' '{answer}'; ");
+    }
+    script + "cat >/dev/null"
 }
 
 /// Sends `input` in one go and returns everything that comes back.
