@@ -11,15 +11,18 @@ mod failure;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod levels;
+mod line_stream;
 mod markdown;
 mod names;
 mod plan;
 mod progress;
 mod render;
+mod replacement;
 mod report;
 mod selector;
 mod style;
 mod text;
+mod wrap;
 
 use std::{
     io::{self, Write as _},
@@ -57,6 +60,8 @@ fn run(args: Args) -> anyhow::Result<Outcome> {
         Command::Schema(args) => commands::schema(&args, color),
         Command::Rules(args) => commands::rules(&args, color),
         Command::Explain(args) => commands::explain(&args, color),
+        Command::Wrap(args) => commands::wrap(&args, color),
+        Command::Redact(args) => commands::redact(args),
         Command::Completions(args) => commands::completions(&args),
     }
 }

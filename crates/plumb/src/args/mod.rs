@@ -2,6 +2,7 @@
 
 mod choices;
 mod examples;
+mod recordings;
 mod values;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use mcp_rules::{Layer, Setting};
 pub(crate) use self::choices::{
     Color, FailOn, Format, MaxFindings, RevisionChoice, RulesFormat, SchemaFormat,
 };
+pub(crate) use self::recordings::{RedactArgs, WrapArgs};
 use self::values::{
     fail_on, layer, max_findings, profile_name, revision, revision_choice, rule_name, rule_setting,
     side,
@@ -46,6 +48,12 @@ pub(crate) enum Command {
     /// Explain what a rule checks, why it matters and how to fix it
     #[command(after_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
+    /// Put the proxy into the configuration of a client, or take it out again
+    #[command(after_help = recordings::WRAP)]
+    Wrap(WrapArgs),
+    /// Mask the secrets in a recording, so that it can be shared
+    #[command(after_help = recordings::REDACT)]
+    Redact(RedactArgs),
     /// Write a completion script for a shell to standard output
     #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),

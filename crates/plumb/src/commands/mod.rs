@@ -3,14 +3,18 @@
 mod check;
 mod completions;
 mod explain;
+mod redact;
 mod rules;
 mod schema;
+mod wrap;
 
 pub(crate) use check::check;
 pub(crate) use completions::completions;
 pub(crate) use explain::explain;
+pub(crate) use redact::redact;
 pub(crate) use rules::rules;
 pub(crate) use schema::schema;
+pub(crate) use wrap::wrap;
 
 /// The outcome of a command that could run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -36,3 +36,13 @@ fn explain() {
 fn completions() {
     insta::assert_snapshot!(help(&["completions", "--help"]));
 }
+
+#[test]
+fn wrap() {
+    insta::assert_snapshot!(help(&["wrap", "--help"]));
+}
+
+#[test]
+fn redact() {
+    insta::assert_snapshot!(help(&["redact", "--help"]));
+}

@@ -12,6 +12,8 @@ mod help;
 mod hostile;
 mod jobs;
 mod readme;
+mod redact;
+mod wrap;
 
 use std::{
     fs,
