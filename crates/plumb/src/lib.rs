@@ -12,7 +12,9 @@ mod failure;
 pub mod fuzzing;
 mod levels;
 mod line_stream;
+mod live;
 mod markdown;
+mod message_name;
 mod names;
 mod plan;
 mod progress;
@@ -21,6 +23,7 @@ mod replacement;
 mod report;
 mod selector;
 mod style;
+mod tail;
 mod text;
 mod wrap;
 
@@ -61,6 +64,7 @@ fn run(args: Args) -> anyhow::Result<Outcome> {
         Command::Rules(args) => commands::rules(&args, color),
         Command::Explain(args) => commands::explain(&args, color),
         Command::Wrap(args) => commands::wrap(&args, color),
+        Command::Tail(args) => commands::tail(args, color),
         Command::Redact(args) => commands::redact(args),
         Command::Completions(args) => commands::completions(&args),
     }

@@ -73,6 +73,16 @@ impl<R: Read> LineStream<R> {
         (self.start < self.buffer.len()).then(|| self.hand_out(self.buffer.len(), out))
     }
 
+    /// What is read from.
+    pub(crate) fn source(&self) -> &R {
+        &self.source
+    }
+
+    /// What was read from.
+    pub(crate) fn into_source(self) -> R {
+        self.source
+    }
+
     fn hand_out(&mut self, end: usize, out: &mut Vec<u8>) -> Piece {
         out.clear();
         out.extend_from_slice(&self.buffer[self.start..end]);

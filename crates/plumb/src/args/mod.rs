@@ -14,7 +14,7 @@ use mcp_rules::{Layer, Setting};
 pub(crate) use self::choices::{
     Color, FailOn, Format, MaxFindings, RevisionChoice, RulesFormat, SchemaFormat,
 };
-pub(crate) use self::recordings::{RedactArgs, WrapArgs};
+pub(crate) use self::recordings::{RedactArgs, TailArgs, WrapArgs};
 use self::values::{
     fail_on, layer, max_findings, profile_name, revision, revision_choice, rule_name, rule_setting,
     side,
@@ -51,6 +51,9 @@ pub(crate) enum Command {
     /// Put the proxy into the configuration of a client, or take it out again
     #[command(after_help = recordings::WRAP)]
     Wrap(WrapArgs),
+    /// Show the messages of a recording while it is written
+    #[command(after_help = recordings::TAIL)]
+    Tail(TailArgs),
     /// Mask the secrets in a recording, so that it can be shared
     #[command(after_help = recordings::REDACT)]
     Redact(RedactArgs),

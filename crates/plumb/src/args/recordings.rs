@@ -3,7 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use mcp_rules::redact::PointerPattern;
+use mcp_core::Side;
+use mcp_rules::{Setting, redact::PointerPattern};
+
+use super::{
+    CheckArgs, RULES, RevisionChoice,
+    values::{profile_name, revision_choice, rule_setting, side},
+};
+use crate::selector::Selector;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct WrapArgs {
@@ -77,3 +84,67 @@ Letters become letters and digits digits, so lengths, types and positions stay; 
 equal, so `plumb check` finds the same. The replacements differ from run to run.
 
 Exit codes: 0 done, 2 could not run.";
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TailArgs {
+    /// The recording, which may still be growing; `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Stop at the end of the file instead of waiting for more
+    #[arg(long)]
+    pub(crate) no_follow: bool,
+    #[command(flatten)]
+    pub(crate) judging: JudgingArgs,
+}
+
+/// How messages are judged, as for `check`.
+#[derive(Debug, Default, ClapArgs)]
+pub(crate) struct JudgingArgs {
+    /// Check against the revision the peers agree on, or against this one [default: auto]
+    #[arg(long, value_name = "REVISION", value_parser = revision_choice(), help_heading = RULES)]
+    revision: Option<RevisionChoice>,
+    /// A named set of settings, built in or from plumb.toml [default: spec]
+    #[arg(long, value_name = "NAME", value_parser = profile_name(), help_heading = RULES)]
+    profile: Option<String>,
+    /// Set a rule, a pattern of rules or `layer:NAME` to error, warn or off; may be repeated
+    #[arg(long = "rule", value_name = "RULE=LEVEL", value_parser = rule_setting, help_heading = RULES)]
+    rules: Vec<(Selector, Setting)>,
+    /// Who sent the messages, for files that do not say
+    #[arg(long, value_name = "SIDE", value_parser = side(), help_heading = RULES)]
+    from: Option<Side>,
+    /// Read this file instead of the plumb.toml here or in a parent directory
+    #[arg(long, value_name = "FILE", help_heading = RULES)]
+    config: Option<PathBuf>,
+    /// Read no plumb.toml
+    #[arg(long, conflicts_with = "config", help_heading = RULES)]
+    no_config: bool,
+}
+
+impl JudgingArgs {
+    /// The same as arguments of `check`.
+    pub(crate) fn into_check(self, file: PathBuf) -> CheckArgs {
+        let JudgingArgs { revision, profile, rules, from, config, no_config } = self;
+        let files = vec![file];
+        CheckArgs {
+            files,
+            revision,
+            profile,
+            rules,
+            from,
+            config,
+            no_config,
+            ..CheckArgs::default()
+        }
+    }
+}
+
+pub(super) const TAIL: &str = "\
+Examples:
+  plumb tail trace.jsonl                  as the recorder writes it, until Ctrl-C
+  plumb tail --no-follow trace.jsonl      what is there already
+  my-recorder | plumb tail -
+
+One line per message: time, direction, method, id, size and the beginning of the text; findings
+stand below the message they are about.
+
+Exit codes: 0 ended, 2 could not run.";

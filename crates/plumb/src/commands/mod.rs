@@ -6,6 +6,7 @@ mod explain;
 mod redact;
 mod rules;
 mod schema;
+mod tail;
 mod wrap;
 
 pub(crate) use check::check;
@@ -14,6 +15,7 @@ pub(crate) use explain::explain;
 pub(crate) use redact::redact;
 pub(crate) use rules::rules;
 pub(crate) use schema::schema;
+pub(crate) use tail::tail;
 pub(crate) use wrap::wrap;
 
 /// The outcome of a command that could run.

@@ -46,3 +46,8 @@ fn wrap() {
 fn redact() {
     insta::assert_snapshot!(help(&["redact", "--help"]));
 }
+
+#[test]
+fn tail() {
+    insta::assert_snapshot!(help(&["tail", "--help"]));
+}

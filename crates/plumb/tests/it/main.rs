@@ -13,6 +13,7 @@ mod hostile;
 mod jobs;
 mod readme;
 mod redact;
+mod tail;
 mod wrap;
 
 use std::{
