@@ -7,6 +7,7 @@ mod baseline;
 mod check;
 mod commands;
 mod config;
+mod diff;
 mod failure;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -65,6 +66,7 @@ fn run(args: Args) -> anyhow::Result<Outcome> {
         Command::Explain(args) => commands::explain(&args, color),
         Command::Wrap(args) => commands::wrap(&args, color),
         Command::Tail(args) => commands::tail(args, color),
+        Command::Diff(args) => commands::diff(&args, color),
         Command::Redact(args) => commands::redact(args),
         Command::Completions(args) => commands::completions(&args),
     }

@@ -14,7 +14,7 @@ use mcp_rules::{Layer, Setting};
 pub(crate) use self::choices::{
     Color, FailOn, Format, MaxFindings, RevisionChoice, RulesFormat, SchemaFormat,
 };
-pub(crate) use self::recordings::{RedactArgs, TailArgs, WrapArgs};
+pub(crate) use self::recordings::{DiffArgs, DiffFormat, RedactArgs, TailArgs, WrapArgs};
 use self::values::{
     fail_on, layer, max_findings, profile_name, revision, revision_choice, rule_name, rule_setting,
     side,
@@ -54,6 +54,9 @@ pub(crate) enum Command {
     /// Show the messages of a recording while it is written
     #[command(after_help = recordings::TAIL)]
     Tail(TailArgs),
+    /// Compare two recordings of the same conversation, from both sides of a middlebox
+    #[command(after_help = recordings::DIFF)]
+    Diff(DiffArgs),
     /// Mask the secrets in a recording, so that it can be shared
     #[command(after_help = recordings::REDACT)]
     Redact(RedactArgs),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, ValueEnum};
 use mcp_core::Side;
 use mcp_rules::{Setting, redact::PointerPattern};
 
@@ -148,3 +148,33 @@ One line per message: time, direction, method, id, size and the beginning of the
 stand below the message they are about.
 
 Exit codes: 0 ended, 2 could not run.";
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DiffArgs {
+    /// The recording from one side of the middlebox
+    #[arg(value_name = "A")]
+    pub(crate) left: PathBuf,
+    /// The recording from the other side
+    #[arg(value_name = "B")]
+    pub(crate) right: PathBuf,
+    /// human for reading, json for programs: one difference per line
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub(crate) format: DiffFormat,
+}
+
+/// How `diff` reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    Human,
+    Json,
+}
+
+pub(super) const DIFF: &str = "\
+Examples:
+  plumb diff before-gateway.jsonl behind-gateway.jsonl
+  plumb diff a.jsonl b.jsonl --format json | jq 'select(.kind == \"changed\")'
+
+Messages are matched by sender, method, id and content, also if ids are rewritten, as long as that
+is done consistently. Times and names of conversations are not compared.
+
+Exit codes: 0 the same, 1 different, 2 could not run.";

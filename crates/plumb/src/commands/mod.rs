@@ -2,6 +2,7 @@
 
 mod check;
 mod completions;
+mod diff;
 mod explain;
 mod redact;
 mod rules;
@@ -11,6 +12,7 @@ mod wrap;
 
 pub(crate) use check::check;
 pub(crate) use completions::completions;
+pub(crate) use diff::diff;
 pub(crate) use explain::explain;
 pub(crate) use redact::redact;
 pub(crate) use rules::rules;

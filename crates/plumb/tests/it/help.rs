@@ -51,3 +51,8 @@ fn redact() {
 fn tail() {
     insta::assert_snapshot!(help(&["tail", "--help"]));
 }
+
+#[test]
+fn diff() {
+    insta::assert_snapshot!(help(&["diff", "--help"]));
+}

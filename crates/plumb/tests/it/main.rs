@@ -8,6 +8,7 @@ mod check;
 mod commands;
 mod compat;
 mod config;
+mod diff;
 mod help;
 mod hostile;
 mod jobs;
