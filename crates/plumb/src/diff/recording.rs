@@ -36,6 +36,8 @@ pub(super) struct Entry {
     pub(super) whole: u64,
     /// Index of the request that it answers.
     pub(super) answers: Option<usize>,
+    /// Digest of what the first answer to it says.
+    pub(super) answer: Option<u64>,
     pub(super) session: u64,
 }
 
@@ -164,6 +166,7 @@ impl Reading<'_> {
             content: 0,
             whole: 0,
             answers: None,
+            answer: None,
             session,
         };
         let around = http.map_or(0, |http| {
@@ -194,6 +197,10 @@ impl Reading<'_> {
                 Kind::Response => {
                     let requester = from.map(Side::other);
                     entry.answers = self.requests.get(&(requester, session, id)).copied();
+                    if let Some(request) = entry.answers {
+                        let request = &mut self.recording.entries[request];
+                        request.answer.get_or_insert(entry.content);
+                    }
                 }
                 Kind::Notification | Kind::Http | Kind::Other => {}
             }

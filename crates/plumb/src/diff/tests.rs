@@ -107,6 +107,30 @@ fn a_lost_message_among_equals_is_one_difference() {
     assert_eq!(text, "lost     → ping, id 1 (a:1)\n\n1 lost in 4 and 3 messages\n");
 }
 
+/// Answers tell requests apart that look the same.
+#[test]
+fn a_lost_message_is_found_although_ids_are_rewritten() {
+    let call = |id: String, n: usize| {
+        [request(&id, "tools/call", r#"{"name":"x"}"#), result(&id, &format!("{{\"n\":{n}}}"))]
+    };
+    let left: Vec<String> = (0..20).flat_map(|n| call(n.to_string(), n)).collect();
+    let mut right: Vec<String> = (0..20).flat_map(|n| call(format!("\"p{n}\""), n)).collect();
+    right.drain(14..16);
+    let text = diff(&left, &right);
+    assert!(text.contains("lost     → tools/call, id 7 (a:15)"), "{text}");
+    assert!(text.ends_with("\n2 lost, ids rewritten in 40 and 38 messages\n"), "{text}");
+}
+
+/// Where nothing tells messages apart, their neighbours do.
+#[test]
+fn equal_messages_are_matched_next_to_what_is_certain() {
+    let note = |n: &str| notification("notifications/message", &format!("{{\"data\":\"{n}\"}}"));
+    let left = ["x", "1", "x", "2", "x", "3", "x"].map(note);
+    let right = ["x", "1", "2", "x", "3", "x"].map(note);
+    let text = diff(&left, &right);
+    assert!(text.starts_with("lost     ← notifications/message (a:3)\n\n1 lost in"), "{text}");
+}
+
 #[test]
 fn a_message_that_overtakes_others_is_moved() {
     let notes: Vec<String> = (0..4)
