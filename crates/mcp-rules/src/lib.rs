@@ -56,6 +56,7 @@ mod null_member;
 mod observer;
 mod payload;
 mod profile;
+pub mod redact;
 mod session;
 mod settings;
 mod severity;

@@ -7,19 +7,26 @@ mod baseline;
 mod check;
 mod commands;
 mod config;
+mod diff;
 mod failure;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod levels;
+mod line_stream;
+mod live;
 mod markdown;
+mod message_name;
 mod names;
 mod plan;
 mod progress;
 mod render;
+mod replacement;
 mod report;
 mod selector;
 mod style;
+mod tail;
 mod text;
+mod wrap;
 
 use std::{
     io::{self, Write as _},
@@ -59,6 +66,10 @@ fn run(args: Args) -> anyhow::Result<Outcome> {
         Command::Schema(args) => commands::schema(&args, color),
         Command::Rules(args) => commands::rules(&args, color),
         Command::Explain(args) => commands::explain(&args, color),
+        Command::Wrap(args) => commands::wrap(&args, color),
+        Command::Tail(args) => commands::tail(args, color),
+        Command::Diff(args) => commands::diff(&args, color),
+        Command::Redact(args) => commands::redact(args),
         Command::Completions(args) => commands::completions(&args),
     }
 }

@@ -59,7 +59,7 @@ fn reads(text: &str, before: &str, last: &str) -> bool {
 
 /// The last word, and what stands before it. Words are cut at anything but letters and digits and
 /// where a capital or a number begins one.
-fn split_last_word(name: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_last_word(name: &str) -> Option<(&str, &str)> {
     let name = name.trim_end_matches(|character: char| !character.is_alphanumeric());
     let mut characters = name.char_indices().rev().peekable();
     let mut next = ' ';

@@ -2,7 +2,7 @@
 
 use mcp_json::{Document, Limits as JsonLimits, Node, Slot, SyntaxError, Tape};
 
-use super::{Content, Line, RecordFault};
+use super::{Content, Line, Record, RecordFault};
 use crate::{Engine, Findings, Followed, Limits, wire::framing::BOM};
 
 /// Parses lines of a file: the line, its record, and a message that the record holds as text. Reuse
@@ -99,6 +99,14 @@ impl<'a> ReadLine<'a> {
     /// The line as it was read.
     pub fn text(&self) -> &'a [u8] {
         self.text
+    }
+
+    /// The record it holds, if it is one.
+    pub fn record(&self) -> Option<&'a Record<'a>> {
+        match self.content {
+            Ok(Line::Record(record)) => Some(record),
+            Ok(Line::Bare(_)) | Err(_) => None,
+        }
     }
 
     /// The message it holds, if that is JSON.

@@ -15,6 +15,7 @@ mod modules;
 mod observe;
 mod profiles;
 mod recordings;
+mod redact;
 mod sessions;
 mod traces;
 mod validator;

@@ -3,6 +3,7 @@
 mod choices;
 mod examples;
 mod proxy;
+mod recordings;
 mod values;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ pub(crate) use self::choices::{
     Color, FailOn, Format, MaxFindings, ReportFormat, RevisionChoice, RulesFormat, SchemaFormat,
 };
 pub(crate) use self::proxy::ProxyArgs;
+pub(crate) use self::recordings::{DiffArgs, DiffFormat, RedactArgs, TailArgs, WrapArgs};
 use self::values::{
     fail_on, layer, max_findings, profile_name, revision, revision_choice, rule_name, rule_setting,
     side,
@@ -51,6 +53,18 @@ pub(crate) enum Command {
     /// Explain what a rule checks, why it matters and how to fix it
     #[command(after_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
+    /// Put the proxy into the configuration of a client, or take it out again
+    #[command(after_help = recordings::WRAP)]
+    Wrap(WrapArgs),
+    /// Show the messages of a recording while it is written
+    #[command(after_help = recordings::TAIL)]
+    Tail(TailArgs),
+    /// Compare two recordings of the same conversation, from both sides of a middlebox
+    #[command(after_help = recordings::DIFF)]
+    Diff(DiffArgs),
+    /// Mask the secrets in a recording, so that it can be shared
+    #[command(after_help = recordings::REDACT)]
+    Redact(RedactArgs),
     /// Write a completion script for a shell to standard output
     #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),

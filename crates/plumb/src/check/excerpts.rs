@@ -1,13 +1,13 @@
 //! The excerpts of messages that are shown with findings.
 
-use std::borrow::Cow;
-
-use mcp_json::{Limits, Node, Tape};
-use mcp_jsonrpc::Envelope;
+use mcp_json::{Limits, Tape};
 use mcp_rules::{Finding, message_of};
 
 use super::lines::Lines;
-use crate::report::{Excerpt, Located};
+use crate::{
+    message_name::MessageName,
+    report::{Excerpt, Located},
+};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 const LIMITS: Limits = Limits { max_bytes: usize::MAX, max_depth: 1024 };
@@ -17,9 +17,9 @@ const LIMITS: Limits = Limits { max_bytes: usize::MAX, max_depth: 1024 };
 pub(super) struct Excerpts {
     /// Address and length of the message that was parsed last.
     read: Option<(usize, usize)>,
-    whole: Name,
+    whole: MessageName,
     /// Names of the entries of a batch.
-    entries: Vec<Name>,
+    entries: Vec<MessageName>,
 }
 
 impl Excerpts {
@@ -41,9 +41,9 @@ impl Excerpts {
         (self.whole, self.entries) = match tape.parse(text, LIMITS) {
             Ok(document) => {
                 let root = document.root();
-                (Name::of(root), root.elements().map(Name::of).collect())
+                (MessageName::of(root), root.elements().map(MessageName::of).collect())
             }
-            Err(_) => (Name::default(), Vec::new()),
+            Err(_) => (MessageName::default(), Vec::new()),
         };
     }
 }
@@ -68,45 +68,9 @@ fn of_line(line: &[u8], method: Option<&str>) -> Excerpt {
     if let Ok(document) = tape.parse(line, LIMITS)
         && let Some(message) = message_of(document.root())
     {
-        return Excerpt::new(message.raw(), None, Name::of(message).title(method));
+        return Excerpt::new(message.raw(), None, MessageName::of(message).title(method));
     }
     Excerpt::new(line, None, String::new())
-}
-
-/// The parts of a message's title.
-#[derive(Debug, Default)]
-struct Name {
-    method: Option<String>,
-    /// `result` or `error`.
-    answer: Option<&'static str>,
-    id: Option<String>,
-}
-
-impl Name {
-    fn of(message: Node<'_>) -> Name {
-        let envelope = Envelope::of(message);
-        let answer = envelope.result.map(|_| "result").or(envelope.error.map(|_| "error"));
-        Name {
-            method: envelope.method.and_then(Node::as_str).map(Cow::into_owned),
-            answer,
-            id: envelope.readable_id().map(|id| id.to_string()),
-        }
-    }
-
-    /// Identifies the message: `tools/call, id 3` or `result of tools/call, id 3`.
-    fn title(&self, answered: Option<&str>) -> String {
-        let name = match (&self.method, self.answer, answered) {
-            (Some(method), ..) => method.clone(),
-            (None, Some(word), Some(method)) => format!("{word} of {method}"),
-            (None, Some(word), None) => word.to_owned(),
-            (None, None, _) => String::new(),
-        };
-        match &self.id {
-            Some(id) if name.is_empty() => format!("id {id}"),
-            Some(id) => format!("{name}, id {id}"),
-            None => name,
-        }
-    }
 }
 
 #[cfg(test)]

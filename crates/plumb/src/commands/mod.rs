@@ -2,18 +2,26 @@
 
 mod check;
 mod completions;
+mod diff;
 mod explain;
 mod notes;
 mod proxy;
+mod redact;
 mod rules;
 mod schema;
+mod tail;
+mod wrap;
 
 pub(crate) use check::check;
 pub(crate) use completions::completions;
+pub(crate) use diff::diff;
 pub(crate) use explain::explain;
 pub(crate) use proxy::proxy;
+pub(crate) use redact::redact;
 pub(crate) use rules::rules;
 pub(crate) use schema::schema;
+pub(crate) use tail::tail;
+pub(crate) use wrap::wrap;
 
 /// The outcome of a command that could run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

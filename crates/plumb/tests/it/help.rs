@@ -36,3 +36,23 @@ fn explain() {
 fn completions() {
     insta::assert_snapshot!(help(&["completions", "--help"]));
 }
+
+#[test]
+fn wrap() {
+    insta::assert_snapshot!(help(&["wrap", "--help"]));
+}
+
+#[test]
+fn redact() {
+    insta::assert_snapshot!(help(&["redact", "--help"]));
+}
+
+#[test]
+fn tail() {
+    insta::assert_snapshot!(help(&["tail", "--help"]));
+}
+
+#[test]
+fn diff() {
+    insta::assert_snapshot!(help(&["diff", "--help"]));
+}

@@ -8,12 +8,16 @@ mod check;
 mod commands;
 mod compat;
 mod config;
+mod diff;
 mod help;
 mod hostile;
 mod jobs;
 #[cfg(unix)]
 mod proxy;
 mod readme;
+mod redact;
+mod tail;
+mod wrap;
 
 use std::{
     fs,

@@ -1,0 +1,56 @@
+//! Patterns of JSON pointers.
+
+use std::str::FromStr;
+
+/// A JSON pointer in which `*` stands for any one member or element: `/params/arguments/*/token`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PointerPattern {
+    /// `None` matches anything.
+    tokens: Vec<Option<String>>,
+}
+
+/// A text that is no pattern.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a JSON pointer is empty or begins with `/`")]
+#[non_exhaustive]
+pub struct NoPointer;
+
+impl FromStr for PointerPattern {
+    type Err = NoPointer;
+
+    fn from_str(text: &str) -> Result<PointerPattern, NoPointer> {
+        if text.is_empty() {
+            return Ok(PointerPattern { tokens: Vec::new() });
+        }
+        let tokens = text.strip_prefix('/').ok_or(NoPointer)?.split('/');
+        let decode = |token: &str| token.replace("~1", "/").replace("~0", "~");
+        let tokens = tokens.map(|token| (token != "*").then(|| decode(token))).collect();
+        Ok(PointerPattern { tokens })
+    }
+}
+
+/// How far a pattern has matched.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Progress<'p> {
+    rest: &'p [Option<String>],
+}
+
+impl PointerPattern {
+    pub(super) fn start(&self) -> Progress<'_> {
+        Progress { rest: &self.tokens }
+    }
+}
+
+impl<'p> Progress<'p> {
+    /// Whether the whole pattern has matched.
+    pub(super) fn is_complete(self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// The progress after one more token, if that matches.
+    pub(super) fn step(self, token: &str) -> Option<Progress<'p>> {
+        let (first, rest) = self.rest.split_first()?;
+        let matches = first.as_ref().is_none_or(|wanted| wanted == token);
+        matches.then_some(Progress { rest })
+    }
+}
