@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod conversations;
+mod http;
 mod json;
 mod memory;
 mod messages;
