@@ -5,19 +5,19 @@
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use http::{Method, Request, Response};
+use http::{Method, Request, StatusCode};
 use http_body_util::Full;
 use libfuzzer_sys::fuzz_target;
 use mcp_core::{Json, Tool};
 use mcp_sdk::{Server, Validation};
-use mcp_transport::http::server::{HttpService, HttpSettings, ResponseBody};
+use mcp_transport::http::server::{HttpService, HttpSettings};
 use serde_json::json;
 use tower_service::Service as _;
 
 fuzz_target!(|input: &[u8]| {
     if let Some(request) = request(input) {
-        let response = plumb_fuzz::run(answer(request));
-        assert!(!response.status().is_server_error(), "{response:?}");
+        let status = plumb_fuzz::run(answer(request));
+        assert!(!status.is_server_error(), "{status}");
     }
 });
 
@@ -43,12 +43,12 @@ fn split_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&text[..end], &text[end + 1..]))
 }
 
-async fn answer(request: Request<Full<Bytes>>) -> Response<ResponseBody> {
-    let mut service = service().clone();
+async fn answer(request: Request<Full<Bytes>>) -> StatusCode {
+    let mut service = service();
     let response = service.call(request).await.expect("infallible");
     // Sessions of earlier inputs would make the same input behave differently.
     service.close();
-    response
+    response.status()
 }
 
 fn service() -> HttpService {

@@ -1,22 +1,37 @@
 //! What several targets need.
 
-use std::{future::Future, sync::OnceLock};
+use std::{future::Future, sync::OnceLock, time::Duration};
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 
 /// Runs `future` on a runtime of one thread, made once. Its clock stands still until nothing else is
 /// left to do, so that time limits pass at once.
+///
+/// # Panics
+///
+/// If anything that it has started is still running a day later.
 pub fn run<T>(future: impl Future<Output = T>) -> T {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    RUNTIME
-        .get_or_init(|| {
-            Builder::new_current_thread()
-                .enable_time()
-                .start_paused(true)
-                .build()
-                .expect("a runtime")
-        })
-        .block_on(future)
+    let runtime = RUNTIME.get_or_init(|| {
+        Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .expect("a runtime")
+    });
+    runtime.block_on(async {
+        let outcome = future.await;
+        // Tasks only get their turn while this future waits.
+        let left = || Handle::current().metrics().num_alive_tasks();
+        for wait in [Duration::ZERO, Duration::from_secs(60), Duration::from_secs(86_400)] {
+            if left() == 0 {
+                break;
+            }
+            tokio::time::sleep(wait).await;
+        }
+        assert_eq!(left(), 0, "tasks are left behind");
+        outcome
+    })
 }
 
 /// Cuts `input` into pieces as a network might: its first byte says how long they are.

@@ -52,7 +52,7 @@ pub(crate) fn refusal_to_json_rpc(refusal: &Refusal) -> JsonRpcError {
     JsonRpcError {
         code: code_of_refusal(refusal.reason),
         message: excerpt(&refusal.message, MAX_MESSAGE).into_owned(),
-        data: list(&refusal.findings),
+        data: refusal.facts.clone().or_else(|| list(&refusal.findings)),
     }
 }
 
@@ -142,6 +142,9 @@ fn data_of(error: &Error, dispatch: Dispatch) -> Option<Json> {
         | Error::InvalidArguments { findings, .. } => first_findings(findings),
         _ => &[],
     };
+    if let Error::Refused(Refusal { facts: Some(facts), .. }) = error {
+        return Some(facts.clone());
+    }
     if dispatch == Dispatch::Mcp && !errors.is_empty() {
         return list(errors);
     }
@@ -202,6 +205,7 @@ mod tests {
             reason: RefusalReason::InvalidParams,
             message: text(),
             findings: vec![finding.clone()],
+            facts: None,
         };
         for error in [
             Error::MethodNotFound { method: text() },
@@ -256,6 +260,7 @@ mod tests {
             reason: RefusalReason::Invalid,
             message: "no".into(),
             findings,
+            facts: None,
         });
         let data = r#"{"error_type":"internal_error","errors":[{"rule":"r"}]}"#;
         check(&error, Revision::LATEST, Dispatch::Bare, -32603, data);
@@ -271,6 +276,7 @@ mod tests {
             reason: RefusalReason::InvalidParams,
             message: "no".into(),
             findings,
+            facts: None,
         };
         for error in [
             Error::MethodNotFound { method: "m".into() },
@@ -318,7 +324,8 @@ mod tests {
             for findings in [vec![], vec![Json::parse(r#"{"rule":"r"}"#).unwrap()]] {
                 let data = list(&findings);
                 assert_eq!(data.is_none(), findings.is_empty(), "a list or nothing");
-                let refusal = Refusal { index: None, reason, message: "no".into(), findings };
+                let refusal =
+                    Refusal { index: None, reason, message: "no".into(), findings, facts: None };
                 let written = refusal_to_json_rpc(&refusal);
                 assert_eq!(written, JsonRpcError { data, ..JsonRpcError::new(code, "no") });
                 assert_eq!(status_of(&Error::Refused(refusal)), status);

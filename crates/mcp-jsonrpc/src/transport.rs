@@ -248,6 +248,7 @@ impl<T: Transport> JsonRpcTransport<T> {
             reason: RefusalReason::NotJson,
             message: format!("not JSON: {error}"),
             findings: Vec::new(),
+            facts: None,
         });
         let has_bom = error.kind == SyntaxErrorKind::ByteOrderMark;
         if has_bom && let Some(id) = self.response_id_after_bom(bytes) {
@@ -441,6 +442,7 @@ fn overlong_id(parsed: &Parsed) -> Option<RefusedMessage> {
             reason: RefusalReason::NotAMessage,
             message: format!("an `id` must not be longer than {MAX_ID} bytes"),
             findings: Vec::new(),
+            facts: None,
         },
     })
 }
@@ -482,6 +484,7 @@ fn apply_verdict(
                 reason: RefusalReason::NotAMessage,
                 message: invalid.to_string(),
                 findings: Vec::new(),
+                facts: None,
             }),
             id: invalid.id,
         })),

@@ -21,6 +21,9 @@ pub struct Context {
     pub settled: bool,
     /// Whether an unknown revision was negotiated, so that payloads cannot be judged.
     pub foreign: bool,
+    /// Whether it is a request that declares an unknown revision, or the answer to one, and is judged
+    /// by the closest.
+    pub(crate) approximate: bool,
     /// Whether it is of a kind its sender must not send at all: since 2026-07-28 only clients send
     /// requests and only servers send responses.
     pub forbidden: bool,
@@ -97,6 +100,7 @@ impl Alone {
             revision: self.revision,
             settled: true,
             foreign: false,
+            approximate: false,
             forbidden,
             method: name.and_then(|name| mcp_schema::method(self.revision, &name)),
             answers: self.answers.map(answered),

@@ -7,7 +7,7 @@ use crate::{
     Alone, Carrier, Context, Depth, Findings, Layer, Session, Settings,
     conversation::Moment,
     criteria::Criteria,
-    features::modern::initiative,
+    features::{lifecycle, modern::initiative},
     findings::{Fault, Scene},
     payload::{self, PayloadOutcome},
     wire::{
@@ -224,8 +224,16 @@ impl Engine {
             }
             return false;
         }
+        let is_judged = !self.settings().stops_before(Layer::Schema);
         if context.foreign {
+            if is_judged {
+                findings.leave_unjudged(lifecycle::unknown_revision());
+            }
             return true;
+        }
+        // An error is the answer that a server owes to such a request.
+        if context.approximate && envelope.error.is_none() && is_judged {
+            findings.leave_unjudged(lifecycle::unknown_declaration(envelope));
         }
         if context.forbidden && !self.settings().stops_before(Layer::Session) {
             initiative::report(envelope, findings);

@@ -31,6 +31,8 @@ pub(crate) struct Unjudged {
     pub(crate) rule: &'static RuleMeta,
     pub(crate) code: Option<i64>,
     pub(crate) message: String,
+    /// What an error with the code has to say.
+    pub(crate) facts: Option<Box<Value>>,
 }
 
 /// The message that is being judged.
@@ -166,12 +168,22 @@ impl<'s> Findings<'s> {
         });
     }
 
-    /// One of each entry is enough.
+    /// Says that the message, or the entry of a batch, was not judged, whatever level the rule has.
+    pub(crate) fn leave_unjudged(&mut self, fault: Fault) {
+        self.keep_unjudged(fault);
+    }
+
+    /// One of each entry is enough, unless that may be left to those behind a gate.
     fn keep_unjudged(&mut self, fault: Fault) {
         let Scene { index, code, .. } = self.scene;
-        if self.unjudged.last().is_none_or(|last| last.index != index) {
-            let (rule, message) = (fault.rule, fault.message);
-            self.unjudged.push(Unjudged { index, rule, code: fault.code.or(code), message });
+        let is_contract = |rule: &RuleMeta| rule.enforcement == Enforcement::Contract;
+        let says_enough = |last: &Unjudged| {
+            last.index == index && (!is_contract(last.rule) || is_contract(fault.rule))
+        };
+        if !self.unjudged.last().is_some_and(says_enough) {
+            let Fault { rule, message, facts, .. } = fault;
+            let code = fault.code.or(code);
+            self.unjudged.push(Unjudged { index, rule, code, message: cut(message), facts });
         }
     }
 
@@ -279,6 +291,7 @@ pub(crate) struct Fault {
     from: Option<Side>,
     ambiguous: bool,
     unjudged: bool,
+    facts: Option<Box<Value>>,
 }
 
 impl Fault {
@@ -298,6 +311,7 @@ impl Fault {
             from: None,
             ambiguous: false,
             unjudged: false,
+            facts: None,
         }
     }
 
@@ -322,6 +336,12 @@ impl Fault {
     /// Sets the error code a receiver replies with.
     pub(crate) fn code(mut self, code: i64) -> Fault {
         self.code = Some(code);
+        self
+    }
+
+    /// Sets what an error with the code has to say, besides what is wrong.
+    pub(crate) fn facts(mut self, facts: Value) -> Fault {
+        self.facts = Some(Box::new(facts));
         self
     }
 

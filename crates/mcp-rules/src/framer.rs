@@ -82,6 +82,11 @@ impl Framer {
         self.lines.is_empty()
     }
 
+    /// How much memory the lines take that wait for their continuation.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.pending.len() + self.lines.len() * size_of::<(u64, usize)>()
+    }
+
     /// Takes one write (which may hold several lines, without the final line break) that began on
     /// `line`, and hands what it amounts to to `out`, one after the other.
     pub fn push(&mut self, line: u64, write: &[u8], limits: Limits, out: &mut impl FnMut(Framed)) {

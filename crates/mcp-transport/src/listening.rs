@@ -1,7 +1,7 @@
 use std::{
     fmt,
     io::{Error, ErrorKind},
-    net::SocketAddr,
+    net::{IpAddr, Ipv6Addr, SocketAddr},
     time::Duration,
 };
 
@@ -27,6 +27,22 @@ pub async fn bind(address: impl ToSocketAddrs + fmt::Debug) -> Result<TcpListene
         }
     }
     Err(failed.unwrap_or_else(|| unresolved(&ErrorKind::NotFound.into())))
+}
+
+/// The address that a client is counted for: one client usually has all addresses of an IPv6 network.
+/// `None` for the machine's own address, which says nothing: a proxy has it for all of its clients.
+pub(crate) fn counted_address(address: IpAddr) -> Option<IpAddr> {
+    let address = address.to_canonical();
+    if address.is_loopback() {
+        return None;
+    }
+    Some(match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+    })
 }
 
 /// Whether the process, or the system, may not open any more files.

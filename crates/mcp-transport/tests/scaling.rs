@@ -4,19 +4,28 @@
 #![cfg(all(feature = "http", feature = "ws"))]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "it/http_server/toy.rs"]
+#[expect(dead_code, reason = "other tests use more of it")]
+mod toy;
+
 use std::{
     alloc::System,
     io::Cursor,
     pin::Pin,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
 };
 
 use bytes::Bytes;
+use http::{Method, Request};
+use http_body_util::{BodyExt as _, Full};
 use mcp_core::Transport as _;
 use mcp_transport::{
     LineSettings, LineTransport,
-    http::sse::Decoder,
+    http::{
+        server::{HttpService, HttpSettings},
+        sse::Decoder,
+    },
     ws::{WsServerSettings, accept},
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, Stats, StatsAlloc};
@@ -24,6 +33,9 @@ use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, ReadBuf, duplex},
     runtime::Builder,
 };
+use tower_service::Service as _;
+
+use toy::Toy;
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -34,9 +46,14 @@ static MEASURING: Mutex<()> = Mutex::new(());
 /// Holds `run` to the law, for what `make` makes of a size and of twice that size.
 #[track_caller]
 fn law(what: &str, size: usize, make: impl Fn(usize) -> Vec<u8>, run: impl Fn(Bytes)) {
+    law_of(what, size, |size| Bytes::from(make(size)), run);
+}
+
+/// The same for what is not bytes.
+#[track_caller]
+fn law_of<I>(what: &str, size: usize, make: impl Fn(usize) -> I, run: impl Fn(I)) {
     let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
-    let measure = |input: Vec<u8>| -> Stats {
-        let input = Bytes::from(input);
+    let measure = |input: I| -> Stats {
         let region = Region::new(ALLOCATOR);
         run(input);
         region.change()
@@ -168,4 +185,115 @@ fn websocket_frames() {
         |n| [frame(0x01, b""), frame(0x00, b"").repeat(n)].concat(),
         receive,
     );
+}
+
+/// A request to the service; no socket limits the headers.
+fn request(method: &Method, headers: &[(&str, String)], body: &str) -> Request<Full<Bytes>> {
+    let request = Request::builder().method(method).uri("/mcp").header("host", "localhost");
+    let head = headers.iter().fold(request, |head, (name, value)| head.header(*name, value));
+    head.body(Full::new(Bytes::from(body.to_owned()))).unwrap()
+}
+
+fn post(headers: &[(&str, String)], body: &str) -> Request<Full<Bytes>> {
+    let usual = [
+        ("content-type", "application/json".to_owned()),
+        ("accept", "application/json, text/event-stream".to_owned()),
+    ];
+    request(&Method::POST, &[&usual, headers].concat(), body)
+}
+
+#[test]
+fn http_heads() {
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    let service = HttpService::new(Arc::new(Toy::default()), HttpSettings::default());
+    let serve = |request: Request<Full<Bytes>>| {
+        let mut service = service.clone();
+        runtime.block_on(async {
+            let response = service.call(request).await.unwrap();
+            response.into_body().collect().await.unwrap();
+        });
+    };
+    let names = [
+        "accept",
+        "accept-encoding",
+        "access-control-request-headers",
+        "content-encoding",
+        "content-type",
+        "last-event-id",
+        "mcp-protocol-version",
+        "mcp-session-id",
+        "origin",
+        "x-other",
+    ];
+    for name in names {
+        for method in [Method::POST, Method::GET, Method::DELETE, Method::OPTIONS] {
+            for unit in ["a/b;q=0.1,", "http://localhost/", "p1-1", "\""] {
+                let make = |n: usize| request(&method, &[(name, unit.repeat(n))], "echo x");
+                law_of(&format!("one long {name}, {method}"), 10_000, make, serve);
+            }
+            let make = |n: usize| request(&method, &vec![(name, "a, b".to_owned()); n], "echo x");
+            law_of(&format!("many of {name}, {method}"), 5_000, make, serve);
+        }
+    }
+    let many = |n: usize| {
+        let mut request = post(&[("mcp-protocol-version", "2026-07-28".to_owned())], "echo x");
+        for number in 0..n {
+            let name = format!("x-{number}").parse::<http::HeaderName>().unwrap();
+            request.headers_mut().insert(name, http::HeaderValue::from_static("x"));
+        }
+        request
+    };
+    law_of("many headers", 5_000, many, serve);
+    let query = |n: usize| {
+        let mut request = post(&[], "echo x");
+        *request.uri_mut() = format!("/mcp?{}", "a=%41&".repeat(n)).parse().unwrap();
+        request
+    };
+    law_of("a long query", 5_000, query, serve);
+}
+
+#[test]
+fn resumed_streams() {
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    let mut settings = HttpSettings::default();
+    (settings.replay_events, settings.replay_bytes) = (1 << 20, 64 << 20);
+    let service = HttpService::new(Arc::new(Toy::default()), settings);
+    let call = |request| {
+        let mut service = service.clone();
+        async move { service.call(request).await.unwrap() }
+    };
+    // A session in which a stream with so many events was lost after the first.
+    let lost = |events: usize| {
+        runtime.block_on(async {
+            let opened = call(post(&[], "init 2025-11-25")).await;
+            let id = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+            let session = ("mcp-session-id", id);
+            let mut body =
+                call(post(&[session.clone()], &format!("stream {events}"))).await.into_body();
+            let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
+            let first = str::from_utf8(&first).unwrap().lines().next().unwrap();
+            let last = first.strip_prefix("id: ").unwrap().to_owned();
+            let rest = body.collect().await.unwrap().to_bytes();
+            assert!(rest.ends_with(b"data: done\n\n"));
+            (session, ("last-event-id", last), events)
+        })
+    };
+    let accept = || ("accept", "text/event-stream".to_owned());
+    law_of("missed events", 2_000, lost, |(session, last, events)| {
+        runtime.block_on(async {
+            let resumed = call(request(&Method::GET, &[accept(), session, last], "")).await;
+            let text = resumed.into_body().collect().await.unwrap().to_bytes();
+            let missed = memchr::memmem::find_iter(&text, b"data: n").count();
+            assert_eq!(missed, events);
+        });
+    });
+    // Nothing is missed, however much is kept for other streams.
+    law_of("events of others", 2_000, lost, |(session, _, _)| {
+        runtime.block_on(async {
+            for unknown in ["g0-0", "p99-0", "nonsense"] {
+                let last = ("last-event-id", unknown.to_owned());
+                call(request(&Method::GET, &[accept(), session.clone(), last], "")).await;
+            }
+        });
+    });
 }

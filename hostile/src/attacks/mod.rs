@@ -18,6 +18,8 @@ pub(crate) struct Attack {
 pub(crate) const ATTACKS: &[Attack] = &[
     Attack { name: "ws: pings, answers never read", run: websocket::pings_unread },
     Attack { name: "ws: messages that never end", run: websocket::unfinished },
+    Attack { name: "ws: more silent clients than places", run: websocket::silent },
+    Attack { name: "http: handshakes without an id", run: sessions::handshakes_without_id },
     Attack { name: "http: sessions with large client names", run: sessions::large_names },
     Attack { name: "http: unknown tools with large names", run: sessions::large_errors },
     Attack { name: "http: large questions, never answered", run: sessions::open_questions },

@@ -152,3 +152,24 @@ pub(crate) fn duplicates(stage: &Stage) -> anyhow::Result<Outcome> {
     drop((server, healthy.stop()));
     Ok(outcome)
 }
+
+/// An `initialize` that is no request: whoever waits for its answer waits for good.
+pub(crate) fn handshakes_without_id(stage: &Stage) -> anyhow::Result<Outcome> {
+    let (mut server, address, healthy) = start(stage)?;
+    let handshake = format!(
+        r#"{{"jsonrpc":"2.0","method":"initialize","params":{{"protocolVersion":"2025-11-25",{}}}}}"#,
+        http::CLIENT
+    );
+    let count = stage.times(200, 20);
+    let is_answered =
+        |answer: anyhow::Result<http::Response>| answer.is_ok_and(|answer| answer.status() == 400);
+    let ask = || http::exchange(&address, &http::request(&handshake, ""));
+    // One that hangs is enough; the others would only take time.
+    let answered = (0..count).take_while(|_| is_answered(ask())).count();
+    let peak = server.peak()?;
+    let answers = healthy.stop();
+    Ok(Outcome::new()
+        .memory(peak, 64)
+        .check(answered == count, format!("{answered} of {count} are answered"))
+        .check(answers > 0, "others are served"))
+}

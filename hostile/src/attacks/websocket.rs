@@ -56,3 +56,19 @@ pub(crate) fn unfinished(stage: &Stage) -> anyhow::Result<Outcome> {
         websocket::open(&address).and_then(|mut stream| Ok(stream.write_all(&greeting)?));
     Ok(Outcome::new().memory(peak, 400).check(is_served.is_ok(), "others are served"))
 }
+
+/// More clients than the server has places for, none of which says anything.
+pub(crate) fn silent(stage: &Stage) -> anyhow::Result<Outcome> {
+    let mut server = Program::start(stage, "example-websocket-echo", &[])?;
+    let address = server.address()?;
+    let open: Vec<_> = (0..1100).filter_map(|_| websocket::open(&address).ok()).collect();
+    // They give way one after the other, each after half a second of silence.
+    let mut is_served = false;
+    let start = Instant::now();
+    while !is_served && start.elapsed() < Duration::from_secs(20) {
+        is_served = websocket::open(&address).is_ok();
+    }
+    Ok(Outcome::new()
+        .memory(server.peak()?, 128)
+        .check(is_served, format!("a newcomer is served beside {} silent ones", open.len())))
+}

@@ -130,6 +130,16 @@ impl Conversation {
             (None, _) => return (self.error_revision(), Err(Error::NotInitialized)),
         };
         let revision = caller.revision;
+        // Whoever looks at the request on its way takes its word for the revision.
+        if let Some(declared) = read.meta.as_ref().and_then(|meta| meta.protocol_version.as_deref())
+            && declared != revision.as_str()
+        {
+            let error = Error::UnsupportedRevision {
+                requested: declared.to_owned(),
+                supported: vec![revision],
+            };
+            return (revision, Err(error));
+        }
         (revision, self.process_legacy(id, method, params.as_ref(), &read, caller, call).await)
     }
 

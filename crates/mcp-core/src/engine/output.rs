@@ -77,6 +77,6 @@ impl OutputContract {
             }
         };
         let reason = RefusalReason::Invalid;
-        Err(Error::Refused(Refusal { index: None, reason, message, findings }))
+        Err(Error::Refused(Refusal { index: None, reason, message, findings, facts: None }))
     }
 }

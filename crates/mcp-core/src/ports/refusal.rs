@@ -12,6 +12,8 @@ pub struct Refusal {
     pub message: String,
     /// The details, one object per violation.
     pub findings: Vec<Json>,
+    /// What the error says besides: the members that the protocol requires with its code.
+    pub facts: Option<Json>,
 }
 
 /// The kinds of violations that callers can distinguish.

@@ -329,7 +329,8 @@ fn too_long_response(id: Option<JsonRpcId>, error: &TransportError) -> OutgoingR
 }
 
 fn internal_error(id: Option<JsonRpcId>, message: String, findings: Vec<Json>) -> OutgoingResponse {
-    let refusal = Refusal { index: None, reason: RefusalReason::Invalid, message, findings };
+    let refusal =
+        Refusal { index: None, reason: RefusalReason::Invalid, message, findings, facts: None };
     let outcome = Err(refusal_to_json_rpc(&refusal));
     OutgoingResponse::new(JsonRpcResponse { id, outcome }, ResponseStatus::Served)
 }
@@ -352,6 +353,7 @@ fn invalid_id() -> Refusal {
         reason: RefusalReason::NotAMessage,
         message: "the `id` of a request must be a string or an integer".to_owned(),
         findings: Vec::new(),
+        facts: None,
     }
 }
 
@@ -362,6 +364,7 @@ pub(super) fn batch_too_long(entries: usize, limit: usize) -> Refusal {
         reason: RefusalReason::NotAMessage,
         message: format!("the batch has {entries} entries, more than the limit of {limit}"),
         findings: Vec::new(),
+        facts: None,
     }
 }
 
@@ -381,6 +384,7 @@ pub(super) fn batches_unsupported() -> Refusal {
         reason: RefusalReason::NotAMessage,
         message: message.to_owned(),
         findings: vec![finding.into()],
+        facts: None,
     }
 }
 
@@ -390,6 +394,7 @@ pub(super) fn too_long(length: u64, limit: u64) -> Refusal {
         reason: RefusalReason::NotAMessage,
         message: TransportError::TooLong { length, limit }.to_string(),
         findings: Vec::new(),
+        facts: None,
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Event<'a> {
     pub(crate) revision: Revision,
     /// Whether that is certain.
     pub(crate) settled: bool,
+    /// Whether its revision is unknown, and that is only the closest.
+    pub(crate) approximate: bool,
     /// The method, or that of the request it answers; empty if unknown.
     pub(crate) name: &'a str,
     pub(crate) topic: Topic,

@@ -26,6 +26,7 @@ pub(crate) use self::{
 use crate::{
     Carrier, Enforcement, Engine, Finding, Findings, Followed, Limits, Session,
     conversation::Moment,
+    features::lifecycle::UNSUPPORTED_VERSION,
     findings::{Fault, Unjudged},
     wire::framing,
 };
@@ -100,7 +101,8 @@ impl SessionGate {
 
     /// Declares that calls are checked behind the gate against the contracts of their tools,
     /// whether or not the tools were listed here, and that breaches are reported there. The gate
-    /// then stays silent about arguments and forms that it lets pass.
+    /// then stays silent about arguments and forms that it lets pass. Requests that declare an
+    /// unsupported revision are refused there as well, by those who know which are supported.
     #[must_use]
     pub fn with_contracts(mut self) -> Self {
         self.has_contracts = true;
@@ -194,9 +196,7 @@ impl SessionGate {
             Strictness::Enforce => {
                 let number = self.seen;
                 let blocks = |finding: &&mut Finding| blocks(from, number, arrives, finding);
-                let holds = |unjudged: &&Unjudged| {
-                    unjudged.rule.enforcement != Enforcement::Contract || !arrives
-                };
+                let holds = |unjudged: &&Unjudged| !arrives || !self.is_left(unjudged);
                 let unjudged = unjudged.iter().filter(holds);
                 refuse(findings.iter_mut().filter(blocks), unjudged, &kinds())
             }
@@ -216,6 +216,12 @@ impl SessionGate {
     /// Whether what `from` sends arrives here.
     fn arrives(&self, from: Side) -> bool {
         self.guarded.is_some_and(|side| side != from)
+    }
+
+    /// Whether those behind the gate decide about what arrives and could not be judged.
+    fn is_left(&self, unjudged: &Unjudged) -> bool {
+        let names_revision = unjudged.code == Some(UNSUPPORTED_VERSION);
+        unjudged.rule.enforcement == Enforcement::Contract || self.has_contracts && names_revision
     }
 
     fn report(&self, findings: &[Finding]) {

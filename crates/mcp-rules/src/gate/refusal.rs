@@ -42,15 +42,17 @@ pub(crate) fn refuse<'a>(
             reason: reason_of(finding.code, kinds.is_response(finding.index)),
             message: sentence(finding),
             findings: Vec::new(),
+            facts: None,
         });
         refusal.findings.push(shown);
     }
-    for Unjudged { index, code, message, .. } in unjudged {
+    for Unjudged { index, code, message, facts, .. } in unjudged {
         refusals.entry(*index).or_insert_with(|| Refusal {
             index: *index,
             reason: reason_of(*code, kinds.is_response(*index)),
             message: format!("it could not be judged: {message}"),
             findings: Vec::new(),
+            facts: facts.as_ref().and_then(|facts| Json::of(facts).ok()),
         });
     }
     Verdict { refusals: refusals.into_values().collect() }

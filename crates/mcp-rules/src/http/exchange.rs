@@ -1,14 +1,22 @@
+use std::borrow::Cow;
+
 use mcp_core::{RequestId, Revision};
 use mcp_json::Node;
 use mcp_jsonrpc::MessageKind;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CarriedMessage, HeaderName, HttpPart, Observation, auth, endpoints::Aim, headers, legacy_sse,
-    method::HttpMethod, requests, responses, sessions, streams,
+    CarriedMessage, HeaderName, Headers, HttpPart, Observation, auth, endpoints::Aim, headers,
+    legacy_sse, method::HttpMethod, requests, responses, sessions, streams,
 };
-use crate::conversation::{Moment, request_id};
+use crate::conversation::{
+    Moment,
+    digest::{kept, kept_within},
+    request_id,
+};
 
+/// The longest URL that is remembered as it is.
+const LONGEST_URL: usize = 4096;
 /// Maximum messages kept of one POST.
 const MAX_POSTED: usize = 1000;
 
@@ -53,6 +61,14 @@ pub(crate) struct Exchange {
     pub(crate) auth: auth::Seen,
 }
 
+/// The session that a request or a response names, as it is remembered.
+pub(crate) fn session_id<'h>(headers: &'h Headers<'_>) -> Option<Cow<'h, str>> {
+    Some(match headers.value(HeaderName::McpSessionId)? {
+        Cow::Borrowed(id) => kept(id.trim_matches([' ', '\t']).into()),
+        Cow::Owned(id) => Cow::Owned(kept(id.trim_matches([' ', '\t']).into()).into_owned()),
+    })
+}
+
 /// A message in the body of a POST.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Posted {
@@ -76,9 +92,10 @@ impl Exchange {
         if let HttpPart::Request { method, url, headers } = event.part {
             exchange.seen = true;
             exchange.method = method.into();
-            exchange.url = url.into();
-            exchange.session_id = headers.value(HeaderName::McpSessionId).map(Into::into);
-            exchange.last_event_id = headers.value(HeaderName::LastEventId).map(Into::into);
+            exchange.url = (*kept_within(LONGEST_URL, url.into())).into();
+            exchange.session_id = session_id(headers).map(|id| (*id).into());
+            let last_event_id = headers.value(HeaderName::LastEventId);
+            exchange.last_event_id = last_event_id.map(|id| (*kept(id)).into());
             let version = headers.value(HeaderName::McpProtocolVersion);
             exchange.names_version = version.is_some();
             exchange.named_revision = version.and_then(|version| version.trim().parse().ok());

@@ -2,6 +2,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::conversation::digest::kept_within;
+
 /// The method of a request, as written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum HttpMethod {
@@ -43,7 +45,7 @@ impl From<&str> for HttpMethod {
             "POST" => HttpMethod::Post,
             "GET" => HttpMethod::Get,
             "DELETE" => HttpMethod::Delete,
-            name => HttpMethod::Other(name.into()),
+            name => HttpMethod::Other((*kept_within(64, name.into())).into()),
         }
     }
 }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use event::{CarriedMessage, Observation};
 pub use event::{HttpEvent, HttpPart, SseEvent};
-pub(crate) use exchange::Exchange;
+pub(crate) use exchange::{Exchange, session_id};
 pub(crate) use header_list::HeaderName;
 pub use header_list::Headers;
 pub use headers::{HeaderMismatch, header_mismatches};

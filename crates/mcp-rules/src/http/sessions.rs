@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, requests::is_other_refusal,
+    session_id,
 };
 use crate::{
     Level, Severity,
@@ -210,13 +211,13 @@ impl Sessions {
         exchange: &mut Exchange,
         notes: &mut Notes,
     ) {
-        if let Some(id) = headers.value(HeaderName::McpSessionId) {
-            let id = id.trim_matches([' ', '\t']);
+        if let Some(id) = session_id(headers) {
             if exchange.initializes() {
-                check_charset(id, notes);
-                exchange.session.offered = Some(id.into());
+                let whole = headers.value(HeaderName::McpSessionId).unwrap_or_default();
+                check_charset(whole.trim_matches([' ', '\t']), notes);
+                exchange.session.offered = Some((*id).into());
             } else {
-                self.check_unchanged(id, exchange, notes);
+                self.check_unchanged(&id, exchange, notes);
             }
         }
         if let Some(ended) = exchange.session.after.take()
@@ -337,7 +338,7 @@ fn check_charset(id: &str, notes: &mut Notes) {
 }
 
 fn note_minted(headers: &Headers<'_>, at: Moment, exchange: &mut Exchange) {
-    if let Some(id) = headers.value(HeaderName::McpSessionId).filter(|_| !exchange.initializes()) {
+    if let Some(id) = session_id(headers).filter(|_| !exchange.initializes()) {
         exchange.session.minted = Some((id.trim().into(), at));
     }
 }

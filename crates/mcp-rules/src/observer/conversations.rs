@@ -1,10 +1,13 @@
 //! The conversations of one file, by name.
 
-use std::collections::{HashMap, VecDeque};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, VecDeque},
+};
 
 use foldhash::fast::RandomState;
 
-use crate::{Engine, Framer, Origin, Session};
+use crate::{Engine, Framer, Origin, Session, conversation::digest::digest};
 
 /// A session and the unfinished lines of its two streams.
 #[derive(Debug)]
@@ -13,6 +16,13 @@ pub(crate) struct Conversation {
     pub(crate) session: Session,
     /// By `Side as usize`.
     pub(crate) framers: [Framer; 2],
+}
+
+impl Conversation {
+    /// How much memory its unfinished lines take.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.framers.iter().map(Framer::waiting_bytes).sum()
+    }
 }
 
 /// The conversations of a file by name; the oldest is evicted when there are too many.
@@ -27,6 +37,8 @@ pub(crate) struct Conversations {
     /// The conversation used last; the next line often belongs to it too.
     last: usize,
     capacity: usize,
+    /// The unfinished lines of all in the list.
+    waiting_bytes: usize,
 }
 
 impl Conversations {
@@ -37,6 +49,7 @@ impl Conversations {
             arrival: VecDeque::new(),
             last: 0,
             capacity: capacity.max(1),
+            waiting_bytes: 0,
         }
     }
 
@@ -58,16 +71,24 @@ impl Conversations {
         origin: Origin,
     ) -> (usize, Box<Conversation>) {
         let place = self.place(name, engine, origin);
-        (place, self.list[place].take().expect("nobody else has taken it out"))
+        let conversation = self.list[place].take().expect("nobody else has taken it out");
+        self.waiting_bytes -= conversation.waiting_bytes();
+        (place, conversation)
     }
 
     pub(crate) fn put_back(&mut self, place: usize, conversation: Box<Conversation>) {
+        self.waiting_bytes += conversation.waiting_bytes();
         self.list[place] = Some(conversation);
     }
 
     /// Forgets all of them.
     pub(crate) fn clear(&mut self) {
         *self = Conversations::new(self.capacity);
+    }
+
+    /// How much memory unfinished lines take, except those of a conversation that was taken out.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.waiting_bytes
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&[u8], &mut Session)> {
@@ -78,6 +99,7 @@ impl Conversations {
     /// All of them, in order of arrival.
     pub(crate) fn drain(&mut self) -> Vec<Conversation> {
         self.by_name.clear();
+        self.waiting_bytes = 0;
         let mut list = std::mem::take(&mut self.list);
         let arrival = std::mem::take(&mut self.arrival);
         arrival.into_iter().filter_map(|place| list[place].take().map(|found| *found)).collect()
@@ -85,6 +107,7 @@ impl Conversations {
 
     /// The index of the conversation with this name, which is begun if there is none.
     fn place(&mut self, name: &[u8], engine: &Engine, origin: Origin) -> usize {
+        let name = &*kept(name);
         if let Some(Some(last)) = self.list.get(self.last)
             && *last.name == *name
         {
@@ -118,10 +141,20 @@ impl Conversations {
         {
             if let Some(oldest) = self.list[place].take() {
                 self.by_name.remove(&oldest.name);
+                self.waiting_bytes -= oldest.waiting_bytes();
             }
             return place;
         }
         self.list.push(None);
         self.list.len() - 1
     }
+}
+
+/// A name as it is remembered: whoever names thousands of conversations may choose long names.
+fn kept(name: &[u8]) -> Cow<'_, [u8]> {
+    const LONGEST: usize = 1024;
+    if name.len() <= LONGEST {
+        return name.into();
+    }
+    format!("of {} bytes, {:016x}", name.len(), digest(name)).into_bytes().into()
 }

@@ -5,6 +5,9 @@ use mcp_core::Side;
 use super::{Judged, Observer, conversations::Conversation};
 use crate::{Carrier, Cut, Framed, Session, findings::Fault, wire::framing};
 
+/// The unfinished messages of all conversations may take as much memory as so many messages.
+const MOST_WAITING: usize = 4;
+
 impl Observer<'_> {
     /// Splits text on a stdio stream and judges the messages.
     pub(super) fn follow_raw(
@@ -22,6 +25,10 @@ impl Observer<'_> {
         framers[from as usize].push(number, text, limits, &mut |framed| {
             self.judge_framed(framed, session, writer, judged);
         });
+        let waiting = self.conversations.waiting_bytes() + conversation.waiting_bytes();
+        if waiting > limits.max_bytes.saturating_mul(MOST_WAITING) {
+            self.finish_raw(from, &mut conversation, judged);
+        }
         self.conversations.put_back(place, conversation);
     }
 

@@ -164,6 +164,7 @@ impl Memory {
                 name,
                 revision: event.revision,
                 settled: event.settled,
+                approximate: event.approximate,
                 task: event.params().and_then(|params| params.get("task")).is_some(),
                 extensions: declared.as_ref().is_some_and(Capabilities::is_open_ended),
                 cancelled: None,

@@ -111,6 +111,7 @@ impl Session {
             revision,
             settled,
             foreign: self.memory.versions.is_foreign(),
+            approximate: false,
             forbidden: false,
             method: None,
             answers: None,
@@ -191,8 +192,11 @@ impl Session {
             _ => envelope.params.and_then(|params| params.get("_meta")),
         };
         let declared = meta.and_then(|meta| meta.get(META_VERSION));
-        (context.revision, context.settled) =
-            self.memory.versions.of_call(&name, declared, envelope);
+        let versions = &mut self.memory.versions;
+        (context.revision, context.settled) = versions.of_call(&name, declared, envelope);
+        context.approximate = versions.is_unknown_to(declared);
+        // These name a revision themselves.
+        context.foreign &= *name != *b"initialize" && !declared.is_some_and(Node::is_string);
         context.method = mcp_schema::method(context.revision, &name);
         if context.method.is_none() && context.suggests {
             self.unknown_names += 1;
@@ -239,6 +243,7 @@ impl Session {
             from,
             revision: context.revision,
             settled: context.settled,
+            approximate: context.approximate,
             name: &name,
             topic: Topic::of(&name),
             method: context.method,
@@ -280,6 +285,8 @@ impl Session {
         };
         if let Some(request) = &request {
             (context.revision, context.settled) = (request.revision, request.settled);
+            context.approximate = request.approximate;
+            context.foreign &= request.revision.era() == Era::Legacy;
             context.answers = Some(Answered {
                 method: request.method(),
                 task: request.task,
@@ -303,6 +310,7 @@ impl Session {
             from: asker.other(),
             revision: context.revision,
             settled: context.settled,
+            approximate: context.approximate,
             name,
             topic: Topic::of(name),
             method: request.as_ref().and_then(Request::method),

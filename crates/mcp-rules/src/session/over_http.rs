@@ -203,7 +203,7 @@ impl Session {
         }
         let event = &event;
         if let http::HttpPart::Response { headers, .. } = event.part
-            && let Some(id) = headers.value(http::HeaderName::McpSessionId)
+            && let Some(id) = http::session_id(headers)
         {
             self.lanes.get_or_insert_default().name(&id);
         }

@@ -1,6 +1,6 @@
 //! The revision in use.
 
-use mcp_core::{Era, Revision};
+use mcp_core::{Era, Revision, UnknownRevision};
 use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
@@ -77,15 +77,18 @@ impl Versions {
             let version = envelope.params.and_then(|params| params.get("protocolVersion"));
             return (legacy(version).unwrap_or(Revision::LATEST_LEGACY), false);
         }
-        if let Some(declared) = declared.and_then(Node::as_str) {
-            let revision = match declared.parse::<Revision>() {
-                Ok(revision) if revision.era() == Era::Modern => revision,
-                _ => Revision::LATEST,
-            };
-            self.modern = Some(revision);
-            return (revision, true);
-        }
         let (revision, settled) = self.current();
+        match declared.and_then(declaration) {
+            // What was agreed on, said again.
+            Some(Ok(declared)) if settled && declared == revision => return (revision, settled),
+            Some(declared) => {
+                let modern = declared.ok().filter(|declared| declared.era() == Era::Modern);
+                let modern = modern.unwrap_or(Revision::LATEST);
+                self.modern = Some(modern);
+                return (modern, true);
+            }
+            None => {}
+        }
         if self.is_unknown() && mcp_schema::method(revision, name).is_none() {
             // A name that only modern revisions have is better evidence than our guess.
             let modern = mcp_schema::method(Revision::LATEST, name).is_some();
@@ -98,6 +101,16 @@ impl Versions {
             return (other, true);
         }
         (revision, settled)
+    }
+
+    /// Whether a request declares a revision in which none can be made, as far as is known here.
+    pub(super) fn is_unknown_to(&self, declared: Option<Node<'_>>) -> bool {
+        let (current, settled) = self.current();
+        self.forced.is_none()
+            && declared.and_then(declaration).is_some_and(|declared| match declared {
+                Ok(declared) => declared.era() == Era::Legacy && !(settled && declared == current),
+                Err(_) => true,
+            })
     }
 
     /// Whether the revision was forced, whatever the peers say.
@@ -144,6 +157,11 @@ impl Versions {
             }
         }
     }
+}
+
+/// The revision that the metadata of a request declares.
+fn declaration(version: Node<'_>) -> Option<Result<Revision, UnknownRevision>> {
+    Some(version.as_str()?.parse())
 }
 
 fn legacy(version: Option<Node<'_>>) -> Option<Revision> {

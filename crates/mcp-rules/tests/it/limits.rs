@@ -262,3 +262,34 @@ fn long_progress_tokens_are_told_apart() {
         assert_eq!(found, expected);
     }
 }
+
+#[test]
+fn unfinished_messages_of_all_conversations_have_room_together() {
+    let line = |session: usize, text: &str| {
+        format!("{{\"from\":\"server\",\"session\":\"{session}\",\"raw\":\"{text}\"}}\n")
+    };
+    // Each session begins a message of 900 bytes, and ends it later.
+    let begin = format!(
+        "{{\\\"jsonrpc\\\":\\\"2.0\\\",{}\\\"method\\\":",
+        " ".repeat(900 - r#"{"jsonrpc":"2.0","method":"#.len())
+    );
+    let file = |sessions: usize| -> String {
+        let begun = (0..sessions).map(|session| line(session, &begin));
+        let ended = (0..sessions).map(|session| line(session, "\\\"notifications/message\\\"}"));
+        begun.chain(ended).collect()
+    };
+    let settings = || {
+        let mut settings = Settings::default();
+        settings.limits.message_bytes = 1000;
+        settings
+    };
+    let broken = |sessions: usize| {
+        let found = observe(file(sessions).as_bytes(), settings(), Origin::default());
+        let lines = found.iter().filter(|finding| finding.rule.name == "stdout-non-json");
+        lines.filter_map(|finding| finding.line).collect::<Vec<_>>()
+    };
+    // Four messages of 1,000 bytes have room, and 16 bytes for each line.
+    assert_eq!(broken(4), [0; 0]);
+    // The last one gives up, and its two halves are no messages.
+    assert_eq!(broken(5), [5, 10]);
+}

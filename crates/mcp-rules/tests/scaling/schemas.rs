@@ -1,5 +1,6 @@
 //! Schemas of a peer's choice: checking them, compiling them, and holding values to them.
 
+use mcp_core::UriTemplate;
 use mcp_json::Parsed;
 use mcp_schema::{ToolSchema, ToolSchemaLimits};
 
@@ -238,5 +239,34 @@ fn schemas() {
 fn templates() {
     for part in ["{a}", "{+a}/", "{?a,b}", "x", "%41", "{", "{a*}"] {
         law(part, 2000, |n| part.repeat(n), |template| mcp_schema::uri_template(template).is_ok());
+    }
+}
+
+#[test]
+fn uris_for_templates() {
+    let sixteen = |unit: &str| format!("a:{}", unit.repeat(16));
+    let templates = [
+        "a:{x}".to_owned(),
+        "a:{+x}".to_owned(),
+        "a:{x}b".to_owned(),
+        "a:{+x}b".to_owned(),
+        sixteen("{x}-"),
+        sixteen("{+x}-"),
+        sixteen("{+x}aab"),
+        format!("a:{{+x}}{}b", "a".repeat(1000)),
+    ];
+    for template in templates {
+        let template = UriTemplate::parse(&template).unwrap();
+        for unit in ["a", "-", "%41", "%2F", "aab", "/", "é"] {
+            for end in ["", "b", "-", "%"] {
+                let uri = |n| format!("a:{}{end}", unit.repeat(n));
+                law(unit, 20_000, uri, |uri| template.matches(uri));
+            }
+        }
+    }
+    // Long templates are the server's own, but may be made of what a peer says.
+    for unit in ["a", "{x}-", "{x}", "{", "}"] {
+        let template = |n| unit.repeat(n);
+        law(unit, 20_000, template, |template| UriTemplate::parse(template).is_ok());
     }
 }

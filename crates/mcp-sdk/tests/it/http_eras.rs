@@ -99,6 +99,16 @@ async fn a_handshake_that_fails_leaves_no_session() {
 }
 
 #[tokio::test]
+async fn a_handshake_that_expects_no_answer_does_not_wait_for_one() {
+    for validation in [Validation::off(), Validation::enforce()] {
+        let address = start_with(Revisions::ALL, validation).await;
+        let response = post(&address, &[], &INITIALIZE.replace("\"id\":1,", "")).await;
+        assert!(response.starts_with("HTTP/1.1 400"), "{response}");
+        assert!(!response.contains("mcp-session-id"), "{response}");
+    }
+}
+
+#[tokio::test]
 async fn the_service_supports_the_revisions_of_the_server() {
     let address = start(Revisions::up_to(Revision::V2025_06_18)).await;
     let response = post(&address, &[], INITIALIZE).await;

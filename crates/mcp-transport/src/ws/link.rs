@@ -1,6 +1,6 @@
 use std::{
     fmt,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -29,6 +29,7 @@ use super::{
     WsSettings, WsTransport,
     metered::{Metered, Traffic},
     partial::PartialMessage,
+    places::{Place, Presence},
     writer::Writer,
 };
 use crate::ending::Ending;
@@ -62,6 +63,8 @@ pub(super) struct Link {
     receiver_waits: AtomicBool,
     /// The message that is arriving, on the side of a server.
     partial: Option<Arc<PartialMessage>>,
+    /// Where it is noted that the conversation is in use.
+    presence: Option<Arc<Presence>>,
     /// Bytes of pongs since everything was last written. `tungstenite` would queue any number.
     pongs: AtomicUsize,
     /// Wakes the receiver when pongs were written.
@@ -93,7 +96,7 @@ impl Link {
         mut socket: Socket,
         settings: &WsSettings,
         partial: Option<Arc<PartialMessage>>,
-        held: Option<OwnedSemaphorePermit>,
+        held: Option<Place>,
     ) -> WsTransport {
         let capacity =
             settings.queue_bytes.clamp(1, (u32::MAX as usize).min(Semaphore::MAX_PERMITS));
@@ -115,15 +118,13 @@ impl Link {
             traffic,
             receiver_waits: AtomicBool::new(false),
             partial,
+            presence: held.as_ref().map(|place| Arc::clone(place.presence())),
             pongs: AtomicUsize::new(0),
             pongs_written: AtomicWaker::new(),
             pongs_wait: Notify::new(),
         });
         let writer = Writer::new(Arc::clone(&link), receiver, settings);
-        tokio::spawn(async move {
-            writer.run().await;
-            drop(held);
-        });
+        tokio::spawn(run(writer, Arc::clone(&link), held));
         WsTransport { link }
     }
 
@@ -143,6 +144,9 @@ impl Link {
         if queue.is_closed || queue.sender.send(Queued { text, room }).is_err() {
             drop(queue);
             return Err(self.why_closed());
+        }
+        if let Some(presence) = &self.presence {
+            presence.sent();
         }
         Ok(())
     }
@@ -166,6 +170,9 @@ impl Link {
                 Poll::Ready(Some(Ok(Message::Text(text)))) => {
                     if let Some(partial) = &self.partial {
                         partial.completed();
+                    }
+                    if let Some(presence) = &self.presence {
+                        presence.received();
                     }
                     let bytes = Bytes::from(text);
                     return Poll::Ready(Ok(Some(Inbound::Message { ticket: None, bytes })));
@@ -283,6 +290,12 @@ impl Link {
         lock(&self.queue).failure.clone().unwrap_or(TransportError::Closed)
     }
 
+    /// Ends an idle conversation in favour of another.
+    fn give_way(&self) {
+        self.end(Some(TransportError::Lost("the place was needed for another client".into())));
+        self.start_closing(Some(close_frame(CloseCode::Again, "there are too many clients")));
+    }
+
     fn refuse_binary(&self) {
         self.end(Some(TransportError::Framing(
             "received a binary message, but messages are text".into(),
@@ -341,6 +354,19 @@ impl Link {
         self.end(Some(error));
         self.start_closing(frame);
     }
+}
+
+/// Runs the writer until the connection is closed, which frees the place.
+async fn run(writer: Writer, link: Arc<Link>, held: Option<Place>) {
+    let mut running = pin!(writer.run());
+    if let Some(place) = &held {
+        tokio::select! {
+            biased;
+            () = &mut running => return,
+            () = place.presence().is_needed() => link.give_way(),
+        }
+    }
+    running.await;
 }
 
 impl fmt::Debug for Link {

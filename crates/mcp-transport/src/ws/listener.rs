@@ -3,18 +3,22 @@ use std::{fmt, net::SocketAddr, sync::Arc};
 use mcp_core::TransportError;
 use tokio::{
     net::{TcpListener, TcpStream, ToSocketAddrs},
-    sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc},
+    sync::{Mutex, mpsc},
     task::JoinHandle,
 };
 
 use super::{
     WsTransport,
+    places::{Full, Place, Places},
     server::{WsServerSettings, accept_holding},
 };
-use crate::listening::AcceptBackoff;
+use crate::listening::{AcceptBackoff, is_exhausted};
 
 const SERVICE_UNAVAILABLE: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+const TOO_MANY_REQUESTS: &[u8] =
+    b"HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 /// Accepts clients on a TCP port.
 ///
@@ -76,24 +80,28 @@ async fn listen(
     settings: WsServerSettings,
     opened: mpsc::Sender<WsTransport>,
 ) {
-    let places = Arc::new(Semaphore::new(settings.max_connections.min(Semaphore::MAX_PERMITS)));
+    let places = Arc::new(Places::new(&settings));
     let settings = Arc::new(settings);
     let mut backoff = AcceptBackoff::default();
     loop {
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let (stream, address) = match listener.accept().await {
+            Ok(accepted) => accepted,
             Err(error) => {
+                if is_exhausted(&error) {
+                    places.make_room();
+                }
                 backoff.pause(&error).await;
                 continue;
             }
         };
         backoff.reset();
-        match Arc::clone(&places).try_acquire_owned() {
+        // Best effort: a client beyond the limit is not waited for.
+        match places.take(address.ip()) {
             Ok(place) => {
                 tokio::spawn(accept_client(stream, Arc::clone(&settings), place, opened.clone()));
             }
-            // Best effort: a client beyond the limit is not waited for.
-            Err(_) => drop(stream.try_write(SERVICE_UNAVAILABLE)),
+            Err(Full::Everywhere) => drop(stream.try_write(SERVICE_UNAVAILABLE)),
+            Err(Full::ForAddress) => drop(stream.try_write(TOO_MANY_REQUESTS)),
         }
     }
 }
@@ -101,7 +109,7 @@ async fn listen(
 async fn accept_client(
     stream: TcpStream,
     settings: Arc<WsServerSettings>,
-    place: OwnedSemaphorePermit,
+    place: Place,
     opened: mpsc::Sender<WsTransport>,
 ) {
     let _ = stream.set_nodelay(true);

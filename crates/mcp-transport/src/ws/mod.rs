@@ -17,7 +17,7 @@
 //! | 1008 | a client's message takes longer than [`WsServerSettings::message_timeout`] |
 //! | 1009 | a message is longer than [`WsSettings::max_message`] |
 //! | 1011 | this side failed ([`WsCloseReason::InternalError`]) |
-//! | 1013 | the unfinished messages of all clients exceed [`WsServerSettings::unfinished`] |
+//! | 1013 | the unfinished messages of all clients exceed [`WsServerSettings::unfinished`], or another client takes the place of an idle one |
 //!
 //! Pings are answered, and sent every [`WsSettings::ping_interval`]. Both require that `receive` is
 //! being called; while it is not, the peer is not considered silent. A peer that sends pings and does
@@ -32,6 +32,7 @@ mod link;
 mod listener;
 mod metered;
 mod partial;
+mod places;
 mod server;
 mod upgrade;
 mod writer;

@@ -4,7 +4,6 @@ use http::{HeaderMap, HeaderValue, StatusCode, header::SEC_WEBSOCKET_PROTOCOL};
 use mcp_core::{MemoryBudget, TransportError};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    sync::OwnedSemaphorePermit,
     time::timeout,
 };
 use tokio_tungstenite::{
@@ -17,6 +16,7 @@ use tokio_tungstenite::{
 
 use super::{
     SUBPROTOCOL, WsSettings, WsTransport, link::Link, metered::Metered, partial::PartialMessage,
+    places::Place,
 };
 use crate::{
     Allowed,
@@ -45,9 +45,17 @@ pub struct WsServerSettings {
     /// accepted with these settings or a clone of them. When it is used up, connections that send
     /// more are closed. Default: 256 MiB.
     pub unfinished: MemoryBudget,
-    /// Maximum number of connections of a [`WsListener`](super::WsListener); further clients get
-    /// 503. Default: 1,000.
+    /// Maximum number of connections of a [`WsListener`](super::WsListener). Beyond it, an idle one
+    /// gives way (1013), or the client gets 503. Default: 1,000.
     pub max_connections: usize,
+    /// Maximum number of connections from one address, or one /64 network of IPv6. Beyond it, an idle
+    /// one of these gives way, or the client gets 429. The machine's own address has no such limit.
+    /// Default: 100.
+    pub max_connections_per_address: usize,
+    /// How long a conversation is without a message in either direction before it may have to give
+    /// way to a new one. Nothing happens to it while there is room. A client that has not sent
+    /// anything may have to give way after half a second. Default: 1 minute.
+    pub idle_after: Duration,
     /// TLS configuration, for `wss`.
     #[cfg(feature = "tls")]
     pub tls: Option<std::sync::Arc<rustls::ServerConfig>>,
@@ -64,6 +72,8 @@ impl Default for WsServerSettings {
             message_timeout: Duration::from_secs(30),
             unfinished: MemoryBudget::new(256 << 20),
             max_connections: 1000,
+            max_connections_per_address: 100,
+            idle_after: Duration::from_secs(60),
             #[cfg(feature = "tls")]
             tls: None,
         }
@@ -90,12 +100,26 @@ where
 pub(super) async fn accept_holding<S>(
     stream: S,
     settings: &WsServerSettings,
-    held: Option<OwnedSemaphorePermit>,
+    held: Option<Place>,
 ) -> Result<WsTransport, TransportError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    match timeout(settings.handshake_timeout, open(stream, settings, held)).await {
+    let needed = held.as_ref().map(|place| Arc::clone(place.presence()));
+    let needed = async {
+        match &needed {
+            Some(presence) => presence.is_needed().await,
+            None => std::future::pending().await,
+        }
+    };
+    let opened = async {
+        tokio::select! {
+            biased;
+            () = needed => Err(TransportError::Connect("the place was needed".into())),
+            opened = open(stream, settings, held) => opened,
+        }
+    };
+    match timeout(settings.handshake_timeout, opened).await {
         Ok(opened) => opened,
         Err(_) => Err(TransportError::Connect(format!(
             "the client did not open the conversation within {:?}",
@@ -107,7 +131,7 @@ where
 async fn open<S>(
     stream: S,
     settings: &WsServerSettings,
-    held: Option<OwnedSemaphorePermit>,
+    held: Option<Place>,
 ) -> Result<WsTransport, TransportError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,

@@ -337,6 +337,49 @@ async fn a_listener_holds_so_many_connections_and_no_more() {
 }
 
 #[tokio::test]
+async fn an_idle_conversation_gives_way_to_a_new_client() {
+    let mut settings = settings();
+    settings.max_connections = 2;
+    settings.idle_after = Duration::ZERO;
+    settings.connection.close_wait = Duration::from_millis(10);
+    let listener = WsListener::bind("127.0.0.1:0", settings).await.unwrap();
+    let url = format!("ws://{}", listener.local_addr());
+    let first = connect(&url, &WsClientSettings::default()).await.unwrap();
+    let first_server = listener.accept().await.unwrap();
+    first.send(message("1")).await.unwrap();
+    assert_eq!(next(&first_server).await, Ok(Some("1".to_owned())));
+    let mut silent = TcpStream::connect(listener.local_addr()).await.unwrap();
+    // The silent one gives way first, then the one that was used longest ago.
+    let mut others = Vec::new();
+    for number in ["2", "3"] {
+        let client = within_a_minute(async {
+            loop {
+                if let Ok(client) = connect(&url, &WsClientSettings::default()).await {
+                    return client;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+        let server = within_a_minute(listener.accept()).await.unwrap();
+        client.send(message(number)).await.unwrap();
+        assert_eq!(next(&server).await, Ok(Some(number.to_owned())));
+        others.push((client, server));
+    }
+    let mut answer = Vec::new();
+    let _ = within_a_minute(silent.read_to_end(&mut answer)).await;
+    assert_eq!(answer, b"");
+    let lost = next(&first).await.unwrap_err();
+    assert!(matches!(&lost, TransportError::Lost(why) if why.contains("1013")), "{lost:?}");
+    let lost = next(&first_server).await.unwrap_err();
+    assert!(matches!(&lost, TransportError::Lost(why) if why.contains("place")), "{lost:?}");
+    for (client, server) in others {
+        client.send(message("still here")).await.unwrap();
+        assert_eq!(next(&server).await, Ok(Some("still here".to_owned())));
+    }
+}
+
+#[tokio::test]
 async fn a_client_says_why_it_could_not_connect() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -130,8 +130,13 @@ impl RejectAll {
             return Verdict::PASS;
         }
         let message = "not today".to_owned();
-        let refusal =
-            Refusal { index: None, reason: RefusalReason::Invalid, message, findings: Vec::new() };
+        let refusal = Refusal {
+            index: None,
+            reason: RefusalReason::Invalid,
+            message,
+            findings: Vec::new(),
+            facts: None,
+        };
         Verdict { refusals: vec![refusal] }
     }
 }

@@ -5,6 +5,7 @@ mod named_versions;
 use mcp_core::{Revisions, Side};
 
 use self::named_versions::check_versions;
+pub(crate) use self::named_versions::{UNSUPPORTED_VERSION, unknown_declaration, unknown_revision};
 use crate::{
     Level,
     conversation::{

@@ -1,7 +1,9 @@
 //! The versions the two sides name, and how a server responds to the requested one.
 
-use mcp_core::Revision;
+use mcp_core::{Era, Revision, excerpt};
 use mcp_json::Node;
+use mcp_jsonrpc::{Envelope, ErrorCode};
+use serde_json::json;
 
 use super::{MODERN_VERSION, VERSION_INCONSISTENT, VERSION_UNKNOWN};
 use crate::{
@@ -9,6 +11,10 @@ use crate::{
     conversation::{Event, META_VERSION, Negotiation, Notes, What},
     findings::Fault,
 };
+
+pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
+/// How much of a version is quoted; published ones have ten characters.
+const LONGEST_VERSION: usize = 64;
 
 /// Checks every version named in the message.
 pub(super) fn check_versions(event: &Event<'_>, notes: &mut Notes) {
@@ -68,6 +74,29 @@ fn check_published(version: Node<'_>, notes: &mut Notes) {
                 ),
         );
     }
+}
+
+/// For a message of a session that has agreed on an unknown revision.
+pub(crate) fn unknown_revision() -> Fault {
+    let message = "the sides have agreed on a revision that is unknown here";
+    Fault::unjudged(&VERSION_UNKNOWN, message).code(ErrorCode::InvalidRequest.code())
+}
+
+/// For a request that declares a revision which is unknown, or has no such requests, and for the
+/// result that it is answered with.
+pub(crate) fn unknown_declaration(envelope: &Envelope<'_>) -> Fault {
+    let meta = envelope.params.and_then(|params| params.get("_meta"));
+    let declared = meta.and_then(|meta| meta.get(META_VERSION)).and_then(Node::as_str);
+    let Some(declared) = declared else {
+        return Fault::unjudged(&VERSION_UNKNOWN, "the request declares an unknown revision");
+    };
+    let requested = excerpt(&declared, LONGEST_VERSION);
+    let modern = Revision::ALL.into_iter().filter(|revision| revision.era() == Era::Modern);
+    let supported: Vec<&str> = modern.map(Revision::as_str).collect();
+    let message = format!("no request can be made in `{requested}`, as far as is known here");
+    Fault::unjudged(&VERSION_UNKNOWN, message)
+        .code(UNSUPPORTED_VERSION)
+        .facts(json!({"supported": supported, "requested": requested}))
 }
 
 impl Negotiation {

@@ -1,4 +1,5 @@
 mod limits;
+mod revisions;
 
 use mcp_core::RefusalReason;
 use mcp_json::Limits;

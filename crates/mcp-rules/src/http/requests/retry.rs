@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Exchange, Observation, RETRY_IGNORED};
 use crate::{
-    conversation::{Bounded, Moment, Notes},
+    conversation::{Bounded, Moment, Notes, digest::kept},
     findings::Fault,
     http::SseEvent,
 };
@@ -35,7 +35,7 @@ pub(super) struct Seen {
 impl Seen {
     pub(super) fn note(&mut self, sse: SseEvent<'_>) {
         if let Some(id) = sse.id {
-            self.last_id = Some(id.into());
+            self.last_id = Some((*kept(id.into())).into());
         }
         self.retry = sse.retry.or(self.retry);
     }

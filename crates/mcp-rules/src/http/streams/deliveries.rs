@@ -6,7 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{BROADCAST, EVENT_ID_DUPLICATE, WRONG_STREAM, event_id, is_empty};
 use crate::{
-    conversation::{Bounded, Known, Notes, digest::digest, request_id},
+    conversation::{
+        Bounded, Known, Notes,
+        digest::{digest, kept},
+        request_id,
+    },
     findings::Fault,
     http::{Delivery, Exchange, Observation, SseEvent},
 };
@@ -126,7 +130,8 @@ impl Deliveries {
         exchange: &Exchange,
         known: &Known<'_>,
     ) -> EventIdStatus {
-        let key = (exchange.stream.scope, digest(id.as_bytes()));
+        // As the header of a client that resumes is remembered.
+        let key = (exchange.stream.scope, digest(kept(id.into()).as_bytes()));
         let content = content(event, sse);
         let Some(first) = self.events.get(&key).copied() else {
             let delivered = Delivered {

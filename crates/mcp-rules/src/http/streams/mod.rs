@@ -9,7 +9,7 @@ use mcp_json::Node;
 use mcp_jsonrpc::MessageKind;
 use serde::{Deserialize, Serialize};
 
-use super::{Delivery, Exchange, HeaderName, HttpPart, Observation, SseEvent};
+use super::{Delivery, Exchange, HttpPart, Observation, SseEvent, session_id};
 use crate::{
     Level,
     conversation::{Known, Moment, Notes, digest::digest, request_id},
@@ -93,7 +93,7 @@ impl Streams {
         match event.part {
             HttpPart::Request { .. } => self.open(event, exchange, known),
             HttpPart::Response { status, headers } => {
-                let assigned = headers.value(HeaderName::McpSessionId);
+                let assigned = session_id(headers);
                 if let Some(id) = assigned.filter(|_| exchange.session_id.is_none()) {
                     exchange.stream.scope = digest(id.as_bytes());
                 }

@@ -83,7 +83,7 @@ pub trait Application: fmt::Debug + Send + Sync + 'static {
 pub struct RequestInfo {
     /// It is a request, or a batch with one.
     pub expects_response: bool,
-    /// It is an `initialize` of the legacy era.
+    /// It is an `initialize` of the legacy era. If that expects no response, it is rejected.
     pub opens_session: bool,
     /// It uses a stateless revision: this exchange is a whole conversation.
     pub stateless: bool,

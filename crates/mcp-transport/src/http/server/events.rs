@@ -20,6 +20,11 @@ pub(super) struct Event {
 }
 
 impl Event {
+    /// How much memory it takes.
+    pub(super) fn size(&self) -> usize {
+        self.text.len() + self.message.as_ref().map_or(0, Parsed::memory)
+    }
+
     pub(super) const KEEP_ALIVE: Event = Event { text: KEEP_ALIVE, message: None };
 
     /// Calls `look` with the fields of the event; not for a comment, which is not an event.

@@ -11,11 +11,12 @@ use mcp_core::{
     TransportError,
 };
 use mcp_json::Parsed;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     HttpSettings,
+    event_queue::{EventReceiver, EventSender, event_queue},
     events::{Event, message_event},
     media::Accepts,
     stream::{EventStream, StreamObserver},
@@ -60,8 +61,8 @@ enum Phase {
     /// Nothing was sent; the handler of the POST waits.
     Pending(Option<Waker>),
     /// The handler has not picked up the start of the response yet.
-    Started(ResponseStart, Option<mpsc::Sender<Event>>),
-    Streaming(mpsc::Sender<Event>),
+    Started(ResponseStart, Option<EventSender>),
+    Streaming(EventSender),
     Over,
 }
 
@@ -165,16 +166,21 @@ impl StatelessExchange {
     async fn put(&self, outbound: Outbound) -> Result<(), TransportError> {
         let Some(sender) = self.begin_response(&outbound)? else { return Ok(()) };
         let stall = self.settings.stall_timeout;
-        let Ok(room) = tokio::time::timeout(stall, sender.reserve()).await else {
+        let event = event(&outbound);
+        let room = tokio::time::timeout(stall, sender.reserve(event.size()));
+        let Ok(room) = room.await else {
             self.client_disconnected();
             return Err(TransportError::Stalled { seconds: stall.as_secs() });
         };
-        let permit = room.map_err(|_| lost())?;
+        let Ok(permit) = room else {
+            self.client_disconnected();
+            return Err(lost());
+        };
         let mut state = self.lock();
         if !matches!(state.phase, Phase::Streaming(_) | Phase::Started(_, Some(_))) {
             return Err(closed(&state));
         }
-        permit.send(event(&outbound));
+        permit.send(event);
         if matches!(outbound.role, OutboundRole::Response(_)) {
             end(&mut state.phase);
             self.wake_receiver.notify_one();
@@ -184,10 +190,7 @@ impl StatelessExchange {
 
     /// Begins the response with this message; if it has already begun, returns the sender of its
     /// stream.
-    fn begin_response(
-        &self,
-        outbound: &Outbound,
-    ) -> Result<Option<mpsc::Sender<Event>>, TransportError> {
+    fn begin_response(&self, outbound: &Outbound) -> Result<Option<EventSender>, TransportError> {
         let mut state = self.lock();
         let waker = match &mut state.phase {
             Phase::Pending(waker) => waker.take(),
@@ -209,7 +212,7 @@ impl StatelessExchange {
                 Phase::Started(ResponseStart::Events(self.stream(outbound, None)), None)
             }
             OutboundRole::Request | OutboundRole::Notification => {
-                let (sender, live) = mpsc::channel(self.settings.stream_queue.max(1));
+                let (sender, live) = event_queue(&self.settings);
                 let stream = self.stream(outbound, Some(live));
                 Phase::Started(ResponseStart::Events(stream), Some(sender))
             }
@@ -222,7 +225,7 @@ impl StatelessExchange {
         Ok(None)
     }
 
-    fn stream(&self, first: &Outbound, live: Option<mpsc::Receiver<Event>>) -> EventStream {
+    fn stream(&self, first: &Outbound, live: Option<EventReceiver>) -> EventStream {
         let backlog = VecDeque::from([event(first)]);
         let observer = Arc::new(ClientReader(self.this.clone()));
         EventStream::new(backlog, live, self.settings.keep_alive, observer)

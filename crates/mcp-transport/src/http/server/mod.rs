@@ -9,6 +9,7 @@ mod body;
 mod connection;
 mod connections;
 mod cors;
+mod event_queue;
 mod events;
 mod exchange;
 mod fault;

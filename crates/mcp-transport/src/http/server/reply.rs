@@ -67,7 +67,11 @@ pub(super) fn hold(
             let held = until_read(std::mem::take(text), budget);
             *text = held.ok_or(HttpFault::TooManyUnread)?;
         }
-        Content::Events(stream) => stream.count_in(budget),
+        Content::Events(stream) => {
+            if !stream.count_in(budget) {
+                return Err(HttpFault::TooManyUnread);
+            }
+        }
     }
     Ok(response)
 }

@@ -203,7 +203,8 @@ impl Inner {
                     ResponseStart::Events(stream) => reply::events(stream),
                 })
             }
-            None if info.opens_session => {
+            // Nothing would ever answer the others.
+            None if info.opens_session && info.expects_response => {
                 self.open_session(parts, message, accepts, info, watching).await
             }
             None => Err(HttpFault::SessionMissing.into()),

@@ -72,10 +72,12 @@ pub struct HttpSettings {
     pub max_standalone: usize,
     /// Number of events buffered per stream for slow clients. Default: 64.
     pub stream_queue: usize,
+    /// The same in bytes; one larger event is accepted if the buffer is empty. Default: 1 MiB.
+    pub stream_queue_bytes: usize,
     /// A client that does not read its stream for this long loses it. Default: 30 s.
     pub stall_timeout: Duration,
-    /// Maximum total size in bytes of the responses and events over 16 KiB that are being sent to
-    /// clients. Beyond it, responses become 503 and streams end early, to be resumed. The last
+    /// Maximum total size in bytes of the events that are buffered for clients, and of the responses
+    /// and events over 16 KiB that are being sent to them. Beyond it, responses become 503 and streams end early, to be resumed. The last
     /// quarter is for those of at most 64 KiB, and there is always room for one. Default: 256 MiB.
     pub max_unread: usize,
     /// How long a request of the server waits for a stream on which it can be sent. Default: 10 s.
@@ -110,6 +112,7 @@ impl Default for HttpSettings {
             replay_total: 64 << 20,
             max_standalone: 8,
             stream_queue: 64,
+            stream_queue_bytes: 1 << 20,
             stall_timeout: Duration::from_secs(30),
             max_unread: 256 << 20,
             stream_wait: Duration::from_secs(10),

@@ -8,14 +8,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use mcp_core::{MemoryBudget, Side};
-use tokio::{
-    sync::mpsc,
-    time::{Instant, Sleep},
-};
+use mcp_core::{MemoryBudget, MemoryShare, Side};
+use tokio::time::{Instant, Sleep};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::{events::Event, unread::until_read};
+use super::{event_queue::EventReceiver, events::Event, unread::until_read};
 use crate::http::watch::WatchedExchange;
 
 /// Is told when a stream is no longer read: it has ended, or the client has disconnected.
@@ -26,7 +23,7 @@ pub(super) trait StreamObserver: fmt::Debug + Send + Sync {
 /// A stream of events to one client.
 pub(super) struct EventStream {
     backlog: VecDeque<Event>,
-    live: Option<mpsc::Receiver<Event>>,
+    live: Option<EventReceiver>,
     keep_alive: Duration,
     silence: Option<Pin<Box<Sleep>>>,
     ending: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
@@ -34,13 +31,15 @@ pub(super) struct EventStream {
     watched: Option<WatchedExchange>,
     /// For what is being sent.
     budget: Option<MemoryBudget>,
+    /// What the backlog takes of it.
+    held: Option<MemoryShare>,
 }
 
 impl EventStream {
     /// First `backlog`, then what comes from `live` until its last sender is gone.
     pub(super) fn new(
         backlog: VecDeque<Event>,
-        live: Option<mpsc::Receiver<Event>>,
+        live: Option<EventReceiver>,
         keep_alive: Duration,
         observer: Arc<dyn StreamObserver>,
     ) -> EventStream {
@@ -53,6 +52,7 @@ impl EventStream {
             observer,
             watched: None,
             budget: None,
+            held: None,
         }
     }
 
@@ -62,9 +62,18 @@ impl EventStream {
         self
     }
 
-    /// Counts what is sent as unread until it is written.
-    pub(super) fn count_in(&mut self, budget: &MemoryBudget) {
+    /// Counts what is sent as unread until it is written; `false` if there is no room for what
+    /// already waits.
+    #[must_use]
+    pub(super) fn count_in(&mut self, budget: &MemoryBudget) -> bool {
         self.budget = Some(budget.clone());
+        if let Some(live) = &self.live {
+            live.count_in(budget);
+        }
+        let mut held = budget.share();
+        let fits = self.backlog.iter().all(|event| held.grow(event.size()));
+        self.held = Some(held);
+        fits
     }
 
     /// Shows everything that is sent from here on.
@@ -110,10 +119,13 @@ impl EventStream {
 
     fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
         if let Some(event) = self.backlog.pop_front() {
+            if let Some(held) = &mut self.held {
+                held.shrink(event.size());
+            }
             return Poll::Ready(Some(event));
         }
         match &mut self.live {
-            Some(live) => live.poll_recv(context),
+            Some(live) => live.poll_next(context),
             None => Poll::Ready(None),
         }
     }

@@ -216,13 +216,14 @@ async fn events_count_until_they_are_written() {
     let text = format!("echo {}", "x".repeat(60_000));
     let ask = Ask::post(&text).stateless().with("accept", "text/event-stream");
     let first = async || {
-        let mut body = service.clone().call(ask.request()).await.unwrap().into_body();
+        let response = service.clone().call(ask.request()).await.unwrap();
+        let (status, mut body) = (response.status().as_u16(), response.into_body());
         // The body itself is gone, as it is in a server that has taken the last frame.
-        body.frame().await.map(|frame| frame.unwrap().into_data().unwrap())
+        (status, body.frame().await.map(|frame| frame.unwrap().into_data().unwrap()))
     };
-    let unwritten = first().await;
-    assert!(unwritten.is_some());
-    assert!(first().await.is_none());
+    let (status, unwritten) = first().await;
+    assert_eq!((status, unwritten.is_some()), (200, true));
+    assert_eq!(first().await.0, 503);
     drop(unwritten);
-    assert!(first().await.is_some());
+    assert_eq!(first().await.0, 200);
 }

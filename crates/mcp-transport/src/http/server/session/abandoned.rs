@@ -6,12 +6,12 @@
 use std::collections::HashMap;
 
 use mcp_core::{Inbound, Ticket};
-use tokio::sync::mpsc;
 
 use super::{
     Session,
     state::{PendingPost, Phase},
 };
+use crate::http::server::event_queue::EventSender;
 
 /// The unanswered POSTs of a session.
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ impl PendingPosts {
         }
         let abandoned = |post: &PendingPost| match &post.phase {
             Phase::Pending(waiting) => waiting.is_closed(),
-            Phase::Streaming(reader) => reader.as_ref().is_none_or(mpsc::Sender::is_closed),
+            Phase::Streaming(reader) => reader.as_ref().is_none_or(EventSender::is_closed),
         };
         let abandoned = self.by_number.iter().filter(|(_, post)| abandoned(post));
         let mut abandoned: Vec<_> = abandoned.map(|(number, post)| (*number, post.bytes)).collect();

@@ -3,13 +3,14 @@
 use std::{collections::VecDeque, sync::atomic::Ordering};
 
 use mcp_core::{Outbound, OutboundRole, Ticket, TransportError};
-use tokio::sync::mpsc;
+use mcp_json::Parsed;
 
 use super::{
     ResponseStart, Session,
     state::{Phase, State, knows_polling},
 };
 use crate::http::server::{
+    event_queue::{EventPermit, EventReceiver, EventSender, event_queue},
     events::{Event, StreamId, StreamKind},
     stream::EventStream,
 };
@@ -18,7 +19,7 @@ use crate::http::server::{
 enum Step {
     Done,
     /// The buffer of its stream is full.
-    Wait(StreamId, mpsc::Sender<Event>),
+    Wait(StreamId, EventSender),
     /// It is a request, and the client has no stream open.
     WaitForStream,
 }
@@ -43,7 +44,7 @@ impl Session {
                 }
             };
             let stall = self.settings.stall_timeout;
-            match tokio::time::timeout(stall, reader.clone().reserve_owned()).await {
+            match tokio::time::timeout(stall, reader.reserve(size(&outbound))).await {
                 Ok(Ok(permit)) => {
                     if self.pass(stream, permit, &outbound) {
                         return Ok(());
@@ -114,19 +115,14 @@ impl Session {
         if is_answer(outbound) {
             return waiting.send(ResponseStart::Events(self.stream(backlog, None))).err();
         }
-        let (sender, live) = mpsc::channel(self.settings.stream_queue.max(1));
+        let (sender, live) = event_queue(&self.settings);
         let phase = Phase::Streaming(Some(sender));
         state.exchanges.insert(number, super::PendingPost { phase, ..exchange });
         waiting.send(ResponseStart::Events(self.stream(backlog, Some(live)))).err()
     }
 
     /// Sends with this permit, unless the stream has another reader by now.
-    fn pass(
-        &self,
-        stream: StreamId,
-        permit: mpsc::OwnedPermit<Event>,
-        outbound: &Outbound,
-    ) -> bool {
+    fn pass(&self, stream: StreamId, permit: EventPermit, outbound: &Outbound) -> bool {
         let mut state = self.lock();
         if !state.is_read_through(stream, &permit) {
             return false;
@@ -178,7 +174,7 @@ impl Session {
     pub(super) fn stream(
         &self,
         backlog: VecDeque<Event>,
-        live: Option<mpsc::Receiver<Event>>,
+        live: Option<EventReceiver>,
     ) -> EventStream {
         self.readers.fetch_add(1, Ordering::Relaxed);
         let session = self.this.upgrade().expect("a session is borrowed here");
@@ -215,6 +211,11 @@ fn unasked(state: &mut State, outbound: &Outbound) -> Step {
         }
         (None, OutboundRole::Response(_)) => Step::Done,
     }
+}
+
+/// About how much memory it takes as an event.
+fn size(outbound: &Outbound) -> usize {
+    outbound.bytes.len() + outbound.parsed.as_ref().map_or(0, Parsed::memory)
 }
 
 fn is_answer(outbound: &Outbound) -> bool {

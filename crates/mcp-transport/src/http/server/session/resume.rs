@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -11,6 +10,7 @@ use super::{
 };
 use crate::http::server::{
     HttpFault,
+    event_queue::{EventReceiver, event_queue},
     events::{Event, EventId, StreamId, StreamKind},
     stream::EventStream,
 };
@@ -19,7 +19,7 @@ use crate::http::server::{
 struct Opened {
     backlog: VecDeque<Event>,
     /// `None` if nothing will follow.
-    live: Option<mpsc::Receiver<Event>>,
+    live: Option<EventReceiver>,
 }
 
 impl Session {
@@ -84,7 +84,7 @@ impl Session {
         mut backlog: VecDeque<Event>,
     ) -> Opened {
         state.catch_up(stream, &mut backlog);
-        let (sender, live) = mpsc::channel(self.settings.stream_queue.max(1));
+        let (sender, live) = event_queue(&self.settings);
         state.standalone.retain(|(id, sender)| *id != stream && !sender.is_closed());
         state.standalone.push((stream, sender));
         // Only the newest stream receives messages; the others just cost a connection each.
@@ -101,7 +101,7 @@ impl Session {
             None => Some(Opened { backlog, live: None }),
             Some(Phase::Pending(_)) => None,
             Some(Phase::Streaming(reader)) => {
-                let (sender, live) = mpsc::channel(self.settings.stream_queue.max(1));
+                let (sender, live) = event_queue(&self.settings);
                 *reader = Some(sender);
                 backlog.extend(state.prime(id.stream, None, &self.settings));
                 Some(Opened { backlog, live: Some(live) })

@@ -3,11 +3,12 @@
 use std::{
     cmp::Reverse,
     collections::VecDeque,
-    net::{IpAddr, Ipv6Addr},
+    net::IpAddr,
     sync::{Arc, Weak},
 };
 
 use super::Session;
+use crate::listening::counted_address;
 
 /// Whom a session is counted for: its principal, or else the address it was opened from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -17,25 +18,12 @@ pub(super) enum Holder {
 }
 
 impl Holder {
-    /// `None` if nobody is known. The machine's own address says nothing: a proxy has it for all of
-    /// its clients.
+    /// `None` if nobody is known.
     pub(super) fn of(principal: Option<&Arc<str>>, address: Option<IpAddr>) -> Option<Holder> {
         if let Some(principal) = principal {
             return Some(Holder::Principal(Arc::clone(principal)));
         }
-        let address = address?.to_canonical();
-        (!address.is_loopback()).then(|| Holder::Address(network(address)))
-    }
-}
-
-/// One client usually has all addresses of an IPv6 network.
-fn network(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
-        }
+        counted_address(address?).map(Holder::Address)
     }
 }
 

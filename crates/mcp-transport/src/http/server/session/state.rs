@@ -3,11 +3,12 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use mcp_core::{MemoryBudget, Revision, Ticket};
 use mcp_json::Parsed;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use super::{Replay, Unsent, abandoned::PendingPosts};
 use crate::http::server::{
     HttpSettings,
+    event_queue::{EventPermit, EventSender},
     events::{Event, EventId, StreamId, StreamKind, message_event, priming_event},
     media::Accepts,
     stream::EventStream,
@@ -32,7 +33,7 @@ pub(super) struct State {
     /// Those that the application must still be told to cancel.
     pub(super) cancelled: VecDeque<Ticket>,
     /// Streams opened with GET, the newest last.
-    pub(super) standalone: Vec<(StreamId, mpsc::Sender<Event>)>,
+    pub(super) standalone: Vec<(StreamId, EventSender)>,
     pub(super) unsent: Unsent,
     pub(super) replay: Replay,
     next_number: u64,
@@ -54,7 +55,7 @@ pub(super) enum Phase {
     /// Nothing was sent; the handler of the POST waits.
     Pending(oneshot::Sender<ResponseStart>),
     /// There is a stream, and at most one client reading it.
-    Streaming(Option<mpsc::Sender<Event>>),
+    Streaming(Option<EventSender>),
 }
 
 impl State {
@@ -116,7 +117,7 @@ impl State {
     }
 
     /// The newest GET stream that is being read.
-    pub(super) fn listener(&mut self) -> Option<(StreamId, mpsc::Sender<Event>)> {
+    pub(super) fn listener(&mut self) -> Option<(StreamId, EventSender)> {
         self.standalone.retain(|(_, sender)| !sender.is_closed());
         self.standalone.last().cloned()
     }
@@ -130,29 +131,24 @@ impl State {
     }
 
     /// Whether `permit` is for the current reader of `stream`.
-    pub(super) fn is_read_through(
-        &self,
-        stream: StreamId,
-        permit: &mpsc::OwnedPermit<Event>,
-    ) -> bool {
+    pub(super) fn is_read_through(&self, stream: StreamId, permit: &EventPermit) -> bool {
         match stream.kind {
-            StreamKind::Standalone => self
-                .standalone
-                .iter()
-                .any(|(id, sender)| *id == stream && permit.same_channel_as_sender(sender)),
+            StreamKind::Standalone => {
+                self.standalone.iter().any(|(id, sender)| *id == stream && permit.is_for(sender))
+            }
             StreamKind::Answer => matches!(
                 self.exchanges.phase(stream.number),
-                Some(Phase::Streaming(Some(sender))) if permit.same_channel_as_sender(sender)
+                Some(Phase::Streaming(Some(sender))) if permit.is_for(sender)
             ),
         }
     }
 
     /// Takes the stream away from a client that does not read it.
-    pub(super) fn detach(&mut self, stream: StreamId, reader: &mpsc::Sender<Event>) {
-        self.standalone.retain(|(id, sender)| *id != stream || !sender.same_channel(reader));
+    pub(super) fn detach(&mut self, stream: StreamId, reader: &EventSender) {
+        self.standalone.retain(|(id, sender)| *id != stream || !sender.same_queue(reader));
         if stream.kind == StreamKind::Answer
             && let Some(Phase::Streaming(current)) = self.exchanges.phase_mut(stream.number)
-            && current.as_ref().is_some_and(|sender| sender.same_channel(reader))
+            && current.as_ref().is_some_and(|sender| sender.same_queue(reader))
         {
             *current = None;
         }
