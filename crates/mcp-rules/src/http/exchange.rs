@@ -124,6 +124,11 @@ impl Exchange {
         self.request.place == requests::Place::LegacySse || self.response.is_http_sse()
     }
 
+    /// Whether its response was seen to the end.
+    pub(super) fn is_complete(&self) -> bool {
+        self.ended || self.status.is_some() && !self.is_sse
+    }
+
     /// The requests in the body.
     pub(crate) fn requests(&self) -> impl Iterator<Item = &Posted> {
         self.posted.iter().filter(|posted| posted.kind == PostedKind::Request)

@@ -278,6 +278,13 @@ impl Http {
         }
     }
 
+    /// Whether the client has deleted its session and no exchange is open.
+    pub(crate) fn is_over(&self) -> bool {
+        let current = self.current.iter().map(|(_, exchange)| exchange);
+        let mut exchanges = current.chain(self.exchanges.iter().map(|(_, exchange)| exchange));
+        self.sessions.is_deleted() && exchanges.all(|exchange| exchange.is_complete())
+    }
+
     pub(super) fn finish(&mut self, notes: &mut Notes) {
         self.streams.finish(notes);
         self.auth.finish(notes);
