@@ -163,18 +163,21 @@ impl Exchange {
 }
 
 fn posted(event: &Observation<'_>) -> Vec<Posted> {
-    event
-        .messages()
-        .take(MAX_POSTED)
-        .filter_map(|CarriedMessage { envelope, .. }| {
-            let kind = match envelope.kind()? {
-                MessageKind::Request => PostedKind::Request,
-                MessageKind::Notification => PostedKind::Notification,
-                MessageKind::Response => PostedKind::Response,
-            };
-            let name = envelope.method.and_then(Node::as_str).unwrap_or_default();
-            let id = envelope.readable_id().and_then(|id| id.to_request_id());
-            Some(Posted { id, name: name.into(), kind })
-        })
-        .collect()
+    match &event.single {
+        Some(single) => Posted::of(single).into_iter().collect(),
+        None => event.messages().take(MAX_POSTED).filter_map(|entry| Posted::of(&entry)).collect(),
+    }
+}
+
+impl Posted {
+    fn of(CarriedMessage { envelope, .. }: &CarriedMessage<'_>) -> Option<Posted> {
+        let kind = match envelope.kind()? {
+            MessageKind::Request => PostedKind::Request,
+            MessageKind::Notification => PostedKind::Notification,
+            MessageKind::Response => PostedKind::Response,
+        };
+        let name = envelope.method.and_then(Node::as_str).unwrap_or_default();
+        let id = envelope.readable_id().and_then(|id| id.to_request_id());
+        Some(Posted { id, name: name.into(), kind })
+    }
 }

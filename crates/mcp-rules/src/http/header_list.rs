@@ -71,9 +71,11 @@ impl<'a> Headers<'a> {
     pub(crate) fn recorded(object: Node<'a>) -> Headers<'a> {
         let mut headers = Headers { recorded: Some(object), ..Headers::default() };
         for (name, value) in object.members() {
-            let known = name.str_bytes().and_then(|name| HeaderName::of(&name));
-            for value in known.into_iter().flat_map(|_| values_in(value)) {
-                headers.add(known, known.map_or("", HeaderName::as_str).into(), value);
+            let Some(known) = name.str_bytes().and_then(|name| HeaderName::of(&name)) else {
+                continue;
+            };
+            for value in values_in(value) {
+                headers.add(Some(known), known.as_str().into(), value);
             }
         }
         headers
@@ -242,8 +244,12 @@ impl HeaderName {
             20 => &[HeaderName::McpProtocolVersion],
             _ => return None,
         };
-        let is_this = |known: &HeaderName| known.as_str().as_bytes().eq_ignore_ascii_case(name);
-        candidates.iter().copied().find(is_this)
+        // Most headers are none of these, and most differ in the first letter.
+        let first = name.first().map(u8::to_ascii_lowercase);
+        candidates.iter().copied().find(|known| {
+            let known = known.as_str().as_bytes();
+            known.first() == first.as_ref() && known.eq_ignore_ascii_case(name)
+        })
     }
 
     fn as_str(self) -> &'static str {
