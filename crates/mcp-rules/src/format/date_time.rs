@@ -51,13 +51,13 @@ pub(crate) fn is_iso8601(text: &[u8]) -> bool {
 /// Parses `2025-05-03T14:30` as minutes since 1970, and returns the rest as well.
 fn date_and_minutes(text: &[u8]) -> Option<(i64, &[u8])> {
     let (head, rest) = text.split_first_chunk::<16>()?;
-    let &[c, e, y, z, b'-', m, n, b'-', d, f, b'T' | b't', h, i, b':', t, u] = head else {
+    let pair = |at: usize, most| two_digits(head[at], head[at + 1], most);
+    let year = 100 * pair(0, 99)? + pair(2, 99)?;
+    let (month, day) = (pair(5, 12)?, pair(8, 31)?);
+    let minutes = pair(11, 23)? * 60 + pair(14, 59)?;
+    if [head[4], head[7], head[10].to_ascii_uppercase(), head[13]] != *b"--T:" {
         return None;
-    };
-    let year = 100 * two_digits(c, e, 99)? + two_digits(y, z, 99)?;
-    let month = two_digits(m, n, 12)?;
-    let day = two_digits(d, f, 31)?;
-    let minutes = two_digits(h, i, 23)? * 60 + two_digits(t, u, 59)?;
+    }
     if day < 1 || day > days_in(month, year) {
         return None;
     }

@@ -166,10 +166,9 @@ impl Http {
             .is_some_and(|exchange| exchange.is_sse && (!exchange.ended || exchange.left_by_client))
     }
 
-    /// Whether nothing more can come on this exchange.
+    /// Whether nothing more can come on this exchange, or it was forgotten.
     pub(crate) fn has_ended(&self, stream: Option<u64>) -> bool {
-        let exchange = stream.and_then(|number| self.exchange(number));
-        exchange.is_some_and(|exchange| exchange.ended)
+        stream.is_some_and(|number| self.exchange(number).is_none_or(|exchange| exchange.ended))
     }
 
     /// Whether the request of this exchange was not observed, or was forgotten.

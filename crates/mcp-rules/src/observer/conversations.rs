@@ -128,7 +128,7 @@ impl Conversations {
 
     /// Measures what all of them take and removes some if that is too much. The conversation used
     /// last stays.
-    pub(crate) fn release(&mut self) -> Vec<Box<Conversation>> {
+    pub(crate) fn release(&mut self) -> Vec<Conversation> {
         self.list.iter_mut().flatten().for_each(|conversation| conversation.measure());
         self.size = self.list.iter().flatten().map(|conversation| conversation.size).sum();
         // Half of the room is made free, and one that is too large by itself may double first: so
@@ -138,7 +138,7 @@ impl Conversations {
         released
     }
 
-    fn release_half(&mut self) -> Vec<Box<Conversation>> {
+    fn release_half(&mut self) -> Vec<Conversation> {
         let mut candidates: Vec<(bool, u64, usize)> = self
             .list
             .iter()
@@ -153,7 +153,7 @@ impl Conversations {
             if self.size <= self.max_size / 2 {
                 break;
             }
-            released.extend(self.forget(place));
+            released.extend(self.forget(place).map(|conversation| *conversation));
             self.free.push(place);
         }
         let list = &self.list;

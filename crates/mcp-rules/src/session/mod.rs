@@ -338,7 +338,8 @@ impl Session {
         match (id, request) {
             (Some(id), Some(request)) => {
                 self.memory.requests.keep(asker, id.clone(), &request, at);
-                if let Some(http) = self.http.as_deref_mut().filter(|_| at.is_unplaced()) {
+                let leaves = at.is_unplaced() && asker == Side::Client;
+                if let Some(http) = self.http.as_deref_mut().filter(|_| leaves) {
                     http.answer_unplaced(id, request);
                 }
             }
