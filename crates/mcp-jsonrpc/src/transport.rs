@@ -198,7 +198,9 @@ impl<T: Transport> JsonRpcTransport<T> {
             Some(Inbound::Parsed { ticket, message, refusals }) => {
                 Some(self.read_parsed(ticket, &message, refusals))
             }
-            Some(Inbound::ErrorBody { ticket, bytes }) => Some(self.read_refusal(ticket, &bytes)),
+            Some(Inbound::ErrorBody { ticket, bytes, refusals }) => {
+                Some(self.read_refusal(ticket, &bytes, refusals))
+            }
             Some(Inbound::TooLong { ticket, length, limit, ends }) => {
                 self.gate().skipped(self.side.other(), length);
                 Some(Arrival::TooLong { ticket, length, limit, ends })
@@ -212,7 +214,12 @@ impl<T: Transport> JsonRpcTransport<T> {
     }
 
     /// Reads the body of a rejected exchange. Only here may an error response lack an id.
-    fn read_refusal(&self, ticket: Ticket, bytes: &Bytes) -> Arrival {
+    fn read_refusal(
+        &self,
+        ticket: Ticket,
+        bytes: &Bytes,
+        refusals: Option<Vec<Refusal>>,
+    ) -> Arrival {
         // An HTML page, for example; the end of the exchange reports the status.
         let Ok(parsed) = self.parse(bytes) else { return Arrival::Ignored };
         match Incoming::read(&parsed) {
@@ -220,7 +227,7 @@ impl<T: Transport> JsonRpcTransport<T> {
                 let entry = Ok(JsonRpcMessage::Response(response));
                 Arrival::Single { ticket: Some(ticket), entry }
             }
-            _ => self.read_parsed(Some(ticket), &parsed, None),
+            _ => self.read_parsed(Some(ticket), &parsed, refusals),
         }
     }
 

@@ -87,6 +87,11 @@ impl Framer {
         self.pending.len() + self.lines.len() * size_of::<(u64, usize)>()
     }
 
+    /// Bytes of memory that it holds, roughly.
+    pub(crate) fn memory(&self) -> usize {
+        self.pending.capacity() + self.lines.capacity() * 16 + self.tape.memory()
+    }
+
     /// Takes one write (which may hold several lines, without the final line break) that began on
     /// `line`, and hands what it amounts to to `out`, one after the other.
     pub fn push(&mut self, line: u64, write: &[u8], limits: Limits, out: &mut impl FnMut(Framed)) {

@@ -23,6 +23,8 @@ pub struct FollowedHttp {
     notes: Notes,
     /// Whether its text should have been a message and is unreadable.
     is_unreadable: bool,
+    /// Whether its message was delivered before.
+    pub(crate) is_repeated: bool,
     revision: Revision,
 }
 
@@ -138,6 +140,7 @@ impl Engine {
             judge_empty_data(event, session, &mut notes);
         }
         let mut message = None;
+        let mut is_repeated = false;
         let single = event.message.and_then(CarriedMessage::single);
         if let HttpPart::Request { .. } = event.part {
             session.open_exchange(self.criteria(), &observed(event, single, session));
@@ -160,6 +163,7 @@ impl Engine {
             let observed = observed(event, single, session);
             let delivery = session.follow_http(self.criteria(), &observed, &mut notes);
             let is_new = messages == Messages::New && delivery == Delivery::Fresh;
+            is_repeated = event.message.is_some() && delivery == Delivery::Again;
             if is_new && !matches!(event.part, HttpPart::End) {
                 message = self.follow_carried(session, event, single);
             }
@@ -179,7 +183,7 @@ impl Engine {
         }
         let (revision, _) = session.revision_of(event.exchange);
         let mut followed =
-            FollowedHttp { message, notes: Notes::default(), is_unreadable, revision };
+            FollowedHttp { message, notes: Notes::default(), is_unreadable, is_repeated, revision };
         followed.add(notes);
         followed
     }
@@ -224,7 +228,8 @@ impl FollowedHttp {
 
     /// Creates the result for a message without any notes on HTTP.
     pub(crate) fn of_message(message: Option<Followed>, revision: Revision) -> FollowedHttp {
-        FollowedHttp { message, notes: Notes::default(), is_unreadable: false, revision }
+        let notes = Notes::default();
+        FollowedHttp { message, notes, is_unreadable: false, is_repeated: false, revision }
     }
 
     /// Adds the notes of another observation of the same line.

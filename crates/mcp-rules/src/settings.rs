@@ -54,6 +54,8 @@ pub struct Limits {
     pub remembered: usize,
     /// Conversations followed at once in one file.
     pub sessions: usize,
+    /// Bytes of memory, roughly, that the conversations of one file take together.
+    pub session_bytes: usize,
     /// Errors kept per message, and as many warnings; the rest is only counted.
     pub findings: usize,
 }
@@ -67,6 +69,7 @@ impl Default for Limits {
             pending: 10_000,
             remembered: 1_000,
             sessions: 10_000,
+            session_bytes: 32 * 1024 * 1024,
             findings: 100_000,
         }
     }

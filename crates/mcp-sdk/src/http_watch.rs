@@ -16,7 +16,11 @@ use mcp_transport::http::watch::{
     Blocked, HttpWatch, Passed, WatchFactory, WatchedBody, WatchedEvent,
 };
 
-use crate::{Validation, validation::HttpBeginning};
+use crate::{
+    Validation,
+    stray::{StrayGate, StrayLines},
+    validation::HttpBeginning,
+};
 
 /// A watch that shows everything to a gate.
 #[derive(Debug)]
@@ -24,28 +28,39 @@ pub(crate) struct GateWatch {
     gate: Mutex<HttpGate>,
     tapes: TapePool,
     limits: Limits,
+    stray_lines: StrayLines,
 }
 
 impl GateWatch {
     /// Texts that are not parsed yet are parsed within `limits`.
     pub(crate) fn new(gate: HttpGate, tapes: TapePool, limits: Limits) -> GateWatch {
-        GateWatch { gate: Mutex::new(gate), tapes, limits }
+        GateWatch { gate: Mutex::new(gate), tapes, limits, stray_lines: StrayLines::default() }
     }
 
     /// Makes a watch for each conversation of a client, if its HTTP side is judged at all. Messages
     /// have at most `max_bytes`.
     pub(crate) fn factory(validation: &Validation, max_bytes: usize) -> Option<WatchFactory> {
-        let gate = |validation: &Validation| {
-            let gate = validation.http_gate(Side::Client, None, HttpBeginning::Session)?;
-            Some(gate.around_messages())
+        let gate = |validation: &Validation, stray_lines: &StrayLines| {
+            let sink = stray_lines.throttled(validation.sink());
+            validation.http_gate(Side::Client, None, HttpBeginning::Session, sink)
         };
-        gate(validation)?;
-        let (validation, tapes) = (validation.clone(), TapePool::new());
+        let validation = validation.clone().for_messages_of(max_bytes);
+        gate(&validation, &StrayLines::default())?;
+        let tapes = TapePool::new();
         let limits = validation.limits(max_bytes);
         Some(WatchFactory::new(move || {
-            let gate = gate(&validation).expect("it is judged, as seen above");
-            Arc::new(GateWatch::new(gate, tapes.clone(), limits))
+            let stray_lines = StrayLines::default();
+            let gate = gate(&validation, &stray_lines).expect("it is judged, as seen above");
+            let watch = GateWatch::new(gate, tapes.clone(), limits);
+            Arc::new(GateWatch { stray_lines, ..watch })
         }))
+    }
+
+    /// The gate of a client's conversation that `watch`, made here, sees as well.
+    pub(crate) fn client_gate(watch: Arc<dyn HttpWatch>) -> Option<Box<dyn Gate>> {
+        let watch = GateWatch::from_watch(watch)?;
+        let stray_lines = watch.stray_lines.clone();
+        Some(Box::new(StrayGate::new(Box::new(WatchGate(watch)), stray_lines)))
     }
 
     /// Finds a watch again that was made here.

@@ -23,6 +23,17 @@ struct Stray {
     line: Option<String>,
 }
 
+/// The stray lines of one conversation.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StrayLines(Arc<Mutex<Stray>>);
+
+impl StrayLines {
+    /// Forwards findings to `sink`, those about stray lines rarely.
+    pub(crate) fn throttled(&self, sink: FindingSink) -> FindingSink {
+        throttled(sink, Arc::clone(&self.0))
+    }
+}
+
 /// A client's gate that provides the text of stray lines to [`throttled`].
 pub(crate) struct StrayGate {
     gate: Box<dyn Gate>,
@@ -30,14 +41,9 @@ pub(crate) struct StrayGate {
 }
 
 impl StrayGate {
-    /// `make` creates the inner gate, which reports its findings to the given sink.
-    pub(crate) fn new(
-        sink: FindingSink,
-        make: impl FnOnce(FindingSink) -> Box<dyn Gate>,
-    ) -> StrayGate {
-        let stray = Arc::<Mutex<Stray>>::default();
-        let gate = make(throttled(sink, Arc::clone(&stray)));
-        StrayGate { gate, stray }
+    /// `gate` reports its findings to the throttled sink of `lines`.
+    pub(crate) fn new(gate: Box<dyn Gate>, lines: StrayLines) -> StrayGate {
+        StrayGate { gate, stray: lines.0 }
     }
 }
 

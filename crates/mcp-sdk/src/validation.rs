@@ -11,7 +11,7 @@ use mcp_schema::{LoadedOverride, Schemas};
 use crate::{
     contracts::SchemaContracts,
     masked::{agreed, masked},
-    stray::StrayGate,
+    stray::{StrayGate, StrayLines},
 };
 
 /// What the first request of a conversation over HTTP begins.
@@ -184,7 +184,11 @@ impl Validation {
         let Some(engine) = &self.engine else { return Box::new(OpenGate) };
         let gate = |sink| self.session_gate(engine, side, framing, settled, sink);
         match side {
-            Side::Client => Box::new(StrayGate::new(self.sink(), |sink| Box::new(gate(sink)))),
+            Side::Client => {
+                let lines = StrayLines::default();
+                let gate = gate(lines.throttled(self.sink()));
+                Box::new(StrayGate::new(Box::new(gate), lines))
+            }
             Side::Server => Box::new(gate(self.sink())),
         }
     }
@@ -237,10 +241,10 @@ impl Validation {
         side: Side,
         settled: Option<Revision>,
         begins: HttpBeginning,
+        sink: FindingSink,
     ) -> Option<HttpGate> {
         let engine = self.engine.as_ref().filter(|_| self.strictness != Strictness::Off)?;
-        let messages =
-            self.session_gate(engine, side, Framing::HttpExchanges, settled, self.sink());
+        let messages = self.session_gate(engine, side, Framing::HttpExchanges, settled, sink);
         let gate = match begins {
             HttpBeginning::Session => HttpGate::new(messages),
             HttpBeginning::Exchange => HttpGate::new(messages).for_one_exchange(),
@@ -263,7 +267,8 @@ impl Validation {
         }
     }
 
-    fn sink(&self) -> FindingSink {
+    /// Where findings are reported.
+    pub(crate) fn sink(&self) -> FindingSink {
         self.sink.clone().unwrap_or_else(|| Arc::new(log))
     }
 }

@@ -142,6 +142,8 @@ pub enum Inbound {
         ticket: Ticket,
         /// The body.
         bytes: Bytes,
+        /// As in [`Inbound::Parsed`].
+        refusals: Option<Vec<Refusal>>,
     },
     /// A message over the size limit, which was discarded.
     TooLong {

@@ -16,20 +16,20 @@ impl Backend for Sse2 {
     #[inline(always)]
     fn stops(bytes: &[u8; BLOCK]) -> Stops {
         let quarters = quarters(bytes);
-        Stops { stops: join(quarters.map(stops)), non_ascii: join(quarters) }
+        Stops { stops: join(each(quarters, stops)), non_ascii: join(quarters) }
     }
 
     #[inline(always)]
     fn block(bytes: &[u8; BLOCK]) -> Block {
         let quarters = quarters(bytes);
         Block {
-            quotes: join(quarters.map(|quarter| equal(quarter, b'"'))),
-            backslashes: join(quarters.map(|quarter| equal(quarter, b'\\'))),
-            controls: join(quarters.map(controls)),
+            quotes: join(each(quarters, |quarter| equal(quarter, b'"'))),
+            backslashes: join(each(quarters, |quarter| equal(quarter, b'\\'))),
+            controls: join(each(quarters, controls)),
             non_ascii: join(quarters),
-            usual_escapes: join(
-                quarters.map(|quarter| or(equal(quarter, b'n'), equal(quarter, b't'))),
-            ),
+            usual_escapes: join(each(quarters, |quarter| {
+                or(equal(quarter, b'n'), equal(quarter, b't'))
+            })),
         }
     }
 
@@ -37,8 +37,8 @@ impl Backend for Sse2 {
     fn plain(bytes: &[u8; BLOCK]) -> Result<bool, Stops> {
         let quarters = quarters(bytes);
         // The minimum of each column shows whether any byte is too small.
-        let smallest = fold(quarters.map(quotes_sink), min_u8_m128i);
-        let backslashes = fold(quarters.map(|quarter| equal(quarter, b'\\')), bitor_m128i);
+        let smallest = fold(each(quarters, quotes_sink), min_u8_m128i);
+        let backslashes = fold(each(quarters, |quarter| equal(quarter, b'\\')), bitor_m128i);
         if mask(or(at_most_0x20(smallest), backslashes)) != 0 {
             return Err(Self::stops(bytes));
         }
@@ -49,7 +49,14 @@ impl Backend for Sse2 {
 #[inline(always)]
 fn quarters(bytes: &[u8; BLOCK]) -> [m128i; 4] {
     let (chunks, _) = bytes.as_chunks::<16>();
-    std::array::from_fn(|index| load_unaligned_m128i(&chunks[index]))
+    let load = |index: usize| load_unaligned_m128i(&chunks[index]);
+    [load(0), load(1), load(2), load(3)]
+}
+
+/// As the `map` of arrays, which is not always inlined.
+#[inline(always)]
+fn each<T>([a, b, c, d]: [m128i; 4], change: impl Fn(m128i) -> T) -> [T; 4] {
+    [change(a), change(b), change(c), change(d)]
 }
 
 #[inline(always)]
@@ -97,6 +104,6 @@ fn mask(bytes: m128i) -> u64 {
 
 #[inline(always)]
 fn join(quarters: [m128i; 4]) -> u64 {
-    let [a, b, c, d] = quarters.map(mask);
+    let [a, b, c, d] = each(quarters, mask);
     a | b << 16 | c << 32 | d << 48
 }

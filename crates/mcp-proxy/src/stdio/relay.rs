@@ -204,6 +204,7 @@ fn too_long(length: u64) -> Refusal {
         index: None,
         reason: RefusalReason::NotAMessage,
         message: format!("a line of {length} bytes is too long to be judged"),
+        facts: None,
         findings: Vec::new(),
     }
 }

@@ -184,7 +184,14 @@ impl<K: Eq + Hash, V> BoundedMap<K, V> {
         Q: Eq + Hash + ?Sized,
     {
         match &self.index {
-            None => self.slots.iter().rposition(|slot| has_key(slot.as_ref(), key)),
+            None => {
+                let find = |slots: &[Option<(K, V)>]| {
+                    slots.iter().rposition(|slot| has_key(slot.as_ref(), key))
+                };
+                // Slices, as their loops are much shorter than those of the queue itself.
+                let (front, back) = self.slots.as_slices();
+                find(back).map(|position| front.len() + position).or_else(|| find(front))
+            }
             Some(index) => index.position(&self.slots, key),
         }
     }

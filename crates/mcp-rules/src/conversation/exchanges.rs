@@ -6,7 +6,7 @@ use mcp_core::RequestId;
 /// identified by its number, which is also that of its stream; messages over other transports have
 /// none.
 pub(crate) trait Exchanges: fmt::Debug {
-    /// Whether nothing more can come on this exchange.
+    /// Whether nothing more can come on this exchange, or it was forgotten.
     fn has_ended(&self, stream: Option<u64>) -> bool;
 
     /// Whether its request was not observed, or was forgotten.

@@ -2,54 +2,22 @@
 
 /// Whether `text` is an RFC 3339 date-time, which requires seconds and an offset.
 pub(crate) fn is_rfc3339(text: &[u8]) -> bool {
-    let Some(rest) = date_and_minutes(text) else {
-        return false;
-    };
-    let Some((rest, true)) = seconds(rest) else {
-        return false;
-    };
-    match rest {
-        [b'Z' | b'z'] => true,
-        [b'+' | b'-', hours @ .., b':', m, n] => {
-            two_digits(hours, 23).is_some() && two_digits(&[*m, *n], 59).is_some()
-        }
-        _ => false,
-    }
+    to_millis(text).is_some()
 }
 
 /// Converts an RFC 3339 date-time to milliseconds since 1970.
 pub(crate) fn to_millis(text: &[u8]) -> Option<i64> {
-    if !is_rfc3339(text) {
-        return None;
-    }
-    let number = |range: std::ops::Range<usize>| {
-        text.get(range)?.iter().try_fold(0, |sum: i64, digit| {
-            digit.is_ascii_digit().then(|| 10 * sum + i64::from(digit - b'0'))
-        })
-    };
-    let days = days_since_1970(number(0..4)?, number(5..7)?, number(8..10)?);
-    let seconds = (days * 24 + number(11..13)?) * 3600 + number(14..16)? * 60 + number(17..19)?;
-    let rest = &text[19..];
-    let fraction = rest.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count();
-    let (millis, zone) = match rest {
-        [b'.' | b',', digits @ ..] => {
-            let thousandths = (0..3).fold(0, |sum, position| {
-                let digit = digits.get(position).filter(|_| position < fraction);
-                10 * sum + digit.map_or(0, |digit| i64::from(digit - b'0'))
-            });
-            (thousandths, &digits[fraction..])
-        }
-        zone => (0, zone),
-    };
-    let offset = match zone {
+    let (minutes, rest) = date_and_minutes(text)?;
+    let (Some(millis), rest) = seconds(rest)? else { return None };
+    let offset = match *rest {
+        [b'Z' | b'z'] => 0,
         [sign @ (b'+' | b'-'), h, i, b':', m, n] => {
-            let pair = |tens: &u8, ones: &u8| i64::from(tens - b'0') * 10 + i64::from(ones - b'0');
-            let minutes = pair(h, i) * 60 + pair(m, n);
-            if *sign == b'+' { minutes } else { -minutes }
+            let minutes = two_digits(h, i, 23)? * 60 + two_digits(m, n, 59)?;
+            if sign == b'+' { minutes } else { -minutes }
         }
-        _ => 0,
+        _ => return None,
     };
-    Some((seconds - offset * 60) * 1000 + millis)
+    Some((minutes - offset) * 60_000 + millis)
 }
 
 /// Days in the Gregorian calendar, counting years from March.
@@ -62,58 +30,68 @@ fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
 /// Whether `text` is an ISO 8601 date-time in extended format: seconds and offset may be omitted,
 /// and the offset may be shorter.
 pub(crate) fn is_iso8601(text: &[u8]) -> bool {
-    let Some((rest, _)) = date_and_minutes(text).and_then(seconds) else {
+    let Some((_, rest)) = date_and_minutes(text).and_then(|(_, rest)| seconds(rest)) else {
         return false;
     };
-    match rest {
+    match *rest {
         [] | [b'Z' | b'z'] => true,
-        [b'+' | b'-', h, i, minutes @ ..] => {
+        [b'+' | b'-', h, i, ref minutes @ ..] => {
             let minutes = minutes.strip_prefix(b":").unwrap_or(minutes);
-            two_digits(&[*h, *i], 23).is_some()
-                && (minutes.is_empty() || two_digits(minutes, 59).is_some())
+            let fits = match *minutes {
+                [] => true,
+                [m, n] => two_digits(m, n, 59).is_some(),
+                _ => false,
+            };
+            fits && two_digits(h, i, 23).is_some()
         }
         _ => false,
     }
 }
 
-/// Parses `2025-05-03T14:30` and returns the rest.
-fn date_and_minutes(text: &[u8]) -> Option<&[u8]> {
-    let (head, rest) = text.split_at_checked(16)?;
-    let year = 100 * two_digits(&head[..2], 99)? + two_digits(&head[2..4], 99)?;
-    let month = two_digits(&head[5..7], 12)?;
-    let day = two_digits(&head[8..10], 31)?;
-    two_digits(&head[11..13], 23)?;
-    two_digits(&head[14..16], 59)?;
-    let separated =
-        head[4] == b'-' && head[7] == b'-' && matches!(head[10], b'T' | b't') && head[13] == b':';
-    (separated && day >= 1 && day <= days_in(month, year)).then_some(rest)
-}
-
-/// Parses `:00` and a fraction, if present; returns the rest and whether they were.
-fn seconds(text: &[u8]) -> Option<(&[u8], bool)> {
-    let [b':', tens, ones, rest @ ..] = text else {
-        return Some((text, false));
-    };
-    // 60 is a leap second.
-    two_digits(&[*tens, *ones], 60)?;
-    let [b'.' | b',', fraction @ ..] = rest else {
-        return Some((rest, true));
-    };
-    let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    (digits > 0).then(|| (&fraction[digits..], true))
-}
-
-fn two_digits(text: &[u8], most: u32) -> Option<u32> {
-    let &[tens, ones] = text else { return None };
-    if !tens.is_ascii_digit() || !ones.is_ascii_digit() {
+/// Parses `2025-05-03T14:30` as minutes since 1970, and returns the rest as well.
+fn date_and_minutes(text: &[u8]) -> Option<(i64, &[u8])> {
+    let (head, rest) = text.split_first_chunk::<16>()?;
+    let pair = |at: usize, most| two_digits(head[at], head[at + 1], most);
+    let year = 100 * pair(0, 99)? + pair(2, 99)?;
+    let (month, day) = (pair(5, 12)?, pair(8, 31)?);
+    let minutes = pair(11, 23)? * 60 + pair(14, 59)?;
+    if [head[4], head[7], head[10].to_ascii_uppercase(), head[13]] != *b"--T:" {
         return None;
     }
-    let value = u32::from(tens - b'0') * 10 + u32::from(ones - b'0');
-    (value <= most).then_some(value)
+    if day < 1 || day > days_in(month, year) {
+        return None;
+    }
+    Some((days_since_1970(year, month, day) * 24 * 60 + minutes, rest))
 }
 
-fn days_in(month: u32, year: u32) -> u32 {
-    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+/// Parses `:00` and a fraction, if present, as milliseconds; returns the rest as well.
+fn seconds(text: &[u8]) -> Option<(Option<i64>, &[u8])> {
+    let [b':', tens, ones, rest @ ..] = text else {
+        return Some((None, text));
+    };
+    // 60 is a leap second.
+    let millis = 1000 * two_digits(*tens, *ones, 60)?;
+    let [b'.' | b',', fraction @ ..] = rest else {
+        return Some((Some(millis), rest));
+    };
+    let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, rest) = fraction.split_at(digits);
+    let thousandths = digits.iter().zip([100, 10, 1]).map(|(digit, unit)| value(*digit) * unit);
+    (!digits.is_empty()).then(|| (Some(millis + thousandths.sum::<i64>()), rest))
+}
+
+fn two_digits(tens: u8, ones: u8, most: i64) -> Option<i64> {
+    let value = value(tens) * 10 + value(ones);
+    (tens.is_ascii_digit() && ones.is_ascii_digit() && value <= most).then_some(value)
+}
+
+/// The value of a digit.
+fn value(digit: u8) -> i64 {
+    i64::from(digit) - i64::from(b'0')
+}
+
+fn days_in(month: i64, year: i64) -> i64 {
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     match month {
         2 if leap => 29,
         2 => 28,

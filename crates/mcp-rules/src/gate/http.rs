@@ -47,8 +47,6 @@ enum Scope {
     Conversation,
     /// An exchange that is a conversation of its own, with its number once that is known.
     Exchange(Option<u64>),
-    /// A conversation without its messages: another gate judges those.
-    AroundMessages,
 }
 
 /// What a gate says about a part of HTTP traffic.
@@ -75,13 +73,6 @@ impl HttpGate {
         self
     }
 
-    /// Leaves the messages to another gate and reports only what the rules of [`Layer::Http`] find.
-    #[must_use]
-    pub fn around_messages(mut self) -> HttpGate {
-        self.scope = Scope::AroundMessages;
-        self
-    }
-
     /// Passes every observation to `tap` before it is judged, for example to record it.
     #[must_use]
     pub fn with_tap(mut self, tap: HttpTap) -> HttpGate {
@@ -102,12 +93,16 @@ impl HttpGate {
         }
         self.messages.seen += 1;
         let event = &event.on_line(self.messages.seen);
-        if self.is_placed(event) { self.judge_placed(event) } else { self.judge_arrived(event) }
-    }
-
-    /// Whether the message of an event, if it has one, was judged before.
-    fn is_placed(&self, event: &HttpEvent<'_>) -> bool {
-        self.scope != Scope::AroundMessages && self.messages.guarded == Some(event.from)
+        // What is sent from here was judged before, if it is a message.
+        let verdict = if self.messages.guarded == Some(event.from) {
+            self.judge_placed(event)
+        } else {
+            self.judge_arrived(event)
+        };
+        if is_last(event) {
+            self.messages.session.forget_exchange(event.exchange);
+        }
+        verdict
     }
 
     /// Judges what has left: nothing can hold it back.
@@ -120,9 +115,6 @@ impl HttpGate {
             let (around, _) = Found::of(findings).by_layer();
             self.messages.report(&around.findings);
         }
-        if is_last(event) {
-            self.messages.session.forget_exchange(event.exchange);
-        }
         HttpVerdict::default()
     }
 
@@ -134,10 +126,10 @@ impl HttpGate {
         }
         let SessionGate { engine, session, .. } = &mut self.messages;
         let followed = engine.follow_http(session, event);
-        let judges_message = self.scope != Scope::AroundMessages && followed.message.is_some();
-        let mut verdict =
-            HttpVerdict { http: Verdict::PASS, message: judges_message.then(Vec::new) };
-        if !judges_message && !followed.has_notes() {
+        // One that was delivered before was judged then.
+        let is_judged = followed.message.is_some() || followed.is_repeated;
+        let mut verdict = HttpVerdict { http: Verdict::PASS, message: is_judged.then(Vec::new) };
+        if followed.message.is_none() && !followed.has_notes() {
             return verdict;
         }
         let mut findings = Findings::new(engine.settings());
@@ -205,7 +197,12 @@ impl Gate for HttpGate {
             Scope::Exchange(Some(exchange)) if !self.messages.arrives(from) => {
                 self.messages.judge_on(exchange, from, message)
             }
-            _ => self.messages.judge(from, message),
+            _ => {
+                if from == Side::Client && self.messages.guarded == Some(from) && !self.is_open() {
+                    self.messages.session.switch_lane_to_send(message.document().root());
+                }
+                self.messages.judge(from, message)
+            }
         }
     }
 

@@ -2,6 +2,8 @@
 
 mod http;
 #[cfg(test)]
+mod http_client_tests;
+#[cfg(test)]
 mod http_tests;
 mod judgement;
 mod refusal;

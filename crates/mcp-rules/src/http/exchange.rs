@@ -141,6 +141,11 @@ impl Exchange {
         self.request.place == requests::Place::LegacySse || self.response.is_http_sse()
     }
 
+    /// Whether its response was seen to the end.
+    pub(super) fn is_complete(&self) -> bool {
+        self.ended || self.status.is_some() && !self.is_sse
+    }
+
     /// The requests in the body.
     pub(crate) fn requests(&self) -> impl Iterator<Item = &Posted> {
         self.posted.iter().filter(|posted| posted.kind == PostedKind::Request)
@@ -175,18 +180,21 @@ impl Exchange {
 }
 
 fn posted(event: &Observation<'_>) -> Vec<Posted> {
-    event
-        .messages()
-        .take(MAX_POSTED)
-        .filter_map(|CarriedMessage { envelope, .. }| {
-            let kind = match envelope.kind()? {
-                MessageKind::Request => PostedKind::Request,
-                MessageKind::Notification => PostedKind::Notification,
-                MessageKind::Response => PostedKind::Response,
-            };
-            let name = envelope.method.and_then(Node::as_str).unwrap_or_default();
-            let id = envelope.readable_id().and_then(|id| id.to_request_id());
-            Some(Posted { id, name: name.into(), kind })
-        })
-        .collect()
+    match &event.single {
+        Some(single) => Posted::of(single).into_iter().collect(),
+        None => event.messages().take(MAX_POSTED).filter_map(|entry| Posted::of(&entry)).collect(),
+    }
+}
+
+impl Posted {
+    fn of(CarriedMessage { envelope, .. }: &CarriedMessage<'_>) -> Option<Posted> {
+        let kind = match envelope.kind()? {
+            MessageKind::Request => PostedKind::Request,
+            MessageKind::Notification => PostedKind::Notification,
+            MessageKind::Response => PostedKind::Response,
+        };
+        let name = envelope.method.and_then(Node::as_str).unwrap_or_default();
+        let id = envelope.readable_id().and_then(|id| id.to_request_id());
+        Some(Posted { id, name: name.into(), kind })
+    }
 }

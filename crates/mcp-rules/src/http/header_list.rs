@@ -42,6 +42,9 @@ enum Place {
     Several(u32),
 }
 
+/// The length of the longest header that rules use.
+const MAX_NAME: usize = "mcp-protocol-version".len();
+
 /// The headers that rules use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeaderName {
@@ -71,9 +74,11 @@ impl<'a> Headers<'a> {
     pub(crate) fn recorded(object: Node<'a>) -> Headers<'a> {
         let mut headers = Headers { recorded: Some(object), ..Headers::default() };
         for (name, value) in object.members() {
-            let known = name.str_bytes().and_then(|name| HeaderName::of(&name));
-            for value in known.into_iter().flat_map(|_| values_in(value)) {
-                headers.add(known, known.map_or("", HeaderName::as_str).into(), value);
+            let Some(known) = name.str_bytes().and_then(|name| HeaderName::of(&name)) else {
+                continue;
+            };
+            for value in values_in(value) {
+                headers.add(Some(known), known.as_str().into(), value);
             }
         }
         headers
@@ -230,20 +235,29 @@ impl HeaderName {
 
     /// The known header with this name, case-insensitively.
     fn of(name: &[u8]) -> Option<HeaderName> {
-        let candidates: &[HeaderName] = match name.len() {
-            6 => &[HeaderName::Accept, HeaderName::Origin],
-            8 => &[HeaderName::McpName, HeaderName::Location],
-            10 => &[HeaderName::McpMethod],
-            12 => &[HeaderName::ContentType],
-            13 => &[HeaderName::Authorization, HeaderName::LastEventId],
-            14 => &[HeaderName::McpSessionId],
-            16 => &[HeaderName::WwwAuthenticate],
-            17 => &[HeaderName::XAccelBuffering],
-            20 => &[HeaderName::McpProtocolVersion],
+        // HTTP/2 and most recorders write names in lower case.
+        HeaderName::of_lower_case(name).or_else(|| {
+            let is_mixed = name.len() <= MAX_NAME && name.iter().any(u8::is_ascii_uppercase);
+            is_mixed.then(|| HeaderName::of_lower_case(&name.to_ascii_lowercase()))?
+        })
+    }
+
+    fn of_lower_case(name: &[u8]) -> Option<HeaderName> {
+        Some(match name {
+            b"accept" => HeaderName::Accept,
+            b"authorization" => HeaderName::Authorization,
+            b"content-type" => HeaderName::ContentType,
+            b"last-event-id" => HeaderName::LastEventId,
+            b"location" => HeaderName::Location,
+            b"mcp-method" => HeaderName::McpMethod,
+            b"mcp-name" => HeaderName::McpName,
+            b"mcp-protocol-version" => HeaderName::McpProtocolVersion,
+            b"mcp-session-id" => HeaderName::McpSessionId,
+            b"origin" => HeaderName::Origin,
+            b"www-authenticate" => HeaderName::WwwAuthenticate,
+            b"x-accel-buffering" => HeaderName::XAccelBuffering,
             _ => return None,
-        };
-        let is_this = |known: &HeaderName| known.as_str().as_bytes().eq_ignore_ascii_case(name);
-        candidates.iter().copied().find(is_this)
+        })
     }
 
     fn as_str(self) -> &'static str {

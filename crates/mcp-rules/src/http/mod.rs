@@ -166,10 +166,9 @@ impl Http {
             .is_some_and(|exchange| exchange.is_sse && (!exchange.ended || exchange.left_by_client))
     }
 
-    /// Whether nothing more can come on this exchange.
+    /// Whether nothing more can come on this exchange, or it was forgotten.
     pub(crate) fn has_ended(&self, stream: Option<u64>) -> bool {
-        let exchange = stream.and_then(|number| self.exchange(number));
-        exchange.is_some_and(|exchange| exchange.ended)
+        stream.is_some_and(|number| self.exchange(number).is_none_or(|exchange| exchange.ended))
     }
 
     /// Whether the request of this exchange was not observed, or was forgotten.
@@ -276,6 +275,13 @@ impl Http {
                 notes.close(Side::Client, id.clone());
             }
         }
+    }
+
+    /// Whether the client has deleted its session and no exchange is open.
+    pub(crate) fn is_over(&self) -> bool {
+        let current = self.current.iter().map(|(_, exchange)| exchange);
+        let mut exchanges = current.chain(self.exchanges.iter().map(|(_, exchange)| exchange));
+        self.sessions.is_deleted() && exchanges.all(|exchange| exchange.is_complete())
     }
 
     pub(super) fn finish(&mut self, notes: &mut Notes) {

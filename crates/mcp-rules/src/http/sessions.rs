@@ -117,6 +117,12 @@ impl Sessions {
         self.current.as_deref() == Some(id.trim()) && self.ended(id.trim()).is_none()
     }
 
+    /// Whether the client has ended the current session.
+    pub(super) fn is_deleted(&self) -> bool {
+        let ended = self.current.as_deref().and_then(|id| self.ended(id));
+        ended.is_some_and(|ended| ended.by == End::Deleted)
+    }
+
     /// Whether a request names an earlier session.
     pub(super) fn is_of_another(&self, exchange: &Exchange) -> bool {
         let id = exchange.session_id.as_deref().map(str::trim);

@@ -7,7 +7,14 @@ use std::{
 
 use foldhash::fast::RandomState;
 
-use crate::{Engine, Framer, Origin, Session, conversation::digest::digest};
+use super::footprint::footprint;
+use crate::{
+    Engine, Framer, Limits, Origin, Session,
+    conversation::{Bounded, digest::digest},
+};
+
+/// What a line leaves in memory at most, besides its text.
+const FOR_A_LINE: usize = 1024;
 
 /// A session and the unfinished lines of its two streams.
 #[derive(Debug)]
@@ -16,6 +23,11 @@ pub(crate) struct Conversation {
     pub(crate) session: Session,
     /// By `Side as usize`.
     pub(crate) framers: [Framer; 2],
+    /// How much memory it takes, in bytes. Too high rather than too low, until it is measured.
+    size: usize,
+    is_measured: bool,
+    /// The number of lines that had been read at its last one.
+    last_used: u64,
 }
 
 impl Conversation {
@@ -23,32 +35,57 @@ impl Conversation {
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.framers.iter().map(Framer::waiting_bytes).sum()
     }
+
+    fn measure(&mut self) {
+        if !self.is_measured {
+            let framers: usize = self.framers.iter().map(Framer::memory).sum();
+            self.size = size_of::<Conversation>() + footprint(&self.session) + framers;
+            self.is_measured = true;
+        }
+    }
 }
 
-/// The conversations of a file by name; the oldest is evicted when there are too many.
+/// The conversations of a file by name. If they take too much memory, those that are over are
+/// forgotten, then those that were silent for longest; if there are too many, the oldest.
 #[derive(Debug)]
 pub(crate) struct Conversations {
     /// The index of each conversation in the list.
     by_name: HashMap<Box<[u8]>, usize, RandomState>,
     /// Boxed: there may be thousands, and the list grows.
     list: Vec<Option<Box<Conversation>>>,
+    /// Indices of the list that are not in use.
+    free: Vec<usize>,
     /// Indices into the list, oldest first.
     arrival: VecDeque<usize>,
     /// The conversation used last; the next line often belongs to it too.
     last: usize,
-    capacity: usize,
+    /// Digests of the names of conversations that were forgotten.
+    forgotten: Bounded<u64, ()>,
+    lines: u64,
+    /// How much memory all take together.
+    size: usize,
+    /// From which size on they are measured and some released.
+    too_large: usize,
+    max_count: usize,
+    max_size: usize,
     /// The unfinished lines of all in the list.
     waiting_bytes: usize,
 }
 
 impl Conversations {
-    pub(crate) fn new(capacity: usize) -> Conversations {
+    pub(crate) fn new(limits: &Limits) -> Conversations {
         Conversations {
             by_name: HashMap::default(),
             list: Vec::new(),
+            free: Vec::new(),
             arrival: VecDeque::new(),
             last: 0,
-            capacity: capacity.max(1),
+            forgotten: Bounded::default(),
+            lines: 0,
+            size: 0,
+            too_large: limits.session_bytes,
+            max_count: limits.sessions.max(1),
+            max_size: limits.session_bytes,
             waiting_bytes: 0,
         }
     }
@@ -83,7 +120,9 @@ impl Conversations {
 
     /// Forgets all of them.
     pub(crate) fn clear(&mut self) {
-        *self = Conversations::new(self.capacity);
+        for conversation in self.drain() {
+            self.forgotten.insert(digest(&conversation.name), (), self.max_count);
+        }
     }
 
     /// How much memory unfinished lines take, except those of a conversation that was taken out.
@@ -96,10 +135,64 @@ impl Conversations {
         conversations.map(|conversation| (&*conversation.name, &mut conversation.session))
     }
 
+    /// Notes that a line with this many bytes was followed in the conversation used last.
+    pub(crate) fn note_line(&mut self, bytes: usize) {
+        self.lines += 1;
+        if let Some(Some(last)) = self.list.get_mut(self.last) {
+            let added = bytes + FOR_A_LINE;
+            last.size += added;
+            last.is_measured = false;
+            last.last_used = self.lines;
+            self.size += added;
+        }
+    }
+
+    /// Whether they may take too much memory, so that some must be [released](Self::release).
+    pub(crate) fn are_too_large(&self) -> bool {
+        self.size > self.too_large
+    }
+
+    /// Measures what all of them take and removes some if that is too much. The conversation used
+    /// last stays.
+    pub(crate) fn release(&mut self) -> Vec<Conversation> {
+        self.list.iter_mut().flatten().for_each(|conversation| conversation.measure());
+        self.size = self.list.iter().flatten().map(|conversation| conversation.size).sum();
+        // Half of the room is made free, and one that is too large by itself may double first: so
+        // the work follows what is read.
+        let released = if self.size > self.max_size / 2 { self.release_half() } else { Vec::new() };
+        self.too_large = self.max_size.max(2 * self.size);
+        released
+    }
+
+    fn release_half(&mut self) -> Vec<Conversation> {
+        let mut candidates: Vec<(bool, u64, usize)> = self
+            .list
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| *place != self.last)
+            .filter_map(|(place, conversation)| Some((place, conversation.as_deref()?)))
+            .map(|(place, it)| (!it.session.is_over(), it.last_used, place))
+            .collect();
+        candidates.sort_unstable();
+        let mut released = Vec::new();
+        for (_, _, place) in candidates {
+            if self.size <= self.max_size / 2 {
+                break;
+            }
+            released.extend(self.forget(place).map(|conversation| *conversation));
+            self.free.push(place);
+        }
+        let list = &self.list;
+        self.arrival.retain(|place| list[*place].is_some());
+        released
+    }
+
     /// All of them, in order of arrival.
     pub(crate) fn drain(&mut self) -> Vec<Conversation> {
         self.by_name.clear();
         self.waiting_bytes = 0;
+        self.free.clear();
+        self.size = 0;
         let mut list = std::mem::take(&mut self.list);
         let arrival = std::mem::take(&mut self.arrival);
         arrival.into_iter().filter_map(|place| list[place].take().map(|found| *found)).collect()
@@ -122,12 +215,20 @@ impl Conversations {
 
     fn begin(&mut self, name: &[u8], engine: &Engine, origin: Origin) -> usize {
         let mut session = engine.session(origin.revision);
-        if origin.from_start {
+        if origin.from_start && !self.may_be_forgotten(name) {
             session.begin();
         }
-        let framers = [Framer::new(), Framer::new()];
-        let conversation = Box::new(Conversation { name: name.into(), session, framers });
+        let size = size_of::<Conversation>() + 2 * name.len();
+        let conversation = Box::new(Conversation {
+            name: name.into(),
+            session,
+            framers: [Framer::new(), Framer::new()],
+            size,
+            is_measured: false,
+            last_used: self.lines,
+        });
         let place = self.free_place();
+        self.size += size;
         self.list[place] = Some(conversation);
         self.by_name.insert(name.into(), place);
         self.arrival.push_back(place);
@@ -136,17 +237,31 @@ impl Conversations {
 
     /// A free index; that of the oldest if there are too many.
     fn free_place(&mut self) -> usize {
-        if self.arrival.len() >= self.capacity
+        if self.arrival.len() >= self.max_count
             && let Some(place) = self.arrival.pop_front()
         {
-            if let Some(oldest) = self.list[place].take() {
-                self.by_name.remove(&oldest.name);
-                self.waiting_bytes -= oldest.waiting_bytes();
-            }
+            self.forget(place);
             return place;
         }
-        self.list.push(None);
-        self.list.len() - 1
+        self.free.pop().unwrap_or_else(|| {
+            self.list.push(None);
+            self.list.len() - 1
+        })
+    }
+
+    fn forget(&mut self, place: usize) -> Option<Box<Conversation>> {
+        let conversation = self.list[place].take()?;
+        self.by_name.remove(&conversation.name);
+        self.size = self.size.saturating_sub(conversation.size);
+        self.waiting_bytes -= conversation.waiting_bytes();
+        self.forgotten.insert(digest(&conversation.name), (), self.max_count);
+        Some(conversation)
+    }
+
+    /// Whether a conversation with this name may have been forgotten, so that it is not at its
+    /// start.
+    fn may_be_forgotten(&self, name: &[u8]) -> bool {
+        self.forgotten.forgot() || self.forgotten.contains(&digest(name))
     }
 }
 

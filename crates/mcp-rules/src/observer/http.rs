@@ -112,7 +112,7 @@ impl Observer<'_> {
                 HttpEvent { part: HttpPart::End, message: None, body: None, error: None, ..event };
             followed.append(self.engine.follow_http_event(session, &end, Meant::Other));
         }
-        if followed.message.is_none() {
+        if followed.message.is_none() && followed.has_notes() {
             let mut findings = Findings::new(self.engine.settings());
             self.engine.judge_http(&event, &followed, &mut findings);
             self.keep(text, findings, judged);

@@ -2,6 +2,7 @@
 
 mod accepted;
 mod conversations;
+mod footprint;
 mod http;
 mod ruling;
 mod stdio;
@@ -10,7 +11,11 @@ mod suspended;
 use mcp_core::{Revision, Side};
 use mcp_json::{Node, SyntaxError, SyntaxErrorKind, Tape};
 
-use self::{accepted::AcceptedVersions, conversations::Conversations, http::HttpLine};
+use self::{
+    accepted::AcceptedVersions,
+    conversations::{Conversation, Conversations},
+    http::HttpLine,
+};
 pub use self::{ruling::Ruling, suspended::Suspended};
 use crate::{
     Carrier, Content, Engine, Finding, Findings, Followed, Line, ReadLine, Record, RecordFault,
@@ -83,7 +88,7 @@ impl<'e> Observer<'e> {
         Observer {
             engine,
             origin,
-            conversations: Conversations::new(engine.settings().limits.sessions),
+            conversations: Conversations::new(&engine.settings().limits),
             is_trace: false,
             messages: 0,
             unmatched_results: 0,
@@ -119,9 +124,30 @@ impl<'e> Observer<'e> {
 
     /// Follows line `number`. Findings made on the way are appended to `judged`.
     pub fn follow(&mut self, number: u64, line: &ReadLine<'_>, judged: &mut Vec<Judged>) -> Routed {
-        let text = line.text;
         self.room = [self.engine.settings().limits.findings; 2];
         self.unjudged.clear();
+        if self.conversations.are_too_large() {
+            self.release(judged);
+        }
+        let routed = self.route(number, line, judged);
+        self.conversations.note_line(line.text.len());
+        routed
+    }
+
+    /// Forgets conversations that take too much memory. What only their end shows is known of those
+    /// that are over.
+    fn release(&mut self, judged: &mut Vec<Judged>) {
+        for mut conversation in self.conversations.release() {
+            if conversation.session.is_over() {
+                self.finish_conversation(&mut conversation, judged);
+            } else {
+                self.unmatched_results += conversation.session.unmatched_results();
+            }
+        }
+    }
+
+    fn route(&mut self, number: u64, line: &ReadLine<'_>, judged: &mut Vec<Judged>) -> Routed {
+        let text = line.text;
         match line.content {
             Err(Unread::Syntax(error)) => {
                 self.follow_unparsed(number, text, error, judged);
@@ -216,14 +242,18 @@ impl<'e> Observer<'e> {
     pub fn finish(&mut self, judged: &mut Vec<Judged>) {
         self.room = [self.engine.settings().limits.findings; 2];
         for mut conversation in self.conversations.drain() {
-            self.unmatched_results += conversation.session.unmatched_results();
-            for side in Side::BOTH {
-                self.finish_raw(side, &mut conversation, judged);
-            }
-            let mut findings = Findings::new(self.engine.settings());
-            self.engine.finish(&mut conversation.session, &mut findings);
-            self.keep(b"", findings, judged);
+            self.finish_conversation(&mut conversation, judged);
         }
+    }
+
+    fn finish_conversation(&mut self, conversation: &mut Conversation, judged: &mut Vec<Judged>) {
+        self.unmatched_results += conversation.session.unmatched_results();
+        for side in Side::BOTH {
+            self.finish_raw(side, conversation, judged);
+        }
+        let mut findings = Findings::new(self.engine.settings());
+        self.engine.finish(&mut conversation.session, &mut findings);
+        self.keep(b"", findings, judged);
     }
 
     fn follow_bare(

@@ -98,6 +98,7 @@ fn incomplete() -> Refusal {
         index: None,
         reason: RefusalReason::NotJson,
         message: "the line is not a whole message".into(),
+        facts: None,
         findings: Vec::new(),
     }
 }

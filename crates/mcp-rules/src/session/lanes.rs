@@ -34,6 +34,11 @@ impl Lanes {
         self.current
     }
 
+    /// Whether there are no others than the current one.
+    pub(super) fn is_single(&self) -> bool {
+        self.parked.is_empty()
+    }
+
     /// Whether requests without a session are currently followed.
     pub(super) fn is_in_modern(&self) -> bool {
         self.current == MODERN

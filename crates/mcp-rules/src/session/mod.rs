@@ -79,6 +79,13 @@ impl Session {
         self.unmatched_results
     }
 
+    /// Whether nothing more is to be expected: the client has ended its session over HTTP, and all
+    /// exchanges have ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.lanes.as_deref().is_none_or(lanes::Lanes::is_single)
+            && self.http.as_deref().is_some_and(Http::is_over)
+    }
+
     /// Records that `from` sent something unreadable.
     pub(crate) fn note_unreadable(&mut self, from: Option<Side>) {
         self.memory.note_unreadable(from);
@@ -339,7 +346,8 @@ impl Session {
         match (id, request) {
             (Some(id), Some(request)) => {
                 self.memory.requests.keep(asker, id.clone(), &request, at);
-                if let Some(http) = self.http.as_deref_mut().filter(|_| at.is_unplaced()) {
+                let leaves = at.is_unplaced() && asker == Side::Client;
+                if let Some(http) = self.http.as_deref_mut().filter(|_| leaves) {
                     http.answer_unplaced(id, request);
                 }
             }

@@ -58,6 +58,26 @@ impl Session {
         }
     }
 
+    /// Goes over to the lane that a message of the client belongs to, before it is decided which
+    /// exchange will carry it.
+    pub(crate) fn switch_lane_to_send(&mut self, message: Node<'_>) {
+        let entries = message.elements().chain(Some(message).filter(|message| message.is_object()));
+        let mut envelopes = entries.map(Envelope::of);
+        let mut initializes = false;
+        let declares = envelopes.any(|envelope| {
+            initializes |= envelope.method.is_some_and(|method| method.str_eq("initialize"));
+            declares_version(&envelope)
+        });
+        let (modern, newest) = self.both_eras();
+        let continues = !initializes && modern.is_some() && newest.versions.is_unknown();
+        if !self.memory.versions.is_forced() && (declares && !initializes || continues) {
+            let lanes = self.lanes.get_or_insert_default();
+            lanes.switch_to_modern(&mut self.memory, &mut self.families);
+        } else if let Some(lanes) = &mut self.lanes {
+            lanes.switch(lanes.newest(), &mut self.memory, &mut self.families);
+        }
+    }
+
     /// The era of what an exchange carries. Only a handshake and sessions are certainly legacy,
     /// only what a message says of itself is certainly modern; otherwise it is what was observed
     /// before.

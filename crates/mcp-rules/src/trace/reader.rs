@@ -4,10 +4,23 @@ use std::borrow::Cow;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use mcp_core::Side;
-use mcp_json::Node;
+use mcp_json::{Fingerprint, Node};
 
 use super::{Content, HttpRecord, Line, Record, RecordFault};
 use crate::{Carrier, format::date_time};
+
+const FROM: Fingerprint = Fingerprint::of("from");
+const SKIPPED: Fingerprint = Fingerprint::of("skipped");
+const LOST: Fingerprint = Fingerprint::of("lost");
+const MSG: Fingerprint = Fingerprint::of("msg");
+const RAW: Fingerprint = Fingerprint::of("raw");
+const RAW_BASE64: Fingerprint = Fingerprint::of("rawBase64");
+const HTTP: Fingerprint = Fingerprint::of("http");
+const SESSION: Fingerprint = Fingerprint::of("session");
+const TRANSPORT: Fingerprint = Fingerprint::of("transport");
+const END: Fingerprint = Fingerprint::of("end");
+const TS: Fingerprint = Fingerprint::of("ts");
+const JSONRPC: Fingerprint = Fingerprint::of("jsonrpc");
 
 impl<'a> Line<'a> {
     /// Parses the value of one line.
@@ -82,20 +95,19 @@ impl<'a> Members<'a> {
     }
 
     fn note(&mut self, name: Node<'a>, value: Node<'a>) {
-        let Some(name) = name.str_bytes() else { return };
-        let member = match &*name {
-            b"from" => &mut self.from,
-            b"msg" => &mut self.msg,
-            b"raw" => &mut self.raw,
-            b"rawBase64" => &mut self.raw_base64,
-            b"http" => &mut self.http,
-            b"session" => &mut self.session,
-            b"transport" => &mut self.transport,
-            b"end" => &mut self.end,
-            b"ts" => &mut self.time,
-            b"skipped" => &mut self.skipped,
-            b"lost" => &mut self.lost,
-            b"jsonrpc" => {
+        let member = match name.fingerprint() {
+            FROM if name.str_eq("from") => &mut self.from,
+            MSG if name.str_eq("msg") => &mut self.msg,
+            RAW if name.str_eq("raw") => &mut self.raw,
+            RAW_BASE64 if name.str_eq("rawBase64") => &mut self.raw_base64,
+            HTTP if name.str_eq("http") => &mut self.http,
+            SESSION if name.str_eq("session") => &mut self.session,
+            TRANSPORT if name.str_eq("transport") => &mut self.transport,
+            END if name.str_eq("end") => &mut self.end,
+            TS if name.str_eq("ts") => &mut self.time,
+            SKIPPED if name.str_eq("skipped") => &mut self.skipped,
+            LOST if name.str_eq("lost") => &mut self.lost,
+            JSONRPC if name.str_eq("jsonrpc") => {
                 self.jsonrpc = true;
                 return;
             }

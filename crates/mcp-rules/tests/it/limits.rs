@@ -40,6 +40,93 @@ fn the_oldest_conversation_is_forgotten_first() {
     assert_eq!(lines(file, settings), [3]);
 }
 
+/// A session over HTTP with one request that is never answered, and a later one that is. It ends
+/// with a DELETE if `is_deleted`.
+fn session_over_http(name: &str, is_deleted: bool) -> String {
+    let headers = format!(
+        r#""headers":{{"Mcp-Session-Id":"{name}","MCP-Protocol-Version":"2025-06-18","Accept":"application/json, text/event-stream","Content-Type":"application/json"}}"#
+    );
+    let line = |from: &str, part: &str, rest: &str| {
+        let start = format!(r#"{{"session":"{name}","from":"{from}""#);
+        format!("{start},\"http\":{{{part},{headers}}}{rest}}}\n")
+    };
+    let post = |exchange: usize, message: &str| {
+        let part = format!(r#""exchange":{exchange},"method":"POST","url":"/mcp""#);
+        line("client", &part, &format!(r#","msg":{message}"#))
+    };
+    let answer = |exchange: usize, rest: &str| {
+        line("server", &format!(r#""exchange":{exchange},"status":200"#), rest)
+    };
+    let mut file = post(
+        1,
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+    );
+    file += &answer(
+        1,
+        r#","msg":{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#,
+    );
+    file += &post(2, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    file += &line("server", r#""exchange":2,"status":202"#, "");
+    file += &post(3, r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
+    file += &line("server", r#""exchange":3,"status":200"#, "");
+    file += &post(4, r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#);
+    file += &answer(4, r#","msg":{"jsonrpc":"2.0","id":3,"result":{}}"#);
+    if is_deleted {
+        file += &line("client", r#""exchange":5,"method":"DELETE","url":"/mcp""#, "");
+        file += &answer(5, "");
+    }
+    file
+}
+
+/// The next request of the session, whose id was used before.
+fn request_with_used_id(name: &str) -> String {
+    let post = r#""exchange":9,"method":"POST","url":"/mcp""#;
+    let headers = format!(
+        r#""headers":{{"Mcp-Session-Id":"{name}","MCP-Protocol-Version":"2025-06-18","Accept":"application/json, text/event-stream","Content-Type":"application/json"}}"#
+    );
+    let message = r#"{"jsonrpc":"2.0","id":3,"method":"tools/list"}"#;
+    let start = format!(r#"{{"session":"{name}","from":"client""#);
+    format!("{start},\"http\":{{{post},{headers}}},\"msg\":{message}}}\n")
+}
+
+/// Lines and rules of the findings if the conversations of a file may take this many bytes.
+fn within(session_bytes: usize, file: &str) -> Vec<(u64, &'static str)> {
+    let mut settings = Settings::default();
+    settings.limits.session_bytes = session_bytes;
+    let mut origin = Origin::default();
+    origin.from_start = true;
+    let found = observe(file.as_bytes(), settings, origin);
+    let mut found: Vec<_> =
+        found.iter().map(|finding| (finding.line.unwrap_or(0), finding.rule.name)).collect();
+    found.sort_unstable();
+    found
+}
+
+#[test]
+fn conversations_that_are_over_give_way_first() {
+    let over = |number| session_over_http(&format!("over-{number}"), true);
+    let mut file = session_over_http("alive", false);
+    file.extend((0..40).map(over));
+    file += &request_with_used_id("alive");
+    let unbounded = within(usize::MAX, &file);
+    assert!(unbounded.contains(&(409, "request-id-reused")), "{unbounded:?}");
+    assert!(unbounded.iter().filter(|found| found.1 == "request-unanswered").count() >= 40);
+    assert_eq!(within(100_000, &file), unbounded, "what only the end shows is reported too");
+}
+
+#[test]
+fn nothing_is_held_against_a_conversation_that_was_forgotten() {
+    let mut file: String =
+        (0..40).map(|number| session_over_http(&format!("alive-{number}"), false)).collect();
+    file += &request_with_used_id("alive-0");
+    let late = |found: Vec<(u64, &'static str)>| -> Vec<&'static str> {
+        let last = found.into_iter().filter(|(line, _)| *line == 321);
+        last.map(|(_, rule)| rule).collect()
+    };
+    assert_eq!(late(within(usize::MAX, &file)), ["request-id-reused"]);
+    assert_eq!(late(within(20_000, &file)), [""; 0]);
+}
+
 #[test]
 fn findings_beyond_the_limit_of_a_message_are_counted() {
     let line =

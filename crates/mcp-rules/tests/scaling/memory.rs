@@ -1,10 +1,11 @@
-//! What a gate remembers is bounded in bytes, whatever the names are that peers choose.
+//! What is remembered is bounded in bytes, whatever the names are that peers choose.
 
 use std::sync::{Arc, PoisonError};
 
 use mcp_core::{Revision, Side};
 use mcp_jsonrpc::Gate as _;
-use mcp_rules::{Carrier, SessionGate, Strictness};
+use mcp_rules::{Carrier, Engine, LineReader, Observer, Origin, SessionGate, Settings, Strictness};
+use mcp_schema::Schemas;
 use stats_alloc::Region;
 
 use crate::{
@@ -208,4 +209,69 @@ fn long_names_are_not_kept_at_length() {
         })
         .collect();
     assert!(failures.is_empty(), "{failures:#?}");
+}
+
+/// A session over HTTP that the client ends, and one over stdio; `number` names both.
+fn ended_sessions(number: usize) -> String {
+    let headers = format!(
+        r#""mcp-session-id":"session-{number}","content-type":"application/json","accept":"application/json, text/event-stream","mcp-protocol-version":"2025-11-25""#
+    );
+    let http = |from: &str, part: &str, rest: &str| {
+        format!(
+            "{{\"session\":\"http {number}\",\"from\":\"{from}\",\"http\":{{{part},\"headers\":{{{headers}}}}}{rest}}}\n"
+        )
+    };
+    let mut file = String::new();
+    let mut exchange = 0;
+    let mut said = opening(Revision::V2025_11_25);
+    for id in 1..=10 {
+        said.push((CLIENT, format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)));
+        said.push((SERVER, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)));
+    }
+    for (from, message) in said {
+        let rest = format!(r#","msg":{message}"#);
+        let stdio = format!(r#"{{"session":"stdio {number}","from":"{from}"{rest}}}"#);
+        file += &stdio;
+        file.push('\n');
+        if from == CLIENT {
+            exchange += 1;
+            let part = format!(r#""exchange":{exchange},"method":"POST","url":"/mcp""#);
+            file += &http("client", &part, &rest);
+        } else {
+            file += &http("server", &format!(r#""exchange":{exchange},"status":200"#), &rest);
+        }
+    }
+    exchange += 1;
+    let part = format!(r#""exchange":{exchange},"method":"DELETE","url":"/mcp""#);
+    file += &http("client", &part, "");
+    file += &http("server", &format!(r#""exchange":{exchange},"status":200"#), "");
+    file
+}
+
+#[test]
+fn conversations_that_are_over_do_not_add_up() {
+    let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut settings = Settings::default();
+    settings.limits.session_bytes = 256 * 1024;
+    let engine = Engine::new(Schemas::embedded(), settings);
+    let mut observer = Observer::new(&engine, Origin::default());
+    let mut reader = LineReader::new(&engine.settings().limits);
+    let mut judged = Vec::new();
+    let mut sessions = 0;
+    let region = Region::new(ALLOCATOR);
+    let mut retained = [50, 50, 100].map(|count| {
+        for _ in 0..count {
+            sessions += 1;
+            for line in ended_sessions(sessions).lines() {
+                reader.read(line.as_bytes(), |line| observer.follow(1, line, &mut judged));
+            }
+        }
+        let stats = region.change();
+        stats.bytes_allocated.saturating_sub(stats.bytes_deallocated)
+    });
+    assert!(judged.is_empty(), "{judged:?}");
+    // How much is released at once varies.
+    retained.sort_unstable();
+    assert!(retained[2] < retained[0] + 256 * 1024, "{retained:?}");
+    assert!(retained[2] < 1024 * 1024, "{retained:?}");
 }

@@ -6,6 +6,8 @@ use mcp_core::{
     Implementation, Revision, Root, Transport,
 };
 
+#[cfg(feature = "http")]
+use super::connect::connect_through;
 use super::{
     Client, ClientError, answers::Answers, connect::connect, reconnect::Endpoint, roots::Roots,
 };
@@ -245,7 +247,9 @@ impl ClientBuilder {
                 };
                 ClientError::Connect(mcp_core::TransportError::Connect(text))
             })?;
-        connect(self, Arc::new(transport)).await.map_err(|error| error.at(url))
+        let gate = transport.watch().and_then(GateWatch::client_gate);
+        let connecting = connect_through(gate, self, Arc::new(transport));
+        connecting.await.map_err(|error| error.at(url))
     }
 
     /// Connects to a server over WebSocket.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, RwLock, atomic::AtomicI64};
 
 use mcp_core::{Era, Side, Transport};
-use mcp_jsonrpc::{JsonRpcPeer, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
+use mcp_jsonrpc::{Gate, JsonRpcPeer, JsonRpcProcessor, JsonRpcTransport, ProcessorSettings};
 use serde_json::Map;
 
 use super::{
@@ -19,6 +19,15 @@ use super::{
 pub(super) type Wire = Arc<dyn Transport>;
 
 pub(super) async fn connect(
+    builder: ClientBuilder,
+    transport: Wire,
+) -> Result<Client, ClientError> {
+    connect_through(None, builder, transport).await
+}
+
+/// Connects with `gate`, if the transport shows what surrounds messages to it as well.
+pub(super) async fn connect_through(
+    gate: Option<Box<dyn Gate>>,
     mut builder: ClientBuilder,
     transport: Wire,
 ) -> Result<Client, ClientError> {
@@ -43,7 +52,7 @@ pub(super) async fn connect(
     let validation = builder.validation.clone().for_messages_of(max_bytes);
     validation.allow(&mut settings);
     let framing = transport.framing();
-    let gate = validation.gate(Side::Client, framing, None);
+    let gate = gate.unwrap_or_else(|| validation.gate(Side::Client, framing, None));
     let limits = validation.limits(max_bytes);
     let transport = JsonRpcTransport::new(transport, Side::Client, gate).with_limits(limits);
     let processor = JsonRpcProcessor::with_handler(transport, Arc::new(handler), settings);

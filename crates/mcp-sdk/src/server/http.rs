@@ -188,7 +188,8 @@ impl HttpApplication {
         settled: Option<Revision>,
         begins: HttpBeginning,
     ) -> Option<Arc<dyn HttpWatch>> {
-        let gate = self.server.validation().http_gate(Side::Server, settled, begins)?;
+        let validation = self.server.validation();
+        let gate = validation.http_gate(Side::Server, settled, begins, validation.sink())?;
         let (tapes, limits) = (self.server.tapes.clone(), self.server.limits);
         Some(Arc::new(GateWatch::new(gate, tapes, limits)))
     }

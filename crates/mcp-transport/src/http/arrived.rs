@@ -44,11 +44,12 @@ impl Arrived {
         }
     }
 
-    /// The bytes of the message.
-    pub(crate) fn into_bytes(self) -> Bytes {
-        match self {
-            Arrived::Text(bytes) => bytes,
-            Arrived::Parsed { message, .. } => message.source().clone(),
-        }
+    /// As the body of a response that rejects an exchange.
+    pub(crate) fn error_body(self, ticket: Ticket) -> Inbound {
+        let (bytes, refusals) = match self {
+            Arrived::Text(bytes) => (bytes, None),
+            Arrived::Parsed { message, refusals } => (message.source().clone(), refusals),
+        };
+        Inbound::ErrorBody { ticket, bytes, refusals }
     }
 }

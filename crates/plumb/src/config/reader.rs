@@ -120,8 +120,16 @@ fn origins(value: &Value<'_>, faults: &mut Faults) -> Vec<String> {
 }
 
 fn limits(value: &Value<'_>, faults: &mut Faults) -> Limits {
-    const KEYS: [&str; 7] =
-        ["batch", "depth", "findings", "message_bytes", "pending", "remembered", "sessions"];
+    const KEYS: [&str; 8] = [
+        "batch",
+        "depth",
+        "findings",
+        "message_bytes",
+        "pending",
+        "remembered",
+        "session_bytes",
+        "sessions",
+    ];
     let mut limits = Limits::default();
     let Some(table) = keep(table(value), faults) else {
         return limits;
@@ -134,6 +142,7 @@ fn limits(value: &Value<'_>, faults: &mut Faults) -> Limits {
             "pending" => &mut limits.pending,
             "remembered" => &mut limits.remembered,
             "sessions" => &mut limits.sessions,
+            "session_bytes" => &mut limits.session_bytes,
             "findings" => &mut limits.findings,
             unknown => {
                 faults.push(unknown_key(unknown, key.span(), &KEYS));

@@ -42,6 +42,7 @@ pending = 3
 findings = 4
 sessions = 5
 remembered = 6
+session_bytes = 7
 
 [profiles.house]
 extends = "erlmcp"
@@ -66,7 +67,7 @@ notifications = "notifications/weather"
     let limits = config.limits;
     assert_eq!((limits.message_bytes, limits.depth, limits.batch), (1024, 9, 2));
     assert_eq!((limits.pending, limits.findings, limits.sessions), (3, 4, 5));
-    assert_eq!(limits.remembered, 6);
+    assert_eq!((limits.remembered, limits.session_bytes), (6, 7));
     let house = config.profiles.resolve("house").unwrap();
     assert_eq!(house.base, Profile::Erlmcp);
     assert_eq!(house.rules["result-invalid"], Setting::On(Severity::Warning));
@@ -116,7 +117,7 @@ fn unknown_keys_are_rejected_at_every_level() {
     );
     check_faults(
         "[limits]\nzzz = 3",
-        "plumb.toml:2:1: unknown key `zzz` (use one of: batch, depth, findings, message_bytes, pending, remembered, sessions)",
+        "plumb.toml:2:1: unknown key `zzz` (use one of: batch, depth, findings, message_bytes, pending, remembered, session_bytes, sessions)",
     );
 }
 

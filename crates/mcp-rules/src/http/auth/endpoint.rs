@@ -41,10 +41,12 @@ impl Auth {
         }
         let authorization = headers.value(HeaderName::Authorization);
         // Preflight requests of browsers carry no credentials.
-        let is_preliminary = ["OPTIONS", "HEAD"]
-            .iter()
-            .any(|method| exchange.method.as_str().eq_ignore_ascii_case(method));
-        if authorization.is_none() && !in_query && !is_preliminary {
+        let is_preliminary = || {
+            let method = exchange.method.as_str();
+            ["OPTIONS", "HEAD"].iter().any(|name| method.eq_ignore_ascii_case(name))
+        };
+        let lacks_token = authorization.is_none() && !in_query && !self.accepted.is_empty();
+        if lacks_token && !is_preliminary() {
             exchange.auth.lacks_token = self.accepted.get(exchange.path()).copied();
         }
         if let Some(value) = authorization {

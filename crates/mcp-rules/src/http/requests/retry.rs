@@ -28,14 +28,15 @@ struct Closed {
 /// State kept per stream.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Seen {
-    last_id: Option<Box<str>>,
+    last_id: Option<String>,
     retry: Option<u64>,
 }
 
 impl Seen {
     pub(super) fn note(&mut self, sse: SseEvent<'_>) {
         if let Some(id) = sse.id {
-            self.last_id = Some((*kept(id.into())).into());
+            let id = kept(id.into());
+            (*id).clone_into(self.last_id.get_or_insert_default());
         }
         self.retry = sse.retry.or(self.retry);
     }
@@ -53,7 +54,11 @@ impl Retries {
             return;
         };
         if event.from == Side::Server && event.at.millis().is_some() {
-            self.closed.insert(id.clone(), Closed { at: event.at, retry: *retry }, capacity);
+            self.closed.insert(
+                id.as_str().into(),
+                Closed { at: event.at, retry: *retry },
+                capacity,
+            );
         }
     }
 

@@ -193,7 +193,9 @@ fn judge_type(
     let kind = headers.value(HeaderName::ContentType);
     let is = |media_type| kind.as_deref().is_some_and(|kind| is_media_type(kind, media_type));
     if is("text/event-stream") {
-        judge_buffering(headers, notes);
+        if BUFFERING.applies.contains(event.revision) {
+            judge_buffering(headers, notes);
+        }
         return false;
     }
     // HTTP+SSE answers with 202, and its start may have been missed.

@@ -87,6 +87,10 @@ impl Endpoint {
         Endpoint { watch, ..self }
     }
 
+    pub(super) fn watch(&self) -> Option<Arc<dyn HttpWatch>> {
+        self.watch.clone()
+    }
+
     /// The URL, without anything that may be secret.
     pub(super) fn shown(&self) -> String {
         let authority = self.uri.authority().map_or("", http::uri::Authority::as_str);

@@ -150,7 +150,7 @@ impl InboxReceiver {
                     self.over = Some((ticket, error));
                     if let Some(message) = message {
                         return Ok(Some(if refused {
-                            Inbound::ErrorBody { ticket, bytes: message.into_bytes() }
+                            message.error_body(ticket)
                         } else {
                             message.inbound(Some(ticket))
                         }));

@@ -46,7 +46,10 @@ use self::{
     post::PostTask,
     reply::{Reply, drain},
 };
-use super::{headers::SESSION_ID, watch::WatchFactory};
+use super::{
+    headers::SESSION_ID,
+    watch::{HttpWatch, WatchFactory},
+};
 
 pub use settings::HttpSettings;
 
@@ -117,6 +120,11 @@ impl HttpTransport {
     #[must_use]
     pub fn renewed(&self) -> HttpTransport {
         HttpTransport::with(self.shared.endpoint.clone(), self.shared.settings.clone())
+    }
+
+    /// What sees its HTTP traffic, made by [`HttpSettings::watch`].
+    pub fn watch(&self) -> Option<Arc<dyn HttpWatch>> {
+        self.shared.endpoint.watch()
     }
 
     fn with(endpoint: Endpoint, settings: HttpSettings) -> HttpTransport {

@@ -61,7 +61,7 @@ async fn patiently<T>(what: impl Future<Output = T>) -> T {
 async fn next(transport: &HttpTransport) -> String {
     match patiently(transport.receive()).await {
         Ok(None) => "end".to_owned(),
-        Ok(Some(Inbound::ErrorBody { ticket, bytes })) => {
+        Ok(Some(Inbound::ErrorBody { ticket, bytes, .. })) => {
             format!("{} refused: {}", ticket.0, String::from_utf8_lossy(&bytes))
         }
         Ok(Some(Inbound::Message { ticket, bytes })) => {
