@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _};
 use annotate_snippets::Renderer;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use terminal_size::{Height, Width};
 
 use crate::args::Color;
 
@@ -90,12 +91,20 @@ impl Palette {
 
 /// How many columns to fill on standard output.
 pub(crate) fn stdout_width() -> usize {
+    width_of(io::stdout().is_terminal(), terminal_size::terminal_size_of(io::stdout()))
+}
+
+/// The same for standard error.
+pub(crate) fn stderr_width() -> usize {
+    width_of(io::stderr().is_terminal(), terminal_size::terminal_size_of(io::stderr()))
+}
+
+fn width_of(is_terminal: bool, size: Option<(Width, Height)>) -> usize {
     let (least, most) = SENSIBLE_WIDTHS;
-    if !io::stdout().is_terminal() {
-        return PIPE_WIDTH;
+    match size {
+        Some((width, _)) if is_terminal => usize::from(width.0).clamp(least, most),
+        _ => PIPE_WIDTH,
     }
-    terminal_size::terminal_size_of(io::stdout())
-        .map_or(PIPE_WIDTH, |(width, _)| usize::from(width.0).clamp(least, most))
 }
 
 #[cfg(test)]

@@ -3,9 +3,12 @@
 use std::{
     fmt,
     fs::{self, File, OpenOptions},
+    hash::RandomState,
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
+
+use mcp_rules::redact::Redactor;
 
 /// Why a recording could not be begun.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +33,7 @@ pub enum RecordError {
 pub struct Recorder {
     path: PathBuf,
     out: BufWriter<File>,
+    redactor: Option<Redactor<RandomState>>,
 }
 
 impl Recorder {
@@ -51,7 +55,15 @@ impl Recorder {
         let file = options
             .open(&path)
             .map_err(|source| RecordError::Create { path: path.clone(), source })?;
-        Ok(Recorder { path, out: BufWriter::new(file) })
+        Ok(Recorder { path, out: BufWriter::new(file), redactor: None })
+    }
+
+    /// Masks secrets before they are written. Lengths, types and positions stay, so that a recording
+    /// gives the findings that the traffic gave.
+    #[must_use]
+    pub fn redacting(mut self, redactor: Redactor<RandomState>) -> Recorder {
+        self.redactor = Some(redactor);
+        self
     }
 
     /// Where it is.
@@ -61,7 +73,14 @@ impl Recorder {
 
     /// Writes one line.
     pub(crate) fn write(&mut self, line: &[u8]) -> io::Result<()> {
-        self.out.write_all(line)?;
+        match &self.redactor {
+            Some(redactor) => {
+                let mut masked = line.to_owned();
+                redactor.line(&mut masked);
+                self.out.write_all(&masked)?;
+            }
+            None => self.out.write_all(line)?,
+        }
         self.out.write_all(b"\n")
     }
 

@@ -37,6 +37,7 @@ pub(super) const PROXY: &str = "\
 Examples:
   plumb proxy -- npx -y my-server               put this into a client's configuration as it is
   plumb proxy --record traces/ -- npx my-server keep what is sent, for plumb check
+  plumb proxy --tail -- ./my-server             show every message on standard error
   plumb proxy --enforce -- ./my-server          hold back what breaks the protocol
   plumb proxy --listen 127.0.0.1:8900 --upstream http://127.0.0.1:3000/mcp
 

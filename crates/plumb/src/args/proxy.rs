@@ -1,10 +1,12 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args as ClapArgs;
+use mcp_rules::redact::PointerPattern;
 
 use super::{JudgingArgs, OUTPUT, ReportFormat};
 
 #[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a command-line flag")]
 pub(crate) struct ProxyArgs {
     /// The server to start, with its arguments
     #[arg(value_name = "COMMAND", last = true, required_unless_present = "upstream")]
@@ -33,11 +35,21 @@ pub(crate) struct ProxyArgs {
     /// Write the traffic to this file, or to a new file in this directory
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) record: Option<PathBuf>,
+    /// Mask what looks like a secret in the recording, as `plumb redact` does
+    #[arg(long, requires = "record")]
+    pub(crate) redact: bool,
+    /// Also mask what this JSON pointer leads to in messages; `*` is any one member or element; may
+    /// be repeated
+    #[arg(long, value_name = "POINTER", requires = "record")]
+    pub(crate) redact_pointer: Vec<PointerPattern>,
     /// Seconds that the server may stay silent after the client has left, before it is ended
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub(crate) exit_wait: u16,
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
+    /// Print a line for every message, on standard error
+    #[arg(long, conflicts_with_all = ["quiet", "format"], help_heading = OUTPUT)]
+    pub(crate) tail: bool,
     /// Print findings for people, or as JSON, one per line; always on standard error
     #[arg(long, value_name = "FORMAT", default_value = "human", help_heading = OUTPUT)]
     pub(crate) format: ReportFormat,

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use mcp_core::Side;
 use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
-use mcp_rules::{Finding, HttpRecord, Severity};
+use mcp_rules::{Finding, HttpRecord, ReadLine, Severity};
 
 use crate::{
     message_name::MessageName,
@@ -42,6 +42,24 @@ pub(crate) struct Passing<'a> {
 }
 
 impl<'a> Passing<'a> {
+    /// What a line of a recording shows; `answered` is the method of the request that it answers, if
+    /// known.
+    pub(crate) fn of(line: &ReadLine<'a>, answered: Option<&str>) -> Passing<'a> {
+        let record = line.record();
+        let http = record.and_then(|record| record.http.as_deref());
+        let text = record.and_then(|record| record.text());
+        let shown = match (line.message(), http, text) {
+            (Some(message), ..) => Passing::message(message, answered),
+            (None, Some(http), _) => Passing::http(http),
+            (None, None, Some(text)) => Passing::text(text),
+            (None, None, None) => Passing::text(line.text()),
+        };
+        match record {
+            Some(record) => Passing { from: Some(record.from), millis: record.millis, ..shown },
+            None => shown,
+        }
+    }
+
     /// A message or a batch; `answered` is the method of the request that it answers, if known.
     pub(crate) fn message(message: Node<'a>, answered: Option<&str>) -> Passing<'a> {
         let bytes = message.raw().len();

@@ -4,9 +4,7 @@ mod growing;
 
 use std::io::{self, Read, Write};
 
-use mcp_rules::{
-    Engine, Finding, Findings, Followed, LineReader, Observer, Origin, ReadLine, Routed,
-};
+use mcp_rules::{Engine, Finding, Findings, Followed, LineReader, Observer, Origin, Routed};
 
 pub(crate) use self::growing::{Growing, Growth};
 use crate::{
@@ -125,7 +123,7 @@ impl<'e, W: Write> Tail<'e, W> {
             if line.text().trim_ascii().is_empty() && found.is_empty() {
                 return String::new();
             }
-            view.show(&passing(line, answered), number, &found)
+            view.show(&Passing::of(line, answered), number, &found)
         })
     }
 }
@@ -140,21 +138,4 @@ pub(crate) enum TailError {
 fn answered_method(followed: &Followed) -> Option<&'static str> {
     let Followed::One(context) = followed else { return None };
     Some(context.answers.as_ref()?.method?.name)
-}
-
-/// What a line shows.
-fn passing<'a>(line: &ReadLine<'a>, answered: Option<&str>) -> Passing<'a> {
-    let record = line.record();
-    let http = record.and_then(|record| record.http.as_deref());
-    let text = record.and_then(|record| record.text());
-    let shown = match (line.message(), http, text) {
-        (Some(message), ..) => Passing::message(message, answered),
-        (None, Some(http), _) => Passing::http(http),
-        (None, None, Some(text)) => Passing::text(text),
-        (None, None, None) => Passing::text(line.text()),
-    };
-    match record {
-        Some(record) => Passing { from: Some(record.from), millis: record.millis, ..shown },
-        None => shown,
-    }
 }

@@ -220,3 +220,28 @@ fn records_belong_to_their_owner_and_older_ones_are_kept() {
     assert_eq!(code, Some(2));
     assert!(stderr.contains("no/such/place"), "{stderr}");
 }
+
+#[test]
+fn every_message_can_be_shown_as_it_passes() {
+    let place = Place::new();
+    let server = answering(&[r#"{"jsonrpc":"2.0","id":2,"result":{}}"#]);
+    let args = ["proxy", "--tail", "--", "sh", "-c", &server];
+    let (_, _, shown) = through(&place, &args, format!("{PING}\nhello\n").as_bytes());
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines.iter().any(|line| line.contains("→ ping")), "{shown}");
+    assert!(lines.iter().any(|line| line.contains("← result of ping")), "{shown}");
+    assert!(shown.contains("    error[stdin-non-json] by the client"), "{shown}");
+}
+
+#[test]
+fn secrets_are_masked_in_the_record_and_the_findings_stay() {
+    let place = Place::new();
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7,"arguments":{"password":"hunter2!","note":"private"}}}"#;
+    let args = ["proxy", "--format", "json", "--record", "r.jsonl", "--redact", "--redact-pointer"];
+    let args = [&args[..], &["/params/arguments/note", "--", "cat"]].concat();
+    let (_, _, live) = through(&place, &args, format!("{call}\n").as_bytes());
+    let record = fs::read_to_string(place.0.path().join("r.jsonl")).unwrap();
+    assert!(!record.contains("hunter2") && !record.contains("private"), "{record}");
+    let recorded = place.run(&["check", "--format", "json", "r.jsonl"]).stdout;
+    assert_eq!(live.lines().count(), recorded.lines().count(), "{live}\n{recorded}");
+}

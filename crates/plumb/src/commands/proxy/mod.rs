@@ -2,6 +2,7 @@ mod gateway;
 mod report;
 
 use std::{
+    hash::RandomState,
     path::Path,
     process::{self, ExitStatus},
     sync::Arc,
@@ -12,12 +13,15 @@ use mcp_proxy::{
     Policy, Recorder, Tap, TapSettings,
     stdio::{self, StdioSettings},
 };
-use mcp_rules::Engine;
+use mcp_rules::{Engine, redact::Redactor};
 
-use self::{gateway::GatewayPlan, report::Report};
+use self::{
+    gateway::GatewayPlan,
+    report::{Report, ReportStyle},
+};
 use super::{Outcome, notes::Notes};
 use crate::{
-    args::{Color, ProxyArgs},
+    args::{Color, ProxyArgs, ReportFormat},
     config::Config,
     failure::Failure,
     plan::{JudgingPlan, Verbosity},
@@ -33,18 +37,19 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     let notes = Notes::new(Palette::of_stderr(color), verbosity);
     let schemas = notes.load(&plan.overrides, plan.overrides_required)?;
     notes.without_effect(&plan.without_effect);
-    let limit = plan.settings.limits.message_bytes;
+    let limits = plan.settings.limits;
+    let limit = limits.message_bytes;
     let engine = Arc::new(Engine::new(schemas, plan.settings));
-    let recorder = args.record.as_deref().map(begin_record).transpose()?;
+    let recorder = args.record.as_deref().map(|path| begin_record(path, args)).transpose()?;
     let record = recorder.as_ref().map(|recorder| recorder.path().to_owned());
-    let report = Report::new(Palette::of_stderr(color), verbosity, args.format);
+    let report = Report::new(Palette::of_stderr(color), verbosity, style_of(args));
     let tap = Tap::new(
         engine,
         TapSettings {
             policy: if args.enforce { Policy::enforce() } else { Policy::observe() },
             revision: plan.forced_revision,
             recorder,
-            watchers: report.watcher().into_iter().collect(),
+            watchers: report.watcher(&limits).into_iter().collect(),
             backlog: 0,
         },
     );
@@ -59,6 +64,14 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     outcome
 }
 
+fn style_of(args: &ProxyArgs) -> ReportStyle {
+    match args.format {
+        _ if args.tail => ReportStyle::EveryMessage,
+        ReportFormat::Human => ReportStyle::Findings,
+        ReportFormat::Json => ReportStyle::Json,
+    }
+}
+
 /// Passes the traffic of one client on our standard streams.
 fn run_stdio(args: &ProxyArgs, tap: &Tap, limit: usize) -> anyhow::Result<Outcome> {
     let mut settings = StdioSettings::default();
@@ -71,18 +84,23 @@ fn run_stdio(args: &ProxyArgs, tap: &Tap, limit: usize) -> anyhow::Result<Outcom
     Ok(Outcome::Exit(code_of(status)))
 }
 
-fn begin_record(path: &Path) -> anyhow::Result<Recorder> {
+fn begin_record(path: &Path, args: &ProxyArgs) -> anyhow::Result<Recorder> {
     #[expect(clippy::disallowed_methods, reason = "recordings are named after their beginning")]
     let now = SystemTime::now();
     let time = humantime::format_rfc3339_seconds(now).to_string().replace(':', "");
     let name = format!("{time}-{}", process::id());
-    Recorder::create(path, &name).map_err(|error| {
+    let recorder = Recorder::create(path, &name).map_err(|error| {
         let place = shown_path(path);
         Failure::new(format!("could not record to {place}"))
             .because(error)
             .hint("name a file or a directory that you may write to")
-            .into()
-    })
+    })?;
+    if !args.redact && args.redact_pointer.is_empty() {
+        return Ok(recorder);
+    }
+    let redactor = Redactor::new(RandomState::new());
+    let patterns = args.redact_pointer.iter().cloned();
+    Ok(recorder.redacting(patterns.fold(redactor, Redactor::pointer)))
 }
 
 /// The exit code that a shell would show.

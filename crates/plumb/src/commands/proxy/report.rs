@@ -9,13 +9,14 @@ use std::{
 };
 
 use mcp_core::Side;
+use mcp_jsonrpc::MessageKind;
 use mcp_proxy::{Counts, Passage, Watcher};
-use mcp_rules::{Finding, Severity};
+use mcp_rules::{Finding, Limits, LineReader, Severity};
 
 use crate::{
-    args::ReportFormat,
+    live::{LiveView, Passing},
     plan::Verbosity,
-    style::Palette,
+    style::{Palette, stderr_width},
     text::{counted, shown_path, visible},
 };
 
@@ -26,24 +27,37 @@ const ALIKE: u64 = 10;
 pub(super) struct Report {
     palette: Palette,
     verbosity: Verbosity,
-    format: ReportFormat,
+    style: ReportStyle,
     alike: Arc<Mutex<BTreeMap<Kind, u64>>>,
+}
+
+/// What is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReportStyle {
+    /// Findings, for people, and a summary.
+    Findings,
+    /// Findings, one per line, for programs.
+    Json,
+    /// Every message, with its findings.
+    EveryMessage,
 }
 
 type Kind = (&'static str, Option<Side>);
 
 impl Report {
-    pub(super) fn new(palette: Palette, verbosity: Verbosity, format: ReportFormat) -> Report {
-        Report { palette, verbosity, format, alike: Arc::default() }
+    pub(super) fn new(palette: Palette, verbosity: Verbosity, style: ReportStyle) -> Report {
+        Report { palette, verbosity, style, alike: Arc::default() }
     }
 
     /// What sees the traffic, unless nothing is to be printed.
-    pub(super) fn watcher(&self) -> Option<Watcher> {
+    pub(super) fn watcher(&self, limits: &Limits) -> Option<Watcher> {
         if self.verbosity == Verbosity::Quiet {
             return None;
         }
-        if self.format == ReportFormat::Json {
-            return Some(Box::new(|passage| print_json(passage.findings)));
+        match self.style {
+            ReportStyle::Json => return Some(Box::new(|passage| print_json(passage.findings))),
+            ReportStyle::EveryMessage => return Some(self.tail(limits)),
+            ReportStyle::Findings => {}
         }
         let (palette, alike) = (self.palette, Arc::clone(&self.alike));
         Some(Box::new(move |passage| {
@@ -56,9 +70,33 @@ impl Report {
         }))
     }
 
+    /// Prints a line for every message, with its findings below.
+    fn tail(&self, limits: &Limits) -> Watcher {
+        let view = LiveView { palette: self.palette, width: stderr_width() };
+        let mut reader = LineReader::new(limits);
+        Box::new(move |passage| {
+            let findings: Vec<Finding> = passage.findings.iter().copied().cloned().collect();
+            let mut text = if passage.line.is_empty() {
+                findings.iter().map(|finding| view.finding(0, finding)).collect()
+            } else {
+                let answered = match passage.messages {
+                    [one] if one.kind == Some(MessageKind::Response) => one.method.as_deref(),
+                    _ => None,
+                };
+                reader.read(passage.line, |line| {
+                    view.show(&Passing::of(line, answered), passage.number, &findings)
+                })
+            };
+            if !passage.refusals.is_empty() {
+                text.push_str("    held back\n");
+            }
+            let _ = io::stderr().write_all(text.as_bytes());
+        })
+    }
+
     /// Prints what all of it came to.
     pub(super) fn finish(&self, counts: &Counts, record: Option<&Path>) {
-        if self.verbosity == Verbosity::Quiet || self.format == ReportFormat::Json {
+        if self.verbosity == Verbosity::Quiet || self.style == ReportStyle::Json {
             return;
         }
         let mut text = String::new();
