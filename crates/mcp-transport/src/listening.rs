@@ -54,6 +54,7 @@ impl AcceptBackoff {
     }
 
     /// A connection was accepted.
+    #[cfg(feature = "ws")]
     pub(crate) fn reset(&mut self) {
         self.failures = 0;
     }

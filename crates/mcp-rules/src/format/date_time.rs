@@ -18,7 +18,7 @@ pub(crate) fn is_rfc3339(text: &[u8]) -> bool {
 }
 
 /// Converts an RFC 3339 date-time to milliseconds since 1970.
-pub(crate) fn to_millis(text: &[u8]) -> Option<i64> {
+pub fn rfc3339_millis(text: &[u8]) -> Option<i64> {
     if !is_rfc3339(text) {
         return None;
     }
@@ -193,8 +193,8 @@ mod tests {
             ("2024-02-29T23:59:60Z", 1_709_251_200_000),
             ("1969-12-31T23:59:59Z", -1000),
         ] {
-            assert_eq!(to_millis(text.as_bytes()), Some(millis), "{text}");
+            assert_eq!(rfc3339_millis(text.as_bytes()), Some(millis), "{text}");
         }
-        assert_eq!(to_millis(b"2026-07-28"), None);
+        assert_eq!(rfc3339_millis(b"2026-07-28"), None);
     }
 }
