@@ -1,7 +1,7 @@
-use mcp_core::Json;
+use mcp_core::{Json, Refusal};
 use serde_json::Value;
 
-use crate::{ErrorCode, JsonRpcId};
+use crate::{ErrorCode, JsonRpcId, error_map};
 
 /// A message that owns its data.
 ///
@@ -120,6 +120,11 @@ impl JsonRpcResponse {
 }
 
 impl JsonRpcError {
+    /// The error that tells a sender why a gate rejected its message, with the findings as `data`.
+    pub fn of_refusal(refusal: &Refusal) -> JsonRpcError {
+        error_map::refusal_to_json_rpc(refusal)
+    }
+
     /// An error without `data`.
     pub fn new(code: i64, message: impl Into<String>) -> JsonRpcError {
         JsonRpcError { code, message: message.into(), data: None }

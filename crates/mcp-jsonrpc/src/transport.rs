@@ -271,12 +271,12 @@ impl<T: Transport> JsonRpcTransport<T> {
         parsed: &Parsed,
         refusals: Option<Vec<Refusal>>,
     ) -> Arrival {
-        if let Some(refused) = overlong_id(parsed) {
-            self.gate().skipped(self.side.other(), parsed.as_bytes().len() as u64);
-            return Arrival::Single { ticket, entry: Err(Box::new(refused)) };
-        }
+        // The gate sees it even if it is refused here, so that it knows what the refusal answers.
         let judge = || self.gate().judge(self.side.other(), parsed).refusals;
         let verdict = Verdict { refusals: refusals.unwrap_or_else(judge) };
+        if let Some(refused) = overlong_id(parsed) {
+            return Arrival::Single { ticket, entry: Err(Box::new(refused)) };
+        }
         let document = parsed.document();
         if document.root().is_array() && !document.root().is_empty() {
             let batch = ReceivedBatch { message: parsed.clone(), verdict };

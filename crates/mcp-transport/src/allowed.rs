@@ -1,6 +1,7 @@
 use std::net::IpAddr;
 
 use http::{HeaderMap, Uri, header};
+use mcp_core::excerpt;
 
 /// Hosts or origins that may use the server.
 ///
@@ -142,16 +143,29 @@ fn without_usual_port<'a>(name: &'a str, ports: &[&str]) -> &'a str {
 }
 
 /// Why a request's host or origin is not allowed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Foreign {
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Foreign {
     /// It names no host, or several.
+    #[error("the request names no host, or several")]
     Unclear,
+    /// It is addressed to this host.
+    #[error("the host `{}` is not served here", excerpt(.0, MAX_SHOWN))]
     Host(String),
+    /// It comes from this page.
+    #[error("requests from `{}` are not accepted", excerpt(.0, MAX_SHOWN))]
     Origin(String),
 }
 
+/// How much of a foreign name is sent back.
+const MAX_SHOWN: usize = 200;
+
 /// Rejects requests for a foreign host or from a foreign page.
-pub(crate) fn admit(
+///
+/// # Errors
+///
+/// If `hosts` do not include the host, or `origins` not the origin.
+pub fn check_source(
     hosts: &Allowed,
     origins: &Allowed,
     uri: &Uri,
@@ -314,15 +328,15 @@ mod tests {
         let (local, anything) = (Allowed::loopback(), Allowed::anything());
         let uri = Uri::from_static("/mcp");
         let mut headers = HeaderMap::new();
-        assert_eq!(admit(&local, &local, &uri, &headers), Err(Foreign::Unclear));
-        assert_eq!(admit(&anything, &local, &uri, &headers), Ok(()));
+        assert_eq!(check_source(&local, &local, &uri, &headers), Err(Foreign::Unclear));
+        assert_eq!(check_source(&anything, &local, &uri, &headers), Ok(()));
         let absolute = Uri::from_static("http://localhost/mcp");
-        assert_eq!(admit(&local, &local, &absolute, &headers), Ok(()));
+        assert_eq!(check_source(&local, &local, &absolute, &headers), Ok(()));
         for _ in 0..2 {
             headers.append(header::HOST, http::HeaderValue::from_static("localhost"));
         }
-        assert_eq!(admit(&local, &local, &uri, &headers), Err(Foreign::Unclear));
-        assert_eq!(admit(&anything, &local, &uri, &headers), Err(Foreign::Unclear));
+        assert_eq!(check_source(&local, &local, &uri, &headers), Err(Foreign::Unclear));
+        assert_eq!(check_source(&anything, &local, &uri, &headers), Err(Foreign::Unclear));
     }
 
     #[test]
@@ -331,7 +345,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(header::HOST, http::HeaderValue::from_static("localhost"));
         let foreign = Uri::from_static("http://evil.example/mcp");
-        let refused = admit(&local, &local, &foreign, &headers);
+        let refused = check_source(&local, &local, &foreign, &headers);
         assert_eq!(refused, Err(Foreign::Host("evil.example".to_owned())));
     }
 }

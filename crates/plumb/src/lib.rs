@@ -49,6 +49,7 @@ pub fn main() -> ExitCode {
     match run(args) {
         Ok(Outcome::Clean) => ExitCode::SUCCESS,
         Ok(Outcome::Findings) => ExitCode::from(1),
+        Ok(Outcome::Exit(code)) => ExitCode::from(code),
         Err(error) if failure::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // If standard error is gone too, only the exit code is left.
@@ -62,6 +63,7 @@ fn run(args: Args) -> anyhow::Result<Outcome> {
     let color = args.color;
     match args.command {
         Command::Check(args) => commands::check(&args, color),
+        Command::Proxy(args) => commands::proxy(&args, color),
         Command::Schema(args) => commands::schema(&args, color),
         Command::Rules(args) => commands::rules(&args, color),
         Command::Explain(args) => commands::explain(&args, color),

@@ -13,7 +13,7 @@ use mcp_rules::Settings;
 use mcp_schema::{Override, Schemas, Source};
 
 use crate::{
-    args::{CheckArgs, FailOn, Format, MaxFindings, RevisionChoice},
+    args::{CheckArgs, FailOn, Format, JudgingArgs, MaxFindings, RevisionChoice},
     config::{Config, ResolvedProfile},
     failure::Failure,
     levels::Levels,
@@ -120,27 +120,19 @@ impl Plan {
         config: Config,
         environment: Environment,
     ) -> anyhow::Result<Plan> {
-        let overrides = overrides(args, &config)?;
+        let judging = JudgingPlan::new(&args.judging, &config)?;
         let format = args.format.or(config.format).unwrap_or_default();
-        let revision = args.revision.or(config.revision);
         let verbosity = match (args.quiet, args.verbose) {
             (true, _) => Verbosity::Quiet,
             (false, true) => Verbosity::Verbose,
             (false, false) => Verbosity::Normal,
         };
-        let profile = profile(args, &config)?;
-        let forced_revision = match revision {
-            Some(RevisionChoice::Only(revision)) => Some(revision),
-            Some(RevisionChoice::Auto) => None,
-            None => profile.base.revision(),
-        };
-        let (settings, without_effect) = settings(args, &config, profile, forced_revision);
         let check = CheckPlan {
             inputs: inputs(&args.files, environment)?,
-            forced_revision,
+            forced_revision: judging.forced_revision,
             from: args.from,
             from_start: args.from_start || config.from_start.unwrap_or(false),
-            settings,
+            settings: judging.settings,
             schemas: Schemas::embedded(),
             shown: shown(args.max_findings.or(config.max_findings), format),
             jobs: args.jobs.map_or(environment.cores, usize::from),
@@ -148,14 +140,47 @@ impl Plan {
         };
         Ok(Plan {
             check,
-            overrides,
-            without_effect,
-            overrides_required: args.schema_required || config.schema_required.unwrap_or(false),
+            overrides: judging.overrides,
+            without_effect: judging.without_effect,
+            overrides_required: judging.overrides_required,
             format,
             baseline: baseline(args, &config),
             fail_on: args.fail_on.or(config.fail_on).unwrap_or_default(),
             verbosity,
             config: config.path,
+        })
+    }
+}
+
+/// What traffic is judged by, except for the schemas, which have not been loaded yet.
+#[derive(Debug)]
+pub(crate) struct JudgingPlan {
+    /// `None` if every session determines its own revision.
+    pub(crate) forced_revision: Option<Revision>,
+    pub(crate) settings: Settings,
+    /// Settings without effect, one sentence each.
+    pub(crate) without_effect: Vec<String>,
+    pub(crate) overrides: Vec<Override>,
+    /// Whether a schema that cannot be used is an error rather than a warning.
+    pub(crate) overrides_required: bool,
+}
+
+impl JudgingPlan {
+    /// Combines `args` and `config`.
+    pub(crate) fn new(args: &JudgingArgs, config: &Config) -> anyhow::Result<JudgingPlan> {
+        let profile = profile(args, config)?;
+        let forced_revision = match args.revision.or(config.revision) {
+            Some(RevisionChoice::Only(revision)) => Some(revision),
+            Some(RevisionChoice::Auto) => None,
+            None => profile.base.revision(),
+        };
+        let (settings, without_effect) = settings(args, config, profile, forced_revision);
+        Ok(JudgingPlan {
+            forced_revision,
+            settings,
+            without_effect,
+            overrides: overrides(args, config)?,
+            overrides_required: args.schema_required || config.schema_required.unwrap_or(false),
         })
     }
 }
@@ -198,7 +223,7 @@ fn shown(limit: Option<MaxFindings>, format: Format) -> Shown {
     }
 }
 
-fn profile(args: &CheckArgs, config: &Config) -> Result<ResolvedProfile, Failure> {
+fn profile(args: &JudgingArgs, config: &Config) -> Result<ResolvedProfile, Failure> {
     match args.profile.as_deref().or(config.profile.as_deref()) {
         Some(name) => config.profiles.named(name),
         None => Ok(ResolvedProfile::default()),
@@ -207,7 +232,7 @@ fn profile(args: &CheckArgs, config: &Config) -> Result<ResolvedProfile, Failure
 
 /// The settings, and which levels have no effect.
 fn settings(
-    args: &CheckArgs,
+    args: &JudgingArgs,
     config: &Config,
     profile: ResolvedProfile,
     forced: Option<Revision>,
@@ -227,7 +252,7 @@ fn settings(
 }
 
 /// Schemas on the command line replace those of the file.
-fn overrides(args: &CheckArgs, config: &Config) -> anyhow::Result<Vec<Override>> {
+fn overrides(args: &JudgingArgs, config: &Config) -> anyhow::Result<Vec<Override>> {
     if !args.schemas.is_empty() {
         return args.schemas.iter().map(|text| parse_override(text)).collect();
     }

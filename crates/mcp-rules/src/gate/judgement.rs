@@ -49,7 +49,7 @@ impl Identity {
     }
 }
 
-pub(super) fn identities(root: Node<'_>, followed: &Followed) -> Vec<Identity> {
+pub(crate) fn identities(root: Node<'_>, followed: &Followed) -> Vec<Identity> {
     match followed {
         Followed::One(context) => vec![Identity::of(root, context)],
         Followed::Batch(_, contexts) => root

@@ -19,7 +19,10 @@ pub use self::{
     http::{HttpGate, HttpTap, HttpVerdict},
     judgement::{Identity, Judgement},
 };
-use self::{judgement::identities, refusal::Kinds};
+pub(crate) use self::{
+    judgement::identities,
+    refusal::{Kinds, refuse},
+};
 use crate::{
     Carrier, Enforcement, Engine, Finding, Findings, Followed, Limits, Session,
     conversation::Moment,
@@ -195,7 +198,7 @@ impl SessionGate {
                     unjudged.rule.enforcement != Enforcement::Contract || !arrives
                 };
                 let unjudged = unjudged.iter().filter(holds);
-                refusal::refuse(findings.iter_mut().filter(blocks), unjudged, &kinds())
+                refuse(findings.iter_mut().filter(blocks), unjudged, &kinds())
             }
             Strictness::Off | Strictness::Observe => Verdict::PASS,
         };
@@ -242,7 +245,7 @@ impl SessionGate {
 /// Whether a finding keeps its message from passing. A message does not pass for a mistake of its
 /// sender; what it tells about the other side, or about an earlier message, is no reason to hold it
 /// back.
-fn blocks(from: Side, number: u64, arrives: bool, finding: &Finding) -> bool {
+pub(crate) fn blocks(from: Side, number: u64, arrives: bool, finding: &Finding) -> bool {
     let is_own = finding.at_fault.is_none_or(|side| side == from);
     let must_not_pass =
         finding.ambiguous || finding.rule.enforcement.blocks(finding.severity, arrives);

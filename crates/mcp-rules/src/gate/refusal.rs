@@ -10,10 +10,10 @@ use crate::{Finding, Severity, findings::Unjudged};
 
 /// The kind of each entry, to tell which need no answer.
 #[derive(Default)]
-pub(super) struct Kinds(Vec<Option<MessageKind>>);
+pub(crate) struct Kinds(Vec<Option<MessageKind>>);
 
 impl Kinds {
-    pub(super) fn of(root: Node<'_>) -> Kinds {
+    pub(crate) fn of(root: Node<'_>) -> Kinds {
         if root.is_array() {
             return Kinds(root.elements().map(|entry| Envelope::of(entry).kind()).collect());
         }
@@ -26,7 +26,7 @@ impl Kinds {
 }
 
 /// One refusal for each entry that has a blocking finding or could not be judged.
-pub(super) fn refuse<'a>(
+pub(crate) fn refuse<'a>(
     blocking: impl Iterator<Item = &'a mut Finding>,
     unjudged: impl Iterator<Item = &'a Unjudged>,
     kinds: &Kinds,

@@ -65,6 +65,11 @@ impl Conversations {
         self.list[place] = Some(conversation);
     }
 
+    /// Forgets all of them.
+    pub(crate) fn clear(&mut self) {
+        *self = Conversations::new(self.capacity);
+    }
+
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&[u8], &mut Session)> {
         let conversations = self.list.iter_mut().flatten();
         conversations.map(|conversation| (&*conversation.name, &mut conversation.session))

@@ -3,17 +3,20 @@
 mod accepted;
 mod conversations;
 mod http;
+mod ruling;
 mod stdio;
+mod suspended;
 
 use mcp_core::{Revision, Side};
 use mcp_json::{Node, SyntaxError, SyntaxErrorKind, Tape};
 
 use self::{accepted::AcceptedVersions, conversations::Conversations, http::HttpLine};
+pub use self::{ruling::Ruling, suspended::Suspended};
 use crate::{
     Carrier, Content, Engine, Finding, Findings, Followed, Line, ReadLine, Record, RecordFault,
     Session, Severity,
     conversation::Moment,
-    findings::{Fault, Scene},
+    findings::{Fault, Scene, Unjudged},
     trace::Unread,
     wire::framing,
 };
@@ -70,6 +73,8 @@ pub struct Observer<'e> {
     tape: Tape,
     /// How many more errors, and warnings, are kept of the line at hand.
     room: [usize; 2],
+    /// What of the line at hand must not pass a gate although no finding says so.
+    unjudged: Vec<Unjudged>,
 }
 
 impl<'e> Observer<'e> {
@@ -87,6 +92,7 @@ impl<'e> Observer<'e> {
             habits: Vec::new(),
             tape: Tape::new(),
             room: [engine.settings().limits.findings; 2],
+            unjudged: Vec::new(),
         }
     }
 
@@ -115,6 +121,7 @@ impl<'e> Observer<'e> {
     pub fn follow(&mut self, number: u64, line: &ReadLine<'_>, judged: &mut Vec<Judged>) -> Routed {
         let text = line.text;
         self.room = [self.engine.settings().limits.findings; 2];
+        self.unjudged.clear();
         match line.content {
             Err(Unread::Syntax(error)) => {
                 self.follow_unparsed(number, text, error, judged);
@@ -132,6 +139,15 @@ impl<'e> Observer<'e> {
             }
             Ok(Line::Bare(message)) => self.follow_bare(number, text, *message, judged),
             Ok(Line::Record(record)) => {
+                if record.is_gap {
+                    self.is_trace = true;
+                    self.forget();
+                    return Routed::Done;
+                }
+                if let Some(length) = record.skipped {
+                    self.follow_skipped(number, record, length, judged);
+                    return Routed::Done;
+                }
                 let routed = match HttpLine::of(number, record, line.value) {
                     Some(line) => self.follow_http(line, text, judged),
                     None => self.follow_record(number, record, line.value, judged),
@@ -159,6 +175,27 @@ impl<'e> Observer<'e> {
     /// Reports a line that was too long to be read.
     pub fn follow_too_long(&mut self, number: u64, limit: usize, judged: &mut Vec<Judged>) {
         self.report(number, b"", framing::too_long(None, limit), judged);
+    }
+
+    /// Forgets all conversations, since lines were missed: the next lines join them in the middle.
+    pub fn forget(&mut self) {
+        self.conversations.clear();
+    }
+
+    /// Reports a text that was too long to be recorded. Neither it nor what carried it is followed.
+    fn follow_skipped(
+        &mut self,
+        number: u64,
+        record: &Record<'_>,
+        length: u64,
+        judged: &mut Vec<Judged>,
+    ) {
+        self.is_trace = true;
+        let conversation = self.conversations.named(&record.session, self.engine, self.origin);
+        conversation.session.note_unreadable(Some(record.from));
+        let limit = self.engine.settings().limits.message_bytes;
+        let fault = framing::too_long(usize::try_from(length).ok(), limit);
+        self.report_from(number, Some(record.from), b"", fault, judged);
     }
 
     /// Reports a byte order mark before the first line. In a trace it is the recorder's business.
@@ -412,6 +449,7 @@ impl<'e> Observer<'e> {
     /// a million others. Warnings do not crowd out errors.
     fn keep(&mut self, text: &[u8], mut findings: Findings<'_>, judged: &mut Vec<Judged>) {
         self.dropped += findings.take_dropped();
+        self.unjudged.append(&mut findings.take_unjudged());
         let mut findings = findings.take();
         findings.retain(|finding| {
             let room = &mut self.room[usize::from(finding.severity == Severity::Error)];

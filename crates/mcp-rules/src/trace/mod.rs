@@ -50,6 +50,10 @@ pub struct Record<'a> {
     pub ends: bool,
     /// When it was recorded, in milliseconds since 1970.
     pub millis: Option<i64>,
+    /// How many bytes were sent that the recorder did not keep, because they were too many.
+    pub skipped: Option<u64>,
+    /// Whether it stands for observations that are missing.
+    pub is_gap: bool,
 }
 
 /// The content of a record.

@@ -32,6 +32,8 @@ impl<'a> Line<'a> {
             carrier: members.carrier(http.as_deref()),
             ends: http.is_none() && members.end.and_then(Node::as_bool) == Some(true),
             http,
+            skipped: members.skipped.and_then(Node::as_u64),
+            is_gap: members.lost.is_some(),
             session: members.session.and_then(Node::str_bytes).unwrap_or_default(),
             millis: members
                 .time
@@ -65,6 +67,8 @@ struct Members<'a> {
     transport: Option<Node<'a>>,
     end: Option<Node<'a>>,
     time: Option<Node<'a>>,
+    skipped: Option<Node<'a>>,
+    lost: Option<Node<'a>>,
     jsonrpc: bool,
 }
 
@@ -89,6 +93,8 @@ impl<'a> Members<'a> {
             b"transport" => &mut self.transport,
             b"end" => &mut self.end,
             b"ts" => &mut self.time,
+            b"skipped" => &mut self.skipped,
+            b"lost" => &mut self.lost,
             b"jsonrpc" => {
                 self.jsonrpc = true;
                 return;

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     Allowed,
-    allowed::{Foreign, admit},
+    allowed::{Foreign, check_source},
 };
 
 /// Settings of a server.
@@ -142,7 +142,7 @@ fn check_request(
     settings: &WsServerSettings,
 ) -> Result<Response, ErrorResponse> {
     let headers = request.headers();
-    if let Err(foreign) = admit(&settings.hosts, &settings.origins, request.uri(), headers) {
+    if let Err(foreign) = check_source(&settings.hosts, &settings.origins, request.uri(), headers) {
         let (status, reason) = match foreign {
             Foreign::Unclear => (StatusCode::BAD_REQUEST, "a request must name exactly one host"),
             Foreign::Host(_) => (StatusCode::FORBIDDEN, "this Host is not served here"),

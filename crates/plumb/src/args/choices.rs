@@ -28,6 +28,13 @@ pub(crate) enum Format {
     Github,
 }
 
+/// How a proxy reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    Human,
+    Json,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaFormat {
     Human,

@@ -33,6 +33,18 @@ in it do not fail the check; entries that no longer occur are listed, and do not
 
 Exit codes: 0 clean, 1 findings of severity error (see --fail-on), 2 could not run.";
 
+pub(super) const PROXY: &str = "\
+Examples:
+  plumb proxy -- npx -y my-server               put this into a client's configuration as it is
+  plumb proxy --record traces/ -- npx my-server keep what is sent, for plumb check
+  plumb proxy --enforce -- ./my-server          hold back what breaks the protocol
+  plumb proxy --listen 127.0.0.1:8900 --upstream http://127.0.0.1:3000/mcp
+
+Bytes pass untouched unless --enforce is given. Findings go to standard error, which clients
+usually keep in a log; standard output belongs to the protocol.
+
+Exit codes: that of the server; 2 if it could not be started.";
+
 pub(super) const SCHEMA: &str = "\
 Examples:
   plumb schema                                  methods and definitions of the newest revision

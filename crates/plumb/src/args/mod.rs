@@ -2,6 +2,7 @@
 
 mod choices;
 mod examples;
+mod proxy;
 mod recordings;
 mod values;
 
@@ -12,8 +13,9 @@ use mcp_core::{Revision, Side};
 use mcp_rules::{Layer, Setting};
 
 pub(crate) use self::choices::{
-    Color, FailOn, Format, MaxFindings, RevisionChoice, RulesFormat, SchemaFormat,
+    Color, FailOn, Format, MaxFindings, ReportFormat, RevisionChoice, RulesFormat, SchemaFormat,
 };
+pub(crate) use self::proxy::ProxyArgs;
 pub(crate) use self::recordings::{DiffArgs, DiffFormat, RedactArgs, TailArgs, WrapArgs};
 use self::values::{
     fail_on, layer, max_findings, profile_name, revision, revision_choice, rule_name, rule_setting,
@@ -39,6 +41,9 @@ pub(crate) enum Command {
     /// Validate recorded traffic
     #[command(after_help = examples::CHECK)]
     Check(Box<CheckArgs>),
+    /// Pass traffic between a client and a server, and show what is wrong with it
+    #[command(after_help = examples::PROXY)]
+    Proxy(Box<ProxyArgs>),
     /// Show the methods and definitions of a revision
     #[command(after_help = examples::SCHEMA)]
     Schema(SchemaArgs),
@@ -71,15 +76,8 @@ pub(crate) struct CheckArgs {
     /// Traces, NDJSON, HAR captures, directories or glob patterns; `-` is standard input
     #[arg(value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
-    /// Check against the revision the peers agree on, or against this one [default: auto]
-    #[arg(long, value_name = "REVISION", value_parser = revision_choice(), help_heading = RULES)]
-    pub(crate) revision: Option<RevisionChoice>,
-    /// A named set of settings, built in or from plumb.toml [default: spec]
-    #[arg(long, value_name = "NAME", value_parser = profile_name(), help_heading = RULES)]
-    pub(crate) profile: Option<String>,
-    /// Set a rule, a pattern of rules or `layer:NAME` to error, warn or off; may be repeated
-    #[arg(long = "rule", value_name = "RULE=LEVEL", value_parser = rule_setting, help_heading = RULES)]
-    pub(crate) rules: Vec<(Selector, Setting)>,
+    #[command(flatten)]
+    pub(crate) judging: JudgingArgs,
     /// Who sent the messages, for files that do not say
     #[arg(long, value_name = "SIDE", value_parser = side(), help_heading = RULES)]
     pub(crate) from: Option<Side>,
@@ -87,12 +85,6 @@ pub(crate) struct CheckArgs {
     /// it
     #[arg(long, help_heading = RULES)]
     pub(crate) from_start: bool,
-    /// Use an official-format schema from a file or URL instead of the embedded one; may be repeated
-    #[arg(long = "schema", value_name = "[REVISION=]PATH|URL", help_heading = RULES)]
-    pub(crate) schemas: Vec<String>,
-    /// Fail if a schema given with --schema cannot be used, instead of falling back
-    #[arg(long, help_heading = RULES)]
-    pub(crate) schema_required: bool,
     /// Output format: for people, one finding per line, code scanning, test reports, workflow runs
     #[arg(long, value_name = "FORMAT", help_heading = OUTPUT)]
     pub(crate) format: Option<Format>,
@@ -117,15 +109,35 @@ pub(crate) struct CheckArgs {
     /// Print only findings and warnings about schemas: no summary, progress bar or notes
     #[arg(short, long, conflicts_with = "verbose", help_heading = OUTPUT)]
     pub(crate) quiet: bool,
+    /// Worker threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+}
+
+/// What traffic is judged by.
+#[derive(Debug, Default, ClapArgs)]
+pub(crate) struct JudgingArgs {
+    /// Check against the revision the peers agree on, or against this one [default: auto]
+    #[arg(long, value_name = "REVISION", value_parser = revision_choice(), help_heading = RULES)]
+    pub(crate) revision: Option<RevisionChoice>,
+    /// A named set of settings, built in or from plumb.toml [default: spec]
+    #[arg(long, value_name = "NAME", value_parser = profile_name(), help_heading = RULES)]
+    pub(crate) profile: Option<String>,
+    /// Set a rule, a pattern of rules or `layer:NAME` to error, warn or off; may be repeated
+    #[arg(long = "rule", value_name = "RULE=LEVEL", value_parser = rule_setting, help_heading = RULES)]
+    pub(crate) rules: Vec<(Selector, Setting)>,
+    /// Use an official-format schema from a file or URL instead of the embedded one; may be repeated
+    #[arg(long = "schema", value_name = "[REVISION=]PATH|URL", help_heading = RULES)]
+    pub(crate) schemas: Vec<String>,
+    /// Fail if a schema given with --schema cannot be used, instead of falling back
+    #[arg(long, help_heading = RULES)]
+    pub(crate) schema_required: bool,
     /// Read this file instead of the plumb.toml here or in a parent directory
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Read no plumb.toml
     #[arg(long, conflicts_with = "config")]
     pub(crate) no_config: bool,
-    /// Worker threads [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) jobs: Option<u16>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -201,7 +213,7 @@ mod tests {
     #[test]
     fn rules_are_set_by_name() {
         let args = check_args(&["--rule", "params-invalid=warn", "--rule=method-unknown=off"]);
-        let levels = args.unwrap().rules.into_iter().collect::<Levels>().by_rule();
+        let levels = args.unwrap().judging.rules.into_iter().collect::<Levels>().by_rule();
         let expected =
             [("method-unknown", Setting::Off), ("params-invalid", Setting::On(Severity::Warning))];
         assert_eq!(levels, expected.map(|(name, setting)| (name.to_owned(), setting)).into());
@@ -220,7 +232,7 @@ mod tests {
     #[test]
     fn revisions_and_sides_are_checked_while_parsing() {
         let args = check_args(&["--revision", "2025-06-18", "--from", "server"]).unwrap();
-        assert_eq!(args.revision, Some(RevisionChoice::Only(Revision::V2025_06_18)));
+        assert_eq!(args.judging.revision, Some(RevisionChoice::Only(Revision::V2025_06_18)));
         assert_eq!(args.from, Some(Side::Server));
         assert!(check_args(&["--revision", "2025-06-19"]).is_err());
         assert!(check_args(&["--from", "nobody"]).is_err());

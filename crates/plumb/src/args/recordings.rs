@@ -4,13 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 use mcp_core::Side;
-use mcp_rules::{Setting, redact::PointerPattern};
+use mcp_rules::redact::PointerPattern;
 
-use super::{
-    CheckArgs, RULES, RevisionChoice,
-    values::{profile_name, revision_choice, rule_setting, side},
-};
-use crate::selector::Selector;
+use super::{JudgingArgs, RULES, values::side};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct WrapArgs {
@@ -93,49 +89,11 @@ pub(crate) struct TailArgs {
     /// Stop at the end of the file instead of waiting for more
     #[arg(long)]
     pub(crate) no_follow: bool,
-    #[command(flatten)]
-    pub(crate) judging: JudgingArgs,
-}
-
-/// How messages are judged, as for `check`.
-#[derive(Debug, Default, ClapArgs)]
-pub(crate) struct JudgingArgs {
-    /// Check against the revision the peers agree on, or against this one [default: auto]
-    #[arg(long, value_name = "REVISION", value_parser = revision_choice(), help_heading = RULES)]
-    revision: Option<RevisionChoice>,
-    /// A named set of settings, built in or from plumb.toml [default: spec]
-    #[arg(long, value_name = "NAME", value_parser = profile_name(), help_heading = RULES)]
-    profile: Option<String>,
-    /// Set a rule, a pattern of rules or `layer:NAME` to error, warn or off; may be repeated
-    #[arg(long = "rule", value_name = "RULE=LEVEL", value_parser = rule_setting, help_heading = RULES)]
-    rules: Vec<(Selector, Setting)>,
     /// Who sent the messages, for files that do not say
     #[arg(long, value_name = "SIDE", value_parser = side(), help_heading = RULES)]
-    from: Option<Side>,
-    /// Read this file instead of the plumb.toml here or in a parent directory
-    #[arg(long, value_name = "FILE", help_heading = RULES)]
-    config: Option<PathBuf>,
-    /// Read no plumb.toml
-    #[arg(long, conflicts_with = "config", help_heading = RULES)]
-    no_config: bool,
-}
-
-impl JudgingArgs {
-    /// The same as arguments of `check`.
-    pub(crate) fn into_check(self, file: PathBuf) -> CheckArgs {
-        let JudgingArgs { revision, profile, rules, from, config, no_config } = self;
-        let files = vec![file];
-        CheckArgs {
-            files,
-            revision,
-            profile,
-            rules,
-            from,
-            config,
-            no_config,
-            ..CheckArgs::default()
-        }
-    }
+    pub(crate) from: Option<Side>,
+    #[command(flatten)]
+    pub(crate) judging: JudgingArgs,
 }
 
 pub(super) const TAIL: &str = "\

@@ -4,6 +4,8 @@ mod check;
 mod completions;
 mod diff;
 mod explain;
+mod notes;
+mod proxy;
 mod redact;
 mod rules;
 mod schema;
@@ -14,6 +16,7 @@ pub(crate) use check::check;
 pub(crate) use completions::completions;
 pub(crate) use diff::diff;
 pub(crate) use explain::explain;
+pub(crate) use proxy::proxy;
 pub(crate) use redact::redact;
 pub(crate) use rules::rules;
 pub(crate) use schema::schema;
@@ -26,4 +29,6 @@ pub(crate) enum Outcome {
     Clean,
     /// There are findings severe enough to fail.
     Findings,
+    /// A program that was run has exited with this code.
+    Exit(u8),
 }

@@ -1,21 +1,20 @@
 use std::{
-    io::{self, Read, Write as _},
+    io::{self, Read},
     path::{Path, PathBuf},
     process, thread,
     time::Duration,
 };
 
 use mcp_rules::{Engine, Origin};
-use mcp_schema::{Schemas, SourceLimits};
 
-use super::Outcome;
+use super::{Outcome, notes::Notes};
 use crate::{
-    args::{CheckArgs, Color, TailArgs},
+    args::{Color, TailArgs},
     config::Config,
-    failure::{self, Failure},
+    failure::Failure,
     line_stream::LineStream,
     live::LiveView,
-    plan::{CheckPlan, Environment, Plan},
+    plan::{JudgingPlan, Verbosity},
     style::{Palette, stdout_width},
     tail::{Growing, Growth, Tail, TailError},
     text::shown_path,
@@ -26,13 +25,17 @@ const POLL: Duration = Duration::from_millis(100);
 
 /// Shows the messages of a recording as it is written.
 pub(crate) fn tail(args: TailArgs, color: Color) -> anyhow::Result<Outcome> {
-    let TailArgs { file, no_follow, judging } = args;
-    let plan = plan(&judging.into_check(file.clone()), color)?;
+    let TailArgs { file, no_follow, from, judging } = args;
+    let config = Config::chosen(&judging)?;
+    let plan = JudgingPlan::new(&judging, &config)?;
+    let notes = Notes::new(Palette::of_stderr(color), Verbosity::Normal);
+    let schemas = notes.load(&plan.overrides, plan.overrides_required)?;
+    notes.without_effect(&plan.without_effect);
     let mut origin = Origin::default();
     origin.revision = plan.forced_revision;
-    origin.from = plan.from;
-    origin.from_start = plan.from_start;
-    let engine = Engine::new(plan.schemas, plan.settings);
+    origin.from = from;
+    origin.from_start = config.from_start.unwrap_or(false);
+    let engine = Engine::new(schemas, plan.settings);
     let name = shown_path(&file);
     let view = LiveView { palette: Palette::of_stdout(color), width: stdout_width() };
     end_on_interrupt()?;
@@ -50,10 +53,10 @@ pub(crate) fn tail(args: TailArgs, color: Color) -> anyhow::Result<Outcome> {
     }
     let mut path = file;
     loop {
-        let growing = open_when_there(&path, &name).map_err(unreadable)?;
+        let growing = open_when_there(&notes, &path, &name).map_err(unreadable)?;
         let view = LiveView { width: stdout_width(), ..view };
         let tail = Tail::new(&engine, origin, view, io::stdout());
-        path = follow(tail, growing, &name)?;
+        path = follow(&notes, tail, growing, &name)?;
     }
 }
 
@@ -68,7 +71,12 @@ fn show_to_end(
 }
 
 /// Shows a file until another one takes its place, or until it begins anew.
-fn follow(mut tail: Tail<'_, io::Stdout>, growing: Growing, name: &str) -> anyhow::Result<PathBuf> {
+fn follow(
+    notes: &Notes,
+    mut tail: Tail<'_, io::Stdout>,
+    growing: Growing,
+    name: &str,
+) -> anyhow::Result<PathBuf> {
     let mut lines = LineStream::new(growing, tail.max_line());
     loop {
         tail.show_all(&mut lines).map_err(|error| broken(error, name))?;
@@ -76,49 +84,28 @@ fn follow(mut tail: Tail<'_, io::Stdout>, growing: Growing, name: &str) -> anyho
         match growth.map_err(|error| broken(TailError::Read(error), name))? {
             Growth::Same => thread::sleep(POLL),
             Growth::Truncated => {
-                note(&format!("{name} was cut off; it is read from its start"));
+                notes.note(&format!("{name} was cut off; it is read from its start"));
                 return Ok(lines.into_source().into_path());
             }
             Growth::Replaced => {
-                note(&format!("{name} was replaced; the new file is read from its start"));
+                notes.note(&format!("{name} was replaced; the new file is read from its start"));
                 return Ok(lines.into_source().into_path());
             }
         }
     }
 }
 
-fn open_when_there(path: &Path, name: &str) -> io::Result<Growing> {
+fn open_when_there(notes: &Notes, path: &Path, name: &str) -> io::Result<Growing> {
     let mut has_waited = false;
     loop {
         if let Some(growing) = Growing::open(path.to_owned())? {
             return Ok(growing);
         }
         if !std::mem::replace(&mut has_waited, true) {
-            note(&format!("waiting for {name}, which does not exist yet"));
+            notes.note(&format!("waiting for {name}, which does not exist yet"));
         }
         thread::sleep(POLL);
     }
-}
-
-/// The settings that `check` would use.
-fn plan(args: &CheckArgs, color: Color) -> anyhow::Result<CheckPlan> {
-    let config = match (&args.config, args.no_config) {
-        (Some(path), _) => Config::load(path)?,
-        (None, true) => Config::default(),
-        (None, false) => Config::find()?,
-    };
-    let mut plan = Plan::new(args, config, Environment::of_process())?;
-    let (schemas, errors) = Schemas::load(&plan.overrides, &SourceLimits::default());
-    for error in errors {
-        let failure = Failure::new("a schema cannot be used").because(error);
-        if plan.overrides_required {
-            return Err(failure.into());
-        }
-        let text = failure::describe(&failure.into(), &Palette::of_stderr(color));
-        note(&format!("{text}the embedded schema is used instead"));
-    }
-    plan.check.schemas = schemas;
-    Ok(plan.check)
 }
 
 fn broken(error: TailError, name: &str) -> anyhow::Error {
@@ -140,9 +127,4 @@ fn end_on_interrupt() -> io::Result<()> {
         }
     });
     Ok(())
-}
-
-/// If standard error is gone, there is nowhere to report it.
-fn note(text: &str) {
-    let _ = writeln!(io::stderr(), "note: {text}");
 }

@@ -45,7 +45,7 @@ pub(crate) use fault::ConfigError;
 pub(crate) use profiles::{Profiles, ResolvedProfile};
 
 use crate::{
-    args::{FailOn, Format, MaxFindings, RevisionChoice},
+    args::{FailOn, Format, JudgingArgs, MaxFindings, RevisionChoice},
     levels::Levels,
 };
 
@@ -91,6 +91,15 @@ pub(crate) enum LoadError {
 }
 
 impl Config {
+    /// Reads the file that the arguments ask for.
+    pub(crate) fn chosen(args: &JudgingArgs) -> Result<Config, LoadError> {
+        match (&args.config, args.no_config) {
+            (Some(path), _) => Config::load(path),
+            (None, true) => Ok(Config::default()),
+            (None, false) => Config::find(),
+        }
+    }
+
     /// Reads the file at `path`.
     pub(crate) fn load(path: &Path) -> Result<Config, LoadError> {
         let text = fs::read_to_string(path)

@@ -13,6 +13,8 @@ mod har;
 mod help;
 mod hostile;
 mod jobs;
+#[cfg(unix)]
+mod proxy;
 mod readme;
 mod redact;
 mod tail;

@@ -31,6 +31,9 @@ pub struct HeaderMismatch {
     span: Option<Span>,
 }
 
+/// The error that a server answers with.
+const HEADER_MISMATCH: i64 = -32020;
+
 impl HeaderMismatch {
     fn new(rule: &'static RuleMeta, message: impl Into<String>, help: impl Into<String>) -> Self {
         let (message, help) = (message.into(), help.into());
@@ -38,7 +41,10 @@ impl HeaderMismatch {
     }
 
     pub(super) fn fault(self) -> Fault {
-        let fault = Fault::new(self.rule, self.message).help(self.help);
+        let mut fault = Fault::new(self.rule, self.message).help(self.help);
+        if self.must_refuse {
+            fault = fault.code(HEADER_MISMATCH);
+        }
         match self.span {
             Some(span) => fault.at(span),
             None => fault,

@@ -37,7 +37,7 @@ rules! {
     GET_REMOVED: "http-get-removed", Http, Level::Warning, MODERN, "basic/transports/streamable-http#earlier-streamable-http-revisions";
     LAST_EVENT_ID: "http-last-event-id", Http, Level::Warning, MODERN, "basic/transports/streamable-http#receiving-messages";
     CANCELLED_POSTED: "http-cancelled-posted", Http, Level::Warning, MODERN, "basic/patterns/cancellation#transport-specific-cancellation";
-    RETRY_IGNORED: "http-retry-ignored", Http, Level::Error, POLLING, "basic/transports#sending-messages-to-the-server";
+    RETRY_IGNORED: "http-retry-ignored", Http, Level::Error, POLLING, "basic/transports#sending-messages-to-the-server", Tolerated;
     ORIGIN_NOT_REJECTED: "origin-not-rejected", Http, Level::Error, STREAMABLE, "basic/transports#security-warning";
 }
 

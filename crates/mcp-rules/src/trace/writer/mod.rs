@@ -22,6 +22,8 @@ pub struct TraceEntry<'a> {
     traffic: Traffic<'a>,
     time: Option<&'a str>,
     session: Option<&'a str>,
+    skipped: Option<u64>,
+    by: Option<&'a str>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -29,32 +31,43 @@ enum Traffic<'a> {
     Stdio { text: &'a [u8], ends: bool },
     WebSocket { text: &'a [u8] },
     Http(HttpEvent<'a>),
+    Gap { lost: u64 },
 }
 
 impl<'a> TraceEntry<'a> {
     /// A line that a side writes to its stream, without the line break.
     pub fn stdio(from: Side, text: &'a [u8]) -> TraceEntry<'a> {
-        TraceEntry {
-            from,
-            traffic: Traffic::Stdio { text, ends: false },
-            time: None,
-            session: None,
-        }
+        TraceEntry::new(from, Traffic::Stdio { text, ends: false })
     }
 
     /// The last bytes on a side's stream, if no line break follows them.
     pub fn unterminated(from: Side, text: &'a [u8]) -> TraceEntry<'a> {
-        TraceEntry { from, traffic: Traffic::Stdio { text, ends: true }, time: None, session: None }
+        TraceEntry::new(from, Traffic::Stdio { text, ends: true })
     }
 
     /// A message over WebSocket.
     pub fn web_socket(from: Side, text: &'a [u8]) -> TraceEntry<'a> {
-        TraceEntry { from, traffic: Traffic::WebSocket { text }, time: None, session: None }
+        TraceEntry::new(from, Traffic::WebSocket { text })
     }
 
     /// An observation of HTTP. Its line and its time in milliseconds are not written.
     pub fn http(event: HttpEvent<'a>) -> TraceEntry<'a> {
-        TraceEntry { from: event.from, traffic: Traffic::Http(event), time: None, session: None }
+        TraceEntry::new(event.from, Traffic::Http(event))
+    }
+
+    /// Names who has sent it in the place of the side that it is from.
+    #[must_use]
+    pub fn sent_by(self, by: &'a str) -> TraceEntry<'a> {
+        TraceEntry { by: Some(by), ..self }
+    }
+
+    /// Tells that this many observations, of any conversation and either side, are missing here.
+    pub fn gap(lost: u64) -> TraceEntry<'a> {
+        TraceEntry::new(Side::Client, Traffic::Gap { lost })
+    }
+
+    fn new(from: Side, traffic: Traffic<'a>) -> TraceEntry<'a> {
+        TraceEntry { from, traffic, time: None, session: None, skipped: None, by: None }
     }
 
     /// Sets the time, in RFC 3339 format.
@@ -67,6 +80,12 @@ impl<'a> TraceEntry<'a> {
     #[must_use]
     pub fn in_session(self, session: &'a str) -> TraceEntry<'a> {
         TraceEntry { session: Some(session), ..self }
+    }
+
+    /// Stands for a text of this many bytes, which is too long to be kept.
+    #[must_use]
+    pub fn skipping(self, length: u64) -> TraceEntry<'a> {
+        TraceEntry { skipped: Some(length), ..self }
     }
 }
 
@@ -120,18 +139,27 @@ impl<W: Write> TraceWriter<W> {
         if let Some(session) = entry.session {
             self.member("session", session);
         }
+        if let Some(by) = entry.by {
+            self.member("by", by);
+        }
         match entry.traffic {
             Traffic::Stdio { text, ends } => {
-                self.message(text);
+                self.message_of(entry, text);
                 if ends {
                     self.line.extend_from_slice(br#","end":true"#);
                 }
             }
             Traffic::WebSocket { text } => {
                 self.member("transport", "ws");
-                self.message(text);
+                self.message_of(entry, text);
             }
-            Traffic::Http(event) => self.http(&event),
+            Traffic::Http(event) => {
+                self.http(&event);
+                if let Some(length) = entry.skipped {
+                    self.number("skipped", length);
+                }
+            }
+            Traffic::Gap { lost } => self.number("lost", lost),
         }
         self.line.extend_from_slice(b"}\n");
         self.out.write_all(&self.line)
@@ -145,6 +173,14 @@ impl<W: Write> TraceWriter<W> {
     /// Returns the underlying writer.
     pub fn into_inner(self) -> W {
         self.out
+    }
+
+    /// Writes the text of an entry, or how long it was.
+    fn message_of(&mut self, entry: &TraceEntry<'_>, text: &[u8]) {
+        match entry.skipped {
+            Some(length) => self.number("skipped", length),
+            None => self.message(text),
+        }
     }
 
     /// Writes a text that is a message, or meant to be one.
@@ -273,6 +309,13 @@ impl<W: Write> TraceWriter<W> {
         self.line.extend_from_slice(name.as_bytes());
         self.line.extend_from_slice(b"\":");
         self.string(value);
+    }
+
+    fn number(&mut self, name: &str, value: u64) {
+        self.line.extend_from_slice(b",\"");
+        self.line.extend_from_slice(name.as_bytes());
+        self.line.extend_from_slice(b"\":");
+        self.line.extend_from_slice(value.to_string().as_bytes());
     }
 
     fn string(&mut self, text: &str) {

@@ -46,6 +46,9 @@ pub struct ServeSettings {
     pub write_timeout: Duration,
     /// Time for requests to finish after the server was told to stop. Default: 10 s.
     pub grace: Duration,
+    /// Whether the spelling of header names is kept, for services that pass requests on. Default:
+    /// no.
+    pub keep_header_case: bool,
 }
 
 impl Default for ServeSettings {
@@ -58,6 +61,7 @@ impl Default for ServeSettings {
             idle_timeout: Duration::from_secs(120),
             write_timeout: Duration::from_secs(60),
             grace: Duration::from_secs(10),
+            keep_header_case: false,
         }
     }
 }
@@ -266,6 +270,7 @@ async fn serve_connection<IO, S: Servable>(
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(settings.idle_timeout)
+        .preserve_header_case(settings.keep_header_case)
         .max_header_size(settings.max_head);
     // Setting it makes every request a little slower, even if it changes nothing.
     if settings.max_headers != DEFAULT_HEADERS {

@@ -28,7 +28,7 @@ use super::{
     watching::Watching,
 };
 use crate::{
-    allowed::{Foreign, admit},
+    allowed::{Foreign, check_source},
     http::{
         arrived::Arrived,
         headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
@@ -142,7 +142,7 @@ impl Inner {
         B: Body<Data = Bytes> + Send,
     {
         let settings = &*self.settings;
-        admit(&settings.hosts, &settings.origins, &parts.uri, &parts.headers)?;
+        check_source(&settings.hosts, &settings.origins, &parts.uri, &parts.headers)?;
         match parts.method {
             Method::POST => self.post(parts, body, watching).await,
             Method::GET if self.has_sessions_for(parts) => self.get(parts, watching),

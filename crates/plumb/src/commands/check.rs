@@ -1,9 +1,6 @@
-mod notes;
-
 use std::{io, time::Instant};
 
-use self::notes::Notes;
-use super::Outcome;
+use super::{Outcome, notes::Notes};
 use crate::{
     args::{CheckArgs, Color},
     baseline::Baseline,
@@ -17,11 +14,7 @@ use crate::{
 
 /// Validates recorded traffic.
 pub(crate) fn check(args: &CheckArgs, color: Color) -> anyhow::Result<Outcome> {
-    let config = match (&args.config, args.no_config) {
-        (Some(path), _) => Config::load(path)?,
-        (None, true) => Config::default(),
-        (None, false) => Config::find()?,
-    };
+    let config = Config::chosen(&args.judging)?;
     #[expect(clippy::disallowed_methods, reason = "only to report how long it took")]
     let begun = Instant::now();
     let mut plan = Plan::new(args, config, Environment::of_process())?;

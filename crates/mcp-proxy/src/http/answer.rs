@@ -1,0 +1,108 @@
+//! Responses that the proxy gives in the server's place.
+
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderValue, Response, StatusCode,
+    header::{CONTENT_TYPE, WWW_AUTHENTICATE},
+};
+use mcp_core::{Era, Refusal, RefusalReason, Revision};
+use mcp_json::{Limits, Tape};
+use mcp_jsonrpc::{Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind};
+
+use super::{
+    body::{ProxyBody, full},
+    upstream::Failure,
+};
+use crate::respond::Replacement;
+
+/// A response that can be shown to the tap before it is sent.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+}
+
+impl Answer {
+    fn json(status: StatusCode, body: Bytes) -> Answer {
+        let kind = HeaderValue::from_static("application/json");
+        Answer { status, headers: HeaderMap::from_iter([(CONTENT_TYPE, kind)]), body }
+    }
+
+    /// A plain refusal, before anything is known about the message.
+    pub(super) fn error(status: StatusCode, code: ErrorCode, message: &str) -> Answer {
+        let error = JsonRpcError::new(code.code(), message);
+        Answer::json(status, JsonRpcResponse { id: None, outcome: Err(error) }.to_bytes())
+    }
+
+    pub(super) fn unauthorized() -> Answer {
+        let status = StatusCode::UNAUTHORIZED;
+        let mut answer = Answer::error(status, ErrorCode::InvalidRequest, "a token is required");
+        answer.headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        answer
+    }
+
+    /// Tells a client why its request was not passed on.
+    pub(super) fn refused(request: &HeaderMap, text: &[u8], refusals: &[Refusal]) -> Answer {
+        let statuses = refusals.iter().map(|refusal| status_of(request, refusal.reason));
+        let status = statuses.max().unwrap_or(StatusCode::BAD_REQUEST);
+        let Some(body) = Replacement::of(text, refusals).to_sender else {
+            // A notification or a response: nobody waits for an answer, but HTTP has one.
+            let message = reason_of(refusals);
+            return Answer::error(StatusCode::BAD_REQUEST, ErrorCode::InvalidRequest, message);
+        };
+        Answer::json(status, body)
+    }
+
+    /// Takes the place of a response that may not pass.
+    pub(super) fn instead_of(text: &[u8], refusals: &[Refusal]) -> Answer {
+        let Some(body) = Replacement::of(text, refusals).to_receiver else {
+            let message = reason_of(refusals);
+            return Answer::error(StatusCode::BAD_GATEWAY, ErrorCode::InternalError, message);
+        };
+        Answer::json(StatusCode::OK, body)
+    }
+
+    /// Tells a client that the server has not answered the request in `text`.
+    pub(super) fn failed(failure: &Failure, text: &[u8]) -> Answer {
+        let status = match failure {
+            Failure::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,
+            Failure::Unreachable(_) | Failure::Broken(_) => StatusCode::BAD_GATEWAY,
+        };
+        let error = JsonRpcError::new(ErrorCode::InternalError.code(), failure.to_string());
+        let id = request_id(text);
+        Answer::json(status, JsonRpcResponse { id, outcome: Err(error) }.to_bytes())
+    }
+
+    pub(super) fn into_response(self) -> Response<ProxyBody> {
+        let mut response = Response::new(full(self.body));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        response
+    }
+}
+
+fn reason_of(refusals: &[Refusal]) -> &str {
+    refusals.first().map_or("invalid", |refusal| &refusal.message)
+}
+
+/// How a refused request is answered over HTTP. Up to 2025-11-25 clients take every status but 200
+/// for a failure of the transport.
+fn status_of(request: &HeaderMap, reason: RefusalReason) -> StatusCode {
+    let version = request.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
+    let revision = version.and_then(|version| version.parse::<Revision>().ok());
+    let is_modern = revision.is_some_and(|revision| revision.era() == Era::Modern);
+    match reason {
+        RefusalReason::UnknownMethod if is_modern => StatusCode::NOT_FOUND,
+        RefusalReason::UnknownMethod | RefusalReason::InvalidParams if !is_modern => StatusCode::OK,
+        _ => StatusCode::BAD_REQUEST,
+    }
+}
+
+/// The id of the request in `text`, if it is one.
+fn request_id(text: &[u8]) -> Option<JsonRpcId> {
+    let mut tape = Tape::new();
+    let document = tape.parse(text, Limits::default()).ok()?;
+    let envelope = Envelope::of(document.root());
+    envelope.readable_id().filter(|_| envelope.kind() == Some(MessageKind::Request))
+}

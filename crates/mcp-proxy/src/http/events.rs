@@ -1,0 +1,261 @@
+//! Event streams: seen as they pass, or held back event by event.
+
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use bytes::{Bytes, BytesMut};
+use http_body::{Body, Frame};
+use mcp_transport::http::sse::{self, Decoded, Decoder};
+
+use super::{
+    body::BoxError,
+    exchange::Exchange,
+    tee::{End, Watch},
+};
+use crate::{respond::Replacement, tap::Event};
+
+/// An event stream that is being passed on.
+#[derive(Debug)]
+pub(super) struct PassingEvents {
+    exchange: Exchange,
+    decoder: Decoder,
+}
+
+impl PassingEvents {
+    pub(super) fn new(exchange: Exchange) -> PassingEvents {
+        let decoder = Decoder::new(exchange.limit());
+        PassingEvents { exchange, decoder }
+    }
+}
+
+impl Watch for PassingEvents {
+    fn data(&mut self, data: &Bytes) {
+        self.decoder.push(data.clone());
+        while let Some(decoded) = self.decoder.next_event() {
+            match decoded {
+                Decoded::Event(event) => {
+                    let (event, data) = split(event);
+                    self.exchange.observe_event(event, data);
+                }
+                Decoded::Skipped { length, .. } => self.exchange.observe_overlong_event(length),
+            }
+        }
+    }
+
+    fn end(&mut self, end: End) {
+        self.exchange.observe_end(end);
+    }
+}
+
+fn split(event: sse::Event) -> (Event, Bytes) {
+    let sse::Event { event, data, id, retry } = event;
+    let retry = retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX));
+    (Event { id, name: event, retry }, data)
+}
+
+/// An event stream of which every event is judged before it passes.
+pub(super) struct JudgedEvents<B> {
+    body: B,
+    exchange: Exchange,
+    blocks: Blocks,
+    /// What may pass and has not passed yet.
+    ready: VecDeque<Bytes>,
+    ended: bool,
+}
+
+impl<B> JudgedEvents<B> {
+    pub(super) fn new(body: B, exchange: Exchange) -> JudgedEvents<B> {
+        let blocks = Blocks::new(exchange.limit());
+        JudgedEvents { body, exchange, blocks, ready: VecDeque::new(), ended: false }
+    }
+
+    fn take(&mut self, data: &Bytes) {
+        self.blocks.push(data);
+        while let Some(block) = self.blocks.next() {
+            match block {
+                Block::Whole(text) => self.judge(text),
+                // It is over the limit, and so not judged.
+                Block::TooLong(length) => self.exchange.observe_overlong_event(length),
+            }
+        }
+    }
+
+    fn judge(&mut self, block: Bytes) {
+        let mut decoder = Decoder::new(self.exchange.limit());
+        decoder.push(block.clone());
+        let Some(Decoded::Event(event)) = decoder.next_event() else {
+            // Comments and blank lines.
+            self.ready.push_back(block);
+            return;
+        };
+        let (id, name, retry) = (event.id.clone(), event.event.clone(), event.retry);
+        let (event, data) = split(event);
+        let refusals = self.exchange.judge_event(event, data.clone());
+        if refusals.is_empty() {
+            self.ready.push_back(block);
+            return;
+        }
+        if let Some(answer) = Replacement::of(&data, &refusals).to_receiver {
+            let mut out = BytesMut::new();
+            sse::Event { event: name, data: answer, id, retry }.encode(&mut out);
+            self.ready.push_back(out.freeze());
+        }
+    }
+
+    fn end(&mut self, end: End) {
+        if !std::mem::replace(&mut self.ended, true) {
+            self.exchange.observe_end(end);
+        }
+    }
+}
+
+impl<B> Body for JudgedEvents<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(bytes) = this.ready.pop_front() {
+                return Poll::Ready(Some(Ok(Frame::data(bytes))));
+            }
+            match ready!(Pin::new(&mut this.body).poll_frame(context)) {
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        this.take(&data);
+                    }
+                }
+                Some(Err(error)) => {
+                    this.end(End::Broken);
+                    return Poll::Ready(Some(Err(error.into())));
+                }
+                None => {
+                    this.end(End::Complete);
+                    return Poll::Ready(None);
+                }
+            }
+        }
+    }
+}
+
+impl<B> Drop for JudgedEvents<B> {
+    fn drop(&mut self) {
+        if !std::mem::replace(&mut self.ended, true) {
+            self.exchange.observe_end(End::Unread);
+        }
+    }
+}
+
+/// A piece of an event stream that ends with a blank line.
+#[derive(Debug, PartialEq, Eq)]
+enum Block {
+    Whole(Bytes),
+    TooLong(u64),
+}
+
+/// Splits an event stream after each blank line, and keeps every byte.
+#[derive(Debug)]
+struct Blocks {
+    limit: usize,
+    text: BytesMut,
+    /// How much of the text was looked at.
+    seen: usize,
+    /// Whether the line at hand has no bytes yet.
+    at_line_start: bool,
+    /// Whether the last byte was a carriage return that ended a line.
+    after_return: bool,
+    /// How long the current block is, if it is too long to be kept.
+    overlong: Option<u64>,
+}
+
+impl Blocks {
+    fn new(limit: usize) -> Blocks {
+        Blocks {
+            // Names of fields and line breaks come on top of the data.
+            limit: limit.saturating_add(1024),
+            text: BytesMut::new(),
+            seen: 0,
+            at_line_start: true,
+            after_return: false,
+            overlong: None,
+        }
+    }
+
+    fn push(&mut self, data: &Bytes) {
+        self.text.extend_from_slice(data);
+    }
+
+    /// The next block, up to and including its blank line. A line feed that follows the carriage
+    /// return of a blank line begins the next block.
+    fn next(&mut self) -> Option<Block> {
+        while let Some(byte) = self.text.get(self.seen) {
+            let byte = *byte;
+            self.seen += 1;
+            let continues = byte == b'\n' && std::mem::take(&mut self.after_return);
+            if continues {
+                continue;
+            }
+            self.after_return = byte == b'\r';
+            let breaks = matches!(byte, b'\n' | b'\r');
+            if breaks && self.at_line_start {
+                let block = self.text.split_to(std::mem::take(&mut self.seen)).freeze();
+                return Some(match self.overlong.take() {
+                    Some(length) => Block::TooLong(length + block.len() as u64),
+                    None => Block::Whole(block),
+                });
+            }
+            self.at_line_start = breaks;
+        }
+        if self.text.len() > self.limit || self.overlong.is_some() {
+            *self.overlong.get_or_insert(0) += self.text.len() as u64;
+            self.text = BytesMut::new();
+            self.seen = 0;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(pieces: &[&str], expected: &[&str]) {
+        let mut blocks = Blocks::new(0);
+        let mut found = Vec::new();
+        for piece in pieces {
+            blocks.push(&Bytes::copy_from_slice(piece.as_bytes()));
+            while let Some(block) = blocks.next() {
+                found.push(match block {
+                    Block::Whole(text) => String::from_utf8(text.to_vec()).unwrap(),
+                    Block::TooLong(length) => format!("<{length}>"),
+                });
+            }
+        }
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_block_ends_with_a_blank_line() {
+        check(&["data: a\n\ndata: b\n", "\n"], &["data: a\n\n", "data: b\n\n"]);
+        check(&["a\r\n\r", "\nb\r\r"], &["a\r\n\r", "\nb\r\r"]);
+        check(&[": hi\n\n", "\n"], &[": hi\n\n", "\n"]);
+        check(&["data: unfinished\n"], &[]);
+    }
+
+    #[test]
+    fn a_block_over_the_limit_is_only_measured() {
+        let long = "x".repeat(2000);
+        check(&[&long, "\n\na\n\n"], &["<2002>", "a\n\n"]);
+    }
+}

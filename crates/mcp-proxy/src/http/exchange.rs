@@ -1,0 +1,213 @@
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode, header::HOST, request};
+use mcp_core::{Refusal, Side};
+
+use super::{
+    body::Collected,
+    tee::{End, Watch},
+};
+use crate::{
+    Observation, Tap,
+    tap::{Event, Part},
+};
+
+/// A request and everything that answers it, as the tap is told about them.
+#[derive(Debug, Clone)]
+pub(super) struct Exchange {
+    tap: Tap,
+    number: u64,
+    session: Option<Arc<str>>,
+    /// The longest body that is kept.
+    limit: usize,
+}
+
+impl Exchange {
+    pub(super) fn new(tap: Tap, number: u64, session: Option<Arc<str>>, limit: usize) -> Exchange {
+        Exchange { tap, number, session, limit }
+    }
+
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    fn seen(&self, from: Side, part: Part, body: Option<Bytes>) -> Observation {
+        Observation::http(from, self.number, part, body).in_session(self.session.clone())
+    }
+
+    /// The request, before it is passed on.
+    pub(super) fn judge_request(&self, head: &request::Parts, body: Bytes) -> Vec<Refusal> {
+        self.tap.judge(self.seen(Side::Client, request_part(head), Some(body)))
+    }
+
+    /// A request whose body was not read to the end.
+    pub(super) fn observe_overlong(&self, head: &request::Parts, length: u64) {
+        let seen = self.seen(Side::Client, request_part(head), None);
+        self.tap.observe(seen.skipping(length));
+    }
+
+    /// Whether what `from` sends has to wait for a verdict.
+    pub(super) fn enforces_on(&self, from: Side) -> bool {
+        self.tap.enforces_on(from)
+    }
+
+    /// A whole response, before it is passed on.
+    pub(super) fn judge_response(
+        &self,
+        status: StatusCode,
+        headers: HeaderMap,
+        body: Option<Bytes>,
+    ) -> Vec<Refusal> {
+        self.tap.judge(self.seen(Side::Server, response_part(status, headers), body))
+    }
+
+    pub(super) fn observe_response(
+        &self,
+        status: StatusCode,
+        headers: HeaderMap,
+        body: Option<Bytes>,
+    ) {
+        self.tap.observe(self.seen(Side::Server, response_part(status, headers), body));
+    }
+
+    /// A response that the proxy gives in the server's place.
+    pub(super) fn observe_answer(&self, status: StatusCode, headers: HeaderMap, body: Bytes) {
+        let seen = self.seen(Side::Server, response_part(status, headers), Some(body));
+        self.tap.observe(seen.by_proxy());
+    }
+
+    pub(super) fn judge_event(&self, event: Event, data: Bytes) -> Vec<Refusal> {
+        self.tap.judge(self.seen(Side::Server, Part::Event(event), Some(data)))
+    }
+
+    pub(super) fn observe_event(&self, event: Event, data: Bytes) {
+        self.tap.observe(self.seen(Side::Server, Part::Event(event), Some(data)));
+    }
+
+    pub(super) fn observe_overlong_event(&self, length: u64) {
+        let seen = self.seen(Side::Server, Part::Event(Event::default()), None);
+        self.tap.observe(seen.skipping(length));
+    }
+
+    /// The end of an event stream.
+    pub(super) fn observe_end(&self, end: End) {
+        let by = match end {
+            End::Complete | End::Broken => Side::Server,
+            End::Unread => Side::Client,
+        };
+        self.tap.observe(self.seen(by, Part::End, None));
+    }
+}
+
+fn request_part(head: &request::Parts) -> Part {
+    let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+    let url = match host {
+        Some(host) => format!("http://{host}{path}"),
+        None => path.to_owned(),
+    };
+    Part::Request { method: head.method.to_string(), url, headers: head.headers.clone() }
+}
+
+fn response_part(status: StatusCode, headers: HeaderMap) -> Part {
+    Part::Response { status: status.as_u16(), headers }
+}
+
+/// A request that is being passed on. It is observed when its body has passed, or when the response
+/// comes, whichever is first.
+#[derive(Debug, Clone)]
+pub(super) struct PassingRequest(Arc<Mutex<Passing>>);
+
+#[derive(Debug)]
+struct Passing {
+    exchange: Exchange,
+    /// Until it is observed.
+    part: Option<Part>,
+    body: Collected,
+    /// What of the body may be needed to answer in the server's place.
+    text: Bytes,
+}
+
+impl PassingRequest {
+    pub(super) fn new(exchange: Exchange, head: &request::Parts) -> PassingRequest {
+        let body = Collected::new(exchange.limit);
+        let part = Some(request_part(head));
+        PassingRequest(Arc::new(Mutex::new(Passing { exchange, part, body, text: Bytes::new() })))
+    }
+
+    /// The server answers: nothing that still comes can be about the request.
+    pub(super) fn is_answered(&self) {
+        self.lock().observe();
+    }
+
+    /// The body, as far as it has passed.
+    pub(super) fn text(&self) -> Bytes {
+        let mut passing = self.lock();
+        passing.observe();
+        passing.text.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Passing> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Passing {
+    fn observe(&mut self) {
+        let Some(part) = self.part.take() else { return };
+        self.text = self.body.take();
+        let body = Some(self.text.clone());
+        let mut seen = self.exchange.seen(Side::Client, part, body);
+        if self.body.is_too_long() {
+            seen = seen.skipping(self.body.length());
+        }
+        self.exchange.tap.observe(seen);
+    }
+}
+
+impl Watch for PassingRequest {
+    fn data(&mut self, data: &Bytes) {
+        self.lock().body.push(data);
+    }
+
+    fn end(&mut self, _: End) {
+        self.lock().observe();
+    }
+}
+
+/// A response with an ordinary body that is being passed on.
+#[derive(Debug)]
+pub(super) struct PassingResponse {
+    exchange: Exchange,
+    head: Option<(StatusCode, HeaderMap)>,
+    body: Collected,
+}
+
+impl PassingResponse {
+    pub(super) fn new(
+        exchange: Exchange,
+        status: StatusCode,
+        headers: HeaderMap,
+    ) -> PassingResponse {
+        let body = Collected::new(exchange.limit);
+        PassingResponse { exchange, head: Some((status, headers)), body }
+    }
+}
+
+impl Watch for PassingResponse {
+    fn data(&mut self, data: &Bytes) {
+        self.body.push(data);
+    }
+
+    fn end(&mut self, end: End) {
+        let Some((status, headers)) = self.head.take() else { return };
+        // A body that is cut off says nothing about what was meant.
+        let body = (end == End::Complete).then(|| self.body.take());
+        let mut seen = self.exchange.seen(Side::Server, response_part(status, headers), body);
+        if self.body.is_too_long() {
+            seen = seen.skipping(self.body.length());
+        }
+        self.exchange.tap.observe(seen);
+    }
+}

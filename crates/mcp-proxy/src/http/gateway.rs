@@ -1,0 +1,290 @@
+use std::{
+    convert::Infallible,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use http::{
+    HeaderMap, Request, Response, StatusCode,
+    header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE},
+    request, response,
+};
+use hyper::body::Incoming;
+use mcp_core::{BoxFuture, Side};
+use mcp_jsonrpc::ErrorCode;
+use mcp_transport::{Allowed, check_source};
+use tower_service::Service;
+
+use super::{
+    answer::Answer,
+    body::{ProxyBody, Unread, boxed, full, read_whole},
+    events::{JudgedEvents, PassingEvents},
+    exchange::{Exchange, PassingRequest, PassingResponse},
+    headers::remove_hop_by_hop,
+    tee::Tee,
+    upstream::{Failure, Upstream},
+};
+use crate::Tap;
+
+/// Whom a [`Gateway`] serves, and its limits.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct GatewaySettings {
+    /// The hosts that requests may be addressed to. Default: loopback.
+    pub hosts: Allowed,
+    /// The pages that may send requests. Default: loopback.
+    pub origins: Allowed,
+    /// The token that clients must send as `Authorization: Bearer`. It is not passed on.
+    pub token: Option<Arc<str>>,
+    /// The longest body that is judged and recorded, in bytes. Longer ones pass, unless messages of
+    /// their sender are held back. Default: 16 MiB.
+    pub max_body: usize,
+    /// How long the server may take to begin its answer. Default: 10 min.
+    pub answer_timeout: Duration,
+    /// The name of the server in recordings, if there are several.
+    pub name: Option<Arc<str>>,
+}
+
+impl Default for GatewaySettings {
+    fn default() -> Self {
+        GatewaySettings {
+            hosts: Allowed::loopback(),
+            origins: Allowed::loopback(),
+            token: None,
+            max_body: 16 << 20,
+            answer_timeout: Duration::from_secs(600),
+            name: None,
+        }
+    }
+}
+
+/// Passes the requests of HTTP clients on to a server, as a `tower` service.
+#[derive(Debug, Clone)]
+pub struct Gateway(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    upstream: Upstream,
+    tap: Tap,
+    settings: GatewaySettings,
+    exchanges: AtomicU64,
+}
+
+impl Gateway {
+    /// Passes requests on to `upstream`.
+    pub fn new(upstream: Upstream, tap: Tap, settings: GatewaySettings) -> Gateway {
+        Gateway(Arc::new(Inner { upstream, tap, settings, exchanges: AtomicU64::new(1) }))
+    }
+}
+
+impl Service<Request<Incoming>> for Gateway {
+    type Response = Response<ProxyBody>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response<ProxyBody>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
+        let inner = Arc::clone(&self.0);
+        Box::pin(async move { Ok(inner.answer(request).await) })
+    }
+}
+
+impl Inner {
+    async fn answer(&self, mut request: Request<Incoming>) -> Response<ProxyBody> {
+        if let Err(answer) = self.admit(&mut request) {
+            return answer.into_response();
+        }
+        let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
+        let settings = &self.settings;
+        let name = settings.name.clone();
+        let exchange = Exchange::new(self.tap.clone(), number, name, settings.max_body);
+        if exchange.enforces_on(Side::Client) {
+            self.judge_and_pass(exchange, request).await
+        } else {
+            self.pass(exchange, request).await
+        }
+    }
+
+    /// Refuses requests for a foreign host, from a foreign page, or without the token.
+    fn admit(&self, request: &mut Request<Incoming>) -> Result<(), Box<Answer>> {
+        let GatewaySettings { hosts, origins, token, .. } = &self.settings;
+        check_source(hosts, origins, request.uri(), request.headers()).map_err(|foreign| {
+            let message = foreign.to_string();
+            let status = StatusCode::FORBIDDEN;
+            Box::new(Answer::error(status, ErrorCode::InvalidRequest, &message))
+        })?;
+        let Some(token) = token else { return Ok(()) };
+        let sent = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let sent = sent.and_then(|value| value.strip_prefix("Bearer "));
+        if !sent.is_some_and(|sent| is_same(sent.as_bytes(), token.as_bytes())) {
+            return Err(Box::new(Answer::unauthorized()));
+        }
+        request.headers_mut().remove(AUTHORIZATION);
+        Ok(())
+    }
+
+    /// Passes a request on as it comes.
+    async fn pass(&self, exchange: Exchange, request: Request<Incoming>) -> Response<ProxyBody> {
+        let (head, body) = request.into_parts();
+        let passing = PassingRequest::new(exchange.clone(), &head);
+        let mut body = Tee::new(body, passing.clone());
+        // A server cannot do anything with half a message, and whoever asks is to be answered by
+        // name even if there is no server.
+        let body = match content_length(&head.headers) {
+            Some(length) if length <= SHORT_BODY => {
+                match read_whole(&mut body, exchange.limit()).await {
+                    Ok(body) => full(body),
+                    Err(_) => boxed(body),
+                }
+            }
+            _ => boxed(body),
+        };
+        match self.send(head, body).await {
+            Ok(response) => {
+                passing.is_answered();
+                self.pass_back(exchange, response).await
+            }
+            Err(failure) => {
+                let answer = Answer::failed(&failure, &passing.text());
+                tracing::warn!(%failure, "a request was not answered");
+                give(&exchange, answer)
+            }
+        }
+    }
+
+    /// Reads and judges a request before it is passed on.
+    async fn judge_and_pass(
+        &self,
+        exchange: Exchange,
+        request: Request<Incoming>,
+    ) -> Response<ProxyBody> {
+        let (head, body) = request.into_parts();
+        let body = match read_whole(body, exchange.limit()).await {
+            Ok(body) => body,
+            Err(Unread::TooLong) => {
+                exchange.observe_overlong(&head, content_length(&head.headers).unwrap_or_default());
+                let message = "the body is too long to be judged";
+                let status = StatusCode::PAYLOAD_TOO_LARGE;
+                let answer = Answer::error(status, ErrorCode::InvalidRequest, message);
+                return give(&exchange, answer);
+            }
+            // Nobody is there to be answered.
+            Err(Unread::Broken) => {
+                let message = "the body has broken off";
+                let answer = Answer::error(StatusCode::BAD_REQUEST, ErrorCode::ParseError, message);
+                return answer.into_response();
+            }
+        };
+        let refusals = exchange.judge_request(&head, body.clone());
+        if !refusals.is_empty() {
+            return give(&exchange, Answer::refused(&head.headers, &body, &refusals));
+        }
+        match self.send(head, full(body.clone())).await {
+            Ok(response) => self.pass_back(exchange, response).await,
+            Err(failure) => {
+                tracing::warn!(%failure, "a request was not answered");
+                give(&exchange, Answer::failed(&failure, &body))
+            }
+        }
+    }
+
+    async fn send(
+        &self,
+        head: request::Parts,
+        body: ProxyBody,
+    ) -> Result<Response<Incoming>, Failure> {
+        let mut request = Request::from_parts(head, body);
+        remove_hop_by_hop(request.headers_mut());
+        self.upstream.address(&mut request);
+        self.upstream.send(request, self.settings.answer_timeout).await
+    }
+
+    async fn pass_back(
+        &self,
+        exchange: Exchange,
+        response: Response<Incoming>,
+    ) -> Response<ProxyBody> {
+        let (mut head, body) = response.into_parts();
+        let shown = head.headers.clone();
+        remove_hop_by_hop(&mut head.headers);
+        let enforced = exchange.enforces_on(Side::Server);
+        let body = match (is_event_stream(&head.headers), enforced) {
+            (true, false) => {
+                exchange.observe_response(head.status, shown, None);
+                boxed(Tee::new(body, PassingEvents::new(exchange)))
+            }
+            (true, true) => {
+                let refusals = exchange.judge_response(head.status, shown, None);
+                if !refusals.is_empty() {
+                    return Answer::instead_of(b"", &refusals).into_response();
+                }
+                boxed(JudgedEvents::new(body, exchange))
+            }
+            (false, false) => {
+                let passing = PassingResponse::new(exchange, head.status, shown);
+                boxed(Tee::new(body, passing))
+            }
+            (false, true) => return judge_and_pass_back(&exchange, head, shown, body).await,
+        };
+        Response::from_parts(head, body)
+    }
+}
+
+/// Reads and judges a whole response before it is passed on.
+async fn judge_and_pass_back(
+    exchange: &Exchange,
+    head: response::Parts,
+    shown: HeaderMap,
+    body: Incoming,
+) -> Response<ProxyBody> {
+    match read_whole(body, exchange.limit()).await {
+        Ok(body) => {
+            let refusals = exchange.judge_response(head.status, shown, Some(body.clone()));
+            if refusals.is_empty() {
+                return Response::from_parts(head, full(body));
+            }
+            Answer::instead_of(&body, &refusals).into_response()
+        }
+        Err(unread) => {
+            let message = match unread {
+                Unread::TooLong => "the server's response is too long to be judged",
+                Unread::Broken => "the server broke off its response",
+            };
+            let status = StatusCode::BAD_GATEWAY;
+            give(exchange, Answer::error(status, ErrorCode::InternalError, message))
+        }
+    }
+}
+
+/// Gives a response in the server's place.
+fn give(exchange: &Exchange, answer: Answer) -> Response<ProxyBody> {
+    exchange.observe_answer(answer.status, answer.headers.clone(), answer.body.clone());
+    answer.into_response()
+}
+
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let essence = kind.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("text/event-stream")
+}
+
+/// Requests up to this length are read before they are passed on.
+const SHORT_BODY: u64 = 64 << 10;
+
+fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Compares secrets without telling by the time how much of them is right.
+fn is_same(left: &[u8], right: &[u8]) -> bool {
+    left.len() == right.len()
+        && left.iter().zip(right).fold(0, |different, (left, right)| different | (left ^ right))
+            == 0
+}

@@ -1,0 +1,21 @@
+//! A reverse proxy for HTTP: a client's requests go to an upstream server, whatever they hold.
+//!
+//! ```text
+//! client ─► serve ─► Gateway ─► Upstream ─► server
+//!                       │ bodies, as they pass (Tee), or whole (under enforcement)
+//!                       └► Exchange ─► Tap
+//! ```
+
+mod answer;
+mod body;
+mod events;
+mod exchange;
+mod gateway;
+mod headers;
+mod tee;
+mod upstream;
+
+pub use self::{
+    gateway::{Gateway, GatewaySettings},
+    upstream::{Upstream, UpstreamError},
+};

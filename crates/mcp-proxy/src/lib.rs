@@ -1,0 +1,27 @@
+//! Sits between an MCP client and an MCP server that nobody can change: passes their traffic,
+//! records it, judges it, and holds back what breaks the protocol if asked to.
+//!
+//! ```text
+//! client ◄────────── copy, or judge and then pass ──────────► server
+//!                                │
+//!                               Tap ──► Journal ──► record, verdict, watchers
+//! ```
+//!
+//! Everything that passes becomes a line of a recording ([`mcp_rules::TraceEntry`]) and is judged in
+//! that form, by the same [`mcp_rules::Observer`] that reads recordings. So `plumb check` on the
+//! record of a proxy finds what the proxy found.
+//!
+//! Observing never holds up traffic: bytes are forwarded first and copied to the [`Tap`] then. What
+//! cannot be judged in time is recorded all the same, and counted. Enforcing waits for the verdict.
+
+pub mod http;
+mod policy;
+mod record;
+mod respond;
+pub mod shutdown;
+pub mod stdio;
+mod tap;
+
+pub use policy::{Action, Policy};
+pub use record::{RecordError, Recorder};
+pub use tap::{Counts, Observation, Passage, Tap, TapSettings, Watcher};

@@ -1,0 +1,109 @@
+//! A client on our standard streams, a server as a child process.
+//!
+//! The two directions are copied by a thread each, with plain reads and writes: that is the shortest
+//! way. Observed bytes are forwarded as they come, in whatever pieces, and split into lines
+//! afterwards. Enforced ones are forwarded line by line.
+
+mod child;
+mod relay;
+mod signals;
+mod splitter;
+mod streams;
+mod supervisor;
+
+use std::{
+    ffi::OsString,
+    io,
+    process::ExitStatus,
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
+
+use mcp_core::Side;
+
+use self::{
+    child::Child,
+    relay::{Lanes, Relay},
+    supervisor::Supervisor,
+};
+use crate::Tap;
+
+/// Why the streams of a client and a server could not be connected.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+#[non_exhaustive]
+pub enum StdioError {
+    #[error("cannot start `{program}`: {reason}")]
+    Start { program: String, reason: String },
+    #[error("could not use our own standard streams")]
+    Streams(#[source] io::Error),
+}
+
+/// How [`run`] works.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct StdioSettings {
+    /// The longest line that is judged and recorded, in bytes. Longer ones pass, unless messages of
+    /// their sender are held back. Default: 16 MiB.
+    pub max_line: usize,
+    /// How long the server may stay silent after its input was closed, before it is told to exit.
+    /// Default: 5 s.
+    pub exit_wait: Duration,
+    /// How long it may take after that, before it is killed. Default: 2 s.
+    pub terminate_wait: Duration,
+}
+
+impl Default for StdioSettings {
+    fn default() -> Self {
+        StdioSettings {
+            max_line: 16 << 20,
+            exit_wait: Duration::from_secs(5),
+            terminate_wait: Duration::from_secs(2),
+        }
+    }
+}
+
+/// Starts a server and connects it to the client on our standard streams, until either leaves.
+/// Returns the server's exit status.
+///
+/// Its standard error is ours. If the client leaves, the server's input is closed; if it does not
+/// exit then, it is terminated and finally killed. SIGTERM, SIGINT and SIGHUP are passed on to it.
+/// May be called only once in a process: one thread keeps reading standard input.
+///
+/// # Errors
+///
+/// If the server cannot be started.
+pub fn run(
+    program: &OsString,
+    arguments: &[OsString],
+    tap: &Tap,
+    settings: &StdioSettings,
+) -> Result<ExitStatus, StdioError> {
+    let (stdin, stdout) = streams::input()
+        .and_then(|input| Ok((input, streams::output()?)))
+        .map_err(StdioError::Streams)?;
+    let (child, pipes) = Child::start(program, arguments)?;
+    let lanes = Arc::new(Lanes::new(pipes.input, stdout));
+    let (events, happened) = mpsc::channel();
+    let relay = |side| Relay::new(side, Arc::clone(&lanes), tap, settings.max_line);
+    let (from_client, from_server) = (relay(Side::Client), relay(Side::Server));
+    let (client_events, server_events) = (events.clone(), events.clone());
+    thread::spawn(move || client_events.send(Event::Ended(Side::Client, from_client.run(stdin))));
+    thread::spawn(move || {
+        server_events.send(Event::Ended(Side::Server, from_server.run(pipes.output)))
+    });
+    child.report_exit(events.clone());
+    signals::report(events);
+    Ok(Supervisor::new(child, lanes, settings).attend(&happened))
+}
+
+/// Something that decides how long the server lives.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    /// A side sends nothing more, or nobody reads it.
+    Ended(Side, relay::End),
+    Exited(ExitStatus),
+    /// We were told to stop.
+    Stop,
+}

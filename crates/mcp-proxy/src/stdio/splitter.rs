@@ -1,0 +1,121 @@
+use memchr::memchr;
+
+/// A line, as far as it was kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Line<'a> {
+    /// Its text without the line break.
+    Whole(&'a [u8]),
+    /// It was too long to be kept.
+    TooLong { length: u64 },
+}
+
+/// Splits bytes into lines, in whatever pieces they come. Keeps at most one line.
+#[derive(Debug)]
+pub(super) struct Splitter {
+    limit: usize,
+    partial: Vec<u8>,
+    /// The length of the current line, if it is too long to be kept.
+    overlong: Option<u64>,
+}
+
+/// A buffer beyond this is given back after its line.
+const KEPT_BUFFER: usize = 64 << 10;
+
+impl Splitter {
+    pub(super) fn new(limit: usize) -> Splitter {
+        Splitter { limit, partial: Vec::new(), overlong: None }
+    }
+
+    /// Takes more bytes, and hands out the lines that end in them.
+    pub(super) fn push(&mut self, mut bytes: &[u8], mut line: impl FnMut(Line<'_>)) {
+        while let Some(end) = memchr(b'\n', bytes) {
+            let (head, rest) = bytes.split_at(end);
+            bytes = rest.get(1..).unwrap_or_default();
+            if self.partial.is_empty() && self.overlong.is_none() && head.len() <= self.limit {
+                line(Line::Whole(head));
+                continue;
+            }
+            self.keep(head);
+            self.take(&mut line);
+        }
+        self.keep(bytes);
+    }
+
+    /// The stream has ended: hands out what was not followed by a line break, if anything.
+    pub(super) fn finish(&mut self, mut line: impl FnMut(Line<'_>)) {
+        if !self.partial.is_empty() || self.overlong.is_some() {
+            self.take(&mut line);
+        }
+    }
+
+    fn take(&mut self, line: &mut impl FnMut(Line<'_>)) {
+        match self.overlong.take() {
+            Some(length) => line(Line::TooLong { length }),
+            None => line(Line::Whole(&self.partial)),
+        }
+        self.partial.clear();
+        self.partial.shrink_to(KEPT_BUFFER);
+    }
+
+    fn keep(&mut self, part: &[u8]) {
+        if let Some(length) = &mut self.overlong {
+            *length += part.len() as u64;
+        } else if self.partial.len() + part.len() <= self.limit {
+            self.partial.extend_from_slice(part);
+        } else {
+            self.overlong = Some((self.partial.len() + part.len()) as u64);
+            self.partial = Vec::new();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn split(limit: usize, pieces: &[&[u8]]) -> Vec<String> {
+        let mut splitter = Splitter::new(limit);
+        let mut found = Vec::new();
+        let mut show = |line: Line<'_>| {
+            found.push(match line {
+                Line::Whole(text) => String::from_utf8_lossy(text).into_owned(),
+                Line::TooLong { length } => format!("<{length}>"),
+            });
+        };
+        for piece in pieces {
+            splitter.push(piece, &mut show);
+        }
+        splitter.finish(show);
+        found
+    }
+
+    #[test]
+    fn lines_end_with_a_line_break_or_the_stream() {
+        assert_eq!(split(9, &[b"a\nb\r\n\nc"]), ["a", "b\r", "", "c"]);
+        assert_eq!(split(9, &[b"a\n"]), ["a"]);
+        assert_eq!(split(9, &[]), [""; 0]);
+    }
+
+    #[test]
+    fn a_line_over_the_limit_is_only_measured() {
+        assert_eq!(split(3, &[b"abc\nabcd\nabc"]), ["abc", "<4>", "abc"]);
+        assert_eq!(split(3, &[b"ab", b"cd", b"e\nx\n", b"abcd"]), ["<5>", "x", "<4>"]);
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_do_not_matter(text in "[ab\r\n]{0,40}", cuts in prop::collection::vec(0_usize..40, 0..6)) {
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
+            cuts.sort_unstable();
+            let mut pieces = Vec::new();
+            let mut start = 0;
+            for cut in cuts.into_iter().chain([text.len()]) {
+                pieces.push(&text.as_bytes()[start..cut]);
+                start = cut;
+            }
+            prop_assert_eq!(split(5, &pieces), split(5, &[text.as_bytes()]));
+        }
+    }
+}

@@ -1,0 +1,250 @@
+use std::{borrow::Cow, sync::Arc, time::SystemTime};
+
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, PROXY_AUTHORIZATION, SET_COOKIE},
+};
+use mcp_core::Side;
+use mcp_json::{Limits, Tape};
+use mcp_rules::{Headers, HttpEvent, HttpPart, SseEvent, TraceEntry, TraceWriter};
+
+use crate::respond::PROXY;
+
+/// Something that passes the proxy, to be recorded and judged.
+#[derive(Debug, Clone)]
+pub struct Observation {
+    from: Side,
+    traffic: Traffic,
+    /// How long the text was, if it was too long to be kept.
+    skipped: Option<u64>,
+    session: Option<Arc<str>>,
+    by_proxy: bool,
+    pub(super) at: SystemTime,
+}
+
+#[derive(Debug, Clone)]
+enum Traffic {
+    Stdio { text: Bytes, ends: bool },
+    WebSocket { text: Bytes },
+    Http { exchange: u64, part: Part, body: Option<Bytes> },
+}
+
+/// The part of an HTTP exchange that is observed.
+#[derive(Debug, Clone)]
+pub(crate) enum Part {
+    Request { method: String, url: String, headers: HeaderMap },
+    Response { status: u16, headers: HeaderMap },
+    Event(Event),
+    End,
+}
+
+/// An event of a stream, without its data.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Event {
+    pub(crate) id: Option<Bytes>,
+    pub(crate) name: Option<Bytes>,
+    pub(crate) retry: Option<u64>,
+}
+
+impl Observation {
+    /// A line that a side writes to its stream, without the line break.
+    pub fn stdio(from: Side, text: impl Into<Bytes>) -> Observation {
+        Observation::new(from, Traffic::Stdio { text: text.into(), ends: false })
+    }
+
+    /// The last bytes on a side's stream, if no line break follows them.
+    pub fn unterminated(from: Side, text: impl Into<Bytes>) -> Observation {
+        Observation::new(from, Traffic::Stdio { text: text.into(), ends: true })
+    }
+
+    /// A message over WebSocket.
+    pub fn web_socket(from: Side, text: impl Into<Bytes>) -> Observation {
+        Observation::new(from, Traffic::WebSocket { text: text.into() })
+    }
+
+    pub(crate) fn http(from: Side, exchange: u64, part: Part, body: Option<Bytes>) -> Observation {
+        Observation::new(from, Traffic::Http { exchange, part, body })
+    }
+
+    fn new(from: Side, traffic: Traffic) -> Observation {
+        let at = SystemTime::UNIX_EPOCH;
+        Observation { from, traffic, skipped: None, session: None, by_proxy: false, at }
+    }
+
+    /// Stands for a text of this many bytes, which is too long to be kept.
+    #[must_use]
+    pub fn skipping(mut self, length: u64) -> Observation {
+        self.skipped = Some(length);
+        self
+    }
+
+    /// Names the conversation it belongs to, if there are several.
+    #[must_use]
+    pub fn in_session(mut self, session: Option<Arc<str>>) -> Observation {
+        self.session = session;
+        self
+    }
+
+    /// The proxy has sent it in the place of the side that it is from.
+    #[must_use]
+    pub fn by_proxy(mut self) -> Observation {
+        self.by_proxy = true;
+        self
+    }
+
+    /// Adds to an entry what does not depend on the kind of traffic.
+    fn complete<'a>(&'a self, mut entry: TraceEntry<'a>) -> TraceEntry<'a> {
+        if let Some(length) = self.skipped {
+            entry = entry.skipping(length);
+        }
+        if let Some(session) = &self.session {
+            entry = entry.in_session(session);
+        }
+        if self.by_proxy { entry.sent_by(PROXY) } else { entry }
+    }
+
+    /// About how much memory it takes.
+    pub(super) fn size(&self) -> usize {
+        let headers = |headers: &HeaderMap| {
+            headers
+                .iter()
+                .map(|(name, value)| name.as_str().len() + value.len() + 64)
+                .sum::<usize>()
+        };
+        size_of::<Observation>()
+            + match &self.traffic {
+                Traffic::Stdio { text, .. } | Traffic::WebSocket { text } => text.len(),
+                Traffic::Http { part, body, .. } => {
+                    let part = match part {
+                        Part::Request { url, headers: sent, .. } => url.len() + headers(sent),
+                        Part::Response { headers: sent, .. } => headers(sent),
+                        Part::Event(_) | Part::End => 0,
+                    };
+                    part + body.as_ref().map_or(0, Bytes::len)
+                }
+            }
+    }
+}
+
+/// Writes observations as lines of a recording. Keeps its buffers.
+#[derive(Debug)]
+pub(super) struct Scribe {
+    writer: TraceWriter<Vec<u8>>,
+    tape: Tape,
+    limits: Limits,
+}
+
+/// Buffers beyond this are given back.
+const KEPT_BUFFER: usize = 64 << 10;
+
+impl Scribe {
+    pub(super) fn new(limits: Limits) -> Scribe {
+        Scribe { writer: TraceWriter::new(Vec::new()), tape: Tape::new(), limits }
+    }
+
+    /// The line for an observation, without the line break.
+    pub(super) fn line(&mut self, observation: &Observation) -> Vec<u8> {
+        let Observation { from, traffic, at, .. } = observation;
+        let time = humantime::format_rfc3339_micros(*at).to_string();
+        let Scribe { writer, tape, limits } = self;
+        let mut write = |entry: TraceEntry<'_>| {
+            // A vector takes everything.
+            let _ = writer.write(&observation.complete(entry).at(&time));
+        };
+        match traffic {
+            Traffic::Stdio { text, ends: false } => write(TraceEntry::stdio(*from, text)),
+            Traffic::Stdio { text, ends: true } => write(TraceEntry::unterminated(*from, text)),
+            Traffic::WebSocket { text } => write(TraceEntry::web_socket(*from, text)),
+            Traffic::Http { exchange, part, body } => {
+                with_event(*from, *exchange, part, body.as_ref(), (tape, *limits), |event| {
+                    write(TraceEntry::http(event));
+                });
+            }
+        }
+        self.take()
+    }
+
+    /// The line that stands for lost ones.
+    pub(super) fn gap(&mut self, lost: u64) -> Vec<u8> {
+        let _ = self.writer.write(&TraceEntry::gap(lost));
+        self.take()
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        let mut line = std::mem::take(self.writer.get_mut());
+        line.pop();
+        if line.len() > KEPT_BUFFER {
+            *self = Scribe::new(self.limits);
+        }
+        line
+    }
+}
+
+/// Makes the event that an observation of HTTP shows.
+fn with_event(
+    from: Side,
+    exchange: u64,
+    part: &Part,
+    body: Option<&Bytes>,
+    (tape, limits): (&mut Tape, Limits),
+    visit: impl FnOnce(HttpEvent<'_>),
+) {
+    let body = body.map(|body| &**body);
+    let (id, name);
+    let headers;
+    let (part, expects_json) = match part {
+        Part::Request { method, url, headers: sent } => {
+            headers = shown(sent);
+            (HttpPart::Request { method, url, headers: &headers }, true)
+        }
+        Part::Response { status, headers: sent } => {
+            headers = shown(sent);
+            let kind = sent.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+            let is_json = kind.is_some_and(|kind| {
+                kind.len() >= JSON.len() && kind[..JSON.len()].eq_ignore_ascii_case(JSON)
+            });
+            (HttpPart::Response { status: *status, headers: &headers }, is_json)
+        }
+        Part::Event(event) => {
+            (id, name) = (text_of(event.id.as_ref()), text_of(event.name.as_ref()));
+            let (id, name) = (id.as_deref(), name.as_deref());
+            // Empty data is an event too; other data is shown as the message, or as the body.
+            let data = body.filter(|data| data.is_empty());
+            (HttpPart::Event(SseEvent { id, event: name, data, retry: event.retry }), true)
+        }
+        Part::End => (HttpPart::End, false),
+    };
+    let event = HttpEvent::new(exchange, from, part);
+    let Some(body) = body.filter(|body| !body.is_empty()) else { return visit(event) };
+    match tape.parse(body, limits) {
+        Ok(document) => visit(event.with_message(document.root())),
+        Err(error) if expects_json => visit(event.with_unreadable(body, error)),
+        Err(_) => visit(event.with_body(body)),
+    }
+}
+
+fn text_of(bytes: Option<&Bytes>) -> Option<Cow<'_, str>> {
+    bytes.map(|bytes| String::from_utf8_lossy(bytes))
+}
+
+const JSON: &[u8] = b"application/json";
+
+/// Headers as the rules read them, without credentials: those never reach a recording.
+fn shown(headers: &HeaderMap) -> Headers<'_> {
+    headers.iter().map(|(name, value)| (name.as_str(), shown_value(name, value))).collect()
+}
+
+fn shown_value<'v>(name: &HeaderName, value: &'v HeaderValue) -> Cow<'v, str> {
+    let text = String::from_utf8_lossy(value.as_bytes());
+    match *name {
+        AUTHORIZATION | PROXY_AUTHORIZATION => {
+            // Rules look at the scheme, and at whether there is more.
+            let (scheme, rest) = text.split_once(' ').unwrap_or(("", &text));
+            let space = if scheme.is_empty() { "" } else { " " };
+            format!("{scheme}{space}{}", "x".repeat(rest.len())).into()
+        }
+        COOKIE | SET_COOKIE => "x".repeat(text.len()).into(),
+        _ => text,
+    }
+}

@@ -1,0 +1,98 @@
+//! What breaks the protocol does not pass under enforcement.
+
+use mcp_proxy::{Policy, http::GatewaySettings};
+use serde_json::Value;
+
+use crate::support::{Proxy, parts, post, raw_client, raw_server};
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+#[tokio::test]
+async fn an_invalid_request_never_reaches_the_server() {
+    let (upstream, serving) = raw_server(1, Vec::new()).await;
+    let proxy = Proxy::start(upstream, Policy::enforce()).await;
+    for (body, status, code) in [
+        (r#"{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{"cursor":7}}"#, 200, -32602),
+        (r#"{"jsonrpc":"2.0","id":5,"metod":"ping"}"#, 400, -32600),
+        ("{", 400, -32700),
+        (r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{}}"#, 400, -32600),
+    ] {
+        let answer = raw_client(proxy.address, &post(body, "")).await;
+        let (answered, text) = parts(&answer);
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((answered, answer["error"]["code"].as_i64()), (status, Some(code)), "{text}");
+    }
+    assert!(!serving.is_finished(), "the server was asked");
+    let outcome = proxy.stop().await;
+    assert_eq!(outcome.counts.rejected, 4);
+    serving.abort();
+}
+
+async fn answered_with(answer: String) -> (u16, String) {
+    let request = post(PING, "MCP-Protocol-Version: 2025-06-18\r\n");
+    let (upstream, _) = raw_server(request.len() - 30, answer.into_bytes()).await;
+    let proxy = Proxy::start(upstream, Policy::enforce()).await;
+    let answer = parts(&raw_client(proxy.address, &request).await);
+    proxy.stop().await;
+    answer
+}
+
+fn json(body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+#[tokio::test]
+async fn an_invalid_response_becomes_an_error() {
+    let sound = r#"{"jsonrpc":"2.0", "id":1,"result":{} }"#;
+    assert_eq!(answered_with(json(sound)).await, (200, sound.to_owned()));
+    let (status, text) = answered_with(json(r#"{"jsonrpc":"2.0","id":1,"result":7}"#)).await;
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (status, &answer["id"], &answer["error"]["code"]),
+        (200, &1.into(), &(-32603).into())
+    );
+    let (status, _) = answered_with(json("<p>")).await;
+    assert_eq!(status, 502);
+}
+
+#[tokio::test]
+async fn an_invalid_event_is_replaced_and_the_others_pass() {
+    let note =
+        r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
+    let bad = r#"{"jsonrpc":"2.0","id":1,"result":7}"#;
+    let (status, text) = answered_with(format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n\
+         : hi\n\ndata:  {note}\n\nid: 7\ndata: {bad}\n\n"
+    ))
+    .await;
+    assert_eq!(status, 200);
+    assert!(text.contains(": hi\n\n"), "{text}");
+    assert!(text.contains(&format!("data:  {note}\n\n")), "{text}");
+    assert!(!text.contains(bad) && text.contains("-32603") && text.contains("id: 7\n"), "{text}");
+}
+
+#[tokio::test]
+async fn what_is_too_long_to_be_judged_does_not_pass() {
+    let mut settings = GatewaySettings::default();
+    settings.max_body = PING.len();
+    let long = format!("{PING} ");
+    let (upstream, serving) = raw_server(1, json("{}").into()).await;
+    let proxy = Proxy::with(upstream, Policy::enforce(), settings.clone()).await;
+    let (status, _) = parts(&raw_client(proxy.address, &post(&long, "")).await);
+    assert_eq!(status, 413);
+    assert!(!serving.is_finished());
+    proxy.stop().await;
+    // The same passes where nothing is held back, and is reported.
+    let proxy = Proxy::with(upstream, Policy::observe(), settings).await;
+    let (status, _) = parts(&raw_client(proxy.address, &post(&long, "")).await);
+    assert_eq!(status, 200);
+    let outcome = proxy.stop().await;
+    assert!(
+        outcome.live.iter().any(|found| found.contains("message-size-limit")),
+        "{:?}",
+        outcome.live
+    );
+}

@@ -1,0 +1,69 @@
+//! Servers that fail, and clients that may not ask.
+
+use mcp_proxy::{
+    Policy,
+    http::{GatewaySettings, Upstream},
+};
+use serde_json::Value;
+use tokio::net::TcpListener;
+
+use crate::support::{Proxy, parts, post, raw_client, raw_server};
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#;
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_is_named_in_the_answer() {
+    let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    for policy in [Policy::observe(), Policy::enforce()] {
+        let proxy = Proxy::start(gone, policy).await;
+        let (status, text) = parts(&raw_client(proxy.address, &post(PING, "")).await);
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((status, &answer["id"]), (502, &"a".into()));
+        assert_eq!(answer["error"]["code"], -32603);
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("the server cannot be reached: "), "{message}");
+        proxy.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_up_is_named_too() {
+    let (upstream, _) = raw_server(1, Vec::new()).await;
+    let proxy = Proxy::start(upstream, Policy::observe()).await;
+    let (status, text) = parts(&raw_client(proxy.address, &post(PING, "")).await);
+    assert_eq!(status, 502);
+    assert!(text.contains("the server broke off"), "{text}");
+    proxy.stop().await;
+}
+
+#[tokio::test]
+async fn foreign_hosts_and_pages_and_wrong_tokens_are_refused() {
+    let (upstream, serving) = raw_server(1, Vec::new()).await;
+    let mut settings = GatewaySettings::default();
+    settings.token = Some("right".into());
+    let proxy = Proxy::with(upstream, Policy::observe(), settings).await;
+    for (headers, expected) in [
+        ("Origin: http://evil.example\r\nAuthorization: Bearer right\r\n", 403),
+        ("Host: evil.example\r\nAuthorization: Bearer right\r\n", 403),
+        ("", 401),
+        ("Authorization: Bearer wrong\r\n", 401),
+        ("Authorization: right\r\n", 401),
+    ] {
+        let (status, _) = parts(&raw_client(proxy.address, &post(PING, headers)).await);
+        assert_eq!(status, expected, "{headers}");
+    }
+    assert!(!serving.is_finished());
+    raw_client(proxy.address, &post(PING, "Authorization: Bearer right\r\n")).await;
+    let received = String::from_utf8(serving.await.unwrap()).unwrap();
+    assert!(!received.contains("right"), "the token was passed on: {received}");
+    proxy.stop().await;
+}
+
+#[test]
+fn upstream_urls_are_checked() {
+    for url in ["", "mcp", "ftp://a/", "http://", "http://user:secret@a/", "//a/b"] {
+        let error = Upstream::new(url).unwrap_err().to_string();
+        assert!(!error.contains("secret"), "{error}");
+    }
+    assert!(Upstream::new("http://127.0.0.1:1/mcp").is_ok());
+}

@@ -1,0 +1,9 @@
+//! The proxy between clients and servers over loopback.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod bytes;
+mod enforce;
+mod failures;
+mod record;
+mod support;

@@ -1,0 +1,161 @@
+//! A gateway, raw clients and servers.
+
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
+
+use mcp_proxy::{
+    Counts, Policy, Recorder, Tap, TapSettings,
+    http::{Gateway, GatewaySettings, Upstream},
+};
+use mcp_rules::{Engine, LineReader, Observer, Origin, Settings};
+use mcp_schema::Schemas;
+use mcp_transport::http::server::{ServeSettings, serve};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+
+/// A gateway that records.
+pub(crate) struct Proxy {
+    pub(crate) address: SocketAddr,
+    tap: Tap,
+    serving: JoinHandle<()>,
+    found: Arc<Mutex<Vec<String>>>,
+    record: PathBuf,
+    _folder: TempDir,
+}
+
+/// What a proxy has come to.
+pub(crate) struct Outcome {
+    pub(crate) counts: Counts,
+    /// The findings reported live, as JSON.
+    pub(crate) live: Vec<String>,
+    pub(crate) record: String,
+}
+
+impl Proxy {
+    pub(crate) async fn start(upstream: SocketAddr, policy: Policy) -> Proxy {
+        Proxy::with(upstream, policy, GatewaySettings::default()).await
+    }
+
+    pub(crate) async fn with(
+        upstream: SocketAddr,
+        policy: Policy,
+        settings: GatewaySettings,
+    ) -> Proxy {
+        let folder = tempfile::tempdir().unwrap();
+        let record = folder.path().join("record.jsonl");
+        let found = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&found);
+        let tap = Tap::new(
+            engine(),
+            TapSettings {
+                policy,
+                recorder: Some(Recorder::create(&record, "").unwrap()),
+                watchers: vec![Box::new(move |passage| {
+                    let findings = passage.findings.iter();
+                    let texts = findings.map(|finding| serde_json::to_string(finding).unwrap());
+                    seen.lock().unwrap().extend(texts);
+                })],
+                ..TapSettings::default()
+            },
+        );
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let upstream = Upstream::new(&format!("http://{upstream}/mcp")).unwrap();
+        let gateway = Gateway::new(upstream, tap.clone(), settings);
+        let mut settings = ServeSettings::default();
+        settings.keep_header_case = true;
+        let serving = tokio::spawn(serve(listener, gateway, settings, std::future::pending()));
+        Proxy { address, tap, serving, found, record, _folder: folder }
+    }
+
+    pub(crate) async fn stop(self) -> Outcome {
+        self.serving.abort();
+        let _ = self.serving.await;
+        let tap = self.tap.clone();
+        let counts = tokio::task::spawn_blocking(move || tap.finish()).await.unwrap();
+        let live = self.found.lock().unwrap().clone();
+        Outcome { counts, live, record: std::fs::read_to_string(&self.record).unwrap() }
+    }
+}
+
+impl Outcome {
+    /// What is found in the recording.
+    pub(crate) fn recorded(&self) -> Vec<String> {
+        let engine = engine();
+        let mut observer = Observer::new(&engine, Origin::default());
+        let mut reader = LineReader::new(&engine.settings().limits);
+        let mut found = Vec::new();
+        let mut judged = Vec::new();
+        for (number, line) in (1..).zip(self.record.lines()) {
+            let ruling =
+                reader.read(line.as_bytes(), |read| observer.rule(number, read, |_| Some(false)));
+            found.extend(ruling.findings().map(|finding| serde_json::to_string(finding).unwrap()));
+        }
+        observer.finish(&mut judged);
+        let findings = judged.iter().flat_map(|judged| &judged.findings);
+        found.extend(findings.map(|finding| serde_json::to_string(finding).unwrap()));
+        found
+    }
+}
+
+fn engine() -> Arc<Engine> {
+    Arc::new(Engine::new(Schemas::embedded(), Settings::default()))
+}
+
+/// A server that answers every connection with fixed bytes once it has read `expected` bytes, and
+/// says what it has read.
+pub(crate) async fn raw_server(
+    expected: usize,
+    answer: Vec<u8>,
+) -> (SocketAddr, JoinHandle<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut received = Vec::new();
+        let mut part = vec![0; 1 << 16];
+        while received.len() < expected {
+            match stream.read(&mut part).await.unwrap() {
+                0 => break,
+                count => received.extend_from_slice(&part[..count]),
+            }
+        }
+        stream.write_all(&answer).await.unwrap();
+        stream.shutdown().await.unwrap();
+        received
+    });
+    (address, serving)
+}
+
+/// Sends bytes and returns everything that comes back until the connection is closed.
+pub(crate) async fn raw_client(to: SocketAddr, request: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(to).await.unwrap();
+    stream.write_all(request).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    answer
+}
+
+/// A POST of `body` that ends its connection.
+pub(crate) fn post(body: &str, headers: &str) -> Vec<u8> {
+    format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\n{headers}Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+/// The status and the body of a response.
+pub(crate) fn parts(response: &[u8]) -> (u16, String) {
+    let text = String::from_utf8_lossy(response);
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    (head[9..12].parse().unwrap(), body.to_owned())
+}

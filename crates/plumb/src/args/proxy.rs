@@ -1,0 +1,47 @@
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::Args as ClapArgs;
+
+use super::{JudgingArgs, OUTPUT, ReportFormat};
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ProxyArgs {
+    /// The server to start, with its arguments
+    #[arg(value_name = "COMMAND", last = true, required_unless_present = "upstream")]
+    pub(crate) command: Vec<OsString>,
+    /// Serve HTTP clients on this address, instead of one client on the standard streams
+    #[arg(long, value_name = "ADDRESS", requires = "upstream")]
+    pub(crate) listen: Option<String>,
+    /// Pass requests on to the server at this URL, instead of starting one
+    #[arg(long, value_name = "URL", requires = "listen", conflicts_with = "command")]
+    pub(crate) upstream: Option<String>,
+    /// A host, besides this machine, that HTTP clients may address; may be repeated
+    #[arg(long = "allow-host", value_name = "HOST", requires = "listen")]
+    pub(crate) hosts: Vec<String>,
+    /// An origin, besides this machine, whose pages may send requests; may be repeated
+    #[arg(long = "allow-origin", value_name = "ORIGIN", requires = "listen")]
+    pub(crate) origins: Vec<String>,
+    /// A file with the token that HTTP clients must send as `Authorization: Bearer`
+    #[arg(long, value_name = "FILE", requires = "listen")]
+    pub(crate) auth_token_file: Option<PathBuf>,
+    /// Listen beyond this machine without a token
+    #[arg(long, requires = "listen")]
+    pub(crate) insecure: bool,
+    /// Hold back what breaks the protocol, and answer in the other side's place
+    #[arg(long)]
+    pub(crate) enforce: bool,
+    /// Write the traffic to this file, or to a new file in this directory
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(crate) record: Option<PathBuf>,
+    /// Seconds that the server may stay silent after the client has left, before it is ended
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    pub(crate) exit_wait: u16,
+    #[command(flatten)]
+    pub(crate) judging: JudgingArgs,
+    /// Print findings for people, or as JSON, one per line; always on standard error
+    #[arg(long, value_name = "FORMAT", default_value = "human", help_heading = OUTPUT)]
+    pub(crate) format: ReportFormat,
+    /// Print no findings and no summary
+    #[arg(short, long, help_heading = OUTPUT)]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,102 @@
+mod gateway;
+mod report;
+
+use std::{
+    path::Path,
+    process::{self, ExitStatus},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use mcp_proxy::{
+    Policy, Recorder, Tap, TapSettings,
+    stdio::{self, StdioSettings},
+};
+use mcp_rules::Engine;
+
+use self::{gateway::GatewayPlan, report::Report};
+use super::{Outcome, notes::Notes};
+use crate::{
+    args::{Color, ProxyArgs},
+    config::Config,
+    failure::Failure,
+    plan::{JudgingPlan, Verbosity},
+    style::Palette,
+    text::shown_path,
+};
+
+/// Passes traffic between a client and a server.
+pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
+    let config = Config::chosen(&args.judging)?;
+    let plan = JudgingPlan::new(&args.judging, &config)?;
+    let verbosity = if args.quiet { Verbosity::Quiet } else { Verbosity::Normal };
+    let notes = Notes::new(Palette::of_stderr(color), verbosity);
+    let schemas = notes.load(&plan.overrides, plan.overrides_required)?;
+    notes.without_effect(&plan.without_effect);
+    let limit = plan.settings.limits.message_bytes;
+    let engine = Arc::new(Engine::new(schemas, plan.settings));
+    let recorder = args.record.as_deref().map(begin_record).transpose()?;
+    let record = recorder.as_ref().map(|recorder| recorder.path().to_owned());
+    let report = Report::new(Palette::of_stderr(color), verbosity, args.format);
+    let tap = Tap::new(
+        engine,
+        TapSettings {
+            policy: if args.enforce { Policy::enforce() } else { Policy::observe() },
+            revision: plan.forced_revision,
+            recorder,
+            watchers: report.watcher().into_iter().collect(),
+            backlog: 0,
+        },
+    );
+    let outcome = match args.upstream.as_deref().zip(args.listen.as_deref()) {
+        Some((upstream, listen)) => {
+            let gateway = GatewayPlan::new(upstream, listen, args, limit)?;
+            gateway.run(&tap).map(|()| Outcome::Clean)
+        }
+        None => run_stdio(args, &tap, limit),
+    };
+    report.finish(&tap.finish(), record.as_deref());
+    outcome
+}
+
+/// Passes the traffic of one client on our standard streams.
+fn run_stdio(args: &ProxyArgs, tap: &Tap, limit: usize) -> anyhow::Result<Outcome> {
+    let mut settings = StdioSettings::default();
+    settings.exit_wait = Duration::from_secs(args.exit_wait.into());
+    settings.max_line = limit;
+    let Some((program, arguments)) = args.command.split_first() else {
+        return Err(Failure::new("no server to start").hint("name it after `--`").into());
+    };
+    let status = stdio::run(program, arguments, tap, &settings)?;
+    Ok(Outcome::Exit(code_of(status)))
+}
+
+fn begin_record(path: &Path) -> anyhow::Result<Recorder> {
+    #[expect(clippy::disallowed_methods, reason = "recordings are named after their beginning")]
+    let now = SystemTime::now();
+    let time = humantime::format_rfc3339_seconds(now).to_string().replace(':', "");
+    let name = format!("{time}-{}", process::id());
+    Recorder::create(path, &name).map_err(|error| {
+        let place = shown_path(path);
+        Failure::new(format!("could not record to {place}"))
+            .because(error)
+            .hint("name a file or a directory that you may write to")
+            .into()
+    })
+}
+
+/// The exit code that a shell would show.
+fn code_of(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| signal_of(status).map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
+
+#[cfg(unix)]
+fn signal_of(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal_of(_: ExitStatus) -> Option<i32> {
+    None
+}
