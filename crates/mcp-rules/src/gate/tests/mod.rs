@@ -48,6 +48,7 @@ fn how_a_gate_treats_a_rule_is_a_property_of_the_rule() {
         ["elicitation-content-invalid", "elicitation-content-missing", "tool-arguments-invalid"];
     assert_eq!(treated(Enforcement::Contract), contracts);
     let tolerated = [
+        "http-retry-ignored",
         "result-type-missing",
         "sse-event-id-duplicate",
         "x-mcp-header-duplicate",
