@@ -73,7 +73,7 @@ pub use enforcement::Enforcement;
 pub use engine::{Engine, Followed};
 pub use finding::{Finding, Related, SchemaFault};
 pub use findings::Findings;
-pub use format::{token::is_token, web_origin::is_web_origin};
+pub use format::{date_time::rfc3339_millis, token::is_token, web_origin::is_web_origin};
 pub use framer::{Cut, Framed, Framer};
 pub use gate::{
     FindingSink, HttpGate, HttpTap, HttpVerdict, Identity, Judgement, SavedGate, SessionGate,

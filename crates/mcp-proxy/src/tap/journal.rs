@@ -123,6 +123,7 @@ impl Journal {
         let number = self.counts.lines;
         let mut ruling = self.reader.read(line, |read| {
             observer.rule(number, read, |finding| match finding.from {
+                _ if !policy.enforces() => Some(false),
                 Some(from) => policy.holds(from, finding),
                 None => None,
             })

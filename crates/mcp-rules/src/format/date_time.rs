@@ -2,11 +2,11 @@
 
 /// Whether `text` is an RFC 3339 date-time, which requires seconds and an offset.
 pub(crate) fn is_rfc3339(text: &[u8]) -> bool {
-    to_millis(text).is_some()
+    rfc3339_millis(text).is_some()
 }
 
 /// Converts an RFC 3339 date-time to milliseconds since 1970.
-pub(crate) fn to_millis(text: &[u8]) -> Option<i64> {
+pub fn rfc3339_millis(text: &[u8]) -> Option<i64> {
     let (minutes, rest) = date_and_minutes(text)?;
     let (Some(millis), rest) = seconds(rest)? else { return None };
     let offset = match *rest {
@@ -171,8 +171,8 @@ mod tests {
             ("2024-02-29T23:59:60Z", 1_709_251_200_000),
             ("1969-12-31T23:59:59Z", -1000),
         ] {
-            assert_eq!(to_millis(text.as_bytes()), Some(millis), "{text}");
+            assert_eq!(rfc3339_millis(text.as_bytes()), Some(millis), "{text}");
         }
-        assert_eq!(to_millis(b"2026-07-28"), None);
+        assert_eq!(rfc3339_millis(b"2026-07-28"), None);
     }
 }

@@ -67,20 +67,20 @@ impl Observer<'_> {
         kinds: impl FnOnce() -> Kinds,
         holds: impl Fn(&Finding) -> Option<bool>,
     ) {
-        let holds = |finding: &&mut Finding| match holds(finding) {
+        let holds = |finding: &&Finding| match holds(finding) {
             Some(holds) => {
-                holds
-                    && finding.line == Some(number)
-                    && finding.at_fault.is_none_or(|side| side == from)
+                let is_own = finding.at_fault.is_none_or(|side| side == from);
+                holds && is_own && finding.line == Some(number)
             }
             // Receivers can cope with it, and it is a receiver that the line goes to.
             None if finding.rule.enforcement == Enforcement::Tolerated => false,
             None => blocks(from, number, false, finding),
         };
-        let findings = ruling.judged.iter_mut().flat_map(|judged| &mut judged.findings);
-        let mut holding = findings.filter(holds).peekable();
-        if holding.peek().is_some() || !self.unjudged.is_empty() {
-            ruling.refusals = refuse(holding, self.unjudged.iter(), &kinds()).refusals;
+        // What holds a line back counts as an error only where that is said.
+        let mut holding: Vec<Finding> = ruling.findings().filter(holds).cloned().collect();
+        if !holding.is_empty() || !self.unjudged.is_empty() {
+            let unjudged = self.unjudged.iter();
+            ruling.refusals = refuse(holding.iter_mut(), unjudged, &kinds()).refusals;
         }
     }
 }

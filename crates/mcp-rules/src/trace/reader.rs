@@ -51,7 +51,7 @@ impl<'a> Line<'a> {
             millis: members
                 .time
                 .and_then(Node::str_bytes)
-                .and_then(|text| date_time::to_millis(&text)),
+                .and_then(|text| date_time::rfc3339_millis(&text)),
         }))
     }
 }

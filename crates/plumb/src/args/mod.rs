@@ -73,7 +73,7 @@ pub(crate) enum Command {
 #[derive(Debug, Default, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a command-line flag")]
 pub(crate) struct CheckArgs {
-    /// Traces or NDJSON files, directories or glob patterns; `-` is standard input
+    /// Traces, NDJSON, HAR captures, directories or glob patterns; `-` is standard input
     #[arg(value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]

@@ -89,11 +89,11 @@ pub(crate) struct TailArgs {
     /// Stop at the end of the file instead of waiting for more
     #[arg(long)]
     pub(crate) no_follow: bool,
-    #[command(flatten)]
-    pub(crate) judging: JudgingArgs,
     /// Who sent the messages, for files that do not say
     #[arg(long, value_name = "SIDE", value_parser = side(), help_heading = RULES)]
     pub(crate) from: Option<Side>,
+    #[command(flatten)]
+    pub(crate) judging: JudgingArgs,
 }
 
 pub(super) const TAIL: &str = "\

@@ -1,11 +1,15 @@
 //! Expands the inputs named by the user to files.
 
 use std::{
+    borrow::Cow,
     fmt, fs, io,
     path::{Path, PathBuf},
 };
 
-use crate::{plan::Input, text::shown_path};
+use crate::{
+    plan::Input,
+    text::{grouped, shown_path},
+};
 
 /// One input to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,20 +27,29 @@ pub(crate) enum InputError {
     List(PathBuf, #[source] io::Error),
     #[error("no file matches {}", shown_path(.0))]
     NoMatch(PathBuf),
-    #[error("{} has no .jsonl or .ndjson files", shown_path(.0))]
+    #[error("{} has no .jsonl, .ndjson or .har files", shown_path(.0))]
     EmptyDirectory(PathBuf),
     #[error("{} is not a pattern", shown_path(.0))]
     Pattern(PathBuf, #[source] glob::PatternError),
 }
 
 /// Extensions of files that are read in directories.
-const ENDINGS: [&str; 2] = ["jsonl", "ndjson"];
+const ENDINGS: [&str; 3] = ["jsonl", "ndjson", "har"];
 
-/// Something in a folder that is not opened, although its name is that of a trace.
+/// Something that is not read: in a folder, although its name is that of a trace, or in a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Skipped {
     path: PathBuf,
-    reason: &'static str,
+    reason: Cow<'static, str>,
+}
+
+impl Skipped {
+    /// Entries of a capture that have nothing to do with MCP.
+    pub(super) fn entries(name: &str, skipped: usize, of: usize) -> Skipped {
+        let (skipped, of) = (grouped(skipped as u64), grouped(of as u64));
+        let reason = format!("{skipped} of {of} entries are not MCP").into();
+        Skipped { path: name.into(), reason }
+    }
 }
 
 impl fmt::Display for Skipped {
@@ -131,10 +144,10 @@ fn walk(directory: &Path, expanded: &mut Expanded) {
             },
             FoundKind::File if is_trace => expanded.sources.push(Source::File(path)),
             FoundKind::Other(reason) if is_trace => {
-                expanded.skipped.push(Skipped { path, reason });
+                expanded.skipped.push(Skipped { path, reason: reason.into() });
             }
             FoundKind::LinkedDirectory => {
-                let reason = "links to folders are not followed";
+                let reason = "links to folders are not followed".into();
                 expanded.skipped.push(Skipped { path, reason });
             }
             FoundKind::File | FoundKind::Other(_) => {}

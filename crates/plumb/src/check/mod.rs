@@ -53,7 +53,7 @@ pub(crate) fn run(
     baseline: Option<&mut Baseline>,
     renderer: &mut (dyn Renderer + Send),
 ) -> io::Result<Checked> {
-    let Expanded { sources, errors, skipped } = inputs::expand(&plan.inputs);
+    let Expanded { sources, errors, mut skipped } = inputs::expand(&plan.inputs);
     let mut failures: Vec<anyhow::Error> = errors.into_iter().map(anyhow::Error::from).collect();
     let engine = Engine::new(plan.schemas, plan.settings);
     let progress = Progress::new(plan.progress, total_size(&sources).unwrap_or(0));
@@ -66,7 +66,8 @@ pub(crate) fn run(
     let files = sources.len() as u64;
     let queue = Queue::new(&engine, origin, sources);
     let pipeline = Pipeline::new(&engine, queue, output, wants_excerpts, &progress);
-    let (output, unreadable) = pipeline.run(plan.jobs)?;
+    let (output, (unreadable, left_alone)) = pipeline.run(plan.jobs)?;
+    skipped.extend(left_alone);
     failures.extend(unreadable.into_iter().map(anyhow::Error::from));
     progress.finish();
     let mut summary = output.summary;

@@ -11,6 +11,7 @@ use mcp_rules::Engine;
 
 use super::{
     excerpts::Excerpts,
+    inputs::Skipped,
     outbox::Outbox,
     output::Output,
     queue::{CheckedFile, End, Queue, Task, Unreadable},
@@ -28,6 +29,9 @@ pub(super) struct Pipeline<'p, 'r> {
     /// Why the report could not be written.
     failure: Mutex<Option<io::Error>>,
 }
+
+/// What could not be read, and what was left alone.
+type Rest = (Vec<Unreadable>, Vec<Skipped>);
 
 /// Findings of a chunk with which it may wait for its turn; beyond that they would add up.
 const FEW_FINDINGS: usize = 100;
@@ -74,7 +78,7 @@ impl<'p, 'r> Pipeline<'p, 'r> {
     /// # Errors
     ///
     /// If the report cannot be written.
-    pub(super) fn run(self, jobs: usize) -> io::Result<(Output<'r>, Vec<Unreadable>)> {
+    pub(super) fn run(self, jobs: usize) -> io::Result<(Output<'r>, Rest)> {
         thread::scope(|scope| {
             for _ in 1..jobs {
                 scope.spawn(|| self.work());
@@ -85,7 +89,7 @@ impl<'p, 'r> Pipeline<'p, 'r> {
             return Err(error);
         }
         let queue = self.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok((self.output.into_inner(), queue.into_failures()))
+        Ok((self.output.into_inner(), queue.into_rest()))
     }
 
     /// Processes one chunk after the other.
@@ -169,10 +173,11 @@ impl<'p, 'r> Pipeline<'p, 'r> {
     }
 
     fn locate(&self, task: &Task<'p>, found: Found<'_>, excerpts: &mut Excerpts) -> Located {
-        let Found { finding, text } = found;
+        let Found { mut finding, text } = found;
         let file = &task.file;
         let wanted = self.wants_excerpts && !text.is_empty() && !file.sated.contains(&finding);
         let excerpt = wanted.then(|| excerpts.of_message(&finding, text));
+        file.lead_back(&mut finding);
         Located { file: file.name.clone(), finding, excerpt, related: None }
     }
 }

@@ -2,21 +2,25 @@
 
 use std::{
     fs::File,
-    io::{self, Read},
-    path::PathBuf,
+    io::{self, Cursor, Read},
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
 };
 
-use mcp_rules::{Engine, Observer, Origin};
+use mcp_rules::{Engine, Finding, Observer, Origin};
 
 use super::{
     chunks::{Chunk, Chunks, Supply},
-    inputs::{InputError, Source},
+    inputs::{InputError, Skipped, Source},
     lines::Lines,
     output::Sated,
     turns::Turns,
     worker::Following,
 };
+use crate::har::{self, HarError, HarTrace};
+
+/// A capture may be as large as this many messages: it is kept as a whole.
+const CAPTURE: usize = 8;
 
 /// A file being checked, or standard input. There may be several at a time.
 #[derive(Debug)]
@@ -27,6 +31,8 @@ pub(super) struct CheckedFile<'e> {
     lines: Mutex<Option<Lines>>,
     pub(super) following: Turns<Following<'e>>,
     pub(super) sated: Sated,
+    /// For a trace that was made from a capture: the line of the capture that each line comes from.
+    pub(super) captured: Option<Vec<u64>>,
     /// Number of findings beyond the limit per message.
     pub(super) dropped: AtomicU64,
 }
@@ -34,6 +40,19 @@ pub(super) struct CheckedFile<'e> {
 impl CheckedFile<'_> {
     pub(super) fn take_lines(&self) -> Option<Lines> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Makes a finding refer to the lines of the capture, if there is one.
+    pub(super) fn lead_back(&self, finding: &mut Finding) {
+        let Some(lines) = &self.captured else { return };
+        let line_of = |line: u64| {
+            let index = usize::try_from(line).ok().and_then(|line| line.checked_sub(1));
+            index.and_then(|index| lines.get(index)).copied().unwrap_or(line)
+        };
+        finding.line = finding.line.map(line_of);
+        if let Some(related) = &mut finding.related {
+            related.line = line_of(related.line);
+        }
     }
 }
 
@@ -62,10 +81,15 @@ pub(super) enum Unreadable {
     Input(InputError),
     #[error("could not read {0}")]
     Read(Arc<str>, #[source] io::Error),
+    #[error("could not read {0}")]
+    Capture(Arc<str>, #[source] HarError),
 }
 
 /// A file, and the rest of it that is still to be read.
 type Open<'e> = (Arc<CheckedFile<'e>>, Chunks<Box<dyn Read + Send>>);
+
+/// What is to be read as a trace, and the lines of the capture that it was made from.
+type LookedInto = (Box<dyn Read + Send>, Option<Vec<u64>>);
 
 /// What remains to be checked.
 pub(super) struct Queue<'e> {
@@ -76,6 +100,7 @@ pub(super) struct Queue<'e> {
     open: Option<Open<'e>>,
     tasks: u64,
     failures: Vec<Unreadable>,
+    skipped: Vec<Skipped>,
 }
 
 impl<'e> Queue<'e> {
@@ -84,7 +109,8 @@ impl<'e> Queue<'e> {
         let max_line =
             engine.settings().limits.message_bytes.saturating_mul(2).saturating_add(64 * 1024);
         let sources = sources.into_iter();
-        Queue { engine, origin, max_line, sources, open: None, tasks: 0, failures: Vec::new() }
+        let (failures, skipped) = (Vec::new(), Vec::new());
+        Queue { engine, origin, max_line, sources, open: None, tasks: 0, failures, skipped }
     }
 
     /// Fills `chunk` with the next lines and returns its task; `None` if nothing is left.
@@ -110,8 +136,9 @@ impl<'e> Queue<'e> {
         Some(Task { number: self.tasks - 1, file, end })
     }
 
-    pub(super) fn into_failures(self) -> Vec<Unreadable> {
-        self.failures
+    /// What could not be read, and what was left alone.
+    pub(super) fn into_rest(self) -> (Vec<Unreadable>, Vec<Skipped>) {
+        (self.failures, self.skipped)
     }
 
     /// Opens the next file that can be opened.
@@ -131,26 +158,67 @@ impl<'e> Queue<'e> {
                     Err(error) => Err(InputError::Open(path, error)),
                 },
             };
-            match opened {
-                Err(error) => self.failures.push(Unreadable::Input(error)),
-                Ok((name, path, lines, source)) => {
-                    let supply = if lines.is_some() { Supply::Whole } else { Supply::Gradual };
-                    let chunks = Chunks::new(source, supply, self.max_line);
-                    let following = Turns::new(Following {
-                        observer: Observer::new(self.engine, self.origin),
-                        lines_before: 0,
-                        max_line: self.max_line,
-                    });
-                    let file = CheckedFile {
-                        name,
-                        path,
-                        lines: Mutex::new(lines),
-                        following,
-                        sated: Sated::default(),
-                        dropped: AtomicU64::new(0),
-                    };
-                    return Some((Arc::new(file), chunks));
+            let (name, path, lines, source) = match opened {
+                Ok(opened) => opened,
+                Err(error) => {
+                    self.failures.push(Unreadable::Input(error));
+                    continue;
                 }
+            };
+            let Some((source, captured)) = self.look_into(&name, path.as_deref(), source) else {
+                continue;
+            };
+            let supply = if lines.is_some() { Supply::Whole } else { Supply::Gradual };
+            let chunks = Chunks::new(source, supply, self.max_line);
+            let following = Turns::new(Following {
+                observer: Observer::new(self.engine, self.origin),
+                lines_before: 0,
+                max_line: self.max_line,
+            });
+            let file = CheckedFile {
+                name,
+                path,
+                // The lines of a capture are not those that are judged.
+                lines: Mutex::new(lines.filter(|_| captured.is_none())),
+                following,
+                sated: Sated::default(),
+                captured,
+                dropped: AtomicU64::new(0),
+            };
+            return Some((Arc::new(file), chunks));
+        }
+    }
+
+    /// Turns a capture into a trace, and leaves everything else as it is. `None` if it cannot be
+    /// read.
+    fn look_into(
+        &mut self,
+        name: &Arc<str>,
+        path: Option<&Path>,
+        source: Box<dyn Read + Send>,
+    ) -> Option<LookedInto> {
+        let is_named = path.and_then(Path::extension).is_some_and(|it| it == "har");
+        let (is_capture, source) = match har::sniff(source) {
+            Ok(sniffed) => sniffed,
+            Err(error) => {
+                self.failures.push(Unreadable::Read(name.clone(), error));
+                return None;
+            }
+        };
+        if !is_capture && !is_named {
+            return Some((Box::new(source), None));
+        }
+        let max_bytes = self.engine.settings().limits.message_bytes.saturating_mul(CAPTURE);
+        match har::read(source, max_bytes) {
+            Ok(HarTrace { text, lines, entries, skipped }) => {
+                if skipped > 0 {
+                    self.skipped.push(Skipped::entries(name, skipped, entries));
+                }
+                Some((Box::new(Cursor::new(text)), Some(lines)))
+            }
+            Err(error) => {
+                self.failures.push(Unreadable::Capture(name.clone(), error));
+                None
             }
         }
     }

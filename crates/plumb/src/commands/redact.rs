@@ -11,6 +11,7 @@ use super::Outcome;
 use crate::{
     args::RedactArgs,
     failure::Failure,
+    har,
     line_stream::{LineStream, MAX_LINE, Piece},
     replacement::Replacement,
     text::shown_path,
@@ -18,8 +19,12 @@ use crate::{
 
 /// Masks the secrets in a recording.
 pub(crate) fn redact(args: RedactArgs) -> anyhow::Result<Outcome> {
-    let input = open(&args.trace)?;
     let name = shown_path(&args.trace);
+    let (is_capture, input) = har::sniff(open(&args.trace)?)?;
+    if is_capture {
+        let message = format!("{name} is a HAR capture, not a recording, and cannot be masked");
+        return Err(Failure::new(message).into());
+    }
     let mut redactor = Redactor::new(RandomState::new());
     if args.only {
         redactor = redactor.without_guesses();

@@ -1,5 +1,5 @@
 use std::{
-    io::{self, Read, Write as _},
+    io::{self, Read},
     path::{Path, PathBuf},
     process, thread,
     time::Duration,
@@ -25,7 +25,7 @@ const POLL: Duration = Duration::from_millis(100);
 
 /// Shows the messages of a recording as it is written.
 pub(crate) fn tail(args: TailArgs, color: Color) -> anyhow::Result<Outcome> {
-    let TailArgs { file, no_follow, judging, from } = args;
+    let TailArgs { file, no_follow, from, judging } = args;
     let config = Config::chosen(&judging)?;
     let plan = JudgingPlan::new(&judging, &config)?;
     let notes = Notes::new(Palette::of_stderr(color), Verbosity::Normal);
@@ -53,10 +53,10 @@ pub(crate) fn tail(args: TailArgs, color: Color) -> anyhow::Result<Outcome> {
     }
     let mut path = file;
     loop {
-        let growing = open_when_there(&path, &name).map_err(unreadable)?;
+        let growing = open_when_there(&notes, &path, &name).map_err(unreadable)?;
         let view = LiveView { width: stdout_width(), ..view };
         let tail = Tail::new(&engine, origin, view, io::stdout());
-        path = follow(tail, growing, &name)?;
+        path = follow(&notes, tail, growing, &name)?;
     }
 }
 
@@ -71,7 +71,12 @@ fn show_to_end(
 }
 
 /// Shows a file until another one takes its place, or until it begins anew.
-fn follow(mut tail: Tail<'_, io::Stdout>, growing: Growing, name: &str) -> anyhow::Result<PathBuf> {
+fn follow(
+    notes: &Notes,
+    mut tail: Tail<'_, io::Stdout>,
+    growing: Growing,
+    name: &str,
+) -> anyhow::Result<PathBuf> {
     let mut lines = LineStream::new(growing, tail.max_line());
     loop {
         tail.show_all(&mut lines).map_err(|error| broken(error, name))?;
@@ -79,25 +84,25 @@ fn follow(mut tail: Tail<'_, io::Stdout>, growing: Growing, name: &str) -> anyho
         match growth.map_err(|error| broken(TailError::Read(error), name))? {
             Growth::Same => thread::sleep(POLL),
             Growth::Truncated => {
-                note(&format!("{name} was cut off; it is read from its start"));
+                notes.note(&format!("{name} was cut off; it is read from its start"));
                 return Ok(lines.into_source().into_path());
             }
             Growth::Replaced => {
-                note(&format!("{name} was replaced; the new file is read from its start"));
+                notes.note(&format!("{name} was replaced; the new file is read from its start"));
                 return Ok(lines.into_source().into_path());
             }
         }
     }
 }
 
-fn open_when_there(path: &Path, name: &str) -> io::Result<Growing> {
+fn open_when_there(notes: &Notes, path: &Path, name: &str) -> io::Result<Growing> {
     let mut has_waited = false;
     loop {
         if let Some(growing) = Growing::open(path.to_owned())? {
             return Ok(growing);
         }
         if !std::mem::replace(&mut has_waited, true) {
-            note(&format!("waiting for {name}, which does not exist yet"));
+            notes.note(&format!("waiting for {name}, which does not exist yet"));
         }
         thread::sleep(POLL);
     }
@@ -122,9 +127,4 @@ fn end_on_interrupt() -> io::Result<()> {
         }
     });
     Ok(())
-}
-
-/// If standard error is gone, there is nowhere to report it.
-fn note(text: &str) {
-    let _ = writeln!(io::stderr(), "note: {text}");
 }

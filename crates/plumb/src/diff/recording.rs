@@ -149,6 +149,9 @@ impl Reading<'_> {
         let session = record.map_or(0, |record| digester.of(&*record.session));
         let http = record.and_then(|record| record.http.as_deref());
         let message = line.message();
+        if record.is_some_and(|record| record.is_gap) {
+            return;
+        }
         // The end of a stream is no message, and differs with every buffer on the way.
         if message.is_none()
             && http.is_some_and(|http| http.method.is_none() && http.status.is_none())

@@ -46,6 +46,11 @@ impl<'a> Passing<'a> {
     /// known.
     pub(crate) fn of(line: &ReadLine<'a>, answered: Option<&str>) -> Passing<'a> {
         let record = line.record();
+        if let Some(record) = record.filter(|record| record.is_gap) {
+            let shown =
+                Passing { name: "(some are missing here)".to_owned(), ..Passing::default() };
+            return Passing { millis: record.millis, ..shown };
+        }
         let http = record.and_then(|record| record.http.as_deref());
         let text = record.and_then(|record| record.text());
         let shown = match (line.message(), http, text) {
@@ -55,7 +60,14 @@ impl<'a> Passing<'a> {
             (None, None, None) => Passing::text(line.text()),
         };
         match record {
-            Some(record) => Passing { from: Some(record.from), millis: record.millis, ..shown },
+            Some(record) => {
+                let bytes = record.skipped.and_then(|bytes| usize::try_from(bytes).ok());
+                let name = bytes.map_or(shown.name, |_| "too long to be recorded".to_owned());
+                let preview = if bytes.is_some() { b"" } else { shown.preview };
+                let bytes = bytes.unwrap_or(shown.bytes);
+                let (from, millis) = (Some(record.from), record.millis);
+                Passing { from, millis, name, bytes, preview, id: shown.id }
+            }
             None => shown,
         }
     }

@@ -9,6 +9,7 @@ mod commands;
 mod compat;
 mod config;
 mod diff;
+mod har;
 mod help;
 mod hostile;
 mod jobs;

@@ -66,6 +66,8 @@ fn what_cannot_be_done_is_said() {
     place.run(&["redact", "t.jsonl", "--pointer", "params"]).exits(2).complains("begins with `/`");
     place.run(&["redact", "missing.jsonl", "-o", "x.jsonl"]).exits(2);
     assert!(!place.0.path().join("x.jsonl").exists());
+    let place = place.file("c.har", "{\"log\": {\"entries\": []}}");
+    place.run(&["redact", "c.har"]).exits(2).complains("HAR capture");
 }
 
 /// Nobody can tell what is in a line that is too long to be read, so all of it is masked.

@@ -56,6 +56,8 @@ fn messages_and_their_findings_are_shown() {
 {"from":"client","http":{"exchange":1,"method":"GET","url":"/mcp","headers":{"accept":"text/event-stream"}}}
 {"from":"server","http":{"exchange":1,"status":405}}
 
+{"from":"server","skipped":20000000}
+{"from":"client","lost":3}
 {"from":"server","raw":"Listening on port\u001b[2J 3000"}
 [{"jsonrpc":"2.0","method":"notifications/initialized"}]"#;
     let place = Place::new().file("t.jsonl", trace);

@@ -84,3 +84,20 @@ fn what_cannot_be_wrapped_is_refused_and_nothing_changes() {
     place.run(&["wrap", "a.json"]).exits(2).complains("a.json cannot be used").complains("line 1");
     place.run(&["wrap", "b.json"]).exits(2).complains("no client's configuration");
 }
+
+/// What the client starts afterwards is the proxy, with the server behind it.
+#[cfg(unix)]
+#[test]
+fn a_wrapped_server_runs() {
+    let place = Place::new().file("config.json", r#"{"mcpServers":{"echo":{"command":"cat"}}}"#);
+    place.run(&["wrap", "config.json", "--", "--quiet", "--record", "t.jsonl"]).exits(0);
+    let config: serde_json::Value = serde_json::from_str(&place.config()).unwrap();
+    let server = &config["mcpServers"]["echo"];
+    assert_eq!(server["command"], env!("CARGO_BIN_EXE_plumb"));
+    let args: Vec<&str> =
+        server["args"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    let line = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+    let run = place.run_with_input(&args, line).exits(0);
+    assert_eq!(run.stdout, line);
+    place.run(&["tail", "--no-follow", "t.jsonl"]).exits(0).prints("notifications/initialized");
+}
