@@ -263,13 +263,14 @@ fn resumed_streams() {
         async move { service.call(request).await.unwrap() }
     };
     // A session in which a stream with so many events was lost after the first.
-    let lost = |events: usize| {
+    let broken_off = |events: usize| {
         runtime.block_on(async {
             let opened = call(post(&[], "init 2025-11-25")).await;
             let id = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
             let session = ("mcp-session-id", id);
-            let mut body =
-                call(post(&[session.clone()], &format!("stream {events}"))).await.into_body();
+            let mut body = call(post(std::slice::from_ref(&session), &format!("stream {events}")))
+                .await
+                .into_body();
             let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
             let first = str::from_utf8(&first).unwrap().lines().next().unwrap();
             let last = first.strip_prefix("id: ").unwrap().to_owned();
@@ -279,7 +280,7 @@ fn resumed_streams() {
         })
     };
     let accept = || ("accept", "text/event-stream".to_owned());
-    law_of("missed events", 2_000, lost, |(session, last, events)| {
+    law_of("missed events", 2_000, broken_off, |(session, last, events)| {
         runtime.block_on(async {
             let resumed = call(request(&Method::GET, &[accept(), session, last], "")).await;
             let text = resumed.into_body().collect().await.unwrap().to_bytes();
@@ -288,7 +289,7 @@ fn resumed_streams() {
         });
     });
     // Nothing is missed, however much is kept for other streams.
-    law_of("events of others", 2_000, lost, |(session, _, _)| {
+    law_of("events of others", 2_000, broken_off, |(session, _, _)| {
         runtime.block_on(async {
             for unknown in ["g0-0", "p99-0", "nonsense"] {
                 let last = ("last-event-id", unknown.to_owned());

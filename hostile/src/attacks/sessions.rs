@@ -155,7 +155,7 @@ pub(crate) fn duplicates(stage: &Stage) -> anyhow::Result<Outcome> {
 
 /// An `initialize` that is no request: whoever waits for its answer waits for good.
 pub(crate) fn handshakes_without_id(stage: &Stage) -> anyhow::Result<Outcome> {
-    let (mut server, address, healthy) = start(stage)?;
+    let (server, address, healthy) = start(stage)?;
     let handshake = format!(
         r#"{{"jsonrpc":"2.0","method":"initialize","params":{{"protocolVersion":"2025-11-25",{}}}}}"#,
         http::CLIENT

@@ -356,12 +356,12 @@ fn unfinished_messages_of_all_conversations_have_room_together() {
         format!("{{\"from\":\"server\",\"session\":\"{session}\",\"raw\":\"{text}\"}}\n")
     };
     // Each session begins a message of 900 bytes, and ends it later.
-    let begin = format!(
+    let beginning = format!(
         "{{\\\"jsonrpc\\\":\\\"2.0\\\",{}\\\"method\\\":",
         " ".repeat(900 - r#"{"jsonrpc":"2.0","method":"#.len())
     );
     let file = |sessions: usize| -> String {
-        let begun = (0..sessions).map(|session| line(session, &begin));
+        let begun = (0..sessions).map(|session| line(session, &beginning));
         let ended = (0..sessions).map(|session| line(session, "\\\"notifications/message\\\"}"));
         begun.chain(ended).collect()
     };

@@ -68,7 +68,9 @@ impl Places {
         let neighbours = address.and_then(|address| table.by_address.get(&address));
         if neighbours.is_some_and(|neighbours| neighbours.len() >= self.per_address) {
             let idlest = self.idlest(neighbours.into_iter().flatten(), &table.taken);
-            table.dismiss(idlest.ok_or(Full::ForAddress)?, self.all);
+            if !idlest.is_some_and(|idlest| table.dismiss(idlest, self.all)) {
+                return Err(Full::ForAddress);
+            }
         }
         if table.taken.len() >= self.all && !self.make_room_in(&mut table) {
             return Err(Full::Everywhere);
@@ -238,9 +240,11 @@ mod tests {
     use super::*;
 
     fn places(all: usize, per_address: usize) -> Arc<Places> {
-        let mut settings = WsServerSettings::default();
-        settings.max_connections = all;
-        settings.max_connections_per_address = per_address;
+        let settings = WsServerSettings {
+            max_connections: all,
+            max_connections_per_address: per_address,
+            ..WsServerSettings::default()
+        };
         Arc::new(Places::new(&settings))
     }
 

@@ -151,6 +151,18 @@ async fn a_cyclic_list_ends() {
     assert_eq!(within(client.all_tools()).await.unwrap().len(), 0);
 }
 
+#[tokio::test]
+async fn an_endless_list_is_given_up() {
+    let client = served(Checks::Off, |request| {
+        // Every page names another one.
+        let result = json!({ "tools": [], "nextCursor": request["id"].to_string() });
+        vec![json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }).to_string()]
+    })
+    .await;
+    let error = within(client.all_tools()).await.unwrap_err();
+    assert!(matches!(error, ClientError::TooManyPages { .. }), "{error}");
+}
+
 /// The handshake follows when the probe was not understood, in whichever way.
 #[tokio::test]
 async fn servers_that_do_not_know_the_probe_get_a_handshake() {

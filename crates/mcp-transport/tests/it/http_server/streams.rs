@@ -193,6 +193,24 @@ async fn unknown_events_cannot_be_resumed() {
 }
 
 #[tokio::test]
+async fn a_session_resumes_its_own_events_only() {
+    let service = HttpService::new(Arc::new(Toy::default()), HttpSettings::default());
+    let (ada, eve) =
+        (open_directly(&service, "2025-11-25").await, open_directly(&service, "2025-11-25").await);
+    for words in ["stream 3", "stream 3"] {
+        let events = Ask::post(words).session(&ada).directly(&service).await.events().await;
+        let first = events.iter().find_map(|event| event.id.clone()).unwrap();
+        let forged = first.replace('p', "g");
+        for last in [&first, &forged] {
+            let resume = Ask::get().session(&eve).with("last-event-id", last);
+            assert_eq!(resume.directly(&service).await.status, StatusCode::BAD_REQUEST, "{last}");
+        }
+        let resume = Ask::get().session(&ada).with("last-event-id", &first);
+        assert!(data(&resume.directly(&service).await.events().await).contains(&"done"));
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_comes_back_too_late_is_told() {
     let mut settings = HttpSettings::default();
     settings.replay_events = 3;
