@@ -159,7 +159,7 @@ impl<'e> Observer<'e> {
             Ok(Line::Bare(message)) => self.follow_bare(number, text, *message, judged),
             Ok(Line::Record(record)) => {
                 let routed = match HttpLine::of(number, record, line.value) {
-                    Some(line) => self.follow_http(line, text, judged),
+                    Some(line) => self.follow_http(&line, text, judged),
                     None => self.follow_record(number, record, line.value, judged),
                 };
                 if record.ends {
