@@ -66,8 +66,7 @@ pub(crate) struct Conversations {
     size: usize,
     /// From which size on they are measured and some released.
     too_large: usize,
-    max_count: usize,
-    max_size: usize,
+    limits: Limits,
     /// The unfinished lines of all in the list.
     waiting_bytes: usize,
 }
@@ -84,8 +83,7 @@ impl Conversations {
             lines: 0,
             size: 0,
             too_large: limits.session_bytes,
-            max_count: limits.sessions.max(1),
-            max_size: limits.session_bytes,
+            limits: *limits,
             waiting_bytes: 0,
         }
     }
@@ -121,7 +119,7 @@ impl Conversations {
     /// Forgets all of them.
     pub(crate) fn clear(&mut self) {
         for conversation in self.drain() {
-            self.forgotten.insert(digest(&conversation.name), (), self.max_count);
+            self.forgotten.insert(digest(&conversation.name), (), self.limits.sessions.max(1));
         }
     }
 
@@ -159,8 +157,12 @@ impl Conversations {
         self.size = self.list.iter().flatten().map(|conversation| conversation.size).sum();
         // Half of the room is made free, and one that is too large by itself may double first: so
         // the work follows what is read.
-        let released = if self.size > self.max_size / 2 { self.release_half() } else { Vec::new() };
-        self.too_large = self.max_size.max(2 * self.size);
+        let released = if self.size > self.limits.session_bytes / 2 {
+            self.release_half()
+        } else {
+            Vec::new()
+        };
+        self.too_large = self.limits.session_bytes.max(2 * self.size);
         released
     }
 
@@ -176,7 +178,7 @@ impl Conversations {
         candidates.sort_unstable();
         let mut released = Vec::new();
         for (_, _, place) in candidates {
-            if self.size <= self.max_size / 2 {
+            if self.size <= self.limits.session_bytes / 2 {
                 break;
             }
             released.extend(self.forget(place).map(|conversation| *conversation));
@@ -237,7 +239,7 @@ impl Conversations {
 
     /// A free index; that of the oldest if there are too many.
     fn free_place(&mut self) -> usize {
-        if self.arrival.len() >= self.max_count
+        if self.arrival.len() >= self.limits.sessions.max(1)
             && let Some(place) = self.arrival.pop_front()
         {
             self.forget(place);
@@ -254,7 +256,7 @@ impl Conversations {
         self.by_name.remove(&conversation.name);
         self.size = self.size.saturating_sub(conversation.size);
         self.waiting_bytes -= conversation.waiting_bytes();
-        self.forgotten.insert(digest(&conversation.name), (), self.max_count);
+        self.forgotten.insert(digest(&conversation.name), (), self.limits.sessions.max(1));
         Some(conversation)
     }
 

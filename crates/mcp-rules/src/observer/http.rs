@@ -10,7 +10,6 @@ use crate::{
 };
 
 /// A line that belongs to an exchange.
-#[derive(Clone, Copy)]
 pub(super) struct HttpLine<'r> {
     record: &'r Record<'r>,
     event: HttpEvent<'r>,
@@ -60,7 +59,7 @@ impl Observer<'_> {
     /// Follows a line carried over HTTP: its message, and the HTTP around it.
     pub(super) fn follow_http(
         &mut self,
-        line: HttpLine<'_>,
+        line: &HttpLine<'_>,
         text: &[u8],
         judged: &mut Vec<Judged>,
     ) -> Routed {
@@ -70,7 +69,7 @@ impl Observer<'_> {
             return self.follow_http_text(line, sent, judged);
         }
         let Content::Message(message) = record.content else {
-            self.follow_event(line, line.event, Meant::Other, text, judged);
+            self.follow_event(line, &line.event, Meant::Other, text, judged);
             return Routed::Done;
         };
         if self.is_too_long(line.number(), Some(record.from), message, judged) {
@@ -79,12 +78,12 @@ impl Observer<'_> {
         let session = &self.conversations.named(&record.session, self.engine, self.origin).session;
         if is_receipt(&line.event, session) && !claims_json_rpc(message) {
             let event = line.event.with_body(message.raw());
-            self.follow_event(line, event, Meant::Either, text, judged);
+            self.follow_event(line, &event, Meant::Either, text, judged);
             return Routed::Done;
         }
         self.messages += 1;
         let event = line.event.with_message(message);
-        match self.follow_event(line, event, Meant::Message, message.raw(), judged) {
+        match self.follow_event(line, &event, Meant::Message, message.raw(), judged) {
             Some(followed) => Routed::Judge(self.compare_versions(line.number(), followed)),
             None => Routed::Done,
         }
@@ -93,8 +92,8 @@ impl Observer<'_> {
     /// Records the line in its session as `event`. Faults that need no message are reported.
     fn follow_event(
         &mut self,
-        line: HttpLine<'_>,
-        event: HttpEvent<'_>,
+        line: &HttpLine<'_>,
+        event: &HttpEvent<'_>,
         meant: Meant,
         text: &[u8],
         judged: &mut Vec<Judged>,
@@ -102,19 +101,19 @@ impl Observer<'_> {
         let name = &line.record.session;
         let session = &mut self.conversations.named(name, self.engine, self.origin).session;
         let mut followed = if line.has_part {
-            self.engine.follow_http_event(session, &event, meant)
+            self.engine.follow_http_event(session, event, meant)
         } else {
-            let message = self.engine.follow_message(session, &event);
+            let message = self.engine.follow_message(session, event);
             FollowedHttp::of_message(message, session.revision_of(event.exchange).0)
         };
         if line.ends {
             let end =
-                HttpEvent { part: HttpPart::End, message: None, body: None, error: None, ..event };
+                HttpEvent { part: HttpPart::End, message: None, body: None, error: None, ..*event };
             followed.append(self.engine.follow_http_event(session, &end, Meant::Other));
         }
         if followed.message.is_none() && followed.has_notes() {
             let mut findings = Findings::new(self.engine.settings());
-            self.engine.judge_http(&event, &followed, &mut findings);
+            self.engine.judge_http(event, &followed, &mut findings);
             self.keep(text, findings, judged);
         }
         followed.message
@@ -123,7 +122,7 @@ impl Observer<'_> {
     /// Follows a body, or the data of an event, that was recorded as text.
     fn follow_http_text(
         &mut self,
-        line: HttpLine<'_>,
+        line: &HttpLine<'_>,
         text: &[u8],
         judged: &mut Vec<Judged>,
     ) -> Routed {
@@ -132,7 +131,7 @@ impl Observer<'_> {
         let meant = line.meant(session);
         let mut event = line.event.with_body(text);
         if meant == Meant::Other || text.is_empty() && record.carrier == Carrier::SseEvent {
-            self.follow_event(line, event, meant, text, judged);
+            self.follow_event(line, &event, meant, text, judged);
             return Routed::Done;
         }
         let text = self.without_mark(number, Some(record.from), text, judged);
@@ -148,7 +147,7 @@ impl Observer<'_> {
             }
             Some(Ok(_)) | None => {}
         }
-        match self.follow_event(line, event, meant, text, judged) {
+        match self.follow_event(line, &event, meant, text, judged) {
             Some(followed) => Routed::Judge(self.compare_versions(number, followed)),
             None => Routed::Done,
         }

@@ -175,7 +175,7 @@ impl<'e> Observer<'e> {
                     return Routed::Done;
                 }
                 let routed = match HttpLine::of(number, record, line.value) {
-                    Some(line) => self.follow_http(line, text, judged),
+                    Some(line) => self.follow_http(&line, text, judged),
                     None => self.follow_record(number, record, line.value, judged),
                 };
                 if record.ends {

@@ -3,13 +3,23 @@
 use std::borrow::Cow;
 
 use mcp_core::Side;
-use mcp_json::Node;
+use mcp_json::{Fingerprint, Node};
 
 use super::{RecordFault, reader::read_base64};
 use crate::{
     Headers, HttpEvent, HttpPart, SseEvent,
     http::{HeaderName, is_media_type},
 };
+
+const EXCHANGE: Fingerprint = Fingerprint::of("exchange");
+const HEADERS: Fingerprint = Fingerprint::of("headers");
+const METHOD: Fingerprint = Fingerprint::of("method");
+const URL: Fingerprint = Fingerprint::of("url");
+const STATUS: Fingerprint = Fingerprint::of("status");
+const SSE: Fingerprint = Fingerprint::of("sse");
+const BODY: Fingerprint = Fingerprint::of("body");
+const BODY_BASE64: Fingerprint = Fingerprint::of("bodyBase64");
+const END: Fingerprint = Fingerprint::of("end");
 
 /// The HTTP details of a record.
 #[derive(Debug, Clone, Default)]
@@ -51,24 +61,25 @@ impl<'a> HttpRecord<'a> {
     pub(super) fn read(http: Node<'a>) -> Result<HttpRecord<'a>, RecordFault> {
         let mut record = HttpRecord { headers: Headers::unrecorded(), ..HttpRecord::default() };
         for (name, value) in http.members() {
-            let Some(name) = name.str_bytes() else { continue };
-            match &*name {
-                b"exchange" if !value.is_null() => {
+            match name.fingerprint() {
+                EXCHANGE if name.str_eq("exchange") && !value.is_null() => {
                     let number = value.as_u64().ok_or(RecordFault::ExchangeInvalid)?;
                     record.exchange = Some(number);
                 }
-                b"headers" if !value.is_null() => record.headers = read_headers(value)?,
-                b"method" => record.method = value.as_str(),
-                b"url" => record.url = value.as_str().unwrap_or_default(),
-                b"status" => {
+                HEADERS if name.str_eq("headers") && !value.is_null() => {
+                    record.headers = read_headers(value)?;
+                }
+                METHOD if name.str_eq("method") => record.method = value.as_str(),
+                URL if name.str_eq("url") => record.url = value.as_str().unwrap_or_default(),
+                STATUS if name.str_eq("status") => {
                     record.status = value.as_u64().and_then(|status| status.try_into().ok());
                 }
-                b"sse" => record.sse = Some(SseRecord::read(value)),
-                b"body" => record.body = value.str_bytes(),
-                b"bodyBase64" => {
+                SSE if name.str_eq("sse") => record.sse = Some(SseRecord::read(value)),
+                BODY if name.str_eq("body") => record.body = value.str_bytes(),
+                BODY_BASE64 if name.str_eq("bodyBase64") => {
                     record.body = Some(Cow::Owned(read_base64("bodyBase64", value)?));
                 }
-                b"end" => record.ends = value.as_bool() == Some(true),
+                END if name.str_eq("end") => record.ends = value.as_bool() == Some(true),
                 _ => {}
             }
         }
