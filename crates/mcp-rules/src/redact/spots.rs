@@ -2,9 +2,12 @@
 
 use std::{borrow::Cow, collections::HashSet};
 
-use mcp_json::{Elements, Members, Node, Span};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use mcp_json::{Elements, Members, Node, Span, Tape};
 
-use super::{PointerPattern, Wanted, names::HeaderKind, pattern::Progress, string::with_text};
+use super::{
+    LIMITS, PointerPattern, Wanted, names::HeaderKind, pattern::Progress, string::with_text,
+};
 use crate::decode_header_value;
 
 /// A string or number, and what is to be done to it.
@@ -53,13 +56,13 @@ pub(super) fn of_line(line: Node<'_>, wanted: &Wanted) -> Vec<Spot> {
             _ => of_value(Some(name), value, &[], wanted, &mut spots),
         }
     }
-    let mirrored = of_mirrored(line, &spots);
+    let mirrored = of_mirrored(line, &spots, wanted);
     spots.extend(mirrored);
     spots
 }
 
 /// Headers that repeat what is masked in the message of the same line.
-fn of_mirrored(line: Node<'_>, spots: &[Spot]) -> Vec<Spot> {
+fn of_mirrored(line: Node<'_>, spots: &[Spot], wanted: &Wanted) -> Vec<Spot> {
     let headers = line.get("http").and_then(|http| http.get("headers"));
     let headers: Vec<Node<'_>> = headers
         .into_iter()
@@ -67,16 +70,10 @@ fn of_mirrored(line: Node<'_>, spots: &[Spot]) -> Vec<Spot> {
         .filter(|(name, value)| value.is_string() && name.as_str().is_some_and(|it| mirrors(&it)))
         .map(|(_, value)| value)
         .collect();
-    let Some(message) = line.get("msg").filter(|_| !headers.is_empty()).map(Node::span) else {
+    if headers.is_empty() {
         return Vec::new();
-    };
-    let input = line.document().input();
-    let masked: HashSet<Cow<'_, [u8]>> = spots
-        .iter()
-        .filter(|spot| spot.treatment == Treatment::Mask)
-        .filter(|spot| message.start <= spot.span.start && spot.span.end <= message.end)
-        .map(|spot| text_of(spot.span.slice(input)))
-        .collect();
+    }
+    let masked = masked_texts(line, spots, wanted);
     let is_masked = |value: Node<'_>| {
         let text = value.as_str().unwrap_or_default();
         let decoded = decode_header_value(&text);
@@ -88,6 +85,29 @@ fn of_mirrored(line: Node<'_>, spots: &[Spot]) -> Vec<Spot> {
     let treatment = Treatment::Header(HeaderKind::Parameter);
     let mirrored = headers.into_iter().filter(|value| is_masked(*value) && is_new(*value));
     mirrored.map(|value| Spot { span: value.span(), treatment }).collect()
+}
+
+/// What is masked in the message of a line, be it recorded as JSON or as text.
+fn masked_texts(line: Node<'_>, spots: &[Spot], wanted: &Wanted) -> HashSet<Vec<u8>> {
+    let texts = |spots: &[Spot], within: Span, input: &[u8]| -> Vec<Vec<u8>> {
+        let is_within = |span: Span| within.start <= span.start && span.end <= within.end;
+        let masked = spots.iter().filter(|spot| spot.treatment == Treatment::Mask);
+        let masked = masked.filter(|spot| is_within(spot.span));
+        masked.map(|spot| text_of(spot.span.slice(input)).into_owned()).collect()
+    };
+    if let Some(message) = line.get("msg") {
+        return texts(spots, message.span(), line.document().input()).into_iter().collect();
+    }
+    let raw = line.get("raw").and_then(Node::str_bytes).or_else(|| {
+        let encoded = line.get("rawBase64")?.str_bytes()?;
+        BASE64_STANDARD.decode(encoded).ok().map(Cow::Owned)
+    });
+    let Some(raw) = raw else { return HashSet::new() };
+    let mut tape = Tape::new();
+    let Ok(document) = tape.parse(&raw, LIMITS) else { return HashSet::new() };
+    let mut inner = Vec::new();
+    of_message(document.root(), &wanted.pointers, wanted, &mut inner);
+    texts(&inner, document.root().span(), &raw).into_iter().collect()
 }
 
 /// Whether a header repeats a part of the message.

@@ -196,6 +196,20 @@ fn an_argument_in_a_header_still_equals_the_argument() {
     assert_ne!(header, "abcDEF123");
 }
 
+/// The header's own name says nothing.
+#[test]
+fn a_header_that_repeats_what_a_pointer_leads_to_is_masked() {
+    let redactor = fixed().pointer("/params/arguments/region".parse().unwrap());
+    let headers =
+        r#""http":{"headers":{"Mcp-Param-Region":"abcDEF123","Mcp-Param-Size":"keepme1"}}"#;
+    let message = r#"{"params":{"arguments":{"region":"abcDEF123","size":"keepme1"}}}"#;
+    let raw = serde_json::Value::from(message);
+    for content in [format!(r#""msg":{message}"#), format!(r#""raw":{raw}"#)] {
+        let line = format!(r#"{{"from":"client",{headers},{content}}}"#);
+        check_with(&redactor, &line, &["abcDEF123"], &[r#""Mcp-Param-Size":"keepme1""#]);
+    }
+}
+
 proptest! {
     /// Whatever the line is, its length stays, and so does everything that structure is made of.
     #[test]
