@@ -21,6 +21,8 @@ pub(super) struct Journal {
     recorder: Option<Recorder>,
     watchers: Vec<Watcher>,
     counts: Counts,
+    /// How many observations were lost since a watcher was told.
+    newly_lost: u64,
     /// Whether the last line was not judged, so that the conversations are not known any more.
     has_missed: bool,
 }
@@ -45,6 +47,7 @@ impl Journal {
             recorder,
             watchers,
             counts: Counts::default(),
+            newly_lost: 0,
             has_missed: false,
         }
     }
@@ -60,9 +63,9 @@ impl Journal {
                     self.note_lost(lost);
                     let line = self.scribe.line(&observation);
                     if behind {
-                        self.pass_unjudged(&line);
+                        self.pass_unjudged(&line, &observation);
                     } else {
-                        self.take(&line, &Policy::observe());
+                        self.take(&line, Some(&observation), &Policy::observe());
                     }
                 }
                 Next::Idle => {
@@ -80,7 +83,7 @@ impl Journal {
     /// Takes a line that passes whatever is found.
     pub(super) fn observe(&mut self, observation: &Observation) {
         let line = self.scribe.line(observation);
-        self.take(&line, &Policy::observe());
+        self.take(&line, Some(observation), &Policy::observe());
         self.flush();
     }
 
@@ -88,7 +91,7 @@ impl Journal {
     pub(super) fn judge(&mut self, observation: &Observation) -> Vec<Refusal> {
         let policy = Arc::clone(&self.policy);
         let line = self.scribe.line(observation);
-        let refusals = self.take(&line, &policy);
+        let refusals = self.take(&line, Some(observation), &policy);
         self.flush();
         refusals
     }
@@ -107,13 +110,18 @@ impl Journal {
             ruling
         };
         if ruling.findings().next().is_some() {
-            self.tell(b"", true, &ruling);
+            self.tell(b"", None, true, &ruling);
         }
         self.flush();
         self.counts
     }
 
-    fn take(&mut self, line: &[u8], policy: &Policy) -> Vec<Refusal> {
+    fn take(
+        &mut self,
+        line: &[u8],
+        observation: Option<&Observation>,
+        policy: &Policy,
+    ) -> Vec<Refusal> {
         self.record(line);
         let Some(observer) = self.observer.take() else { return Vec::new() };
         let mut observer = observer.resume(&self.engine);
@@ -134,15 +142,15 @@ impl Journal {
             ruling.refusals.clear();
         }
         self.counts.rejected += u64::from(!ruling.refusals.is_empty());
-        self.tell(line, true, &ruling);
+        self.tell(line, observation, true, &ruling);
         ruling.refusals
     }
 
-    fn pass_unjudged(&mut self, line: &[u8]) {
+    fn pass_unjudged(&mut self, line: &[u8], observation: &Observation) {
         self.record(line);
         self.has_missed = true;
         self.counts.unjudged += 1;
-        self.tell(line, false, &Ruling::default());
+        self.tell(line, Some(observation), false, &Ruling::default());
     }
 
     fn note_lost(&mut self, lost: u64) {
@@ -150,9 +158,10 @@ impl Journal {
             return;
         }
         self.counts.lost += lost;
+        self.newly_lost = lost;
         self.has_missed = true;
         let line = self.scribe.gap(lost);
-        self.take(&line, &Policy::observe());
+        self.take(&line, None, &Policy::observe());
     }
 
     /// Counts the line, and records it.
@@ -180,7 +189,13 @@ impl Journal {
         self.counts.record_failed = true;
     }
 
-    fn tell(&mut self, line: &[u8], judged: bool, ruling: &Ruling) {
+    fn tell(
+        &mut self,
+        line: &[u8],
+        observation: Option<&Observation>,
+        judged: bool,
+        ruling: &Ruling,
+    ) {
         let findings: Vec<&Finding> = ruling.findings().collect();
         for finding in &findings {
             let side = finding.at_fault.unwrap_or(Side::Server) as usize;
@@ -192,6 +207,8 @@ impl Journal {
         let passage = Passage {
             number: self.counts.lines,
             line,
+            observation,
+            lost: std::mem::take(&mut self.newly_lost),
             judged,
             messages: &ruling.messages,
             findings: &findings,

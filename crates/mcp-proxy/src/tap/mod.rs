@@ -28,6 +28,10 @@ pub struct Passage<'a> {
     pub number: u64,
     /// The line of the recording, without the line break. Empty for what is only known at the end.
     pub line: &'a [u8],
+    /// What was observed; `None` for lost observations, and for what is only known at the end.
+    pub observation: Option<&'a Observation>,
+    /// How many observations were lost here, because the proxy had fallen behind.
+    pub lost: u64,
     /// Whether it was judged. If not, the proxy had fallen behind.
     pub judged: bool,
     /// The message in it, or each entry of a batch.

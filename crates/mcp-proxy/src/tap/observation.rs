@@ -93,6 +93,43 @@ impl Observation {
         self
     }
 
+    /// Who sent it.
+    pub fn from(&self) -> Side {
+        self.from
+    }
+
+    /// When it was observed.
+    pub fn at(&self) -> SystemTime {
+        self.at
+    }
+
+    /// The number of its exchange, if it was sent over HTTP.
+    pub fn exchange(&self) -> Option<u64> {
+        match self.traffic {
+            Traffic::Http { exchange, .. } => Some(exchange),
+            Traffic::Stdio { .. } | Traffic::WebSocket { .. } => None,
+        }
+    }
+
+    /// The name of its conversation, if there are several.
+    pub fn session(&self) -> Option<&Arc<str>> {
+        self.session.as_ref()
+    }
+
+    /// Whether the proxy has sent it in the place of the side that it is from.
+    pub fn is_by_proxy(&self) -> bool {
+        self.by_proxy
+    }
+
+    /// How many bytes of text it carries.
+    pub fn bytes(&self) -> u64 {
+        let kept = match &self.traffic {
+            Traffic::Stdio { text, .. } | Traffic::WebSocket { text } => text.len(),
+            Traffic::Http { body, .. } => body.as_ref().map_or(0, Bytes::len),
+        };
+        self.skipped.unwrap_or(kept as u64)
+    }
+
     /// Adds to an entry what does not depend on the kind of traffic.
     fn complete<'a>(&'a self, mut entry: TraceEntry<'a>) -> TraceEntry<'a> {
         if let Some(length) = self.skipped {

@@ -42,6 +42,9 @@ pub(crate) struct ProxyArgs {
     /// be repeated
     #[arg(long, value_name = "POINTER", requires = "record")]
     pub(crate) redact_pointer: Vec<PointerPattern>,
+    /// Serve /metrics, /healthz and /readyz on this address
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) admin: Option<String>,
     /// Seconds that the server may stay silent after the client has left, before it is ended
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub(crate) exit_wait: u16,

@@ -3,7 +3,8 @@
 use std::{
     fmt::Write as _,
     fs,
-    io::{Read as _, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
     os::unix::fs::PermissionsExt as _,
     process::Stdio,
     thread,
@@ -244,4 +245,45 @@ fn secrets_are_masked_in_the_record_and_the_findings_stay() {
     assert!(!record.contains("hunter2") && !record.contains("private"), "{record}");
     let recorded = place.run(&["check", "--format", "json", "r.jsonl"]).stdout;
     assert_eq!(live.lines().count(), recorded.lines().count(), "{live}\n{recorded}");
+}
+
+#[test]
+fn operators_get_figures_and_health() {
+    let place = Place::new();
+    let server = answering(&[r#"{"jsonrpc":"2.0","id":2,"result":{}}"#]);
+    let args = ["proxy", "-q", "--admin", "127.0.0.1:0", "--", "sh", "-c", &server];
+    let mut child = place.command(&args).stdin(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
+    let announced = errors.next().unwrap().unwrap();
+    let address = announced.split_once("http://").unwrap().1.split_once('/').unwrap().0.to_owned();
+    let ask = |path: &str| {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let mut stdin = child.stdin.take().unwrap();
+    writeln!(stdin, "{PING}\nhello").unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+    answers.next().unwrap().unwrap();
+    // What has passed is judged a moment later.
+    let expected = [
+        r#"plumb_proxy_messages_total{from="client",kind="request",method="ping"} 1"#,
+        r#"plumb_proxy_messages_total{from="server",kind="response",method="ping"} 1"#,
+        r#"plumb_proxy_findings_total{rule="stdin-non-json",severity="error",side="client"} 1"#,
+        r#"plumb_proxy_answer_seconds_count{method="ping"} 1"#,
+    ];
+    let mut shown = String::new();
+    while !expected.iter().all(|line| shown.contains(line)) {
+        shown = ask("/metrics");
+        assert!(shown.starts_with("HTTP/1.1 200"), "{shown}");
+        thread::yield_now();
+    }
+    assert!(ask("/healthz").starts_with("HTTP/1.1 200"));
+    assert!(ask("/readyz").starts_with("HTTP/1.1 200"));
+    assert!(ask("/other").starts_with("HTTP/1.1 404"));
+    drop(stdin);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }

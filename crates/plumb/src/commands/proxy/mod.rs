@@ -1,3 +1,4 @@
+mod admin;
 mod gateway;
 mod report;
 
@@ -16,6 +17,7 @@ use mcp_proxy::{
 use mcp_rules::{Engine, redact::Redactor};
 
 use self::{
+    admin::Admin,
     gateway::GatewayPlan,
     report::{Report, ReportStyle},
 };
@@ -43,13 +45,14 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     let recorder = args.record.as_deref().map(|path| begin_record(path, args)).transpose()?;
     let record = recorder.as_ref().map(|recorder| recorder.path().to_owned());
     let report = Report::new(Palette::of_stderr(color), verbosity, style_of(args));
+    let admin = Admin::start(args.admin.as_deref())?;
     let tap = Tap::new(
         engine,
         TapSettings {
             policy: if args.enforce { Policy::enforce() } else { Policy::observe() },
             revision: plan.forced_revision,
             recorder,
-            watchers: report.watcher(&limits).into_iter().collect(),
+            watchers: report.watcher(&limits).into_iter().chain(admin.watcher()).collect(),
             backlog: 0,
         },
     );

@@ -1,0 +1,161 @@
+//! Figures for operators, in the format that Prometheus reads.
+//!
+//! Labels have few values: sides, rules, kinds, and the methods that some revision defines. Names
+//! that a peer chooses are never labels.
+
+mod answers;
+mod labels;
+mod service;
+
+use std::sync::Arc;
+
+use prometheus_client::{
+    encoding::text,
+    metrics::{counter::Counter, family::Family, histogram::Histogram},
+    registry::{Registry, Unit},
+};
+
+pub use self::service::{Health, serve};
+use self::{
+    answers::Answers,
+    labels::{FindingLabels, MessageLabels, MethodLabels, SideLabels},
+};
+use crate::{Passage, Watcher};
+
+/// What a proxy has passed, found and held back.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    registry: Arc<Registry>,
+    figures: Figures,
+}
+
+#[derive(Debug, Clone)]
+struct Figures {
+    messages: Family<MessageLabels, Counter>,
+    bytes: Family<SideLabels, Counter>,
+    findings: Family<FindingLabels, Counter>,
+    rejected: Family<SideLabels, Counter>,
+    unjudged: Counter,
+    lost: Counter,
+    answers: Family<MethodLabels, Histogram, fn() -> Histogram>,
+}
+
+/// From a quick answer on this machine to a tool that takes its time, in seconds.
+const SECONDS: [f64; 12] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
+
+fn seconds() -> Histogram {
+    Histogram::new(SECONDS)
+}
+
+impl Metrics {
+    /// Everything at zero.
+    pub fn new() -> Metrics {
+        let figures = Figures {
+            messages: Family::default(),
+            bytes: Family::default(),
+            findings: Family::default(),
+            rejected: Family::default(),
+            unjudged: Counter::default(),
+            lost: Counter::default(),
+            answers: Family::new_with_constructor(seconds),
+        };
+        let mut registry = Registry::with_prefix("plumb_proxy");
+        registry.register("messages", "Messages that were judged", figures.messages.clone());
+        registry.register_with_unit(
+            "text",
+            "Text that was sent",
+            Unit::Bytes,
+            figures.bytes.clone(),
+        );
+        registry.register("findings", "Faults that were found", figures.findings.clone());
+        registry.register("rejected", "Messages that were held back", figures.rejected.clone());
+        registry.register(
+            "unjudged",
+            "Observations that were recorded but came too fast to be judged",
+            figures.unjudged.clone(),
+        );
+        registry.register(
+            "lost",
+            "Observations that came too fast to be recorded or judged",
+            figures.lost.clone(),
+        );
+        registry.register_with_unit(
+            "answer",
+            "Time from a request to its answer",
+            Unit::Seconds,
+            figures.answers.clone(),
+        );
+        Metrics { registry: Arc::new(registry), figures }
+    }
+
+    /// Counts what passes.
+    pub fn watcher(&self) -> Watcher {
+        let figures = self.figures.clone();
+        let mut answers = Answers::default();
+        Box::new(move |passage| figures.count(passage, &mut answers))
+    }
+
+    /// All figures as text.
+    pub fn encode(&self) -> String {
+        let mut out = String::new();
+        // Writing to a string does not fail.
+        let _ = text::encode(&mut out, &self.registry);
+        out
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Metrics::new()
+    }
+}
+
+impl Figures {
+    fn count(&self, passage: &Passage<'_>, answers: &mut Answers) {
+        self.lost.inc_by(passage.lost);
+        for finding in passage.findings {
+            self.findings.get_or_create(&FindingLabels::of(finding)).inc();
+        }
+        let Some(observation) = passage.observation else { return };
+        let from = SideLabels::of(observation.from());
+        self.bytes.get_or_create(&from).inc_by(observation.bytes());
+        if !passage.judged {
+            self.unjudged.inc();
+        }
+        if !passage.refusals.is_empty() {
+            self.rejected.get_or_create(&from).inc();
+        }
+        for message in passage.messages {
+            let labels = MessageLabels::of(observation.from(), message);
+            self.messages.get_or_create(&labels).inc();
+            if let Some((method, time)) = answers.note(observation, message) {
+                let labels = MethodLabels { method };
+                self.answers.get_or_create(&labels).observe(time.as_secs_f64());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Dashboards and alerts depend on them.
+    #[test]
+    fn names_and_units_are_fixed() {
+        let text = Metrics::new().encode();
+        let names: Vec<&str> =
+            text.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
+        let expected = [
+            "plumb_proxy_messages counter",
+            "plumb_proxy_text_bytes counter",
+            "plumb_proxy_findings counter",
+            "plumb_proxy_rejected counter",
+            "plumb_proxy_unjudged counter",
+            "plumb_proxy_lost counter",
+            "plumb_proxy_answer_seconds histogram",
+        ];
+        assert_eq!(names, expected);
+    }
+}
