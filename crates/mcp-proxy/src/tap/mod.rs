@@ -131,6 +131,14 @@ impl Tap {
         self.0.policy.enforces_on(from)
     }
 
+    /// Whether anything waits to be judged.
+    pub fn is_behind(&self) -> bool {
+        match &self.0.way {
+            Way::Inline(_) => false,
+            Way::Aside { queue, .. } => !queue.is_empty(),
+        }
+    }
+
     /// Shows what has passed. Does not wait for it to be judged, unless the tap enforces.
     pub fn observe(&self, observation: Observation) {
         let observation = stamped(observation);

@@ -93,6 +93,10 @@ impl Queue {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().items.is_empty()
+    }
+
     /// Nothing more is taken; what waits is still handed out.
     pub(super) fn close(&self) {
         self.lock().closed = true;

@@ -105,7 +105,7 @@ impl Outcome {
     }
 }
 
-fn engine() -> Arc<Engine> {
+pub(crate) fn engine() -> Arc<Engine> {
     Arc::new(Engine::new(Schemas::embedded(), Settings::default()))
 }
 
