@@ -3,7 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod bytes;
+#[cfg(unix)]
+mod children;
 mod enforce;
 mod failures;
 mod record;
+#[cfg(unix)]
+mod remote;
 mod support;
