@@ -1,3 +1,4 @@
+use bytes::Bytes;
 use mcp_core::{Meta, Revision};
 use mcp_json::{Limits, Node, Span, Tape};
 use mcp_jsonrpc::{Envelope, JsonRpcId, MessageKind};
@@ -13,6 +14,8 @@ pub(super) struct Glance {
 /// What a bridge has to know about one message.
 #[derive(Debug)]
 pub(super) struct Message {
+    /// Where it is in the text.
+    span: Span,
     /// `None` if it is neither request, notification nor response.
     pub(super) kind: Option<MessageKind>,
     pub(super) id: Option<Located>,
@@ -69,6 +72,15 @@ impl Glance {
         self.messages.first().filter(|_| !self.is_batch)
     }
 
+    /// The texts of the entries of a batch.
+    pub(super) fn entries(&self, text: &Bytes) -> Vec<Bytes> {
+        let part = |message: &Message| {
+            let Span { start, end } = message.span;
+            text.slice(start.min(text.len())..end.clamp(start.min(text.len()), text.len()))
+        };
+        self.messages.iter().map(part).collect()
+    }
+
     /// Whether it holds a request, or anything that can only be answered with an error.
     pub(super) fn expects_response(&self) -> bool {
         self.messages.is_empty() || self.messages.iter().any(Message::expects_response)
@@ -90,6 +102,7 @@ impl Message {
         let meta = envelope.params.or(envelope.result).and_then(|payload| payload.get("_meta"));
         let meta = |key| meta.and_then(|meta| meta.get(key));
         Message {
+            span: node.span(),
             kind: envelope.kind(),
             id: envelope.id.and_then(Located::of),
             revision: meta(Meta::PROTOCOL_VERSION).and_then(revision_of),

@@ -91,6 +91,16 @@ impl Waiting {
         self.by_id.get(id)?.front().copied()
     }
 
+    /// Whether a text of the server only answers requests of one exchange.
+    pub(super) fn answers_one(&self, glance: &Glance) -> bool {
+        let mut tickets = glance.messages.iter().map(|message| {
+            let is_response = message.kind == Some(MessageKind::Response);
+            message.id.as_ref().filter(|_| is_response).and_then(|id| self.exchange_of(&id.id))
+        });
+        let Some(Some(first)) = tickets.next() else { return false };
+        tickets.all(|ticket| ticket == Some(first))
+    }
+
     /// The exchange that a message of the server belongs to, as far as one can tell.
     pub(super) fn route(&self, reference: Option<&Reference>) -> Option<Ticket> {
         match reference {

@@ -187,8 +187,14 @@ async fn a_child_that_exits_is_named_to_every_caller() {
     for revision in [Revision::LATEST_LEGACY, Revision::LATEST] {
         let bridge = Bridge::start(Policy::observe()).await;
         let client = bridge.client(builder(revision)).await;
+        let begun = Arc::new(tokio::sync::Notify::new());
+        let begins = Arc::clone(&begun);
+        let options = CallOptions::new().on_progress(move |_| begins.notify_one());
         let (waiting, exiting) =
-            tokio::join!(client.call_tool("wait", json!({})), client.call_tool("exit", json!({})));
+            tokio::join!(client.call_tool_with("wait", json!({}), &options), async {
+                begun.notified().await;
+                client.call_tool("exit", json!({})).await
+            });
         for error in [waiting.unwrap_err(), exiting.unwrap_err()] {
             assert!(error.to_string().contains("the server exited with status 3"), "{error}");
         }
@@ -324,6 +330,42 @@ async fn what_is_no_message_is_answered_here() {
     let (status, text) = bridge.post(&modern_list("1"), &mismatch).await;
     assert_eq!(status, 400);
     assert!(text.contains("-32020"), "{text}");
+    bridge.stop().await.assert_same();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_in_one_batch_go_to_their_exchanges() {
+    let script = r#"read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}'; read -r line; read -r line; echo '[{"jsonrpc":"2.0","id":3,"result":{}}, {"jsonrpc":"2.0","id":2,"result":{}}]'; cat >/dev/null"#;
+    let bridge = Bridge::of_script(script, Policy::observe(), ChildrenSettings::default()).await;
+    let session = bridge.open().await;
+    let ping = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+    let (two, three) = (ping(2), ping(3));
+    let (two, three) = tokio::join!(bridge.post(&two, &session), bridge.post(&three, &session));
+    assert_eq!(two, (200, r#"{"jsonrpc":"2.0","id":2,"result":{}}"#.to_owned()));
+    assert_eq!(three, (200, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#.to_owned()));
+    bridge.stop().await.assert_same();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_is_answered_in_one_exchange() {
+    let bridge = Bridge::start(Policy::observe()).await;
+    let opening = INITIALIZE.replace("2025-11-25", "2025-03-26");
+    let answer = raw_client(bridge.address, &post(&opening, "")).await;
+    let answer = String::from_utf8(answer).unwrap();
+    let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+    let session = format!("Mcp-Session-Id: {}\r\n", id.trim());
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    assert_eq!(bridge.post(initialized, &session).await.0, 202);
+    let batch =
+        r#"[{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","id":"2","method":"ping"}]"#;
+    let (status, body) = bridge.post(batch, &session).await;
+    assert_eq!(status, 200);
+    for id in ["2", "\"2\""] {
+        assert!(
+            body.contains(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)),
+            "{body}"
+        );
+    }
     bridge.stop().await.assert_same();
 }
 

@@ -178,6 +178,19 @@ impl SessionRelay {
     }
 
     async fn pass_back(self: &Arc<Self>, line: Bytes, glance: &Glance, held: &mut JoinSet<()>) {
+        if glance.is_batch && !self.lock().answers_one(glance) {
+            // Those who wait are in different exchanges.
+            for entry in glance.entries(&line) {
+                if let Some(glance) = Glance::at(&entry, self.limits) {
+                    self.pass_one(entry, &glance, held).await;
+                }
+            }
+            return;
+        }
+        self.pass_one(line, glance, held).await;
+    }
+
+    async fn pass_one(self: &Arc<Self>, line: Bytes, glance: &Glance, held: &mut JoinSet<()>) {
         let mut answered = None;
         for response in glance.responses() {
             let Some(id) = &response.id else { continue };

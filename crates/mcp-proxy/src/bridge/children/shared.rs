@@ -295,7 +295,18 @@ impl Running {
     }
 
     async fn pass_back(&self, line: &Bytes, glance: &Glance) {
-        let Some(message) = glance.single() else { return };
+        if let Some(message) = glance.single() {
+            return self.pass_one(line, message).await;
+        }
+        for entry in glance.entries(line) {
+            let glance = Glance::at(&entry, self.limits);
+            if let Some(message) = glance.as_ref().and_then(Glance::single) {
+                self.pass_one(&entry, message).await;
+            }
+        }
+    }
+
+    async fn pass_one(&self, line: &Bytes, message: &Message) {
         match message.kind {
             Some(MessageKind::Response) => {
                 let Some(found) = ({ self.callers().answer(line, message) }) else { return };

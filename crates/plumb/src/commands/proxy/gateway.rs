@@ -27,7 +27,7 @@ impl GatewayPlan {
         let listener = ListenerPlan::new(listen, args)?;
         settings.hosts = listener.hosts.clone();
         settings.origins = listener.origins.clone();
-        settings.token = listener.token.clone();
+        settings.token.clone_from(&listener.token);
         settings.max_body = limit;
         Ok(GatewayPlan { listener, upstream: Upstream::new(upstream)?, settings })
     }
