@@ -1,15 +1,32 @@
 //! A server on standard streams that tests start behind a proxy.
 
-use std::{error::Error, process, time::Duration};
+use std::{error::Error, process, sync::Arc, time::Duration};
 
 use mcp_sdk::{
     NoArguments, Server,
-    core::{ElicitForm, ElicitRequest, Progress},
+    core::{
+        BoxFuture, CallToolResult, Context, ElicitForm, ElicitRequest, Json, Mcp, Progress, Tool,
+        ToolHandler,
+    },
 };
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Echo {
     text: String,
+}
+
+/// A tool that tells that the list of tools has changed.
+struct Touch(Mcp);
+
+impl ToolHandler for Touch {
+    fn call(
+        &self,
+        _: Json,
+        _: Context,
+    ) -> BoxFuture<'_, Result<CallToolResult, mcp_sdk::core::Error>> {
+        self.0.tools().announce();
+        Box::pin(std::future::ready(Ok(CallToolResult::text("ok"))))
+    }
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -36,6 +53,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             process::exit(3)
         })
         .build()?;
+    let tool = Tool::new("touch", Json::parse(r#"{"type":"object"}"#)?);
+    server.mcp().add_tool(tool, Arc::new(Touch(server.mcp().clone())))?;
     server.serve_stdio().await?;
     Ok(())
 }

@@ -18,7 +18,7 @@ use mcp_proxy::{
     http::Guarded,
 };
 use mcp_sdk::{
-    CallOptions, Client, ClientBuilder,
+    CallOptions, Client, ClientBuilder, ClientEvent,
     core::{ElicitResult, Revision},
     transport::http::server::{HttpService, ServeSettings, serve},
 };
@@ -136,7 +136,7 @@ async fn a_client_works_at_every_era_and_the_record_is_clean() {
             let bridge = Bridge::start(policy).await;
             let client = bridge.client(builder(revision)).await;
             assert_eq!(client.revision(), revision);
-            assert_eq!(client.all_tools().await.unwrap().len(), 5);
+            assert_eq!(client.all_tools().await.unwrap().len(), 6);
             let echo = client.call_tool("echo", json!({ "text": "a\nb \u{e4}" })).await.unwrap();
             assert_eq!(echo.all_text(), "a\nb \u{e4}");
             let asked = client.call_tool("ask", json!({})).await.unwrap();
@@ -176,6 +176,31 @@ async fn clients_with_the_same_ids_get_their_own_answers() {
             });
         }
         calls.join_all().await;
+        let outcome = bridge.stop().await;
+        assert_eq!(outcome.live, [""; 0], "{}", outcome.record);
+        outcome.assert_same();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn subscriptions_last_and_those_of_a_shared_child_are_told_apart() {
+    for revision in [Revision::LATEST_LEGACY, Revision::LATEST] {
+        let bridge = Bridge::start(Policy::observe()).await;
+        let first = bridge.client(builder(revision)).await;
+        let second = bridge.client(builder(revision)).await;
+        let mut subscription = first.subscribe(&[]).await.unwrap();
+        let mut other = second.subscribe(&[]).await.unwrap();
+        for _ in 0..2 {
+            first.call_tool("touch", json!({})).await.unwrap();
+            assert!(matches!(subscription.recv().await.unwrap(), ClientEvent::ToolsChanged));
+            if revision == Revision::LATEST {
+                // It is the same server.
+                assert!(matches!(other.recv().await.unwrap(), ClientEvent::ToolsChanged));
+            }
+        }
+        drop((subscription, other));
+        first.close().await;
+        second.close().await;
         let outcome = bridge.stop().await;
         assert_eq!(outcome.live, [""; 0], "{}", outcome.record);
         outcome.assert_same();

@@ -16,8 +16,8 @@ use mcp_proxy::{
     bridge::remote::{Remote, RemoteSettings, run_over},
 };
 use mcp_sdk::{
-    CallOptions, Client, NoArguments, Server,
-    core::{ElicitForm, ElicitRequest, ElicitResult, Progress, Revision},
+    CallOptions, Client, ClientEvent, NoArguments, Server,
+    core::{ElicitForm, ElicitRequest, ElicitResult, Mcp, Progress, Revision},
     transport::{
         LineSettings, LineTransport,
         http::server::{HttpService, HttpSettings, ServeSettings, serve},
@@ -45,6 +45,7 @@ struct Echo {
 struct Upstream {
     address: SocketAddr,
     service: HttpService,
+    mcp: Mcp,
     began: Arc<Notify>,
     abandoned: Arc<Notify>,
 }
@@ -91,7 +92,7 @@ impl Upstream {
         let serving =
             serve(listener, service.clone(), ServeSettings::default(), std::future::pending());
         tokio::spawn(serving);
-        Upstream { address, service, began, abandoned }
+        Upstream { address, service, mcp: server.mcp().clone(), began, abandoned }
     }
 }
 
@@ -186,6 +187,10 @@ async fn a_client_works_at_every_era_and_the_record_is_clean() {
             });
             client.call_tool_with("steps", json!({}), &options).await.unwrap();
             assert_eq!(steps.load(Ordering::Relaxed), 2);
+            let mut subscription = client.subscribe(&[]).await.unwrap();
+            upstream.mcp.tools().announce();
+            assert!(matches!(subscription.recv().await.unwrap(), ClientEvent::ToolsChanged));
+            drop(subscription);
             client.close().await;
             bridge.leave();
             let outcome = bridge.end().await;

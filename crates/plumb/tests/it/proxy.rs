@@ -15,9 +15,9 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
 
 /// What a server writes that answers each line of its input with the next of `answers`.
 fn answering(answers: &[&str]) -> String {
-    let answers: String =
-        answers.iter().map(|answer| format!("read -r line; printf '%s\\n' '{answer}';")).collect();
-    format!("{answers} cat >/dev/null")
+    let answer = |answer: &&str| format!("read -r line; printf '%s\\n' '{answer}';");
+    let answers: Vec<String> = answers.iter().map(answer).collect();
+    format!("{} cat >/dev/null", answers.concat())
 }
 
 /// Sends `input` in one go and returns everything that comes back.
