@@ -3,7 +3,6 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use mcp_core::OutboundRole;
 use mcp_json::Span;
-use mcp_jsonrpc::JsonRpcId;
 use tokio::sync::mpsc;
 
 use crate::bridge::{
@@ -34,8 +33,6 @@ struct Caller {
     id: Bytes,
     /// The token by which it asked for progress.
     token: Option<Bytes>,
-    /// The id, to tell it that it gets no answer.
-    readable_id: JsonRpcId,
     deliveries: mpsc::Sender<Delivery>,
 }
 
@@ -74,7 +71,6 @@ impl Callers {
         let caller = Caller {
             id: part(text, id.span),
             token: request.token.as_ref().map(|token| part(text, token.span)),
-            readable_id: id.id.clone(),
             deliveries,
         };
         self.open.insert(number, caller);
@@ -125,9 +121,9 @@ impl Callers {
         self.open.remove(&number).is_some()
     }
 
-    /// The id that a request had.
-    pub(super) fn id_of(&self, number: i64) -> Option<JsonRpcId> {
-        self.open.get(&number).map(|caller| caller.readable_id.clone())
+    /// Whether a request waits for its answer.
+    pub(super) fn is_open(&self, number: i64) -> bool {
+        self.open.contains_key(&number)
     }
 
     /// Whether nobody is to be answered any more.

@@ -181,6 +181,14 @@ impl Exchange {
     }
 }
 
+/// What to do about a message of the child.
+#[derive(Debug)]
+enum Step {
+    HandOver(Addressed, OutboundRole),
+    /// Answers the child.
+    Write(Bytes),
+}
+
 /// A child that runs, and those who wait for it.
 #[derive(Debug)]
 struct Running {
@@ -243,11 +251,16 @@ impl Running {
 
     /// Tells the child that nobody waits for a request any more.
     async fn cancel(&self, number: i64) {
-        if self.callers().end(number) {
-            let line = cancelled(&number.into());
+        let line = cancelled(&number.into());
+        {
+            // With the callers locked, so that no answer is seen before it that made it needless.
+            let mut callers = self.callers();
+            if !callers.end(number) {
+                return;
+            }
             self.lane.stand_in(Side::Client, &line);
-            let _ = self.write(line).await;
         }
+        let _ = self.write(line).await;
     }
 
     async fn read_all(self: Arc<Self>) {
@@ -276,55 +289,75 @@ impl Running {
 
     /// Takes a line of the child.
     async fn take_from_child(&self, line: Bytes) {
-        let refusals = self.lane.pass(Side::Server, &line);
-        // Other text has no place in HTTP: it was seen, and that is all.
-        let Some(glance) = Glance::at(&line, self.limits) else { return };
-        if refusals.is_empty() {
-            return self.pass_back(&line, &glance).await;
+        let steps = self.decide(&line);
+        for step in steps {
+            self.perform(step).await;
         }
-        let Replacement { to_sender, to_receiver } = Replacement::of(&line, &refusals);
+    }
+
+    /// Shows a line of the child, and decides what to do about it.
+    fn decide(&self, line: &Bytes) -> Vec<Step> {
+        let mut callers = self.callers();
+        let refusals = self.lane.pass(Side::Server, line);
+        // Other text has no place in HTTP: it was seen, and that is all.
+        let Some(glance) = Glance::at(line, self.limits) else { return Vec::new() };
+        if refusals.is_empty() {
+            return self.route(&mut callers, line, &glance);
+        }
+        let Replacement { to_sender, to_receiver } = Replacement::of(line, &refusals);
+        let mut steps = Vec::new();
         if let Some(answer) = to_receiver
             && let Some(glance) = Glance::at(&answer, self.limits)
         {
-            self.pass_back(&answer, &glance).await;
+            steps = self.route(&mut callers, &answer, &glance);
         }
         if let Some(answer) = to_sender {
             self.lane.stand_in(Side::Client, &answer);
-            let _ = self.write(answer).await;
+            steps.push(Step::Write(answer));
         }
+        steps
     }
 
-    async fn pass_back(&self, line: &Bytes, glance: &Glance) {
+    /// Finds out whom the messages in a line are for.
+    fn route(&self, callers: &mut Callers, line: &Bytes, glance: &Glance) -> Vec<Step> {
         if let Some(message) = glance.single() {
-            return self.pass_one(line, message).await;
+            return self.route_one(callers, line, message).into_iter().collect();
         }
-        for entry in glance.entries(line) {
-            let glance = Glance::at(&entry, self.limits);
-            if let Some(message) = glance.as_ref().and_then(Glance::single) {
-                self.pass_one(&entry, message).await;
-            }
-        }
+        let entries = glance.entries(line);
+        let steps = entries.iter().filter_map(|entry| {
+            let glance = Glance::at(entry, self.limits)?;
+            self.route_one(callers, entry, glance.single()?)
+        });
+        steps.collect()
     }
 
-    async fn pass_one(&self, line: &Bytes, message: &Message) {
-        match message.kind {
-            Some(MessageKind::Response) => {
-                let Some(found) = ({ self.callers().answer(line, message) }) else { return };
+    fn route_one(&self, callers: &mut Callers, line: &Bytes, message: &Message) -> Option<Step> {
+        match message.kind? {
+            MessageKind::Response => {
+                let found = callers.answer(line, message)?;
                 let status = message.error_code.map_or(ResponseStatus::Served, status_of_code);
-                self.hand_over(found, OutboundRole::Response(status)).await;
+                Some(Step::HandOver(found, OutboundRole::Response(status)))
             }
-            Some(MessageKind::Notification) => {
-                let Some(found) = ({ self.callers().address(line, message) }) else { return };
-                self.hand_over(found, OutboundRole::Notification).await;
+            MessageKind::Notification => {
+                let found = callers.address(line, message)?;
+                Some(Step::HandOver(found, OutboundRole::Notification))
             }
-            Some(MessageKind::Request) => {
-                let Some(id) = &message.id else { return };
+            MessageKind::Request => {
+                let id = message.id.as_ref()?;
                 let reason = "clients without a session cannot be asked";
                 let answer = failure(Some(id.id.clone()), ErrorCode::MethodNotFound, reason);
                 self.lane.stand_in(Side::Client, &answer);
+                Some(Step::Write(answer))
+            }
+        }
+    }
+
+    async fn perform(&self, step: Step) {
+        match step {
+            Step::HandOver(found, role) => self.hand_over(found, role).await,
+            Step::Write(answer) => {
                 let _ = self.write(answer).await;
             }
-            None => {}
         }
     }
 
@@ -347,9 +380,16 @@ impl Running {
     async fn fail(&self, number: i64, reason: &str) {
         let answer = failure(Some(number.into()), ErrorCode::InternalError, reason);
         let Some(glance) = Glance::at(&answer, self.limits) else { return };
-        if self.callers().id_of(number).is_some() {
+        let steps = {
+            let mut callers = self.callers();
+            if !callers.is_open(number) {
+                return;
+            }
             self.lane.stand_in(Side::Server, &answer);
-            self.pass_back(&answer, &glance).await;
+            self.route(&mut callers, &answer, &glance)
+        };
+        for step in steps {
+            self.perform(step).await;
         }
     }
 
