@@ -14,6 +14,7 @@
 //! Observing never holds up traffic: bytes are forwarded first and copied to the [`Tap`] then. What
 //! cannot be judged in time is recorded all the same, and counted. Enforcing waits for the verdict.
 
+pub mod bridge;
 pub mod http;
 pub mod metrics;
 mod policy;

@@ -11,11 +11,13 @@ mod body;
 mod events;
 mod exchange;
 mod gateway;
+mod guarded;
 mod headers;
 mod tee;
 mod upstream;
 
 pub use self::{
     gateway::{Gateway, GatewaySettings},
+    guarded::Guarded,
     upstream::{Upstream, UpstreamError},
 };

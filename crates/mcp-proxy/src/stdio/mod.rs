@@ -7,8 +7,8 @@
 mod child;
 mod relay;
 mod signals;
-mod splitter;
-mod streams;
+pub(crate) mod splitter;
+pub(crate) mod streams;
 mod supervisor;
 
 use std::{

@@ -2,7 +2,7 @@ use memchr::memchr;
 
 /// A line, as far as it was kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(crate) enum Line<'a> {
     /// Its text without the line break.
     Whole(&'a [u8]),
     /// It was too long to be kept.
@@ -11,7 +11,7 @@ pub(super) enum Line<'a> {
 
 /// Splits bytes into lines, in whatever pieces they come. Keeps at most one line.
 #[derive(Debug)]
-pub(super) struct Splitter {
+pub(crate) struct Splitter {
     limit: usize,
     partial: Vec<u8>,
     /// The length of the current line, if it is too long to be kept.
@@ -22,12 +22,12 @@ pub(super) struct Splitter {
 const KEPT_BUFFER: usize = 64 << 10;
 
 impl Splitter {
-    pub(super) fn new(limit: usize) -> Splitter {
+    pub(crate) fn new(limit: usize) -> Splitter {
         Splitter { limit, partial: Vec::new(), overlong: None }
     }
 
     /// Takes more bytes, and hands out the lines that end in them.
-    pub(super) fn push(&mut self, mut bytes: &[u8], mut line: impl FnMut(Line<'_>)) {
+    pub(crate) fn push(&mut self, mut bytes: &[u8], mut line: impl FnMut(Line<'_>)) {
         while let Some(end) = memchr(b'\n', bytes) {
             let (head, rest) = bytes.split_at(end);
             bytes = rest.get(1..).unwrap_or_default();
@@ -42,7 +42,7 @@ impl Splitter {
     }
 
     /// The stream has ended: hands out what was not followed by a line break, if anything.
-    pub(super) fn finish(&mut self, mut line: impl FnMut(Line<'_>)) {
+    pub(crate) fn finish(&mut self, mut line: impl FnMut(Line<'_>)) {
         if !self.partial.is_empty() || self.overlong.is_some() {
             self.take(&mut line);
         }

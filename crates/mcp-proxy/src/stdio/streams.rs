@@ -4,34 +4,34 @@
 use std::io;
 
 #[cfg(unix)]
-pub(super) type Stream = std::fs::File;
+pub(crate) type Stream = std::fs::File;
 
 #[cfg(unix)]
-pub(super) fn input() -> io::Result<Stream> {
+pub(crate) fn input() -> io::Result<Stream> {
     use std::os::fd::AsFd as _;
 
     Ok(io::stdin().as_fd().try_clone_to_owned()?.into())
 }
 
 #[cfg(unix)]
-pub(super) fn output() -> io::Result<Stream> {
+pub(crate) fn output() -> io::Result<Stream> {
     use std::os::fd::AsFd as _;
 
     Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
 }
 
 #[cfg(windows)]
-pub(super) type Stream = std::fs::File;
+pub(crate) type Stream = std::fs::File;
 
 #[cfg(windows)]
-pub(super) fn input() -> io::Result<Stream> {
+pub(crate) fn input() -> io::Result<Stream> {
     use std::os::windows::io::AsHandle as _;
 
     Ok(io::stdin().as_handle().try_clone_to_owned()?.into())
 }
 
 #[cfg(windows)]
-pub(super) fn output() -> io::Result<Stream> {
+pub(crate) fn output() -> io::Result<Stream> {
     use std::os::windows::io::AsHandle as _;
 
     Ok(io::stdout().as_handle().try_clone_to_owned()?.into())

@@ -4,7 +4,11 @@
 
 mod backlog;
 mod bytes;
+#[cfg(unix)]
+mod children;
 mod enforce;
 mod failures;
 mod record;
+#[cfg(unix)]
+mod remote;
 mod support;

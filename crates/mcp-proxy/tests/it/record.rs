@@ -8,7 +8,7 @@ use mcp_sdk::{
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::support::{Outcome, Proxy, parts, post, raw_client, raw_server};
+use crate::support::{Proxy, parts, post, raw_client, raw_server};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Echo {
@@ -27,17 +27,6 @@ async fn sdk_server() -> std::net::SocketAddr {
     address
 }
 
-#[track_caller]
-fn assert_same(outcome: &Outcome) {
-    let sorted = |texts: &[String]| {
-        let mut texts = texts.to_vec();
-        texts.sort();
-        texts
-    };
-    assert_eq!(sorted(&outcome.live), sorted(&outcome.recorded()), "{}", outcome.record);
-    assert_eq!(outcome.counts.lines, outcome.record.lines().count() as u64);
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clean_conversation_is_clean_and_faults_are_the_same_in_the_record() {
     for policy in [Policy::observe(), Policy::enforce()] {
@@ -49,7 +38,7 @@ async fn a_clean_conversation_is_clean_and_faults_are_the_same_in_the_record() {
         let outcome = proxy.stop().await;
         assert_eq!(outcome.live, [""; 0], "{}", outcome.record);
         assert!(outcome.counts.messages >= 4, "{:?}", outcome.counts);
-        assert_same(&outcome);
+        outcome.assert_same();
     }
     for policy in [Policy::observe(), Policy::enforce()] {
         let proxy = Proxy::start(sdk_server().await, policy).await;
@@ -64,7 +53,7 @@ async fn a_clean_conversation_is_clean_and_faults_are_the_same_in_the_record() {
         }
         let outcome = proxy.stop().await;
         assert!(outcome.live.len() >= 4, "{:?}", outcome.live);
-        assert_same(&outcome);
+        outcome.assert_same();
     }
 }
 

@@ -23,8 +23,13 @@ use tokio::{
 /// A gateway that records.
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
-    tap: Tap,
+    recording: Recording,
     serving: JoinHandle<()>,
+}
+
+/// A tap that records.
+pub(crate) struct Recording {
+    pub(crate) tap: Tap,
     found: Arc<Mutex<Vec<String>>>,
     record: PathBuf,
     _folder: TempDir,
@@ -48,6 +53,26 @@ impl Proxy {
         policy: Policy,
         settings: GatewaySettings,
     ) -> Proxy {
+        let recording = Recording::new(policy);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let upstream = Upstream::new(&format!("http://{upstream}/mcp")).unwrap();
+        let gateway = Gateway::new(upstream, recording.tap.clone(), settings);
+        let mut settings = ServeSettings::default();
+        settings.keep_header_case = true;
+        let serving = tokio::spawn(serve(listener, gateway, settings, std::future::pending()));
+        Proxy { address, recording, serving }
+    }
+
+    pub(crate) async fn stop(self) -> Outcome {
+        self.serving.abort();
+        let _ = self.serving.await;
+        self.recording.finish().await
+    }
+}
+
+impl Recording {
+    pub(crate) fn new(policy: Policy) -> Recording {
         let folder = tempfile::tempdir().unwrap();
         let record = folder.path().join("record.jsonl");
         let found = Arc::new(Mutex::new(Vec::new()));
@@ -65,19 +90,15 @@ impl Proxy {
                 ..TapSettings::default()
             },
         );
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let upstream = Upstream::new(&format!("http://{upstream}/mcp")).unwrap();
-        let gateway = Gateway::new(upstream, tap.clone(), settings);
-        let mut settings = ServeSettings::default();
-        settings.keep_header_case = true;
-        let serving = tokio::spawn(serve(listener, gateway, settings, std::future::pending()));
-        Proxy { address, tap, serving, found, record, _folder: folder }
+        Recording { tap, found, record, _folder: folder }
     }
 
-    pub(crate) async fn stop(self) -> Outcome {
-        self.serving.abort();
-        let _ = self.serving.await;
+    /// What is recorded so far.
+    pub(crate) fn text(&self) -> String {
+        std::fs::read_to_string(&self.record).unwrap()
+    }
+
+    pub(crate) async fn finish(self) -> Outcome {
         let tap = self.tap.clone();
         let counts = tokio::task::spawn_blocking(move || tap.finish()).await.unwrap();
         let live = self.found.lock().unwrap().clone();
@@ -86,6 +107,18 @@ impl Proxy {
 }
 
 impl Outcome {
+    /// The recording gives the findings that were reported live.
+    #[track_caller]
+    pub(crate) fn assert_same(&self) {
+        let sorted = |texts: &[String]| {
+            let mut texts = texts.to_vec();
+            texts.sort();
+            texts
+        };
+        assert_eq!(sorted(&self.live), sorted(&self.recorded()), "{}", self.record);
+        assert_eq!(self.counts.lines, self.record.lines().count() as u64);
+    }
+
     /// What is found in the recording.
     pub(crate) fn recorded(&self) -> Vec<String> {
         let engine = engine();

@@ -40,11 +40,18 @@ Examples:
   plumb proxy --tail -- ./my-server             show every message on standard error
   plumb proxy --enforce -- ./my-server          hold back what breaks the protocol
   plumb proxy --listen 127.0.0.1:8900 --upstream http://127.0.0.1:3000/mcp
+  plumb proxy --upstream https://example.com/mcp
+                                                a client that only starts programs, a remote server
+  plumb proxy --listen 127.0.0.1:8900 -- ./my-server
+                                                HTTP clients, a server on standard streams
 
-Bytes pass untouched unless --enforce is given. Findings go to standard error, which clients
-usually keep in a log; standard output belongs to the protocol.
+Bytes pass untouched unless --enforce is given; between different transports, messages do. Findings
+go to standard error, which clients usually keep in a log; standard output belongs to the protocol.
 
-Exit codes: that of the server; 2 if it could not be started.";
+With --listen and a command, every session has a server of its own, and all requests without a
+session (2026-07-28) share one.
+
+Exit codes: that of the server; 2 if it could not be started. With --listen or --upstream: 0.";
 
 pub(super) const SCHEMA: &str = "\
 Examples:

@@ -12,10 +12,10 @@ pub(crate) struct ProxyArgs {
     #[arg(value_name = "COMMAND", last = true, required_unless_present = "upstream")]
     pub(crate) command: Vec<OsString>,
     /// Serve HTTP clients on this address, instead of one client on the standard streams
-    #[arg(long, value_name = "ADDRESS", requires = "upstream")]
+    #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
     /// Pass requests on to the server at this URL, instead of starting one
-    #[arg(long, value_name = "URL", requires = "listen", conflicts_with = "command")]
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
     pub(crate) upstream: Option<String>,
     /// A host, besides this machine, that HTTP clients may address; may be repeated
     #[arg(long = "allow-host", value_name = "HOST", requires = "listen")]
@@ -29,6 +29,9 @@ pub(crate) struct ProxyArgs {
     /// Listen beyond this machine without a token
     #[arg(long, requires = "listen")]
     pub(crate) insecure: bool,
+    /// How many copies of the server HTTP clients may have running, one for each session
+    #[arg(long, value_name = "NUMBER", default_value_t = 100, requires = "listen")]
+    pub(crate) max_children: u16,
     /// Hold back what breaks the protocol, and answer in the other side's place
     #[arg(long)]
     pub(crate) enforce: bool,

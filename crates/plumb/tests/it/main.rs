@@ -4,6 +4,8 @@
 
 mod bad_input;
 mod baseline;
+#[cfg(unix)]
+mod bridges;
 mod check;
 mod commands;
 mod compat;

@@ -1,27 +1,17 @@
-use std::{
-    fs,
-    io::{self, Write as _},
-    net::ToSocketAddrs as _,
-    path::Path,
-    sync::Arc,
-};
-
 use mcp_proxy::{
     Tap,
     http::{Gateway, GatewaySettings, Upstream},
     shutdown,
 };
-use mcp_transport::{
-    Allowed,
-    http::server::{ServeSettings, serve},
-};
+use mcp_transport::http::server::{ServeSettings, serve};
 
-use crate::{args::ProxyArgs, failure::Failure, text::shown_path};
+use super::listener::ListenerPlan;
+use crate::args::ProxyArgs;
 
 /// A gateway for HTTP clients, checked and ready to run.
 #[derive(Debug)]
 pub(super) struct GatewayPlan {
-    listen: String,
+    listener: ListenerPlan,
     upstream: Upstream,
     settings: GatewaySettings,
 }
@@ -34,26 +24,19 @@ impl GatewayPlan {
         limit: usize,
     ) -> anyhow::Result<GatewayPlan> {
         let mut settings = GatewaySettings::default();
-        settings.hosts = args.hosts.iter().fold(settings.hosts, Allowed::and);
-        settings.origins = args.origins.iter().fold(settings.origins, Allowed::and);
-        settings.token = args.auth_token_file.as_deref().map(read_token).transpose()?;
+        let listener = ListenerPlan::new(listen, args)?;
+        settings.hosts = listener.hosts.clone();
+        settings.origins = listener.origins.clone();
+        settings.token.clone_from(&listener.token);
         settings.max_body = limit;
-        if settings.token.is_none() && !args.insecure && !is_local(listen) {
-            return Err(Failure::new(format!("`{listen}` can be reached from other machines"))
-                .hint("require a token with --auth-token-file, or say --insecure")
-                .into());
-        }
-        Ok(GatewayPlan { listen: listen.to_owned(), upstream: Upstream::new(upstream)?, settings })
+        Ok(GatewayPlan { listener, upstream: Upstream::new(upstream)?, settings })
     }
 
     /// Serves clients until we are told to stop.
     pub(super) fn run(self, tap: &Tap) -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
-            let listener = mcp_transport::bind(&*self.listen).await?;
-            let address = listener.local_addr()?;
-            // Whoever starts it has to know, however quiet it is.
-            let _ = writeln!(io::stderr(), "plumb: listening on http://{address}");
+            let listener = self.listener.open().await?;
             let gateway = Gateway::new(self.upstream, tap.clone(), self.settings);
             let mut settings = ServeSettings::default();
             settings.keep_header_case = true;
@@ -61,22 +44,4 @@ impl GatewayPlan {
             Ok(())
         })
     }
-}
-
-fn read_token(path: &Path) -> anyhow::Result<Arc<str>> {
-    let text = fs::read_to_string(path).map_err(|error| {
-        Failure::new(format!("could not read the token in {}", shown_path(path))).because(error)
-    })?;
-    let token = text.trim();
-    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(Failure::new(format!("{} holds no token", shown_path(path)))
-            .hint("write one line of letters, digits and punctuation to it")
-            .into());
-    }
-    Ok(token.into())
-}
-
-/// Whether only this machine can reach an address. What cannot be resolved cannot be reached either.
-fn is_local(address: &str) -> bool {
-    address.to_socket_addrs().is_ok_and(|mut found| found.all(|found| found.ip().is_loopback()))
 }

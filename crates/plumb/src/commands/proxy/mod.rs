@@ -1,8 +1,12 @@
 mod admin;
 mod gateway;
+mod listener;
+mod remote;
 mod report;
+mod served;
 
 use std::{
+    ffi::OsString,
     hash::RandomState,
     path::Path,
     process::{self, ExitStatus},
@@ -20,6 +24,7 @@ use self::{
     admin::Admin,
     gateway::GatewayPlan,
     report::{Report, ReportStyle},
+    served::ServedPlan,
 };
 use super::{Outcome, notes::Notes};
 use crate::{
@@ -56,12 +61,15 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
             backlog: 0,
         },
     );
-    let outcome = match args.upstream.as_deref().zip(args.listen.as_deref()) {
-        Some((upstream, listen)) => {
-            let gateway = GatewayPlan::new(upstream, listen, args, limit)?;
-            gateway.run(&tap).map(|()| Outcome::Clean)
+    let outcome = match (args.listen.as_deref(), args.upstream.as_deref()) {
+        (Some(listen), Some(upstream)) => {
+            GatewayPlan::new(upstream, listen, args, limit)?.run(&tap).map(|()| Outcome::Clean)
         }
-        None => run_stdio(args, &tap, limit),
+        (Some(listen), None) => {
+            ServedPlan::new(listen, args, limit)?.run(&tap).map(|()| Outcome::Clean)
+        }
+        (None, Some(upstream)) => remote::run(upstream, args, &tap, limit).map(|()| Outcome::Clean),
+        (None, None) => run_stdio(args, &tap, limit),
     };
     report.finish(&tap.finish(), record.as_deref());
     outcome
@@ -80,11 +88,15 @@ fn run_stdio(args: &ProxyArgs, tap: &Tap, limit: usize) -> anyhow::Result<Outcom
     let mut settings = StdioSettings::default();
     settings.exit_wait = Duration::from_secs(args.exit_wait.into());
     settings.max_line = limit;
-    let Some((program, arguments)) = args.command.split_first() else {
-        return Err(Failure::new("no server to start").hint("name it after `--`").into());
-    };
+    let (program, arguments) = command(args)?;
     let status = stdio::run(program, arguments, tap, &settings)?;
     Ok(Outcome::Exit(code_of(status)))
+}
+
+/// The server to start, and its arguments.
+fn command(args: &ProxyArgs) -> anyhow::Result<(&OsString, &[OsString])> {
+    let command = args.command.split_first();
+    command.ok_or_else(|| Failure::new("no server to start").hint("name it after `--`").into())
 }
 
 fn begin_record(path: &Path, args: &ProxyArgs) -> anyhow::Result<Recorder> {

@@ -1,0 +1,209 @@
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use mcp_core::OutboundRole;
+use mcp_json::Span;
+use tokio::sync::mpsc;
+
+use crate::bridge::{
+    glance::{Located, Message, Reference},
+    text::with_parts,
+};
+
+/// A message for a caller.
+#[derive(Debug)]
+pub(super) struct Delivery {
+    pub(super) bytes: Bytes,
+    pub(super) role: OutboundRole,
+}
+
+/// Those who wait for answers of a shared child. They may use the same ids, so each request gets a
+/// number instead of its own.
+#[derive(Debug, Default)]
+pub(super) struct Callers {
+    next: i64,
+    open: HashMap<i64, Caller>,
+    /// Why there is nobody to answer any more.
+    over: Option<String>,
+}
+
+#[derive(Debug)]
+struct Caller {
+    /// The id of its request, as it was written.
+    id: Bytes,
+    /// The token by which it asked for progress.
+    token: Option<Bytes>,
+    deliveries: mpsc::Sender<Delivery>,
+}
+
+/// A request as the child gets it.
+#[derive(Debug)]
+pub(super) struct Numbered {
+    pub(super) number: i64,
+    pub(super) text: Bytes,
+}
+
+/// Who gets a message of the child, and how it is written for them.
+#[derive(Debug)]
+pub(super) struct Addressed {
+    pub(super) number: i64,
+    pub(super) text: Bytes,
+    pub(super) deliveries: mpsc::Sender<Delivery>,
+}
+
+impl Callers {
+    /// Takes a request, which has an id.
+    pub(super) fn begin(
+        &mut self,
+        text: &Bytes,
+        request: &Message,
+        id: &Located,
+        deliveries: mpsc::Sender<Delivery>,
+    ) -> Result<Numbered, String> {
+        if let Some(reason) = &self.over {
+            return Err(reason.clone());
+        }
+        self.next += 1;
+        let number = self.next;
+        let written = Bytes::from(number.to_string());
+        let mut parts = vec![(id.span, written.clone())];
+        parts.extend(request.token.as_ref().map(|token| (token.span, written)));
+        let caller = Caller {
+            id: part(text, id.span),
+            token: request.token.as_ref().map(|token| part(text, token.span)),
+            deliveries,
+        };
+        self.open.insert(number, caller);
+        Ok(Numbered { number, text: with_parts(text, parts) })
+    }
+
+    /// Takes the answer to a request.
+    pub(super) fn answer(&mut self, text: &Bytes, response: &Message) -> Option<Addressed> {
+        let id = response.id.as_ref()?;
+        let number = id.id.as_i64()?;
+        let caller = self.open.remove(&number)?;
+        let mut parts = vec![(id.span, caller.id.clone())];
+        // The answer to a subscription names it again.
+        if let Some(Reference::Subscription(subscription)) = &response.reference
+            && subscription.id.as_i64() == Some(number)
+        {
+            parts.push((subscription.span, caller.id));
+        }
+        let (text, deliveries) = (with_parts(text, parts), caller.deliveries);
+        Some(Addressed { number, text, deliveries })
+    }
+
+    /// Finds out whom a notification is for: the request it names, or the only one.
+    pub(super) fn address(&self, text: &Bytes, message: &Message) -> Option<Addressed> {
+        let (named, is_token) = match &message.reference {
+            Some(Reference::Progress(token)) => (Some(token), true),
+            Some(Reference::Subscription(id) | Reference::Cancelled(id)) => (Some(id), false),
+            None => (None, false),
+        };
+        let Some(named) = named else {
+            let mut open = self.open.iter();
+            let (number, caller) = open.next()?;
+            if open.next().is_some() {
+                return None;
+            }
+            let deliveries = caller.deliveries.clone();
+            return Some(Addressed { number: *number, text: text.clone(), deliveries });
+        };
+        let number = named.id.as_i64()?;
+        let caller = self.open.get(&number)?;
+        let own = if is_token { caller.token.clone()? } else { caller.id.clone() };
+        let text = with_parts(text, vec![(named.span, own)]);
+        Some(Addressed { number, text, deliveries: caller.deliveries.clone() })
+    }
+
+    /// Forgets a request; `false` if it was answered.
+    pub(super) fn end(&mut self, number: i64) -> bool {
+        self.open.remove(&number).is_some()
+    }
+
+    /// Whether a request waits for its answer.
+    pub(super) fn is_open(&self, number: i64) -> bool {
+        self.open.contains_key(&number)
+    }
+
+    /// Whether nobody is to be answered any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.over.is_some()
+    }
+
+    /// Takes no more requests; the numbers of those that wait.
+    pub(super) fn close(&mut self, reason: &str) -> Vec<i64> {
+        self.over = Some(reason.to_owned());
+        let mut numbers: Vec<i64> = self.open.keys().copied().collect();
+        numbers.sort_unstable();
+        numbers
+    }
+}
+
+fn part(text: &Bytes, span: Span) -> Bytes {
+    Bytes::copy_from_slice(text.get(span.start..span.end).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_json::Limits;
+
+    use super::*;
+    use crate::bridge::glance::Glance;
+
+    fn begin(callers: &mut Callers, text: &'static str) -> Numbered {
+        let text = Bytes::from(text);
+        let glance = Glance::at(&text, Limits::default()).unwrap();
+        let request = glance.single().unwrap();
+        let (deliveries, _) = mpsc::channel(1);
+        callers.begin(&text, request, request.id.as_ref().unwrap(), deliveries).unwrap()
+    }
+
+    fn seen(text: &str) -> (Bytes, Glance) {
+        (text.to_owned().into(), Glance::at(text.as_bytes(), Limits::default()).unwrap())
+    }
+
+    #[test]
+    fn equal_ids_and_tokens_of_callers_are_told_apart() {
+        let mut callers = Callers::default();
+        let ask = r#"{"id":"a", "method":"m","params":{"_meta":{"progressToken":1.0}}}"#;
+        let first = begin(&mut callers, ask);
+        let second = begin(&mut callers, ask);
+        assert_eq!(second.text, r#"{"id":2, "method":"m","params":{"_meta":{"progressToken":2}}}"#);
+        let (text, glance) =
+            seen(r#"{"method":"notifications/progress","params":{"progressToken":1}}"#);
+        let found = callers.address(&text, &glance.messages[0]).unwrap();
+        assert_eq!(found.number, first.number);
+        assert!(found.text.ends_with(br#"{"progressToken":1.0}}"#), "{:?}", found.text);
+        let (text, glance) = seen(r#"{"result":{},"id":2}"#);
+        let found = callers.answer(&text, &glance.messages[0]).unwrap();
+        assert_eq!((found.number, &found.text[..]), (2, &br#"{"result":{},"id":"a"}"#[..]));
+        assert!(callers.answer(&text, &glance.messages[0]).is_none(), "it is answered");
+    }
+
+    #[test]
+    fn what_names_nobody_goes_to_the_only_caller() {
+        let mut callers = Callers::default();
+        let first = begin(&mut callers, r#"{"id":1,"method":"m"}"#);
+        let (text, glance) = seen(r#"{"method":"notifications/message"}"#);
+        assert!(callers.address(&text, &glance.messages[0]).is_some());
+        begin(&mut callers, r#"{"id":1,"method":"m"}"#);
+        assert!(callers.address(&text, &glance.messages[0]).is_none(), "there are two");
+        assert!(callers.end(first.number) && !callers.end(first.number));
+    }
+
+    #[test]
+    fn a_subscription_keeps_the_id_of_its_caller() {
+        let mut callers = Callers::default();
+        begin(&mut callers, r#"{"id":77,"method":"subscriptions/listen"}"#);
+        let key = mcp_core::Meta::SUBSCRIPTION_ID;
+        let (text, glance) = seen(&format!(
+            r#"{{"method":"notifications/tools/list_changed","params":{{"_meta":{{"{key}":1}}}}}}"#
+        ));
+        let found = callers.address(&text, &glance.messages[0]).unwrap();
+        assert_eq!(found.text, String::from_utf8(text.to_vec()).unwrap().replace(":1}", ":77}"));
+        let (text, glance) = seen(&format!(r#"{{"id":1,"result":{{"_meta":{{"{key}":1}}}}}}"#));
+        let found = callers.answer(&text, &glance.messages[0]).unwrap();
+        assert_eq!(found.text, String::from_utf8(text.to_vec()).unwrap().replace(":1", ":77"));
+    }
+}

@@ -1,0 +1,231 @@
+//! Clients over HTTP, a server that is started here: one child per session, and one for all
+//! requests without a session.
+
+mod callers;
+mod inspect;
+mod overlong;
+mod session;
+mod shared;
+
+use std::{
+    collections::HashMap,
+    ffi::OsString,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::request::Parts;
+use mcp_core::{
+    BoxFuture, Inbound, Outbound, OutboundRole, ResponseStatus, Transport, TransportError,
+};
+use mcp_json::{Limits, Parsed};
+use mcp_jsonrpc::ErrorCode;
+use mcp_transport::{
+    Allowed, ChildCommand, ChildSettings, ChildTransport,
+    http::{
+        server::{Application, HttpFault, HttpService, HttpSettings, Refused, RequestInfo},
+        watch::HttpWatch,
+    },
+};
+use tokio::sync::Semaphore;
+
+use self::{inspect::HeaderVersion, session::SessionRelay, shared::SharedChild};
+use super::{glance::Glance, lane::Lane, text::failure};
+use crate::Tap;
+
+/// Whom [`Children`] serve, and their limits.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ChildrenSettings {
+    /// The hosts that requests may be addressed to. Default: loopback.
+    pub hosts: Allowed,
+    /// The pages that may send requests. Default: loopback.
+    pub origins: Allowed,
+    /// How many children with a session may run. Beyond it, an idle session gives way; if none is
+    /// idle, the client gets 503. Default: 100.
+    pub max_children: usize,
+    /// How often the child without sessions may be started within a minute. Default: 10.
+    pub max_starts: usize,
+    /// The longest message, in bytes. Longer ones do not pass. Default: 16 MiB.
+    pub max_message: usize,
+    /// How long a child may take to exit after its input was closed, before it is told to. Default:
+    /// 5 s.
+    pub exit_wait: Duration,
+    /// How long it may take after that, before it is killed. Default: 2 s.
+    pub terminate_wait: Duration,
+}
+
+impl Default for ChildrenSettings {
+    fn default() -> Self {
+        ChildrenSettings {
+            hosts: Allowed::loopback(),
+            origins: Allowed::loopback(),
+            max_children: 100,
+            max_starts: 10,
+            max_message: 16 << 20,
+            exit_wait: Duration::from_secs(5),
+            terminate_wait: Duration::from_secs(2),
+        }
+    }
+}
+
+/// Starts children, and shows their conversations to the tap.
+#[derive(Debug)]
+struct Launcher {
+    command: ChildCommand,
+    settings: ChildSettings,
+    limits: Limits,
+    tap: Tap,
+    /// How many conversations had a name.
+    names: Mutex<HashMap<&'static str, u64>>,
+}
+
+impl Launcher {
+    /// Starts a child, whose conversation gets a name with this beginning.
+    fn start(&self, name: &'static str) -> Result<(ChildTransport, Lane), TransportError> {
+        let child = ChildTransport::spawn(&self.command, &self.settings)?;
+        let number = {
+            let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+            let number = names.entry(name).or_default();
+            *number += 1;
+            *number
+        };
+        let name = format!("{name}-{number}").into();
+        Ok((child, Lane::new(self.tap.clone(), Some(name))))
+    }
+}
+
+/// A server that is started for its clients.
+#[derive(Debug, Clone)]
+pub struct Children(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    launcher: Arc<Launcher>,
+    shared: SharedChild,
+    room: Arc<Semaphore>,
+    settings: ChildrenSettings,
+}
+
+impl Children {
+    /// Starts `program` for clients.
+    pub fn new(
+        program: &OsString,
+        arguments: &[OsString],
+        tap: &Tap,
+        settings: ChildrenSettings,
+    ) -> Children {
+        let mut child = ChildSettings::default();
+        child.lines.max_message = settings.max_message;
+        (child.exit_wait, child.terminate_wait) = (settings.exit_wait, settings.terminate_wait);
+        let launcher = Arc::new(Launcher {
+            command: ChildCommand::new(program).args(arguments),
+            settings: child,
+            limits: Limits { max_bytes: settings.max_message, ..Limits::default() },
+            tap: tap.clone(),
+            names: Mutex::default(),
+        });
+        let shared = SharedChild::new(Arc::clone(&launcher), settings.max_starts);
+        let room = settings.max_children.clamp(1, Semaphore::MAX_PERMITS);
+        let room = Arc::new(Semaphore::new(room));
+        Children(Arc::new(Inner { launcher, shared, room, settings }))
+    }
+
+    /// What clients talk to.
+    pub fn service(&self) -> HttpService {
+        let inner = &self.0.settings;
+        let mut settings = HttpSettings::default();
+        (settings.hosts, settings.origins) = (inner.hosts.clone(), inner.origins.clone());
+        settings.max_body = inner.max_message;
+        settings.max_sessions = inner.max_children.max(1);
+        HttpService::new(Arc::new(self.clone()), settings)
+    }
+
+    /// Ends the children, after their service was closed.
+    pub async fn close(&self) {
+        let inner = &*self.0;
+        let all = u32::try_from(inner.settings.max_children.max(1)).unwrap_or(u32::MAX);
+        let sessions = async {
+            // Whoever has a place gives it back when its child has ended.
+            let _ = inner.room.acquire_many(all).await;
+        };
+        tokio::join!(inner.shared.close(), sessions);
+    }
+
+    async fn serve_session(
+        &self,
+        transport: Arc<dyn Transport>,
+        first: (Option<mcp_core::Ticket>, Bytes),
+        glance: &Glance,
+    ) {
+        let Inner { launcher, room, settings, .. } = &*self.0;
+        // A session that gave way still has to end its child.
+        let patience = settings.exit_wait + settings.terminate_wait + Duration::from_secs(1);
+        let started = match tokio::time::timeout(patience, room.acquire()).await {
+            Ok(Ok(permit)) => launcher.start("session").map(|started| (started, permit)),
+            _ => Err(TransportError::Connect("too many servers are running".to_owned())),
+        };
+        match started {
+            Ok(((child, lane), permit)) => {
+                SessionRelay::new(transport, child, lane, launcher.limits).run(first).await;
+                drop(permit);
+            }
+            Err(error) => {
+                let id = glance.single().and_then(|message| Some(message.id.as_ref()?.id.clone()));
+                let bytes = failure(id, ErrorCode::InternalError, &error.to_string());
+                let role = OutboundRole::Response(ResponseStatus::Served);
+                let ticket = first.0;
+                let outbound = Outbound { bytes, role, ticket, headers: None, parsed: None };
+                let _ = transport.send(outbound).await;
+            }
+        }
+    }
+}
+
+impl Application for Children {
+    fn parse(&self, body: &Bytes) -> Option<Parsed> {
+        Parsed::parse(body.clone(), self.0.launcher.limits).ok()
+    }
+
+    fn inspect(
+        &self,
+        head: &Parts,
+        _: &Bytes,
+        parsed: Option<&Parsed>,
+    ) -> Result<RequestInfo, Refused> {
+        inspect::inspect(head, parsed)
+    }
+
+    fn converse(
+        &self,
+        transport: Arc<dyn Transport>,
+        opening: &Parts,
+        _: Option<Arc<dyn HttpWatch>>,
+    ) -> BoxFuture<'static, ()> {
+        let children = self.clone();
+        let version = HeaderVersion::of(&opening.headers);
+        Box::pin(async move {
+            let (ticket, text) = match transport.receive().await {
+                Ok(Some(Inbound::Message { ticket, bytes })) => (ticket, bytes),
+                Ok(Some(Inbound::Parsed { ticket, message, .. })) => (ticket, message.text()),
+                _ => return,
+            };
+            match Glance::at(&text, children.0.launcher.limits) {
+                Some(glance) if !version.is_stateless(&glance) => {
+                    children.serve_session(transport, (ticket, text), &glance).await;
+                }
+                _ => children.0.shared.serve(transport, ticket, text).await,
+            }
+        })
+    }
+
+    fn explain(&self, fault: &HttpFault) -> Bytes {
+        let code = match fault {
+            HttpFault::BodyEmpty => ErrorCode::ParseError,
+            fault if fault.status().is_server_error() => ErrorCode::InternalError,
+            _ => ErrorCode::InvalidRequest,
+        };
+        failure(None, code, &fault.to_string())
+    }
+}

@@ -1,0 +1,315 @@
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use mcp_core::{
+    Inbound, MessageEnds, Outbound, OutboundRole, Refusal, RefusalReason, ResponseStatus, Side,
+    Ticket, Transport, TransportError,
+};
+use mcp_json::Limits;
+use mcp_jsonrpc::{ErrorCode, JsonRpcId, JsonRpcNotification, MessageKind};
+use mcp_transport::ChildTransport;
+use tokio::task::JoinSet;
+
+use super::overlong;
+use crate::{
+    bridge::{
+        glance::{Glance, Reference},
+        lane::Lane,
+        text::{failure, one_line, refusal},
+        waiting::{Exchange, Waiting},
+    },
+    respond::Replacement,
+};
+
+/// How many requests of a server may wait for a stream of the client; further messages wait.
+const MAX_HELD: usize = 64;
+
+/// One session and the child that serves it.
+#[derive(Debug)]
+pub(super) struct SessionRelay {
+    /// Towards the client.
+    transport: Arc<dyn Transport>,
+    child: ChildTransport,
+    lane: Lane,
+    limits: Limits,
+    waiting: Mutex<Waiting>,
+}
+
+impl SessionRelay {
+    pub(super) fn new(
+        transport: Arc<dyn Transport>,
+        child: ChildTransport,
+        lane: Lane,
+        limits: Limits,
+    ) -> Arc<SessionRelay> {
+        let waiting = Mutex::default();
+        Arc::new(SessionRelay { transport, child, lane, limits, waiting })
+    }
+
+    /// Passes messages until the session ends or the child exits. Then the child is ended, and
+    /// whoever waits is told.
+    pub(super) async fn run(self: Arc<Self>, first: (Option<Ticket>, Bytes)) {
+        let reason = tokio::select! {
+            () = self.pass_requests(first) => "the session has ended".to_owned(),
+            error = self.pass_answers() => error.to_string(),
+        };
+        let ended = self.lock().end_all();
+        for (ticket, exchange) in ended {
+            self.fail(ticket, &exchange, &reason).await;
+        }
+        self.child.close().await;
+    }
+
+    async fn pass_requests(&self, (ticket, text): (Option<Ticket>, Bytes)) {
+        self.take_from_client(ticket, text).await;
+        loop {
+            match self.transport.receive().await {
+                Ok(Some(Inbound::Message { ticket, bytes })) => {
+                    self.take_from_client(ticket, bytes).await;
+                }
+                Ok(Some(Inbound::Parsed { ticket, message, .. })) => {
+                    self.take_from_client(ticket, message.text()).await;
+                }
+                Ok(Some(Inbound::ExchangeEnded { ticket, .. })) => self.cancel(ticket).await,
+                Ok(Some(other)) => tracing::debug!(?other, "an unknown event of the transport"),
+                Ok(None) | Err(_) => return,
+            }
+        }
+    }
+
+    /// Takes a message of the client.
+    async fn take_from_client(&self, ticket: Option<Ticket>, text: Bytes) {
+        let line = one_line(text);
+        let glance = Glance::at(&line, self.limits);
+        let mut refusals = self.lane.pass(Side::Client, &line);
+        if refusals.is_empty() && !glance.as_ref().is_some_and(is_answerable) {
+            // The child could only answer it without an id, if at all.
+            let message = "neither a request with an id, a notification nor a response";
+            refusals.push(refusal(RefusalReason::NotAMessage, message));
+        }
+        let Some(glance) = glance.filter(|_| refusals.is_empty()) else {
+            return self.refuse(ticket, &line, &refusals).await;
+        };
+        if let Some(ticket) = ticket {
+            self.lock().begin(ticket, &glance, false);
+        }
+        if let Err(error) = self.write(line).await
+            && let Some(ticket) = ticket
+            && let Some(exchange) = { self.lock().end(ticket) }
+        {
+            self.fail(ticket, &exchange, &error.to_string()).await;
+        }
+        let single = glance.single().and_then(|message| message.reference.as_ref());
+        if let Some(Reference::Cancelled(id)) = single {
+            self.end_cancelled(&id.id);
+        }
+    }
+
+    /// The client has cancelled a request, which gets no answer then.
+    fn end_cancelled(&self, id: &JsonRpcId) {
+        let mut waiting = self.lock();
+        if let Some(ticket) = waiting.exchange_of(id) {
+            waiting.end(ticket);
+            drop(waiting);
+            self.transport.finish_exchange(ticket);
+        }
+    }
+
+    /// Tells both sides why a message of the client was not passed on.
+    async fn refuse(&self, ticket: Option<Ticket>, text: &[u8], refusals: &[Refusal]) {
+        let Replacement { to_sender, to_receiver } = Replacement::of(text, refusals);
+        if let (Some(answer), Some(ticket)) = (to_sender, ticket) {
+            self.lane.stand_in(Side::Server, &answer);
+            let role = OutboundRole::Response(ResponseStatus::BadRequest);
+            self.send(Some(ticket), role, answer).await;
+        }
+        if let Some(answer) = to_receiver {
+            let _ = self.write(answer).await;
+        }
+    }
+
+    /// Nobody waits for an exchange any more.
+    async fn cancel(&self, ticket: Ticket) {
+        let Some(exchange) = ({ self.lock().end(ticket) }) else { return };
+        for id in exchange.ids() {
+            let line = cancelled(id);
+            self.lane.stand_in(Side::Client, &line);
+            let _ = self.write(line).await;
+        }
+    }
+
+    /// Completes when the child is gone.
+    async fn pass_answers(self: &Arc<Self>) -> TransportError {
+        let mut held = JoinSet::new();
+        loop {
+            while held.try_join_next().is_some() {}
+            match self.child.receive().await {
+                Ok(Some(Inbound::Message { bytes, .. })) => {
+                    self.take_from_child(bytes, &mut held).await;
+                }
+                Ok(Some(Inbound::TooLong { length, limit, ends, .. })) => {
+                    self.lose(length, limit, &ends).await;
+                }
+                Ok(Some(other)) => tracing::debug!(?other, "an unknown event of the transport"),
+                Ok(None) => return TransportError::Closed,
+                Err(error) => return error,
+            }
+        }
+    }
+
+    /// Takes a line of the child.
+    async fn take_from_child(self: &Arc<Self>, line: Bytes, held: &mut JoinSet<()>) {
+        let refusals = self.lane.pass(Side::Server, &line);
+        // Other text has no place in HTTP: it was seen, and that is all.
+        let Some(glance) = Glance::at(&line, self.limits) else { return };
+        if refusals.is_empty() {
+            return self.pass_back(line, &glance, held).await;
+        }
+        let Replacement { to_sender, to_receiver } = Replacement::of(&line, &refusals);
+        if let Some(answer) = to_receiver
+            && let Some(glance) = Glance::at(&answer, self.limits)
+        {
+            self.pass_back(answer, &glance, held).await;
+        }
+        if let Some(answer) = to_sender {
+            self.lane.stand_in(Side::Client, &answer);
+            let _ = self.write(answer).await;
+        }
+    }
+
+    async fn pass_back(self: &Arc<Self>, line: Bytes, glance: &Glance, held: &mut JoinSet<()>) {
+        if glance.is_batch && !self.lock().answers_one(glance) {
+            // Those who wait are in different exchanges.
+            for entry in glance.entries(&line) {
+                if let Some(glance) = Glance::at(&entry, self.limits) {
+                    self.pass_one(entry, &glance, held).await;
+                }
+            }
+            return;
+        }
+        self.pass_one(line, glance, held).await;
+    }
+
+    async fn pass_one(self: &Arc<Self>, line: Bytes, glance: &Glance, held: &mut JoinSet<()>) {
+        let mut answered = None;
+        for response in glance.responses() {
+            let Some(id) = &response.id else { continue };
+            let Some(found) = ({ self.lock().answer(None, &id.id) }) else { continue };
+            if let (true, Some(revision)) = (found.opens, response.agreed) {
+                self.transport.established(revision);
+            }
+            let is_last = answered.is_some_and(|(_, is_last)| is_last) || found.is_last;
+            answered = Some((found.ticket, is_last));
+        }
+        if let Some((ticket, is_last)) = answered {
+            let role = if is_last {
+                OutboundRole::Response(ResponseStatus::Served)
+            } else {
+                // More answers follow in the same exchange.
+                OutboundRole::Notification
+            };
+            return self.send(Some(ticket), role, line).await;
+        }
+        let Some(message) = glance.messages.first() else { return };
+        let ticket = self.lock().route(message.reference.as_ref());
+        match message.kind {
+            Some(MessageKind::Notification) => {
+                self.send(ticket, OutboundRole::Notification, line).await;
+            }
+            Some(MessageKind::Request) => {
+                let id = message.id.as_ref().map(|id| id.id.clone());
+                if held.len() >= MAX_HELD {
+                    held.join_next().await;
+                }
+                // The client may not have a stream for it yet. Answers do not wait for that.
+                let relay = Arc::clone(self);
+                held.spawn(async move { relay.question(ticket, id, line).await });
+                tokio::task::yield_now().await;
+            }
+            // Nobody has asked, or it is no message.
+            Some(MessageKind::Response) | None => {}
+        }
+    }
+
+    /// Passes a request of the child to the client.
+    async fn question(&self, ticket: Option<Ticket>, id: Option<JsonRpcId>, bytes: Bytes) {
+        let role = OutboundRole::Request;
+        let outbound = Outbound { bytes, role, ticket, headers: None, parsed: None };
+        if let Err(error) = self.transport.send(outbound).await
+            && let Some(id) = id
+        {
+            let answer = failure(Some(id), ErrorCode::InternalError, &error.to_string());
+            self.lane.stand_in(Side::Client, &answer);
+            let _ = self.write(answer).await;
+        }
+    }
+
+    /// A line of the child was too long. Whoever waits for it is told, as far as one can tell.
+    async fn lose(&self, length: u64, limit: u64, ends: &MessageEnds) {
+        self.lane.skip(Side::Server, length);
+        let Some(id) = overlong::id_of(ends) else { return };
+        let Some(found) = ({ self.lock().answer(None, &id) }) else { return };
+        let reason = format!("the answer has {length} bytes, more than the limit of {limit}");
+        let answer = failure(Some(id), ErrorCode::InternalError, &reason);
+        self.lane.stand_in(Side::Server, &answer);
+        let role = if found.is_last {
+            OutboundRole::Response(ResponseStatus::Served)
+        } else {
+            OutboundRole::Notification
+        };
+        self.send(Some(found.ticket), role, answer).await;
+    }
+
+    async fn fail(&self, ticket: Ticket, exchange: &Exchange, reason: &str) {
+        let mut ids = exchange.ids().peekable();
+        while let Some(id) = ids.next() {
+            let answer = failure(Some(id.clone()), ErrorCode::InternalError, reason);
+            self.lane.stand_in(Side::Server, &answer);
+            let role = match ids.peek() {
+                Some(_) => OutboundRole::Notification,
+                None => OutboundRole::Response(ResponseStatus::Served),
+            };
+            self.send(Some(ticket), role, answer).await;
+        }
+    }
+
+    /// Sends to the client.
+    async fn send(&self, ticket: Option<Ticket>, role: OutboundRole, bytes: Bytes) {
+        let outbound = Outbound { bytes, role, ticket, headers: None, parsed: None };
+        if let Err(error) = self.transport.send(outbound).await {
+            tracing::debug!(%error, "a message of the server did not reach the client");
+        }
+    }
+
+    /// Writes to the child.
+    async fn write(&self, bytes: Bytes) -> Result<(), TransportError> {
+        let role = OutboundRole::Notification;
+        let outbound = Outbound { bytes, role, ticket: None, headers: None, parsed: None };
+        self.child.send(outbound).await
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the answers to it, if any, can be told apart from others.
+fn is_answerable(glance: &Glance) -> bool {
+    !glance.messages.is_empty()
+        && glance.messages.iter().all(|message| match message.kind {
+            Some(MessageKind::Request) => message.id.is_some(),
+            Some(MessageKind::Notification | MessageKind::Response) => true,
+            None => false,
+        })
+}
+
+/// The notification that nobody waits for a request any more.
+pub(super) fn cancelled(id: &JsonRpcId) -> Bytes {
+    let id = match id {
+        JsonRpcId::String(text) => serde_json::Value::from(&**text),
+        other => serde_json::from_str(&other.to_string()).unwrap_or_default(),
+    };
+    let reason = "the client has disconnected";
+    let params = serde_json::json!({ "requestId": id, "reason": reason });
+    JsonRpcNotification::new("notifications/cancelled", Some(params)).to_bytes()
+}

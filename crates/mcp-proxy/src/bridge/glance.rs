@@ -1,0 +1,153 @@
+use bytes::Bytes;
+use mcp_core::{Meta, Revision};
+use mcp_json::{Limits, Node, Span, Tape};
+use mcp_jsonrpc::{Envelope, JsonRpcId, MessageKind};
+
+/// What a bridge has to know about a text to send it on over the other transport.
+#[derive(Debug)]
+pub(super) struct Glance {
+    /// The message, or each entry of a batch.
+    pub(super) messages: Vec<Message>,
+    pub(super) is_batch: bool,
+}
+
+/// What a bridge has to know about one message.
+#[derive(Debug)]
+pub(super) struct Message {
+    /// Where it is in the text.
+    span: Span,
+    /// `None` if it is neither request, notification nor response.
+    pub(super) kind: Option<MessageKind>,
+    pub(super) id: Option<Located>,
+    pub(super) method: Option<String>,
+    /// What its `_meta` states.
+    pub(super) revision: Option<Revision>,
+    /// Whether its `_meta` states a revision, known or not.
+    pub(super) has_revision: bool,
+    /// The token by which it asks for progress.
+    pub(super) token: Option<Located>,
+    /// The request of the other side, or of its own, that it refers to.
+    pub(super) reference: Option<Reference>,
+    /// The revision that its result agrees to, if it answers `initialize`.
+    pub(super) agreed: Option<Revision>,
+    pub(super) error_code: Option<i64>,
+}
+
+/// An id or a token, and where it is in the text.
+#[derive(Debug, Clone)]
+pub(super) struct Located {
+    pub(super) id: JsonRpcId,
+    pub(super) span: Span,
+}
+
+/// How a message refers to a request.
+#[derive(Debug, Clone)]
+pub(super) enum Reference {
+    /// By the token of its progress.
+    Progress(Located),
+    /// By its id, which is cancelled.
+    Cancelled(Located),
+    /// By its id, which has subscribed to it.
+    Subscription(Located),
+}
+
+impl Glance {
+    /// Looks at a text; `None` if that is not JSON.
+    pub(super) fn at(text: &[u8], limits: Limits) -> Option<Glance> {
+        read(text, limits, Glance::of)
+    }
+
+    pub(super) fn of(root: Node<'_>) -> Glance {
+        let is_batch = root.is_array();
+        let messages = if is_batch {
+            root.elements().map(Message::of).collect()
+        } else {
+            vec![Message::of(root)]
+        };
+        Glance { messages, is_batch }
+    }
+
+    /// The only message of what is not a batch.
+    pub(super) fn single(&self) -> Option<&Message> {
+        self.messages.first().filter(|_| !self.is_batch)
+    }
+
+    /// The texts of the entries of a batch.
+    pub(super) fn entries(&self, text: &Bytes) -> Vec<Bytes> {
+        let part = |message: &Message| {
+            let Span { start, end } = message.span;
+            text.slice(start.min(text.len())..end.clamp(start.min(text.len()), text.len()))
+        };
+        self.messages.iter().map(part).collect()
+    }
+
+    /// Whether it holds a request, or anything that can only be answered with an error.
+    pub(super) fn expects_response(&self) -> bool {
+        self.messages.is_empty() || self.messages.iter().any(Message::expects_response)
+    }
+
+    pub(super) fn requests(&self) -> impl Iterator<Item = &Message> {
+        self.messages.iter().filter(|message| message.kind == Some(MessageKind::Request))
+    }
+
+    pub(super) fn responses(&self) -> impl Iterator<Item = &Message> {
+        self.messages.iter().filter(|message| message.kind == Some(MessageKind::Response))
+    }
+}
+
+impl Message {
+    fn of(node: Node<'_>) -> Message {
+        let envelope = Envelope::of(node);
+        let method = envelope.method.and_then(Node::as_str);
+        let meta = envelope.params.or(envelope.result).and_then(|payload| payload.get("_meta"));
+        let meta = |key| meta.and_then(|meta| meta.get(key));
+        Message {
+            span: node.span(),
+            kind: envelope.kind(),
+            id: envelope.id.and_then(Located::of),
+            revision: meta(Meta::PROTOCOL_VERSION).and_then(revision_of),
+            has_revision: meta(Meta::PROTOCOL_VERSION).is_some(),
+            token: meta(Meta::PROGRESS_TOKEN).and_then(Located::of),
+            reference: reference(method.as_deref(), &envelope).or_else(|| {
+                meta(Meta::SUBSCRIPTION_ID).and_then(Located::of).map(Reference::Subscription)
+            }),
+            agreed: envelope.result.and_then(|result| revision_of(result.get("protocolVersion")?)),
+            error_code: envelope.error_code(),
+            method: method.map(std::borrow::Cow::into_owned),
+        }
+    }
+
+    pub(super) fn is(&self, kind: MessageKind, method: &str) -> bool {
+        self.kind == Some(kind) && self.method.as_deref() == Some(method)
+    }
+
+    fn expects_response(&self) -> bool {
+        !matches!(self.kind, Some(MessageKind::Notification | MessageKind::Response))
+    }
+}
+
+impl Located {
+    fn of(node: Node<'_>) -> Option<Located> {
+        Some(Located { id: JsonRpcId::read(node)?, span: node.span() })
+    }
+}
+
+fn reference(method: Option<&str>, envelope: &Envelope<'_>) -> Option<Reference> {
+    let member = |name| envelope.params.and_then(|params| params.get(name)).and_then(Located::of);
+    match method? {
+        "notifications/progress" => member(Meta::PROGRESS_TOKEN).map(Reference::Progress),
+        "notifications/cancelled" => member("requestId").map(Reference::Cancelled),
+        _ => None,
+    }
+}
+
+fn revision_of(node: Node<'_>) -> Option<Revision> {
+    node.as_str()?.parse().ok()
+}
+
+/// Shows the root of a text; `None` if that is not JSON.
+pub(super) fn read<T>(text: &[u8], limits: Limits, look: impl FnOnce(Node<'_>) -> T) -> Option<T> {
+    let mut tape = Tape::new();
+    let document = tape.parse(text, limits).ok()?;
+    Some(look(document.root()))
+}

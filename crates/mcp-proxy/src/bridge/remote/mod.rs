@@ -1,0 +1,113 @@
+//! A client on our standard streams, a server at a URL.
+
+mod console;
+mod headers;
+mod link;
+
+use std::{
+    io::{self, Read, Write},
+    sync::Arc,
+    time::Duration,
+};
+
+use mcp_core::Transport;
+use mcp_transport::http::client::{HttpSettings, HttpSetupError, HttpTransport};
+
+use self::link::Link;
+use super::lane::Lane;
+use crate::{Tap, stdio::streams};
+
+/// A server at a URL.
+#[derive(Debug)]
+pub struct Remote {
+    /// Never used itself: conversations are made from it, over the same connections.
+    first: HttpTransport,
+}
+
+impl Remote {
+    /// The server at `url`, which is not contacted yet. Messages of more than `max_message` bytes
+    /// are not passed.
+    ///
+    /// # Errors
+    ///
+    /// If the URL cannot be used.
+    pub fn new(url: &str, max_message: usize) -> Result<Remote, HttpSetupError> {
+        // There is a limit on requests already, which does not make others wait.
+        let settings =
+            HttpSettings { max_message, max_exchanges: usize::MAX, ..HttpSettings::default() };
+        Ok(Remote { first: HttpTransport::new(url, settings)? })
+    }
+
+    fn connect(&self) -> Arc<dyn Transport> {
+        Arc::new(self.first.renewed())
+    }
+}
+
+/// How [`run`] works.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RemoteSettings {
+    /// The longest line, in bytes. Longer ones do not pass. Default: 16 MiB.
+    pub max_line: usize,
+    /// How many requests may wait for their answers; others get an error. Default: 1,000.
+    pub max_waiting: usize,
+    /// How long the server may stay silent after the client has left, if it has not answered
+    /// everything. Default: 5 s.
+    pub exit_wait: Duration,
+}
+
+impl Default for RemoteSettings {
+    fn default() -> Self {
+        RemoteSettings { max_line: 16 << 20, max_waiting: 1000, exit_wait: Duration::from_secs(5) }
+    }
+}
+
+/// Connects the client on our standard streams to a remote server, until the client leaves or
+/// `stop` completes. Then the server's session is ended.
+///
+/// # Errors
+///
+/// If our standard streams cannot be used.
+pub async fn run(
+    remote: Remote,
+    tap: &Tap,
+    settings: &RemoteSettings,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    run_over(remote, (streams::input()?, streams::output()?), tap, settings, stop).await;
+    Ok(())
+}
+
+/// The same for a client on any streams.
+pub async fn run_over(
+    remote: Remote,
+    (input, output): (impl Read + Send + 'static, impl Write + Send + 'static),
+    tap: &Tap,
+    settings: &RemoteSettings,
+    stop: impl Future<Output = ()>,
+) {
+    let RemoteSettings { max_line, max_waiting, exit_wait } = *settings;
+    let mut lines = console::lines_of(input, max_line);
+    let (to_client, written) = console::writer_to(output);
+    let link = Link::new(remote, Lane::new(tap.clone(), None), (max_line, max_waiting), to_client);
+    let talk = async {
+        while let Some(line) = lines.recv().await {
+            link.take_from_client(line).await;
+        }
+        while link.is_waiting() {
+            if tokio::time::timeout(exit_wait, link.heard.notified()).await.is_err() {
+                return "the client has left";
+            }
+        }
+        "the client has left"
+    };
+    let reason = tokio::select! {
+        reason = talk => reason,
+        () = link.client_left() => "the client has left",
+        () = stop => "the proxy was told to stop",
+    };
+    // A client that does not read its answers must not keep us.
+    let _ = tokio::time::timeout(exit_wait, link.close(reason)).await;
+    drop(link);
+    let _ = tokio::time::timeout(exit_wait, written).await;
+}

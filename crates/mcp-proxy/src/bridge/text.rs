@@ -1,0 +1,59 @@
+//! Texts that bridges write or change.
+
+use bytes::Bytes;
+use mcp_core::{Refusal, RefusalReason};
+use mcp_json::Span;
+use mcp_jsonrpc::{ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse};
+
+/// JSON on one line: raw line breaks, which can only be between its tokens, become spaces.
+pub(super) fn one_line(text: Bytes) -> Bytes {
+    if memchr::memchr2(b'\n', b'\r', &text).is_none() {
+        return text;
+    }
+    let flat = |byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte };
+    text.iter().map(flat).collect()
+}
+
+/// A text with some parts replaced. The parts do not overlap.
+pub(super) fn with_parts(text: &[u8], mut parts: Vec<(Span, Bytes)>) -> Bytes {
+    parts.sort_by_key(|(span, _)| span.start);
+    let mut out = Vec::with_capacity(text.len() + 32);
+    let mut copied = 0;
+    for (span, new) in parts {
+        out.extend_from_slice(text.get(copied..span.start).unwrap_or_default());
+        out.extend_from_slice(&new);
+        copied = span.end;
+    }
+    out.extend_from_slice(text.get(copied..).unwrap_or_default());
+    out.into()
+}
+
+/// What a caller gets that will not get an answer.
+pub(super) fn failure(id: Option<JsonRpcId>, code: ErrorCode, message: &str) -> Bytes {
+    let error = JsonRpcError::new(code.code(), message);
+    JsonRpcResponse { id, outcome: Err(error) }.to_bytes()
+}
+
+/// Why a text is not sent on that is no message.
+pub(super) fn refusal(reason: RefusalReason, message: impl Into<String>) -> Refusal {
+    Refusal { index: None, reason, message: message.into(), findings: Vec::new(), facts: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_breaks_become_spaces() {
+        assert_eq!(one_line("{\"a\":\r\n1}".into()), "{\"a\":  1}");
+        assert_eq!(one_line("{}".into()), "{}");
+    }
+
+    #[test]
+    fn parts_are_replaced_wherever_they_are() {
+        let span = |start, end| Span { start, end };
+        let parts = vec![(span(4, 5), Bytes::from("55")), (span(0, 1), Bytes::from("x"))];
+        assert_eq!(with_parts(b"a b c", parts), "x b 55");
+        assert_eq!(with_parts(b"a", Vec::new()), "a");
+    }
+}

@@ -1,0 +1,197 @@
+use std::collections::{HashMap, VecDeque};
+
+use mcp_core::Ticket;
+use mcp_jsonrpc::{JsonRpcId, MessageKind};
+
+use super::glance::{Glance, Reference};
+
+/// The requests of a client that are not answered yet, and the exchanges they belong to.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    exchanges: HashMap<Ticket, Exchange>,
+    /// Several if an id is used twice, which is the client's mistake; the first gets the answer.
+    by_id: HashMap<JsonRpcId, VecDeque<Ticket>>,
+    by_token: HashMap<JsonRpcId, Ticket>,
+}
+
+/// The requests in one exchange: one, or those of a batch.
+#[derive(Debug, Default)]
+pub(super) struct Exchange {
+    /// How often each is still to be answered.
+    ids: HashMap<JsonRpcId, usize>,
+    tokens: Vec<JsonRpcId>,
+    /// The id of its `initialize`.
+    opening: Option<JsonRpcId>,
+    /// Whether it uses a revision without sessions.
+    pub(super) is_modern: bool,
+}
+
+impl Exchange {
+    /// The ids that are still to be answered.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &JsonRpcId> {
+        self.ids.iter().flat_map(|(id, count)| std::iter::repeat_n(id, *count))
+    }
+}
+
+/// What an answer does to its exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Answered {
+    pub(super) ticket: Ticket,
+    /// Whether the exchange has all of its answers.
+    pub(super) is_last: bool,
+    /// Whether it answers `initialize`.
+    pub(super) opens: bool,
+}
+
+impl Waiting {
+    pub(super) fn len(&self) -> usize {
+        self.exchanges.len()
+    }
+
+    pub(super) fn begin(&mut self, ticket: Ticket, asked: &Glance, is_modern: bool) {
+        let mut exchange = Exchange { is_modern, ..Exchange::default() };
+        for request in asked.requests() {
+            if let Some(token) = &request.token {
+                exchange.tokens.push(token.id.clone());
+                self.by_token.insert(token.id.clone(), ticket);
+            }
+            let Some(id) = &request.id else { continue };
+            if request.is(MessageKind::Request, "initialize") {
+                exchange.opening = Some(id.id.clone());
+            }
+            *exchange.ids.entry(id.id.clone()).or_default() += 1;
+            self.by_id.entry(id.id.clone()).or_default().push_back(ticket);
+        }
+        self.exchanges.insert(ticket, exchange);
+    }
+
+    /// Takes the answer to `id`, in the exchange that it came in if that is known.
+    pub(super) fn answer(&mut self, ticket: Option<Ticket>, id: &JsonRpcId) -> Option<Answered> {
+        let ticket = match ticket {
+            Some(ticket) => ticket,
+            None => *self.by_id.get(id)?.front()?,
+        };
+        let exchange = self.exchanges.get_mut(&ticket)?;
+        let left = exchange.ids.get_mut(id)?;
+        *left -= 1;
+        if *left == 0 {
+            exchange.ids.remove(id);
+        }
+        let opens = exchange.opening.as_ref() == Some(id);
+        let is_last = exchange.ids.is_empty();
+        self.forget_id(id, ticket);
+        if is_last {
+            self.end(ticket);
+        }
+        Some(Answered { ticket, is_last, opens })
+    }
+
+    /// The exchange of a request.
+    pub(super) fn exchange_of(&self, id: &JsonRpcId) -> Option<Ticket> {
+        self.by_id.get(id)?.front().copied()
+    }
+
+    /// Whether a text of the server only answers requests of one exchange.
+    pub(super) fn answers_one(&self, glance: &Glance) -> bool {
+        let mut tickets = glance.messages.iter().map(|message| {
+            let is_response = message.kind == Some(MessageKind::Response);
+            message.id.as_ref().filter(|_| is_response).and_then(|id| self.exchange_of(&id.id))
+        });
+        let Some(Some(first)) = tickets.next() else { return false };
+        tickets.all(|ticket| ticket == Some(first))
+    }
+
+    /// The exchange that a message of the server belongs to, as far as one can tell.
+    pub(super) fn route(&self, reference: Option<&Reference>) -> Option<Ticket> {
+        match reference {
+            Some(Reference::Progress(token)) => return self.by_token.get(&token.id).copied(),
+            Some(Reference::Subscription(id)) => return self.exchange_of(&id.id),
+            Some(Reference::Cancelled(_)) | None => {}
+        }
+        let mut tickets = self.exchanges.keys();
+        let only = tickets.next().copied();
+        only.filter(|_| tickets.next().is_none())
+    }
+
+    /// Ends an exchange, and gives back what is not answered in it.
+    pub(super) fn end(&mut self, ticket: Ticket) -> Option<Exchange> {
+        let exchange = self.exchanges.remove(&ticket)?;
+        for id in exchange.ids() {
+            self.forget_id(id, ticket);
+        }
+        for token in &exchange.tokens {
+            if self.by_token.get(token) == Some(&ticket) {
+                self.by_token.remove(token);
+            }
+        }
+        Some(exchange)
+    }
+
+    /// Ends all exchanges.
+    pub(super) fn end_all(&mut self) -> Vec<(Ticket, Exchange)> {
+        let mut ended: Vec<_> = std::mem::take(self).exchanges.into_iter().collect();
+        ended.sort_by_key(|(ticket, _)| *ticket);
+        ended
+    }
+
+    fn forget_id(&mut self, id: &JsonRpcId, ticket: Ticket) {
+        let Some(tickets) = self.by_id.get_mut(id) else { return };
+        if let Some(place) = tickets.iter().position(|other| *other == ticket) {
+            tickets.remove(place);
+        }
+        if tickets.is_empty() {
+            self.by_id.remove(id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_json::Limits;
+
+    use super::*;
+
+    fn waiting_for(texts: &[&str]) -> Waiting {
+        let mut waiting = Waiting::default();
+        for (number, text) in (0..).zip(texts) {
+            let asked = Glance::at(text.as_bytes(), Limits::default()).unwrap();
+            waiting.begin(Ticket(number), &asked, false);
+        }
+        waiting
+    }
+
+    #[test]
+    fn an_exchange_ends_with_its_last_answer() {
+        let batch = r#"[{"id":1,"method":"a"},{"method":"n"},{"id":"1","method":"initialize"}]"#;
+        let mut waiting = waiting_for(&[batch]);
+        let first = waiting.answer(None, &1.into()).unwrap();
+        assert_eq!(first, Answered { ticket: Ticket(0), is_last: false, opens: false });
+        assert_eq!(waiting.answer(None, &1.into()), None);
+        let last = waiting.answer(Some(Ticket(0)), &"1".into()).unwrap();
+        assert_eq!(last, Answered { ticket: Ticket(0), is_last: true, opens: true });
+        assert_eq!(waiting.len(), 0);
+        assert!(waiting.by_id.is_empty() && waiting.by_token.is_empty());
+    }
+
+    #[test]
+    fn an_id_that_is_used_twice_is_answered_in_order() {
+        let mut waiting = waiting_for(&[r#"{"id":1,"method":"a"}"#, r#"{"id":1,"method":"b"}"#]);
+        assert_eq!(waiting.answer(None, &1.into()).unwrap().ticket, Ticket(0));
+        assert_eq!(waiting.answer(None, &1.into()).unwrap().ticket, Ticket(1));
+    }
+
+    #[test]
+    fn messages_go_to_the_request_they_belong_to() {
+        let ask = r#"{"id":1,"method":"a","params":{"_meta":{"progressToken":"t"}}}"#;
+        let progress = r#"{"method":"notifications/progress","params":{"progressToken":"t"}}"#;
+        let glance = Glance::at(progress.as_bytes(), Limits::default()).unwrap();
+        let reference = glance.messages[0].reference.as_ref();
+        let mut waiting = waiting_for(&[ask]);
+        assert_eq!(waiting.route(None), Some(Ticket(0)));
+        waiting.begin(Ticket(7), &Glance { messages: Vec::new(), is_batch: true }, false);
+        assert_eq!(waiting.route(None), None, "there are two");
+        assert_eq!(waiting.route(reference), Some(Ticket(0)));
+        waiting.end(Ticket(0));
+        assert_eq!(waiting.route(reference), None);
+    }
+}
