@@ -15,6 +15,7 @@
 //! cannot be judged in time is recorded all the same, and counted. Enforcing waits for the verdict.
 
 pub mod http;
+pub mod mock;
 mod policy;
 mod record;
 mod respond;

@@ -13,6 +13,7 @@ mod har;
 mod help;
 mod hostile;
 mod jobs;
+mod mock;
 #[cfg(unix)]
 mod proxy;
 mod readme;

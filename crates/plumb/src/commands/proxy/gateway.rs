@@ -1,7 +1,6 @@
 use std::{
     fs,
     io::{self, Write as _},
-    net::ToSocketAddrs as _,
     path::Path,
     sync::Arc,
 };
@@ -16,6 +15,7 @@ use mcp_transport::{
     http::server::{ServeSettings, serve},
 };
 
+use super::super::listen::is_local;
 use crate::{args::ProxyArgs, failure::Failure, text::shown_path};
 
 /// A gateway for HTTP clients, checked and ready to run.
@@ -74,9 +74,4 @@ fn read_token(path: &Path) -> anyhow::Result<Arc<str>> {
             .into());
     }
     Ok(token.into())
-}
-
-/// Whether only this machine can reach an address. What cannot be resolved cannot be reached either.
-fn is_local(address: &str) -> bool {
-    address.to_socket_addrs().is_ok_and(|mut found| found.all(|found| found.ip().is_loopback()))
 }
