@@ -17,8 +17,6 @@ use super::{
 
 /// Bytes of the params that errors show.
 const SHOWN_PARAMS: usize = 200;
-/// Params that are compared to find the nearest request.
-const COMPARED_PARAMS: usize = 16;
 /// What a request takes besides its answer: keys, indices, what is shown of it.
 const TAKE_OVERHEAD: usize = 512;
 
@@ -145,7 +143,7 @@ impl ScriptBuilder {
         let shown = request.params.map(|params| String::from_utf8_lossy(params.raw()));
         let sketch = Sketch {
             params: shown.map(|text| excerpt(&text, SHOWN_PARAMS).into_owned()).unwrap_or_default(),
-            members: self.keyer.members(request, COMPARED_PARAMS),
+            members: self.keyer.members(request),
         };
         self.used += TAKE_OVERHEAD + method.len();
         let open = OpenRequest {

@@ -29,6 +29,8 @@ use super::{
 
 /// Requests of a client that are answered at the same time.
 const MAX_RUNNING: usize = 1024;
+/// Bytes of the answers to one batch. A short request may have a long answer, again and again.
+const MAX_BATCH: usize = 32 << 20;
 
 /// Plays to the client behind `transport` until it leaves. A client that is asked something has to
 /// answer within `patience`.
@@ -192,7 +194,7 @@ impl Stage {
         let id = request.id?;
         let take = self.playback.next(request).map_err(|reason| {
             let error = failure(ErrorCode::InternalError, reason);
-            JsonRpcResponse { id: request.readable_id(), outcome: Err(error) }.to_bytes()
+            refusal(request.readable_id(), error)
         });
         let token = progress_token(request).map(|token| Bytes::copy_from_slice(token.raw()));
         Some(Asked { id: Bytes::copy_from_slice(id.raw()), token, take })
@@ -221,8 +223,15 @@ impl Stage {
     async fn play_all(&self, asked: Vec<Asked>, is_batch: bool, ticket: Option<Ticket>) {
         let mut answers = Vec::new();
         let mut status = ResponseStatus::Served;
+        let mut length = 0;
         for asked in asked {
+            if length > MAX_BATCH {
+                let text = "the answers to the batch are too long".to_owned();
+                answers = vec![refusal(None, failure(ErrorCode::InternalError, text))];
+                break;
+            }
             if let Some((answer, of)) = self.play(&asked, ticket).await {
+                length += answer.len();
                 answers.push(answer);
                 status = of;
             }
@@ -263,8 +272,7 @@ impl Stage {
                         let error = failure(ErrorCode::InternalError, text);
                         let id = Parsed::parse(asked.id.clone(), Limits::default()).ok();
                         let id = id.and_then(|id| JsonRpcId::read(id.document().root()));
-                        let response = JsonRpcResponse { id, outcome: Err(error) };
-                        return Some((response.to_bytes(), ResponseStatus::Served));
+                        return Some((refusal(id, error), ResponseStatus::Served));
                     }
                 }
             }
@@ -303,9 +311,8 @@ impl Stage {
     }
 
     async fn refuse(&self, id: Option<JsonRpcId>, error: JsonRpcError, ticket: Option<Ticket>) {
-        let bytes = JsonRpcResponse { id, outcome: Err(error) }.to_bytes();
         let role = OutboundRole::Response(ResponseStatus::BadRequest);
-        self.send(bytes, role, ticket).await;
+        self.send(refusal(id, error), role, ticket).await;
     }
 
     /// Sends a message. If that fails, receiving says why.
@@ -335,4 +342,8 @@ impl Drop for Forget<'_> {
 
 fn failure(code: ErrorCode, message: String) -> JsonRpcError {
     JsonRpcError { code: code.code(), message, data: None }
+}
+
+fn refusal(id: Option<JsonRpcId>, error: JsonRpcError) -> Bytes {
+    JsonRpcResponse { id, outcome: Err(error) }.to_bytes()
 }

@@ -9,6 +9,8 @@ use mcp_jsonrpc::Envelope;
 use super::canonical;
 
 const INITIALIZE: &str = "initialize";
+/// Params that are compared to find the nearest request.
+const COMPARED: usize = 16;
 const PROGRESS_TOKEN: &[u8] = b"progressToken";
 
 /// Digests of a request. The keys are random, so that nobody can prepare requests that only seem
@@ -67,11 +69,11 @@ impl Keyer {
     }
 
     /// Digests of the params one by one, to find the request that is nearest.
-    pub(super) fn members(&self, request: &Envelope<'_>, most: usize) -> Vec<u64> {
+    pub(super) fn members(&self, request: &Envelope<'_>) -> Vec<u64> {
         let Some(params) = request.params else { return Vec::new() };
         let members = params.members().filter(|(name, _)| !name.str_eq("_meta"));
         members
-            .take(most)
+            .take(COMPARED)
             .map(|(name, value)| {
                 let mut text = name.str_bytes().unwrap_or_default().into_owned();
                 text.push(0);

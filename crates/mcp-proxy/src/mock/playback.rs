@@ -15,8 +15,6 @@ use super::script::{Script, Take};
 const SHOWN_METHODS: usize = 20;
 /// Bytes of a method that an error shows.
 const SHOWN_METHOD: usize = 100;
-/// Params that are compared to find the nearest request.
-const COMPARED: usize = 16;
 
 /// A script, and how far it has been played: the same request gets the recorded answers one after
 /// the other, and then the last one again and again.
@@ -79,7 +77,7 @@ impl Playback {
             let names = names.join(", ");
             return format!("the recording has no `{shown}`, only {names}{more}");
         };
-        let asked = script.keyer.members(request, COMPARED);
+        let asked = script.keyer.members(request);
         let shared = |index: &usize| {
             let members = &script.takes[*index].sketch.members;
             members.iter().filter(|member| asked.contains(member)).count()

@@ -238,3 +238,40 @@ fn a_recording_without_answers_cannot_be_served() {
     let bare = [call(1, &json!({})), result(1, "x")];
     assert_eq!(script(&bare, 100).unwrap_err(), ScriptError::SendersUnknown);
 }
+
+#[tokio::test]
+async fn the_answers_to_a_batch_are_limited() {
+    let long = "x".repeat(600 << 10);
+    let client = Client::of(&[client(call(1, &json!({}))), server(result(1, &long))]);
+    let batch = |count: u32| (1..=count).map(|id| call(id, &json!({}))).collect::<Value>();
+    let answers = client.ask(batch(50)).await;
+    assert_eq!(answers.as_array().unwrap().len(), 50);
+    let refused = client.ask(batch(80)).await;
+    let message = "the answers to the batch are too long";
+    assert_eq!(refused[0]["error"]["message"], message, "{} bytes", refused.to_string().len());
+    client.leave().await;
+}
+
+#[tokio::test]
+async fn a_cancelled_request_is_not_answered() {
+    let client = Client::of(&with_server_request());
+    let asked = client.ask(call(4, &json!({ "name": "x" }))).await;
+    let params = json!({ "requestId": 4 });
+    let cancelled = "notifications/cancelled";
+    client.send(&json!({ "jsonrpc": "2.0", "method": cancelled, "params": params })).await;
+    client.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": {} })).await;
+    assert_eq!(client.ask(call(5, &json!({ "name": "y" }))).await["id"], 5);
+    client.leave().await;
+}
+
+#[tokio::test]
+async fn a_subscription_that_was_never_answered_stays_open() {
+    let listen = |id: &Value| json!({ "jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": {} });
+    let changed = |id: &Value| {
+        let meta = json!({ "io.modelcontextprotocol/subscriptionId": id });
+        json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": { "_meta": meta } })
+    };
+    let client = Client::of(&[client(listen(&json!(1))), server(changed(&json!(1)))]);
+    assert_eq!(client.ask(listen(&json!("mine"))).await, changed(&json!("mine")));
+    client.leave().await;
+}
