@@ -17,6 +17,7 @@
 pub mod bridge;
 pub mod http;
 pub mod metrics;
+pub mod mock;
 mod policy;
 mod record;
 mod respond;

@@ -71,6 +71,7 @@ fn run(args: Args) -> anyhow::Result<Outcome> {
         Command::Tail(args) => commands::tail(args, color),
         Command::Diff(args) => commands::diff(&args, color),
         Command::Redact(args) => commands::redact(args),
+        Command::Mock(args) => commands::mock(&args),
         Command::Completions(args) => commands::completions(&args),
     }
 }

@@ -2,6 +2,7 @@
 
 mod choices;
 mod examples;
+mod mock;
 mod proxy;
 mod recordings;
 mod values;
@@ -15,6 +16,7 @@ use mcp_rules::{Layer, Setting};
 pub(crate) use self::choices::{
     Color, FailOn, Format, MaxFindings, ReportFormat, RevisionChoice, RulesFormat, SchemaFormat,
 };
+pub(crate) use self::mock::MockArgs;
 pub(crate) use self::proxy::ProxyArgs;
 pub(crate) use self::recordings::{DiffArgs, DiffFormat, RedactArgs, TailArgs, WrapArgs};
 use self::values::{
@@ -65,6 +67,9 @@ pub(crate) enum Command {
     /// Mask the secrets in a recording, so that it can be shared
     #[command(after_help = recordings::REDACT)]
     Redact(RedactArgs),
+    /// Serve a recording: the recorded answers to the recorded requests, without the server
+    #[command(after_help = mock::MOCK)]
+    Mock(MockArgs),
     /// Write a completion script for a shell to standard output
     #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),

@@ -56,3 +56,8 @@ fn tail() {
 fn diff() {
     insta::assert_snapshot!(help(&["diff", "--help"]));
 }
+
+#[test]
+fn mock() {
+    insta::assert_snapshot!(help(&["mock", "--help"]));
+}

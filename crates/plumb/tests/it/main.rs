@@ -15,6 +15,7 @@ mod har;
 mod help;
 mod hostile;
 mod jobs;
+mod mock;
 #[cfg(unix)]
 mod proxy;
 mod readme;

@@ -1,7 +1,6 @@
 use std::{
     fs,
     io::{self, Write as _},
-    net::ToSocketAddrs as _,
     path::Path,
     sync::Arc,
 };
@@ -9,7 +8,7 @@ use std::{
 use mcp_transport::Allowed;
 use tokio::net::TcpListener;
 
-use crate::{args::ProxyArgs, failure::Failure, text::shown_path};
+use crate::{args::ProxyArgs, commands::listen::is_local, failure::Failure, text::shown_path};
 
 /// Where HTTP clients are served, and which of them.
 #[derive(Debug)]
@@ -57,9 +56,4 @@ fn read_token(path: &Path) -> anyhow::Result<Arc<str>> {
             .into());
     }
     Ok(token.into())
-}
-
-/// Whether only this machine can reach an address. What cannot be resolved cannot be reached either.
-fn is_local(address: &str) -> bool {
-    address.to_socket_addrs().is_ok_and(|mut found| found.all(|found| found.ip().is_loopback()))
 }
