@@ -151,7 +151,7 @@ impl Stage {
             let document = message.document();
             let root = document.root();
             let mut asked = Vec::new();
-            let mut is_odd = false;
+            let mut is_odd = root.is_array() && root.is_empty();
             let mut look = |entry: Node<'_>| {
                 let envelope = Envelope::of(entry);
                 match envelope.kind() {

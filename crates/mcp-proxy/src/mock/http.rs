@@ -60,7 +60,7 @@ impl Application for MockApplication {
         info.long_lived = info.stateless
             && envelope.method.is_some_and(|method| method.str_eq("subscriptions/listen"));
         info.expects_response = if root.is_array() {
-            root.elements().any(|entry| expects_response(&Envelope::of(entry)))
+            root.is_empty() || root.elements().any(|entry| expects_response(&Envelope::of(entry)))
         } else {
             expects_response(&envelope)
         };

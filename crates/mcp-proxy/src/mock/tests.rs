@@ -205,6 +205,7 @@ async fn a_batch_is_answered_with_a_batch() {
     let batch = json!([call(8, &json!({ "n": 2 })), call(9, &json!({ "n": 1 }))]);
     assert_eq!(client.ask(batch).await, json!([result(8, "two"), result(9, "one")]));
     assert_eq!(client.ask(call(3, &json!({ "n": 1 }))).await, result(3, "one"));
+    assert_eq!(client.ask(json!([])).await["error"]["code"], -32600);
     client.leave().await;
 }
 

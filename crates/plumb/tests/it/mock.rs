@@ -100,6 +100,24 @@ impl Served {
 
     /// Sends a message and returns the whole response.
     fn post(&self, headers: &[(&str, &str)], message: &Value) -> String {
+        let mut response = String::new();
+        self.send(headers, message).read_to_string(&mut response).unwrap();
+        response
+    }
+
+    /// Opens a session and returns its id.
+    fn initialize(&self) -> String {
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "other", "version": "2" } });
+        let initialize =
+            json!({ "jsonrpc": "2.0", "id": "i", "method": "initialize", "params": params });
+        let opened = self.post(&[], &initialize);
+        assert!(opened.contains(r#""id":"i""#) && opened.contains("demo-server"), "{opened}");
+        let mut lines = opened.lines().map(str::to_lowercase);
+        lines.find_map(|line| Some(line.strip_prefix("mcp-session-id: ")?.to_owned())).unwrap()
+    }
+
+    /// Sends a message; the response is still to be read.
+    fn send(&self, headers: &[(&str, &str)], message: &Value) -> TcpStream {
         let body = message.to_string();
         let mut request = format!(
             "POST /mcp HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: application/json\r\n\
@@ -112,9 +130,7 @@ impl Served {
         }
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.write_all(format!("{request}\r\n{body}").as_bytes()).unwrap();
-        let mut response = String::new();
-        stream.read_to_string(&mut response).unwrap();
-        response
+        stream
     }
 }
 
@@ -128,15 +144,7 @@ impl Drop for Served {
 #[test]
 fn sessions_are_served_over_http() {
     let served = Served::new(&recorded("2025-11-25-http"));
-    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "other", "version": "2" } });
-    let initialize =
-        json!({ "jsonrpc": "2.0", "id": "i", "method": "initialize", "params": params });
-    let opened = served.post(&[], &initialize);
-    assert!(opened.contains(r#""id":"i""#) && opened.contains("demo-server"), "{opened}");
-    let session = opened
-        .lines()
-        .find_map(|line| line.to_lowercase().strip_prefix("mcp-session-id: ").map(str::to_owned))
-        .unwrap();
+    let session = served.initialize();
     let headers = [("Mcp-Session-Id", &*session), ("MCP-Protocol-Version", "2025-11-25")];
     let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     assert!(served.post(&headers, &initialized).starts_with("HTTP/1.1 202"));
@@ -164,4 +172,31 @@ fn stateless_exchanges_are_served_over_http() {
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         assert!(answer.contains(r#""id":"mine""#) && answer.contains("demo-server"), "{answer}");
     }
+}
+
+#[test]
+fn a_request_of_the_server_is_sent_over_http_and_its_answer_awaited() {
+    let served = Served::new(&recorded("2025-11-25-http"));
+    let session = served.initialize();
+    let headers = [("Mcp-Session-Id", &*session), ("MCP-Protocol-Version", "2025-11-25")];
+    let params = json!({ "name": "get_weather", "arguments": { "city": "Oslo" }, "_meta": { "progressToken": "mine" } });
+    let call = json!({ "jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": params });
+    let mut methods = Vec::new();
+    for line in BufReader::new(served.send(&headers, &call)).lines() {
+        let line = line.unwrap();
+        let Some(Ok(message)) = line.strip_prefix("data: ").map(serde_json::from_str::<Value>)
+        else {
+            continue;
+        };
+        if message["method"] == "notifications/progress" {
+            assert_eq!(message["params"]["progressToken"], "mine");
+        }
+        if message["method"] == "sampling/createMessage" {
+            let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": {} });
+            assert!(served.post(&headers, &answer).starts_with("HTTP/1.1 202"));
+        }
+        methods.push(message["method"].as_str().unwrap_or("answer").to_owned());
+    }
+    let progress = "notifications/progress";
+    assert_eq!(methods, [progress, "sampling/createMessage", progress, "answer"]);
 }
