@@ -16,9 +16,9 @@ impl SideLabels {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct MessageLabels {
-    from: &'static str,
-    kind: &'static str,
-    method: &'static str,
+    pub(super) from: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) method: &'static str,
 }
 
 impl MessageLabels {
@@ -40,9 +40,9 @@ pub(super) struct MethodLabels {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct FindingLabels {
-    rule: &'static str,
-    severity: &'static str,
-    side: &'static str,
+    pub(super) rule: &'static str,
+    pub(super) severity: &'static str,
+    pub(super) side: &'static str,
 }
 
 impl FindingLabels {

@@ -9,6 +9,7 @@ mod service;
 
 use std::sync::Arc;
 
+use mcp_core::Side;
 use prometheus_client::{
     encoding::text,
     metrics::{counter::Counter, family::Family, histogram::Histogram},
@@ -60,6 +61,11 @@ impl Metrics {
             lost: Counter::default(),
             answers: Family::new_with_constructor(seconds),
         };
+        // What has not happened yet is shown as zero.
+        for side in Side::BOTH {
+            drop(figures.bytes.get_or_create(&SideLabels::of(side)));
+            drop(figures.rejected.get_or_create(&SideLabels::of(side)));
+        }
         let mut registry = Registry::with_prefix("plumb_proxy");
         registry.register("messages", "Messages that were judged", figures.messages.clone());
         registry.register_with_unit(
@@ -144,7 +150,13 @@ mod tests {
     /// Dashboards and alerts depend on them.
     #[test]
     fn names_and_units_are_fixed() {
-        let text = Metrics::new().encode();
+        let metrics = Metrics::new();
+        let (rule, severity, side) = ("a", "b", "c");
+        metrics.figures.findings.get_or_create(&FindingLabels { rule, severity, side }).inc();
+        let (from, kind, method) = ("a", "b", "c");
+        metrics.figures.messages.get_or_create(&MessageLabels { from, kind, method }).inc();
+        metrics.figures.answers.get_or_create(&MethodLabels { method }).observe(0.1);
+        let text = metrics.encode();
         let names: Vec<&str> =
             text.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
         let expected = [

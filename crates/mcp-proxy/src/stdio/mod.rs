@@ -38,6 +38,8 @@ pub enum StdioError {
     Start { program: String, reason: String },
     #[error("could not use our own standard streams")]
     Streams(#[source] io::Error),
+    #[error("could not listen for signals")]
+    Signals(#[source] io::Error),
 }
 
 /// How [`run`] works.
@@ -83,9 +85,10 @@ pub fn run(
     let (stdin, stdout) = streams::input()
         .and_then(|input| Ok((input, streams::output()?)))
         .map_err(StdioError::Streams)?;
+    let (events, happened) = mpsc::channel();
+    signals::report(events.clone()).map_err(StdioError::Signals)?;
     let (child, pipes) = Child::start(program, arguments)?;
     let lanes = Arc::new(Lanes::new(pipes.input, stdout));
-    let (events, happened) = mpsc::channel();
     let relay = |side| Relay::new(side, Arc::clone(&lanes), tap, settings.max_line);
     let (from_client, from_server) = (relay(Side::Client), relay(Side::Server));
     let (client_events, server_events) = (events.clone(), events.clone());
@@ -93,8 +96,7 @@ pub fn run(
     thread::spawn(move || {
         server_events.send(Event::Ended(Side::Server, from_server.run(pipes.output)))
     });
-    child.report_exit(events.clone());
-    signals::report(events);
+    child.report_exit(events);
     Ok(Supervisor::new(child, lanes, settings).attend(&happened))
 }
 

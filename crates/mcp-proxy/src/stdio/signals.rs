@@ -1,45 +1,63 @@
-use std::{sync::mpsc::Sender, thread};
+use std::{io, sync::mpsc::Sender, thread};
 
 use super::Event;
 
-/// Sends an event whenever we are told to stop.
-#[cfg(unix)]
-pub(super) fn report(events: Sender<Event>) {
-    use tokio::signal::unix::{SignalKind, signal};
-
+/// Sends an event whenever we are told to stop, from now on.
+pub(super) fn report(events: Sender<Event>) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut stops = {
+        let _inside = runtime.enter();
+        Stops::listen()?
+    };
     thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let Ok(runtime) = runtime else { return };
         runtime.block_on(async {
-            let listen = || {
-                Ok::<_, std::io::Error>((
-                    signal(SignalKind::terminate())?,
-                    signal(SignalKind::interrupt())?,
-                    signal(SignalKind::hangup())?,
-                ))
-            };
-            let Ok((mut terminate, mut interrupt, mut hangup)) = listen() else { return };
             loop {
-                tokio::select! {
-                    _ = terminate.recv() => {}
-                    _ = interrupt.recv() => {}
-                    _ = hangup.recv() => {}
-                }
+                stops.next().await;
                 if events.send(Event::Stop).is_err() {
                     return;
                 }
             }
         });
     });
+    Ok(())
 }
 
-#[cfg(not(unix))]
-pub(super) fn report(events: Sender<Event>) {
-    thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let Ok(runtime) = runtime else { return };
-        runtime.block_on(async {
-            while tokio::signal::ctrl_c().await.is_ok() && events.send(Event::Stop).is_ok() {}
-        });
-    });
+/// The signals that tell us to stop.
+#[cfg(unix)]
+struct Stops([tokio::signal::unix::Signal; 3]);
+
+#[cfg(unix)]
+impl Stops {
+    fn listen() -> io::Result<Stops> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        Ok(Stops([
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::hangup())?,
+        ]))
+    }
+
+    async fn next(&mut self) {
+        let [terminate, interrupt, hangup] = &mut self.0;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+}
+
+#[cfg(windows)]
+struct Stops(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Stops {
+    fn listen() -> io::Result<Stops> {
+        Ok(Stops(tokio::signal::windows::ctrl_c()?))
+    }
+
+    async fn next(&mut self) {
+        self.0.recv().await;
+    }
 }

@@ -120,11 +120,26 @@ fn broken(error: TailError, name: &str) -> anyhow::Error {
 /// Ends the process with exit code 0 on Ctrl-C, between two lines.
 fn end_on_interrupt() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    // From here on, not only once the thread runs.
+    let mut interrupts = {
+        let _inside = runtime.enter();
+        interrupts()?
+    };
     thread::spawn(move || {
-        if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
+        if runtime.block_on(interrupts.recv()).is_some() {
             let _between_lines = io::stdout().lock();
             process::exit(0);
         }
     });
     Ok(())
+}
+
+#[cfg(unix)]
+fn interrupts() -> io::Result<tokio::signal::unix::Signal> {
+    tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())
+}
+
+#[cfg(windows)]
+fn interrupts() -> io::Result<tokio::signal::windows::CtrlC> {
+    tokio::signal::windows::ctrl_c()
 }

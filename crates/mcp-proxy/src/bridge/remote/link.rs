@@ -256,7 +256,7 @@ impl Link {
                 self.pass_back(transport, ticket, message.text()).await;
             }
             Inbound::ErrorBody { ticket, bytes, .. } => {
-                self.explain(transport, ticket, bytes).await
+                self.explain(transport, ticket, bytes).await;
             }
             Inbound::TooLong { length, .. } => self.lane.skip(Side::Server, length),
             Inbound::ExchangeEnded { ticket, error } => {
