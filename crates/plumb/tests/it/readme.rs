@@ -29,6 +29,18 @@ fn the_demonstration_is_what_the_program_prints() {
     assert_eq!(output.status.code(), Some(1));
 }
 
+#[cfg(unix)]
+#[test]
+fn the_first_proxy_prints_what_is_shown() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let command = "$ plumb proxy -- sh -c 'echo Listening on stdio'\n";
+    let (_, shown) = readme.split_once(command).unwrap();
+    let (shown, _) = shown.split_once("```").unwrap();
+    let run = Place::new().run(&["proxy", "--", "sh", "-c", "echo Listening on stdio"]).exits(0);
+    assert_eq!(shown, run.stdout + &run.stderr);
+}
+
 /// The page adds links. `cargo xtask generate --check` compares every byte.
 #[test]
 fn the_rule_index_is_current() {
