@@ -232,6 +232,10 @@ impl Tokens {
             }
             return;
         };
+        // What could not be read may have been a request that uses the token again.
+        if known.sent_unreadable(asker) {
+            entry.life = Life::Unsure;
+        }
         let is_open = matches!(entry.life, Life::Request);
         if event.is_modern() && is_open && event.at.stream() != entry.at.stream() {
             return; // Reported by `http-stream-unrelated`.
