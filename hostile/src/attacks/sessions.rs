@@ -70,9 +70,7 @@ pub(crate) fn open_questions(stage: &Stage) -> anyhow::Result<Outcome> {
         }
     }
     drop(waiting);
-    // Large calls have 192 MiB together. The tool reads each into a value of its own and repeats it
-    // in its question, and the questions that wait to be read have 192 MiB again.
-    end(stage, &server, healthy, 4 * 192 + 32)
+    end(stage, &server, healthy, 700)
 }
 
 /// Tokens that are kept until their calls end, and after.
