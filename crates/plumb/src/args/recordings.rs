@@ -33,7 +33,7 @@ pub(crate) struct WrapArgs {
 pub(super) const WRAP: &str = "\
 Examples:
   plumb wrap claude_desktop_config.json                 all servers that are processes
-  plumb wrap .vscode/mcp.json github -- --record /tmp/traces
+  plumb wrap .vscode/mcp.json github -- --record ~/traces
   plumb wrap --dry-run .cursor/mcp.json                 only show the difference
   plumb wrap --undo claude_desktop_config.json          as it was, byte for byte
 
