@@ -192,6 +192,20 @@ impl<'s> Findings<'s> {
         self.list.len()
     }
 
+    /// Drops the findings from index `first` on that are about the current line, and what of it could
+    /// not be judged: nobody is to blame for what someone else has sent in their place.
+    pub(crate) fn absolve(&mut self, first: usize) {
+        let line = self.scene.line;
+        let mut index = 0;
+        self.list.retain(|finding| {
+            index += 1;
+            index <= first || finding.line != line
+        });
+        self.errors =
+            self.list.iter().filter(|finding| finding.severity == Severity::Error).count();
+        self.unjudged.clear();
+    }
+
     /// Sets the JSON pointers of the findings from index `first` on, all about `message`.
     pub(crate) fn locate(&mut self, first: usize, message: Node<'_>) {
         let base = message.span().start;

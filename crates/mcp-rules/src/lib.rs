@@ -88,7 +88,7 @@ pub use mirrored::{
     HeaderParam, HeaderParamFault, HeaderParams, HeaderValueFault, ParamValue, decode_header_value,
     encode_header_value,
 };
-pub use observer::{Judged, Observer, Origin, Routed, Ruling, Suspended};
+pub use observer::{Ground, Judged, Observer, Origin, Routed, Ruling, Suspended};
 pub use profile::{Profile, UnknownProfile};
 pub use session::Session;
 pub use settings::{Depth, Limits, Settings};

@@ -63,7 +63,7 @@ impl Observer<'_> {
         text: &[u8],
         judged: &mut Vec<Judged>,
     ) -> Routed {
-        self.is_trace = true;
+        self.kept.is_trace = true;
         let record = line.record;
         if let Some(sent) = record.text() {
             return self.follow_http_text(line, sent, judged);
@@ -75,13 +75,14 @@ impl Observer<'_> {
         if self.is_too_long(line.number(), Some(record.from), message, judged) {
             return Routed::Done;
         }
-        let session = &self.conversations.named(&record.session, self.engine, self.origin).session;
+        let session =
+            &self.kept.conversations.named(&record.session, self.engine, self.kept.origin).session;
         if is_receipt(&line.event, session) && !claims_json_rpc(message) {
             let event = line.event.with_body(message.raw());
             self.follow_event(line, &event, Meant::Either, text, judged);
             return Routed::Done;
         }
-        self.messages += 1;
+        self.kept.messages += 1;
         let event = line.event.with_message(message);
         match self.follow_event(line, &event, Meant::Message, message.raw(), judged) {
             Some(followed) => Routed::Judge(self.compare_versions(line.number(), followed)),
@@ -99,7 +100,8 @@ impl Observer<'_> {
         judged: &mut Vec<Judged>,
     ) -> Option<Followed> {
         let name = &line.record.session;
-        let session = &mut self.conversations.named(name, self.engine, self.origin).session;
+        let session =
+            &mut self.kept.conversations.named(name, self.engine, self.kept.origin).session;
         let mut followed = if line.has_part {
             self.engine.follow_http_event(session, event, meant)
         } else {
@@ -127,7 +129,8 @@ impl Observer<'_> {
         judged: &mut Vec<Judged>,
     ) -> Routed {
         let (number, record) = (line.number(), line.record);
-        let session = &self.conversations.named(&record.session, self.engine, self.origin).session;
+        let session =
+            &self.kept.conversations.named(&record.session, self.engine, self.kept.origin).session;
         let meant = line.meant(session);
         let mut event = line.event.with_body(text);
         if meant == Meant::Other || text.is_empty() && record.carrier == Carrier::SseEvent {
@@ -138,11 +141,11 @@ impl Observer<'_> {
         event = event.with_body(text);
         match line.value {
             Some(Ok(message)) if meant.includes(message, &line.event) => {
-                self.messages += 1;
+                self.kept.messages += 1;
                 event = event.with_message(message);
             }
             Some(Err(error)) => {
-                self.messages += u64::from(meant == Meant::Message);
+                self.kept.messages += u64::from(meant == Meant::Message);
                 event = event.with_unreadable(text, error);
             }
             Some(Ok(_)) | None => {}

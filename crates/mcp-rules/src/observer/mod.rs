@@ -9,14 +9,13 @@ mod stdio;
 mod suspended;
 
 use mcp_core::{Revision, Side};
-use mcp_json::{Node, SyntaxError, SyntaxErrorKind, Tape};
+use mcp_json::{Node, SyntaxError, SyntaxErrorKind};
 
-use self::{
-    accepted::AcceptedVersions,
-    conversations::{Conversation, Conversations},
-    http::HttpLine,
+use self::{conversations::Conversation, http::HttpLine};
+pub use self::{
+    ruling::{Ground, Ruling},
+    suspended::Suspended,
 };
-pub use self::{ruling::Ruling, suspended::Suspended};
 use crate::{
     Carrier, Content, Engine, Finding, Findings, Followed, Line, ReadLine, Record, RecordFault,
     Session, Severity,
@@ -64,18 +63,8 @@ pub struct Judged {
 #[derive(Debug)]
 pub struct Observer<'e> {
     engine: &'e Engine,
-    origin: Origin,
-    conversations: Conversations,
-    /// Whether the file has proved to be a trace, so that a line that is not a record is the
-    /// recorder's fault.
-    is_trace: bool,
-    messages: u64,
-    unmatched_results: u64,
-    dropped: u64,
-    accepted: AcceptedVersions,
-    /// Faults of the recorder that are reported only once.
-    habits: Vec<RecordFault>,
-    tape: Tape,
+    /// What it knows between two lines.
+    kept: Suspended,
     /// How many more errors, and warnings, are kept of the line at hand.
     room: [usize; 2],
     /// What of the line at hand must not pass a gate although no finding says so.
@@ -85,63 +74,64 @@ pub struct Observer<'e> {
 impl<'e> Observer<'e> {
     /// Creates an observer for the start of a file.
     pub fn new(engine: &'e Engine, origin: Origin) -> Observer<'e> {
-        Observer {
-            engine,
-            origin,
-            conversations: Conversations::new(&engine.settings().limits),
-            is_trace: false,
-            messages: 0,
-            unmatched_results: 0,
-            dropped: 0,
-            accepted: AcceptedVersions::default(),
-            habits: Vec::new(),
-            tape: Tape::new(),
-            room: [engine.settings().limits.findings; 2],
-            unjudged: Vec::new(),
-        }
+        Suspended::new(&engine.settings().limits, origin).resume(engine)
     }
 
     /// The sessions of the file, to inspect, save or replace by saved ones.
     pub fn sessions_mut(&mut self) -> impl Iterator<Item = (&[u8], &mut Session)> {
-        self.conversations.iter_mut()
+        self.kept.conversations.iter_mut()
     }
 
     /// The number of messages so far.
     pub fn messages(&self) -> u64 {
-        self.messages
+        self.kept.messages
     }
 
     /// The number of results without a matching request; known once the file has ended.
     pub fn unmatched_results(&self) -> u64 {
-        self.unmatched_results
+        self.kept.unmatched_results
     }
 
     /// How many findings of messages judged while following were dropped because there were too
     /// many.
     pub fn dropped(&self) -> u64 {
-        self.dropped
+        self.kept.dropped
     }
 
     /// Follows line `number`. Findings made on the way are appended to `judged`.
     pub fn follow(&mut self, number: u64, line: &ReadLine<'_>, judged: &mut Vec<Judged>) -> Routed {
         self.room = [self.engine.settings().limits.findings; 2];
         self.unjudged.clear();
-        if self.conversations.are_too_large() {
+        if self.kept.conversations.are_too_large() {
             self.release(judged);
         }
+        let first = judged.len();
         let routed = self.route(number, line, judged);
-        self.conversations.note_line(line.text.len());
+        if line.record().is_some_and(|record| record.is_stand_in) {
+            self.absolve(number, first, judged);
+        }
+        self.kept.conversations.note_line(line.text.len());
         routed
+    }
+
+    /// Drops what was found about line `number` itself: nobody is to blame for what someone else has
+    /// sent in their place.
+    fn absolve(&mut self, number: u64, first: usize, judged: &mut Vec<Judged>) {
+        self.unjudged.clear();
+        for text in judged.iter_mut().skip(first) {
+            text.findings.retain(|finding| finding.line != Some(number));
+        }
+        judged.retain(|text| !text.findings.is_empty());
     }
 
     /// Forgets conversations that take too much memory. What only their end shows is known of those
     /// that are over.
     fn release(&mut self, judged: &mut Vec<Judged>) {
-        for mut conversation in self.conversations.release() {
+        for mut conversation in self.kept.conversations.release() {
             if conversation.session.is_over() {
                 self.finish_conversation(&mut conversation, judged);
             } else {
-                self.unmatched_results += conversation.session.unmatched_results();
+                self.kept.unmatched_results += conversation.session.unmatched_results();
             }
         }
     }
@@ -153,7 +143,7 @@ impl<'e> Observer<'e> {
                 self.follow_unparsed(number, text, error, judged);
                 Routed::Done
             }
-            Ok(Line::Bare(message)) if self.is_trace && !resembles_message(*message) => {
+            Ok(Line::Bare(message)) if self.kept.is_trace && !resembles_message(*message) => {
                 let message = "the line is neither a trace record nor a JSON-RPC message";
                 self.report(
                     number,
@@ -166,8 +156,13 @@ impl<'e> Observer<'e> {
             Ok(Line::Bare(message)) => self.follow_bare(number, text, *message, judged),
             Ok(Line::Record(record)) => {
                 if record.is_gap {
-                    self.is_trace = true;
+                    self.kept.is_trace = true;
                     self.forget();
+                    return Routed::Done;
+                }
+                if record.replaces.is_some() {
+                    // The line that it replaces was followed.
+                    self.kept.is_trace = true;
                     return Routed::Done;
                 }
                 if let Some(length) = record.skipped {
@@ -184,11 +179,11 @@ impl<'e> Observer<'e> {
                 routed
             }
             Err(Unread::Record(fault)) => {
-                if !self.habits.contains(fault) {
+                if !self.kept.habits.contains(fault) {
                     let message = fault.to_string();
                     // A recorder that writes one such line writes them all like that.
                     if matches!(fault, RecordFault::ExchangeInvalid | RecordFault::HeadersInvalid) {
-                        self.habits.push(fault.clone());
+                        self.kept.habits.push(fault.clone());
                     }
                     let fault = Fault::new(&framing::TRACE_LINE_INVALID, message);
                     self.report(number, text, fault, judged);
@@ -205,7 +200,7 @@ impl<'e> Observer<'e> {
 
     /// Forgets all conversations, since lines were missed: the next lines join them in the middle.
     pub fn forget(&mut self) {
-        self.conversations.clear();
+        self.kept.conversations.clear();
     }
 
     /// Reports a text that was too long to be recorded. Neither it nor what carried it is followed.
@@ -216,8 +211,9 @@ impl<'e> Observer<'e> {
         length: u64,
         judged: &mut Vec<Judged>,
     ) {
-        self.is_trace = true;
-        let conversation = self.conversations.named(&record.session, self.engine, self.origin);
+        self.kept.is_trace = true;
+        let conversation =
+            self.kept.conversations.named(&record.session, self.engine, self.kept.origin);
         conversation.session.note_unreadable(Some(record.from));
         let limit = self.engine.settings().limits.message_bytes;
         let fault = framing::too_long(usize::try_from(length).ok(), limit);
@@ -226,28 +222,28 @@ impl<'e> Observer<'e> {
 
     /// Reports a byte order mark before the first line. In a trace it is the recorder's business.
     pub fn follow_byte_order_mark(&mut self, number: u64, text: &[u8], judged: &mut Vec<Judged>) {
-        if !self.is_trace {
-            self.report_from(number, self.origin.from, text, byte_order_mark(), judged);
+        if !self.kept.is_trace {
+            self.report_from(number, self.kept.origin.from, text, byte_order_mark(), judged);
         }
     }
 
     /// Reports a last line without a line break.
     pub fn follow_unterminated(&mut self, number: u64, text: &[u8], judged: &mut Vec<Judged>) {
-        if self.origin.from.is_some() && !self.is_trace {
-            self.report_unterminated(number, self.origin.from, text, judged);
+        if self.kept.origin.from.is_some() && !self.kept.is_trace {
+            self.report_unterminated(number, self.kept.origin.from, text, judged);
         }
     }
 
     /// Called at the end of the file.
     pub fn finish(&mut self, judged: &mut Vec<Judged>) {
         self.room = [self.engine.settings().limits.findings; 2];
-        for mut conversation in self.conversations.drain() {
+        for mut conversation in self.kept.conversations.drain() {
             self.finish_conversation(&mut conversation, judged);
         }
     }
 
     fn finish_conversation(&mut self, conversation: &mut Conversation, judged: &mut Vec<Judged>) {
-        self.unmatched_results += conversation.session.unmatched_results();
+        self.kept.unmatched_results += conversation.session.unmatched_results();
         for side in Side::BOTH {
             self.finish_raw(side, conversation, judged);
         }
@@ -263,11 +259,11 @@ impl<'e> Observer<'e> {
         message: Node<'_>,
         judged: &mut Vec<Judged>,
     ) -> Routed {
-        let from = self.origin.from;
+        let from = self.kept.origin.from;
         if self.is_too_long(number, from, message, judged) {
             return Routed::Done;
         }
-        let conversation = self.conversations.named(b"", self.engine, self.origin);
+        let conversation = self.kept.conversations.named(b"", self.engine, self.kept.origin);
         if from.is_some() {
             conversation.session.hear_one_side();
         }
@@ -277,7 +273,7 @@ impl<'e> Observer<'e> {
             self.follow_raw(number, b"", side, text, judged);
             return Routed::Done;
         }
-        self.messages += 1;
+        self.kept.messages += 1;
         let at = Moment::on_line(Some(number));
         let followed = self.engine.follow_at(&mut conversation.session, from, message, at);
         Routed::Judge(self.compare_versions(number, followed))
@@ -290,7 +286,7 @@ impl<'e> Observer<'e> {
         value: Option<Result<Node<'_>, SyntaxError>>,
         judged: &mut Vec<Judged>,
     ) -> Routed {
-        self.is_trace = true;
+        self.kept.is_trace = true;
         let name = &record.session;
         match &record.content {
             Content::Nothing => Routed::Done,
@@ -300,8 +296,11 @@ impl<'e> Observer<'e> {
                 Routed::Done
             }
             Content::Message(message) => {
-                let conversation = self.conversations.named(name, self.engine, self.origin);
-                if !conversation.framers[record.from as usize].is_idle() {
+                let conversation =
+                    self.kept.conversations.named(name, self.engine, self.kept.origin);
+                // What someone else sends is not in the middle of the side's own line.
+                let is_idle = conversation.framers[record.from as usize].is_idle();
+                if !is_idle && !record.is_stand_in {
                     self.follow_raw(number, name, record.from, message.raw(), judged);
                     return Routed::Done;
                 }
@@ -325,7 +324,7 @@ impl<'e> Observer<'e> {
         if text.is_empty() && record.carrier == Carrier::SseEvent {
             return Routed::Done;
         }
-        let conversation = self.conversations.named(name, self.engine, self.origin);
+        let conversation = self.kept.conversations.named(name, self.engine, self.kept.origin);
         // On stdio only one whole line is a message, and only if no earlier line is incomplete.
         let is_cut = record.carrier == Carrier::Stdio
             && (memchr::memchr(b'\n', text).is_some()
@@ -341,19 +340,20 @@ impl<'e> Observer<'e> {
             }
             _ => {
                 let (place, mut conversation) =
-                    self.conversations.take(name, self.engine, self.origin);
+                    self.kept.conversations.take(name, self.engine, self.kept.origin);
                 let session = &mut conversation.session;
                 self.judge_text(number, record.carrier, session, Some(record.from), text, judged);
-                self.conversations.put_back(place, conversation);
+                self.kept.conversations.put_back(place, conversation);
                 Routed::Done
             }
         }
     }
 
     fn follow_message(&mut self, number: u64, record: &Record<'_>, message: Node<'_>) -> Routed {
-        self.messages += 1;
+        self.kept.messages += 1;
         let at = record.moment(number);
-        let conversation = self.conversations.named(&record.session, self.engine, self.origin);
+        let conversation =
+            self.kept.conversations.named(&record.session, self.engine, self.kept.origin);
         let session = &mut conversation.session;
         let followed = self.engine.follow_at(session, Some(record.from), message, at);
         Routed::Judge(self.compare_versions(number, followed))
@@ -362,7 +362,7 @@ impl<'e> Observer<'e> {
     /// Checks that a server seen in several sessions is consistent about versions.
     fn compare_versions(&mut self, number: u64, mut followed: Followed) -> Followed {
         let capacity = self.engine.settings().limits.remembered;
-        self.accepted.compare(number, &mut followed, capacity);
+        self.kept.accepted.compare(number, &mut followed, capacity);
         followed
     }
 
@@ -374,7 +374,7 @@ impl<'e> Observer<'e> {
         error: &SyntaxError,
         judged: &mut Vec<Judged>,
     ) {
-        if self.is_trace {
+        if self.kept.is_trace {
             if error.kind != SyntaxErrorKind::Empty {
                 let message = format!("the line is no trace record: {error}");
                 let fault = Fault::new(&framing::TRACE_LINE_INVALID, message);
@@ -382,10 +382,10 @@ impl<'e> Observer<'e> {
             }
             return;
         }
-        if error.kind == SyntaxErrorKind::Empty && self.origin.from.is_none() {
+        if error.kind == SyntaxErrorKind::Empty && self.kept.origin.from.is_none() {
             return;
         }
-        let side = self.origin.from.unwrap_or(Side::Server);
+        let side = self.kept.origin.from.unwrap_or(Side::Server);
         self.follow_raw(number, b"", side, text, judged);
     }
 
@@ -399,11 +399,11 @@ impl<'e> Observer<'e> {
         text: &[u8],
         judged: &mut Vec<Judged>,
     ) {
-        self.messages += 1;
+        self.kept.messages += 1;
         let text = self.without_mark(line, from, text, judged);
         let mut findings = Findings::new(self.engine.settings());
         findings.set_line(line);
-        match self.tape.parse(text, self.engine.settings().limits.json()) {
+        match self.kept.tape.parse(text, self.engine.settings().limits.json()) {
             Ok(document) => {
                 let at = Moment::on_line(Some(line));
                 self.engine.check_at(session, from, document.root(), at, &mut findings);
@@ -478,14 +478,14 @@ impl<'e> Observer<'e> {
     /// Hands on what was found in a text, as far as there is room for it: one line may be the end of
     /// a million others. Warnings do not crowd out errors.
     fn keep(&mut self, text: &[u8], mut findings: Findings<'_>, judged: &mut Vec<Judged>) {
-        self.dropped += findings.take_dropped();
+        self.kept.dropped += findings.take_dropped();
         self.unjudged.append(&mut findings.take_unjudged());
         let mut findings = findings.take();
         findings.retain(|finding| {
             let room = &mut self.room[usize::from(finding.severity == Severity::Error)];
             let fits = *room > 0;
             *room -= usize::from(fits);
-            self.dropped += u64::from(!fits);
+            self.kept.dropped += u64::from(!fits);
             fits
         });
         if !findings.is_empty() {

@@ -4,7 +4,8 @@ use mcp_core::{Refusal, RefusalReason, Side};
 
 use super::{Judged, Observer, Routed};
 use crate::{
-    Carrier, Content, Enforcement, Finding, Findings, Identity, Line, ReadLine,
+    Carrier, Content, Enforcement, Finding, Findings, Identity, Line, ReadLine, RuleMeta,
+    findings::Unjudged,
     gate::{Kinds, blocks, identities, refuse},
 };
 
@@ -20,6 +21,24 @@ pub struct Ruling {
     /// Why the line may not pass; empty if it may. Each rejected entry of a batch has its own, and
     /// first comes that of the line as a whole.
     pub refusals: Vec<Refusal>,
+    /// The findings that hold it back.
+    pub holding: Vec<Finding>,
+    /// The entries of a batch that may not pass since they could not be judged; `None` is the line
+    /// as a whole.
+    pub unjudged: Vec<Option<usize>>,
+}
+
+/// A reason why a line may have to be held back.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Ground {
+    /// Whether a message that breaks this rule may pass is the question.
+    pub rule: &'static RuleMeta,
+    /// Who sent the line.
+    pub from: Side,
+    /// Whether it is unknown what the message is, or whether it breaks the rule: a limit was
+    /// reached, or readers may disagree on which message it is.
+    pub is_unjudged: bool,
 }
 
 impl Ruling {
@@ -30,14 +49,14 @@ impl Ruling {
 }
 
 impl Observer<'_> {
-    /// Follows and judges line `number`, and decides whether it may pass. A finding holds it back if
-    /// `holds` says so; if that returns `None`, the rule of the finding decides. What could not be
+    /// Follows and judges line `number`, and decides whether it may pass. What is wrong with it holds
+    /// it back if `holds` says so; if that returns `None`, the rule decides, and what could not be
     /// judged may not pass.
     pub fn rule(
         &mut self,
         number: u64,
         line: &ReadLine<'_>,
-        holds: impl Fn(&Finding) -> Option<bool>,
+        holds: impl Fn(Ground) -> Option<bool>,
     ) -> Ruling {
         let mut ruling = Ruling::default();
         let routed = self.follow(number, line, &mut ruling.judged);
@@ -52,7 +71,8 @@ impl Observer<'_> {
         if let Ok(Line::Record(record)) = line.content {
             let kinds = || message.map(Kinds::of).unwrap_or_default();
             self.refuse(number, record.from, &mut ruling, kinds, holds);
-            if ruling.refusals.is_empty() && is_part_of_a_message(line) {
+            let is_judged = || ruling.findings().any(|finding| finding.line == Some(number));
+            if ruling.refusals.is_empty() && is_part_of_a_message(line) && !is_judged() {
                 ruling.refusals.push(incomplete());
             }
         }
@@ -65,23 +85,35 @@ impl Observer<'_> {
         from: Side,
         ruling: &mut Ruling,
         kinds: impl FnOnce() -> Kinds,
-        holds: impl Fn(&Finding) -> Option<bool>,
+        holds: impl Fn(Ground) -> Option<bool>,
     ) {
-        let holds = |finding: &&Finding| match holds(finding) {
-            Some(holds) => {
-                let is_own = finding.at_fault.is_none_or(|side| side == from);
-                holds && is_own && finding.line == Some(number)
+        let is_held = |finding: &&Finding| {
+            let is_own = finding.at_fault.is_none_or(|side| side == from);
+            if !is_own || finding.line != Some(number) {
+                return false;
             }
-            // Receivers can cope with it, and it is a receiver that the line goes to.
-            None if finding.rule.enforcement == Enforcement::Tolerated => false,
-            None => blocks(from, number, false, finding),
+            let rule = finding.rule;
+            let is_unjudged = finding.ambiguous || rule.enforcement == Enforcement::Unjudged;
+            match holds(Ground { rule, from, is_unjudged }) {
+                Some(holds) => holds,
+                // Receivers can cope with it, and it is a receiver that the line goes to.
+                None if rule.enforcement == Enforcement::Tolerated => false,
+                None => blocks(from, number, false, finding),
+            }
         };
         // What holds a line back counts as an error only where that is said.
-        let mut holding: Vec<Finding> = ruling.findings().filter(holds).cloned().collect();
-        if !holding.is_empty() || !self.unjudged.is_empty() {
-            let unjudged = self.unjudged.iter();
-            ruling.refusals = refuse(holding.iter_mut(), unjudged, &kinds()).refusals;
+        ruling.holding = ruling.findings().filter(is_held).cloned().collect();
+        let unjudged: Vec<&Unjudged> = (self.unjudged.iter())
+            .filter(|Unjudged { rule, .. }| {
+                holds(Ground { rule, from, is_unjudged: true }).unwrap_or(true)
+            })
+            .collect();
+        if !ruling.holding.is_empty() || !unjudged.is_empty() {
+            let mut holding = ruling.holding.clone();
+            let of_each = unjudged.iter().copied();
+            ruling.refusals = refuse(holding.iter_mut(), of_each, &kinds()).refusals;
         }
+        ruling.unjudged = unjudged.iter().map(|unjudged| unjudged.index).collect();
     }
 }
 

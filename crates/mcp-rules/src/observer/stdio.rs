@@ -18,18 +18,19 @@ impl Observer<'_> {
         text: &[u8],
         judged: &mut Vec<Judged>,
     ) {
-        let (place, mut conversation) = self.conversations.take(name, self.engine, self.origin);
+        let (place, mut conversation) =
+            self.kept.conversations.take(name, self.engine, self.kept.origin);
         let Conversation { session, framers, .. } = &mut *conversation;
         let limits = self.engine.settings().limits.json();
         let writer = self.writer(from);
         framers[from as usize].push(number, text, limits, &mut |framed| {
             self.judge_framed(framed, session, writer, judged);
         });
-        let waiting = self.conversations.waiting_bytes() + conversation.waiting_bytes();
+        let waiting = self.kept.conversations.waiting_bytes() + conversation.waiting_bytes();
         if waiting > limits.max_bytes.saturating_mul(MOST_WAITING) {
             self.finish_raw(from, &mut conversation, judged);
         }
-        self.conversations.put_back(place, conversation);
+        self.kept.conversations.put_back(place, conversation);
     }
 
     /// The stream of `from` has ended.
@@ -49,7 +50,7 @@ impl Observer<'_> {
 
     /// Who wrote what stands on the stream of `side`: in a plain NDJSON file only the user can say.
     fn writer(&self, side: Side) -> Option<Side> {
-        if self.is_trace { Some(side) } else { self.origin.from }
+        if self.kept.is_trace { Some(side) } else { self.kept.origin.from }
     }
 
     fn judge_framed(

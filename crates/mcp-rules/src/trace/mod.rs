@@ -54,6 +54,10 @@ pub struct Record<'a> {
     pub skipped: Option<u64>,
     /// Whether it stands for observations that are missing.
     pub is_gap: bool,
+    /// Whether someone else, such as a proxy, has sent it in the place of the side that it is from.
+    pub is_stand_in: bool,
+    /// The line that was held back, if this was passed on instead.
+    pub replaces: Option<u64>,
 }
 
 /// The content of a record.

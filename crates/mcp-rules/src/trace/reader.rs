@@ -20,6 +20,8 @@ const SESSION: Fingerprint = Fingerprint::of("session");
 const TRANSPORT: Fingerprint = Fingerprint::of("transport");
 const END: Fingerprint = Fingerprint::of("end");
 const TS: Fingerprint = Fingerprint::of("ts");
+const BY: Fingerprint = Fingerprint::of("by");
+const REPLACES: Fingerprint = Fingerprint::of("replaces");
 const JSONRPC: Fingerprint = Fingerprint::of("jsonrpc");
 
 impl<'a> Line<'a> {
@@ -47,6 +49,8 @@ impl<'a> Line<'a> {
             http,
             skipped: members.skipped.and_then(Node::as_u64),
             is_gap: members.lost.is_some(),
+            is_stand_in: members.by.is_some(),
+            replaces: members.replaces.and_then(Node::as_u64),
             session: members.session.and_then(Node::str_bytes).unwrap_or_default(),
             millis: members
                 .time
@@ -82,6 +86,8 @@ struct Members<'a> {
     time: Option<Node<'a>>,
     skipped: Option<Node<'a>>,
     lost: Option<Node<'a>>,
+    by: Option<Node<'a>>,
+    replaces: Option<Node<'a>>,
     jsonrpc: bool,
 }
 
@@ -107,6 +113,8 @@ impl<'a> Members<'a> {
             TS if name.str_eq("ts") => &mut self.time,
             SKIPPED if name.str_eq("skipped") => &mut self.skipped,
             LOST if name.str_eq("lost") => &mut self.lost,
+            BY if name.str_eq("by") => &mut self.by,
+            REPLACES if name.str_eq("replaces") => &mut self.replaces,
             JSONRPC if name.str_eq("jsonrpc") => {
                 self.jsonrpc = true;
                 return;

@@ -24,6 +24,7 @@ pub struct TraceEntry<'a> {
     session: Option<&'a str>,
     skipped: Option<u64>,
     by: Option<&'a str>,
+    replaces: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -61,13 +62,20 @@ impl<'a> TraceEntry<'a> {
         TraceEntry { by: Some(by), ..self }
     }
 
+    /// Tells that it was passed on instead of what that line of the recording shows.
+    #[must_use]
+    pub fn replacing(self, line: u64) -> TraceEntry<'a> {
+        TraceEntry { replaces: Some(line), ..self }
+    }
+
     /// Tells that this many observations, of any conversation and either side, are missing here.
     pub fn gap(lost: u64) -> TraceEntry<'a> {
         TraceEntry::new(Side::Client, Traffic::Gap { lost })
     }
 
     fn new(from: Side, traffic: Traffic<'a>) -> TraceEntry<'a> {
-        TraceEntry { from, traffic, time: None, session: None, skipped: None, by: None }
+        let (time, session, skipped, by, replaces) = (None, None, None, None, None);
+        TraceEntry { from, traffic, time, session, skipped, by, replaces }
     }
 
     /// Sets the time, in RFC 3339 format.
@@ -141,6 +149,9 @@ impl<W: Write> TraceWriter<W> {
         }
         if let Some(by) = entry.by {
             self.member("by", by);
+        }
+        if let Some(line) = entry.replaces {
+            self.number("replaces", line);
         }
         match entry.traffic {
             Traffic::Stdio { text, ends } => {
