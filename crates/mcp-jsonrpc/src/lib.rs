@@ -104,5 +104,6 @@ pub use incoming::{Incoming, InvalidMessage};
 pub use message::{
     JsonRpcError, JsonRpcMessage, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse,
 };
+pub use outgoing::write_batch;
 pub use processor::{JsonRpcPeer, JsonRpcProcessor, ProcessorSettings};
 pub use transport::JsonRpcTransport;

@@ -52,7 +52,7 @@ impl JsonRpcResponse {
 }
 
 /// A batch of responses as JSON text.
-pub(crate) fn write_batch(responses: &[JsonRpcResponse]) -> Bytes {
+pub fn write_batch(responses: &[JsonRpcResponse]) -> Bytes {
     let mut out = vec![b'['];
     for (position, response) in responses.iter().enumerate() {
         if position > 0 {

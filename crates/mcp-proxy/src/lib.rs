@@ -14,6 +14,7 @@
 //! Observing never holds up traffic: bytes are forwarded first and copied to the [`Tap`] then. What
 //! cannot be judged in time is recorded all the same, and counted. Enforcing waits for the verdict.
 
+mod bad_tools;
 pub mod bridge;
 pub mod http;
 pub mod metrics;
@@ -22,9 +23,13 @@ mod policy;
 mod record;
 mod respond;
 pub mod shutdown;
+mod splice;
 pub mod stdio;
 mod tap;
+mod verdict;
 
+pub use bad_tools::BadTools;
 pub use policy::{Action, Policy};
 pub use record::{RecordError, Recorder};
 pub use tap::{Counts, Observation, Passage, Tap, TapSettings, Watcher};
+pub use verdict::Verdict;

@@ -1,9 +1,18 @@
 //! What the two sides are told when a message is held back.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use bytes::Bytes;
 use mcp_core::Refusal;
-use mcp_json::{Node, Tape};
-use mcp_jsonrpc::{Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind};
+use mcp_json::{Node, Span, Tape};
+use mcp_jsonrpc::{
+    Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind, write_batch,
+};
+
+use crate::{
+    Verdict, bad_tools,
+    splice::{with_parts, without_elements},
+};
 
 /// Whom recordings name for what the proxy has sent itself.
 pub(crate) const PROXY: &str = "proxy";
@@ -13,41 +22,96 @@ pub(crate) const PROXY: &str = "proxy";
 pub(crate) struct Replacement {
     /// Goes back to the sender: a request is answered in the receiver's place.
     pub(crate) to_sender: Option<Bytes>,
-    /// Goes on to the receiver: whoever waits for an answer gets an error.
+    /// Goes on to the receiver: what may pass of the text, and an error for whoever waits for an
+    /// answer that may not.
     pub(crate) to_receiver: Option<Bytes>,
+    /// Whether part of the text goes on to the receiver.
+    pub(crate) passes_in_part: bool,
 }
 
 impl Replacement {
-    /// What to send instead of `text`, which was held back because of `refusals`.
-    pub(crate) fn of(text: &[u8], refusals: &[Refusal]) -> Replacement {
+    /// What to send instead of `text`, of which not all may pass.
+    pub(crate) fn of(text: &[u8], verdict: &Verdict) -> Replacement {
+        let refusals = &verdict.refusals;
         let mut tape = Tape::new();
         let Ok(document) = tape.parse(text, mcp_json::Limits::default()) else {
             // Nobody waits for an answer to it, as far as one can tell, and it has no id to answer
             // to. The sender is told all the same: it may wait for something.
-            return Replacement { to_sender: error_without_id(refusals), to_receiver: None };
+            return Replacement::back(error_without_id(refusals));
         };
         let root = document.root();
-        if !root.is_array() {
-            return match answer(root, None, refusals) {
-                Some((Direction::Back, response)) => to_sender(response.to_bytes()),
-                Some((Direction::On, response)) => to_receiver(response.to_bytes()),
-                None => Replacement::default(),
-            };
+        if root.is_array() {
+            return Replacement::of_batch(text, root, verdict);
         }
-        let answers = root.elements().enumerate();
+        if let Some(rest) = without_bad_tools(root, None, verdict) {
+            let to_receiver = Some(with_parts(text, rest));
+            return Replacement { to_sender: None, to_receiver, passes_in_part: true };
+        }
+        let Some(refusal) = refusals.first() else { return Replacement::default() };
+        match answer(root, refusal) {
+            Some((Direction::Back, response)) => Replacement::back(Some(response.to_bytes())),
+            Some((Direction::On, response)) => {
+                Replacement { to_receiver: Some(response.to_bytes()), ..Replacement::default() }
+            }
+            None => Replacement::default(),
+        }
+    }
+
+    fn back(answer: Option<Bytes>) -> Replacement {
+        Replacement { to_sender: answer, ..Replacement::default() }
+    }
+
+    /// Only the bad entries of a batch are held back; the others pass as they are.
+    fn of_batch(text: &[u8], batch: Node<'_>, verdict: &Verdict) -> Replacement {
+        let by_entry: BTreeMap<Option<usize>, &Refusal> =
+            verdict.refusals.iter().map(|refusal| (refusal.index, refusal)).collect();
+        let of_all = by_entry.get(&None).copied();
         let (mut back, mut on) = (Vec::new(), Vec::new());
-        for (index, entry) in answers {
-            match answer(entry, Some(index), refusals) {
-                Some((Direction::Back, response)) => back.push(response),
-                Some((Direction::On, response)) => on.push(response),
-                None => {}
+        let (mut gone, mut parts) = (BTreeSet::new(), Vec::new());
+        let mut count = 0;
+        for (index, entry) in batch.elements().enumerate() {
+            count += 1;
+            let Some(refusal) = of_all.or(by_entry.get(&Some(index)).copied()) else { continue };
+            if let Some(rest) = without_bad_tools(entry, Some(index), verdict) {
+                parts.extend(rest);
+                continue;
+            }
+            match answer(entry, refusal) {
+                Some((Direction::Back, response)) => {
+                    gone.insert(index);
+                    back.push(response);
+                }
+                Some((Direction::On, response)) => {
+                    parts.push((entry.span(), response.to_bytes()));
+                    on.push(response);
+                }
+                None => {
+                    gone.insert(index);
+                }
             }
         }
-        if back.is_empty() && on.is_empty() && root.elements().next().is_none() {
-            return Replacement { to_sender: error_without_id(refusals), to_receiver: None };
+        if count == 0 {
+            return Replacement::back(error_without_id(&verdict.refusals));
         }
-        Replacement { to_sender: batch(&back), to_receiver: batch(&on) }
+        let to_sender = (!back.is_empty()).then(|| write_batch(&back));
+        if gone.len() == count {
+            return Replacement::back(to_sender);
+        }
+        parts.extend(without_elements(batch, &gone));
+        let to_receiver = Some(with_parts(text, parts));
+        let passes_in_part = gone.len() + on.len() < count;
+        Replacement { to_sender, to_receiver, passes_in_part }
     }
+}
+
+/// The parts of a message to remove so that it passes, if that is only some tools that it lists.
+fn without_bad_tools(
+    message: Node<'_>,
+    index: Option<usize>,
+    verdict: &Verdict,
+) -> Option<Vec<(Span, Bytes)>> {
+    let places = verdict.bad_tools.get(&index)?;
+    Some(without_elements(bad_tools::list_in(message)?, places))
 }
 
 enum Direction {
@@ -55,30 +119,10 @@ enum Direction {
     On,
 }
 
-fn to_sender(bytes: Bytes) -> Replacement {
-    Replacement { to_sender: Some(bytes), to_receiver: None }
-}
-
-fn to_receiver(bytes: Bytes) -> Replacement {
-    Replacement { to_sender: None, to_receiver: Some(bytes) }
-}
-
 /// The answer in place of one message; `None` if nobody waits for one.
-fn answer(
-    message: Node<'_>,
-    index: Option<usize>,
-    refusals: &[Refusal],
-) -> Option<(Direction, JsonRpcResponse)> {
+fn answer(message: Node<'_>, refusal: &Refusal) -> Option<(Direction, JsonRpcResponse)> {
     let envelope = Envelope::of(message);
-    let own = refusals.iter().find(|refusal| refusal.index.is_none() || refusal.index == index);
-    let error = match own {
-        Some(refusal) => JsonRpcError::of_refusal(refusal),
-        None => JsonRpcError {
-            code: ErrorCode::InvalidRequest.code(),
-            message: "not forwarded: another entry of the batch is invalid".into(),
-            data: None,
-        },
-    };
+    let error = JsonRpcError::of_refusal(refusal);
     let id = envelope.readable_id();
     match envelope.kind() {
         Some(MessageKind::Notification) => None,
@@ -102,17 +146,76 @@ fn response(id: Option<JsonRpcId>, error: JsonRpcError) -> JsonRpcResponse {
     JsonRpcResponse { id, outcome: Err(error) }
 }
 
-fn batch(responses: &[JsonRpcResponse]) -> Option<Bytes> {
-    if responses.is_empty() {
-        return None;
+#[cfg(test)]
+mod tests {
+    use mcp_core::RefusalReason;
+
+    use super::*;
+
+    fn refusing(indices: &[Option<usize>]) -> Verdict {
+        let refusal = |index: &Option<usize>| Refusal {
+            index: *index,
+            reason: RefusalReason::InvalidParams,
+            message: "no".into(),
+            findings: Vec::new(),
+            facts: None,
+        };
+        Verdict { refusals: indices.iter().map(refusal).collect(), ..Verdict::default() }
     }
-    let mut out = vec![b'['];
-    for (position, response) in responses.iter().enumerate() {
-        if position > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(&response.to_bytes());
+
+    #[track_caller]
+    fn check(text: &str, verdict: &Verdict, back: &str, on: &str) {
+        let Replacement { to_sender, to_receiver, .. } = Replacement::of(text.as_bytes(), verdict);
+        let shown =
+            |bytes: Option<Bytes>| String::from_utf8(bytes.unwrap_or_default().to_vec()).unwrap();
+        assert_eq!((&*shown(to_sender), &*shown(to_receiver)), (back, on));
     }
-    out.push(b']');
-    Some(out.into())
+
+    const REFUSED: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}"#;
+
+    #[test]
+    fn only_the_bad_entries_of_a_batch_are_held_back() {
+        let call = r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#;
+        let other = r#"{"jsonrpc":"2.0", "id":2.0,"method":"b"}"#;
+        let note = r#"{"jsonrpc":"2.0","method":"c"}"#;
+        let verdict = refusing(&[Some(0), Some(2)]);
+        check(
+            &format!("[{call} ,\n{other},{note}]"),
+            &verdict,
+            &format!("[{REFUSED}]"),
+            &format!("[{other}]"),
+        );
+        check(&format!("[{call}]"), &refusing(&[Some(0)]), &format!("[{REFUSED}]"), "");
+        check(&format!("[{note}]"), &refusing(&[Some(0)]), "", "");
+        let whole = refusing(&[None]);
+        let both = format!("[{REFUSED},{}]", REFUSED.replace("1,", "2.0,"));
+        check(&format!("[{call},{other}]"), &whole, &both, "");
+    }
+
+    #[test]
+    fn a_bad_answer_in_a_batch_becomes_an_error_in_its_place() {
+        let answer = r#"{"jsonrpc":"2.0","id":1,"result":7}"#;
+        let other = r#"{"jsonrpc":"2.0","id":2,"result":{}}"#;
+        let text = format!("[{answer}, {other}]");
+        let error = REFUSED.replace("-32602", "-32603");
+        check(&text, &refusing(&[Some(0)]), "", &format!("[{error}, {other}]"));
+    }
+
+    #[test]
+    fn bad_tools_are_cut_out_of_their_list() {
+        let list = |tools: &str| {
+            format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{ "tools":[{tools}], "x":1.0}}}}"#)
+        };
+        let mut verdict = refusing(&[None]);
+        verdict.bad_tools.insert(None, [1].into());
+        check(
+            &list(r#"{"name":"a"}, {} ,{ "name":"c"}"#),
+            &verdict,
+            "",
+            &list(r#"{"name":"a"}, { "name":"c"}"#),
+        );
+        // Readers may disagree on which list it is.
+        let twice = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{},{}],"tools":[]}}"#;
+        check(twice, &verdict, "", &REFUSED.replace("-32602", "-32603"));
+    }
 }

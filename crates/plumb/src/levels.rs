@@ -8,16 +8,24 @@ use mcp_rules::{Setting, Settings};
 use crate::selector::Selector;
 
 /// The levels set in one place: a table of a file, or the command line.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Levels(Vec<(Selector, Setting)>);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Levels<L = Setting>(Vec<(Selector, L)>);
+
+impl<L> Levels<L> {
+    /// The least specific ones first, and of equals the last one last: whoever applies them in this
+    /// order ends up with those that count.
+    pub(crate) fn ranked(&self) -> impl Iterator<Item = &(Selector, L)> {
+        let mut ranked: Vec<&(Selector, L)> = self.0.iter().collect();
+        ranked.sort_by_key(|(selector, _)| selector.rank);
+        ranked.into_iter()
+    }
+}
 
 impl Levels {
     /// Levels by rule name. If several match a rule, the most specific one counts, and of equals
     /// the last.
     pub(crate) fn by_rule(&self) -> BTreeMap<String, Setting> {
-        let mut ranked: Vec<&(Selector, Setting)> = self.0.iter().collect();
-        ranked.sort_by_key(|(selector, _)| selector.rank);
-        let each = ranked.into_iter().flat_map(|(selector, setting)| {
+        let each = self.ranked().flat_map(|(selector, setting)| {
             selector.rules.iter().map(|rule| (rule.name.to_owned(), *setting))
         });
         each.collect()
@@ -47,8 +55,14 @@ impl Levels {
     }
 }
 
-impl FromIterator<(Selector, Setting)> for Levels {
-    fn from_iter<T: IntoIterator<Item = (Selector, Setting)>>(settings: T) -> Self {
+impl<L> Default for Levels<L> {
+    fn default() -> Self {
+        Levels(Vec::new())
+    }
+}
+
+impl<L> FromIterator<(Selector, L)> for Levels<L> {
+    fn from_iter<T: IntoIterator<Item = (Selector, L)>>(settings: T) -> Self {
         Levels(settings.into_iter().collect())
     }
 }

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcp_core::{Refusal, Side};
+use mcp_core::Side;
 
-use crate::{Observation, Tap};
+use crate::{Observation, Tap, Verdict};
 
 /// Shows the lines of one conversation over standard streams to the tap.
 #[derive(Debug, Clone)]
@@ -17,13 +17,13 @@ impl Lane {
         Lane { tap, name }
     }
 
-    /// Shows a line that is about to pass. Returns why it must not, or nothing.
-    pub(super) fn pass(&self, from: Side, line: &Bytes) -> Vec<Refusal> {
+    /// Shows a line that is about to pass, and decides whether it may.
+    pub(super) fn pass(&self, from: Side, line: &Bytes) -> Verdict {
         self.show(from, Observation::stdio(from, line.clone()))
     }
 
     /// The same for the last bytes of a stream, if no line break follows them.
-    pub(super) fn pass_unterminated(&self, from: Side, line: &Bytes) -> Vec<Refusal> {
+    pub(super) fn pass_unterminated(&self, from: Side, line: &Bytes) -> Verdict {
         self.show(from, Observation::unterminated(from, line.clone()))
     }
 
@@ -39,12 +39,18 @@ impl Lane {
         self.tap.observe(sent.in_session(self.name.clone()));
     }
 
-    fn show(&self, from: Side, seen: Observation) -> Vec<Refusal> {
+    /// Shows what is passed on instead of a line of `from` that was held back.
+    pub(super) fn replace(&self, from: Side, verdict: &Verdict, line: &Bytes) {
+        let passed = Observation::stdio(from, line.clone()).replacing(verdict.line);
+        self.tap.observe(passed.in_session(self.name.clone()));
+    }
+
+    fn show(&self, from: Side, seen: Observation) -> Verdict {
         let seen = seen.in_session(self.name.clone());
         if self.tap.enforces_on(from) {
             return self.tap.judge(seen);
         }
         self.tap.observe(seen);
-        Vec::new()
+        Verdict::default()
     }
 }

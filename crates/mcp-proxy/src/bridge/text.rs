@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use mcp_core::{Refusal, RefusalReason};
-use mcp_json::Span;
 use mcp_jsonrpc::{ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse};
 
 /// JSON on one line: raw line breaks, which can only be between its tokens, become spaces.
@@ -12,20 +11,6 @@ pub(super) fn one_line(text: Bytes) -> Bytes {
     }
     let flat = |byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte };
     text.iter().map(flat).collect()
-}
-
-/// A text with some parts replaced. The parts do not overlap.
-pub(super) fn with_parts(text: &[u8], mut parts: Vec<(Span, Bytes)>) -> Bytes {
-    parts.sort_by_key(|(span, _)| span.start);
-    let mut out = Vec::with_capacity(text.len() + 32);
-    let mut copied = 0;
-    for (span, new) in parts {
-        out.extend_from_slice(text.get(copied..span.start).unwrap_or_default());
-        out.extend_from_slice(&new);
-        copied = span.end;
-    }
-    out.extend_from_slice(text.get(copied..).unwrap_or_default());
-    out.into()
 }
 
 /// What a caller gets that will not get an answer.
@@ -47,13 +32,5 @@ mod tests {
     fn line_breaks_become_spaces() {
         assert_eq!(one_line("{\"a\":\r\n1}".into()), "{\"a\":  1}");
         assert_eq!(one_line("{}".into()), "{}");
-    }
-
-    #[test]
-    fn parts_are_replaced_wherever_they_are() {
-        let span = |start, end| Span { start, end };
-        let parts = vec![(span(4, 5), Bytes::from("55")), (span(0, 1), Bytes::from("x"))];
-        assert_eq!(with_parts(b"a b c", parts), "x b 55");
-        assert_eq!(with_parts(b"a", Vec::new()), "a");
     }
 }

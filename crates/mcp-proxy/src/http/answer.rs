@@ -13,7 +13,6 @@ use super::{
     body::{ProxyBody, full},
     upstream::Failure,
 };
-use crate::respond::Replacement;
 
 /// A response that can be shown to the tap before it is sent.
 #[derive(Debug)]
@@ -24,7 +23,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    fn json(status: StatusCode, body: Bytes) -> Answer {
+    pub(super) fn json(status: StatusCode, body: Bytes) -> Answer {
         let kind = HeaderValue::from_static("application/json");
         Answer { status, headers: HeaderMap::from_iter([(CONTENT_TYPE, kind)]), body }
     }
@@ -43,10 +42,14 @@ impl Answer {
     }
 
     /// Tells a client why its request was not passed on.
-    pub(super) fn refused(request: &HeaderMap, text: &[u8], refusals: &[Refusal]) -> Answer {
+    pub(super) fn refused(
+        request: &HeaderMap,
+        refusals: &[Refusal],
+        answer: Option<Bytes>,
+    ) -> Answer {
         let statuses = refusals.iter().map(|refusal| status_of(request, refusal.reason));
         let status = statuses.max().unwrap_or(StatusCode::BAD_REQUEST);
-        let Some(body) = Replacement::of(text, refusals).to_sender else {
+        let Some(body) = answer else {
             // A notification or a response: nobody waits for an answer, but HTTP has one.
             let message = reason_of(refusals);
             return Answer::error(StatusCode::BAD_REQUEST, ErrorCode::InvalidRequest, message);
@@ -55,8 +58,8 @@ impl Answer {
     }
 
     /// Takes the place of a response that may not pass.
-    pub(super) fn instead_of(text: &[u8], refusals: &[Refusal]) -> Answer {
-        let Some(body) = Replacement::of(text, refusals).to_receiver else {
+    pub(super) fn instead(refusals: &[Refusal], answer: Option<Bytes>) -> Answer {
+        let Some(body) = answer else {
             let message = reason_of(refusals);
             return Answer::error(StatusCode::BAD_GATEWAY, ErrorCode::InternalError, message);
         };

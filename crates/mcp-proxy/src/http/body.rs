@@ -1,5 +1,10 @@
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
 use bytes::{Bytes, BytesMut};
-use http_body::Body;
+use http_body::{Body, Frame};
 use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -17,6 +22,36 @@ where
 
 pub(super) fn full(bytes: Bytes) -> ProxyBody {
     boxed(Full::new(bytes))
+}
+
+/// A body with something before it.
+pub(super) fn after<B>(first: Bytes, body: B) -> ProxyBody
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<BoxError>,
+{
+    boxed(Prefixed { first: Some(first), body: boxed(body) })
+}
+
+struct Prefixed {
+    first: Option<Bytes>,
+    body: ProxyBody,
+}
+
+impl Body for Prefixed {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = self.get_mut();
+        match this.first.take() {
+            Some(first) => Poll::Ready(Some(Ok(Frame::data(first)))),
+            None => Pin::new(&mut this.body).poll_frame(context),
+        }
+    }
 }
 
 /// A body as far as it has come, up to a limit.

@@ -56,6 +56,13 @@ fn split(event: sse::Event) -> (Event, Bytes) {
     (Event { id, name: event, retry }, data)
 }
 
+/// A message of the proxy's own, as an event.
+pub(super) fn event_with(data: Bytes) -> Bytes {
+    let mut out = BytesMut::new();
+    sse::Event { event: None, data, id: None, retry: None }.encode(&mut out);
+    out.freeze()
+}
+
 /// An event stream of which every event is judged before it passes.
 pub(super) struct JudgedEvents<B> {
     body: B,
@@ -93,14 +100,15 @@ impl<B> JudgedEvents<B> {
         };
         let (id, name, retry) = (event.id.clone(), event.event.clone(), event.retry);
         let (event, data) = split(event);
-        let refusals = self.exchange.judge_event(event, data.clone());
-        if refusals.is_empty() {
+        let verdict = self.exchange.judge_event(event.clone(), data.clone());
+        if verdict.passes() {
             self.ready.push_back(block);
             return;
         }
-        if let Some(answer) = Replacement::of(&data, &refusals).to_receiver {
+        if let Some(rest) = Replacement::of(&data, &verdict).to_receiver {
+            self.exchange.observe_replaced_event(event, &verdict, rest.clone());
             let mut out = BytesMut::new();
-            sse::Event { event: name, data: answer, id, retry }.encode(&mut out);
+            sse::Event { event: name, data: rest, id, retry }.encode(&mut out);
             self.ready.push_back(out.freeze());
         }
     }

@@ -2,14 +2,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header::HOST, request};
-use mcp_core::{Refusal, Side};
+use mcp_core::Side;
 
 use super::{
     body::Collected,
     tee::{End, Watch},
 };
 use crate::{
-    Observation, Tap,
+    Observation, Tap, Verdict,
     tap::{Event, Part},
 };
 
@@ -37,8 +37,14 @@ impl Exchange {
     }
 
     /// The request, before it is passed on.
-    pub(super) fn judge_request(&self, head: &request::Parts, body: Bytes) -> Vec<Refusal> {
+    pub(super) fn judge_request(&self, head: &request::Parts, body: Bytes) -> Verdict {
         self.tap.judge(self.seen(Side::Client, request_part(head), Some(body)))
+    }
+
+    /// What of a request is passed on.
+    pub(super) fn observe_rest(&self, head: &request::Parts, verdict: &Verdict, rest: Bytes) {
+        let seen = self.seen(Side::Client, request_part(head), Some(rest));
+        self.tap.observe(seen.replacing(verdict.line));
     }
 
     /// A request whose body was not read to the end.
@@ -58,7 +64,7 @@ impl Exchange {
         status: StatusCode,
         headers: HeaderMap,
         body: Option<Bytes>,
-    ) -> Vec<Refusal> {
+    ) -> Verdict {
         self.tap.judge(self.seen(Side::Server, response_part(status, headers), body))
     }
 
@@ -71,14 +77,38 @@ impl Exchange {
         self.tap.observe(self.seen(Side::Server, response_part(status, headers), body));
     }
 
+    /// A response that the client gets instead of one that was held back.
+    pub(super) fn observe_replaced(
+        &self,
+        status: StatusCode,
+        headers: HeaderMap,
+        verdict: &Verdict,
+        body: Bytes,
+    ) {
+        let seen = self.seen(Side::Server, response_part(status, headers), Some(body));
+        self.tap.observe(seen.replacing(verdict.line));
+    }
+
     /// A response that the proxy gives in the server's place.
     pub(super) fn observe_answer(&self, status: StatusCode, headers: HeaderMap, body: Bytes) {
         let seen = self.seen(Side::Server, response_part(status, headers), Some(body));
         self.tap.observe(seen.by_proxy());
     }
 
-    pub(super) fn judge_event(&self, event: Event, data: Bytes) -> Vec<Refusal> {
+    pub(super) fn judge_event(&self, event: Event, data: Bytes) -> Verdict {
         self.tap.judge(self.seen(Side::Server, Part::Event(event), Some(data)))
+    }
+
+    /// An event that the client gets instead of one that was held back.
+    pub(super) fn observe_replaced_event(&self, event: Event, verdict: &Verdict, data: Bytes) {
+        let seen = self.seen(Side::Server, Part::Event(event), Some(data));
+        self.tap.observe(seen.replacing(verdict.line));
+    }
+
+    /// An event that the proxy sends in the server's place.
+    pub(super) fn observe_own_event(&self, data: Bytes) {
+        let seen = self.seen(Side::Server, Part::Event(Event::default()), Some(data));
+        self.tap.observe(seen.by_proxy());
     }
 
     pub(super) fn observe_event(&self, event: Event, data: Bytes) {

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use http::{
     HeaderMap, Request, Response, StatusCode,
     header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE},
@@ -21,6 +22,7 @@ use tower_service::Service;
 
 use super::{
     answer::Answer,
+    batch,
     body::{ProxyBody, Unread, boxed, full, read_whole},
     events::{JudgedEvents, PassingEvents},
     exchange::{Exchange, PassingRequest, PassingResponse},
@@ -29,7 +31,7 @@ use super::{
     tee::Tee,
     upstream::{Failure, Upstream},
 };
-use crate::Tap;
+use crate::{Tap, respond::Replacement};
 
 /// Whom a [`Gateway`] serves, and its limits.
 #[derive(Debug, Clone)]
@@ -148,7 +150,7 @@ impl Inner {
         match self.send(head, body).await {
             Ok(response) => {
                 passing.is_answered();
-                self.pass_back(exchange, response).await
+                pass_back(exchange, response).await
             }
             Err(failure) => {
                 let answer = Answer::failed(&failure, &passing.text());
@@ -181,12 +183,24 @@ impl Inner {
                 return answer.into_response();
             }
         };
-        let refusals = exchange.judge_request(&head, body.clone());
-        if !refusals.is_empty() {
-            return give(&exchange, Answer::refused(&head.headers, &body, &refusals));
+        let verdict = exchange.judge_request(&head, body.clone());
+        let (mut head, mut body, mut errors) = (head, body, None);
+        if !verdict.passes() {
+            let Replacement { to_sender, to_receiver, passes_in_part } =
+                Replacement::of(&body, &verdict);
+            let Some(rest) = to_receiver.filter(|_| passes_in_part) else {
+                let answer = Answer::refused(&head.headers, &verdict.refusals, to_sender);
+                return give(&exchange, answer);
+            };
+            exchange.observe_rest(&head, &verdict, rest.clone());
+            set_length(&mut head.headers, &rest);
+            (body, errors) = (rest, to_sender);
         }
         match self.send(head, full(body.clone())).await {
-            Ok(response) => self.pass_back(exchange, response).await,
+            Ok(response) => match errors {
+                Some(errors) => batch::pass_back(exchange, response, errors).await,
+                None => pass_back(exchange, response).await,
+            },
             Err(failure) => {
                 tracing::warn!(%failure, "a request was not answered");
                 give(&exchange, Answer::failed(&failure, &body))
@@ -204,52 +218,67 @@ impl Inner {
         self.upstream.address(&mut request);
         self.upstream.send(request, self.settings.answer_timeout).await
     }
+}
 
-    async fn pass_back(
-        &self,
-        exchange: Exchange,
-        response: Response<Incoming>,
-    ) -> Response<ProxyBody> {
-        let (mut head, body) = response.into_parts();
-        let shown = head.headers.clone();
-        remove_hop_by_hop(&mut head.headers);
-        let enforced = exchange.enforces_on(Side::Server);
-        let body = match (is_event_stream(&head.headers), enforced) {
-            (true, false) => {
-                exchange.observe_response(head.status, shown, None);
-                boxed(Tee::new(body, PassingEvents::new(exchange)))
-            }
-            (true, true) => {
-                let refusals = exchange.judge_response(head.status, shown, None);
-                if !refusals.is_empty() {
-                    return Answer::instead_of(b"", &refusals).into_response();
-                }
-                boxed(JudgedEvents::new(body, exchange))
-            }
-            (false, false) => {
-                let passing = PassingResponse::new(exchange, head.status, shown);
-                boxed(Tee::new(body, passing))
-            }
-            (false, true) => return judge_and_pass_back(&exchange, head, shown, body).await,
-        };
-        Response::from_parts(head, body)
+/// Passes a response on.
+pub(super) async fn pass_back(
+    exchange: Exchange,
+    response: Response<Incoming>,
+) -> Response<ProxyBody> {
+    let (mut head, body) = response.into_parts();
+    let shown = head.headers.clone();
+    remove_hop_by_hop(&mut head.headers);
+    let enforced = exchange.enforces_on(Side::Server);
+    match (is_event_stream(&head.headers), enforced) {
+        (true, _) => pass_events_back(exchange, head, shown, body),
+        (false, false) => {
+            let passing = PassingResponse::new(exchange, head.status, shown);
+            Response::from_parts(head, boxed(Tee::new(body, passing)))
+        }
+        (false, true) => judge_and_pass_back(&exchange, head, shown, body).await,
     }
+}
+
+pub(super) fn pass_events_back(
+    exchange: Exchange,
+    head: response::Parts,
+    shown: HeaderMap,
+    body: Incoming,
+) -> Response<ProxyBody> {
+    if !exchange.enforces_on(Side::Server) {
+        exchange.observe_response(head.status, shown, None);
+        let body = boxed(Tee::new(body, PassingEvents::new(exchange)));
+        return Response::from_parts(head, body);
+    }
+    let verdict = exchange.judge_response(head.status, shown, None);
+    if !verdict.passes() {
+        return Answer::instead(&verdict.refusals, None).into_response();
+    }
+    Response::from_parts(head, boxed(JudgedEvents::new(body, exchange)))
 }
 
 /// Reads and judges a whole response before it is passed on.
 async fn judge_and_pass_back(
     exchange: &Exchange,
-    head: response::Parts,
+    mut head: response::Parts,
     shown: HeaderMap,
     body: Incoming,
 ) -> Response<ProxyBody> {
     match read_whole(body, exchange.limit()).await {
         Ok(body) => {
-            let refusals = exchange.judge_response(head.status, shown, Some(body.clone()));
-            if refusals.is_empty() {
+            let verdict = exchange.judge_response(head.status, shown, Some(body.clone()));
+            if verdict.passes() {
                 return Response::from_parts(head, full(body));
             }
-            Answer::instead_of(&body, &refusals).into_response()
+            let replacement = Replacement::of(&body, &verdict);
+            let mut answer = Answer::instead(&verdict.refusals, replacement.to_receiver);
+            if replacement.passes_in_part {
+                set_length(&mut head.headers, &answer.body);
+                (answer.status, answer.headers) = (head.status, head.headers);
+            }
+            let Answer { status, headers, body } = &answer;
+            exchange.observe_replaced(*status, headers.clone(), &verdict, body.clone());
+            answer.into_response()
         }
         Err(unread) => {
             let message = match unread {
@@ -263,12 +292,12 @@ async fn judge_and_pass_back(
 }
 
 /// Gives a response in the server's place.
-fn give(exchange: &Exchange, answer: Answer) -> Response<ProxyBody> {
+pub(super) fn give(exchange: &Exchange, answer: Answer) -> Response<ProxyBody> {
     exchange.observe_answer(answer.status, answer.headers.clone(), answer.body.clone());
     answer.into_response()
 }
 
-fn is_event_stream(headers: &HeaderMap) -> bool {
+pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let essence = kind.split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case("text/event-stream")
@@ -279,4 +308,9 @@ const SHORT_BODY: u64 = 64 << 10;
 
 fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// States the length of a body that is not the one that came.
+pub(super) fn set_length(headers: &mut HeaderMap, body: &Bytes) {
+    headers.insert(CONTENT_LENGTH, body.len().into());
 }

@@ -14,7 +14,7 @@ use super::{
     splitter::{Line, Splitter},
     streams::Stream,
 };
-use crate::{Observation, Tap, respond::Replacement};
+use crate::{Observation, Tap, Verdict, respond::Replacement};
 
 /// Why a direction has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,14 +160,14 @@ fn pass_line(from: Side, lanes: &Lanes, tap: &Tap, line: Line<'_>, ends: bool) -
         let text = text.to_owned();
         if ends { Observation::stdio(from, text) } else { Observation::unterminated(from, text) }
     };
-    let (text, refusals) = match line {
+    let (text, verdict) = match line {
         Line::Whole(text) => (text, tap.judge(seen(text))),
         Line::TooLong { length } => {
             tap.observe(seen(b"").skipping(length));
-            (&b""[..], vec![too_long(length)])
+            (&b""[..], Verdict::refusing(too_long(length)))
         }
     };
-    if refusals.is_empty() {
+    if verdict.passes() {
         let mut out = Vec::with_capacity(text.len() + 1);
         out.extend_from_slice(text);
         if ends {
@@ -175,15 +175,17 @@ fn pass_line(from: Side, lanes: &Lanes, tap: &Tap, line: Line<'_>, ends: bool) -
         }
         return lanes.write(from.other(), &out);
     }
-    let Replacement { to_sender, to_receiver } = Replacement::of(text, &refusals);
+    let Replacement { to_sender, to_receiver, .. } = Replacement::of(text, &verdict);
     // Text on a server's output is no request: nobody waits for an answer.
-    let is_request = refusals.iter().all(|refusal| refusal.reason != RefusalReason::NotJson);
+    let is_request =
+        verdict.refusals.iter().all(|refusal| refusal.reason != RefusalReason::NotJson);
     if let Some(answer) = to_sender.filter(|_| from == Side::Client || is_request) {
         send_line(lanes, from, &answer)?;
         tap.observe(Observation::stdio(from.other(), answer).by_proxy());
     }
-    if let Some(answer) = to_receiver {
-        send_line(lanes, from.other(), &answer)?;
+    if let Some(rest) = to_receiver {
+        send_line(lanes, from.other(), &rest)?;
+        tap.observe(Observation::stdio(from, rest).replacing(verdict.line));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 use std::{fmt, sync::Arc};
 
-use mcp_core::{Refusal, Revision, Side};
+use mcp_core::{Revision, Side};
 use mcp_rules::{Engine, Finding, LineReader, Observer, Origin, Ruling, Severity, Suspended};
 
 use super::{
@@ -8,12 +8,12 @@ use super::{
     observation::Scribe,
     queue::{Item, Next, Queue},
 };
-use crate::{Policy, Recorder};
+use crate::{BadTools, Policy, Recorder, Verdict, bad_tools};
 
 /// Takes lines of a recording one after the other: numbers, records and judges them.
 pub(super) struct Journal {
     engine: Arc<Engine>,
-    policy: Arc<Policy>,
+    policy: Policy,
     scribe: Scribe,
     /// Always there, except while a line is judged.
     observer: Option<Suspended>,
@@ -25,6 +25,13 @@ pub(super) struct Journal {
     newly_lost: u64,
     /// Whether the last line was not judged, so that the conversations are not known any more.
     has_missed: bool,
+}
+
+/// Whether a line may be held back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Observe,
+    Enforce,
 }
 
 impl Journal {
@@ -43,7 +50,7 @@ impl Journal {
             observer: Some(observer),
             scribe: Scribe::new(engine.settings().limits.json()),
             engine,
-            policy: Arc::new(policy),
+            policy,
             recorder,
             watchers,
             counts: Counts::default(),
@@ -65,7 +72,7 @@ impl Journal {
                     if behind {
                         self.pass_unjudged(&line, &observation);
                     } else {
-                        self.take(&line, Some(&observation), &Policy::observe());
+                        self.take(&line, Some(&observation), Mode::Observe);
                     }
                 }
                 Next::Idle => {
@@ -83,17 +90,18 @@ impl Journal {
     /// Takes a line that passes whatever is found.
     pub(super) fn observe(&mut self, observation: &Observation) {
         let line = self.scribe.line(observation);
-        self.take(&line, Some(observation), &Policy::observe());
+        self.take(&line, Some(observation), Mode::Observe);
         self.flush();
     }
 
-    /// Takes a line that passes only if nothing is returned.
-    pub(super) fn judge(&mut self, observation: &Observation) -> Vec<Refusal> {
-        let policy = Arc::clone(&self.policy);
+    /// Takes a line that passes only as the verdict says.
+    pub(super) fn judge(&mut self, observation: &Observation) -> Verdict {
         let line = self.scribe.line(observation);
-        let refusals = self.take(&line, Some(observation), &policy);
+        let is_enforced = self.policy.enforces_on(observation.from());
+        let mode = if is_enforced { Mode::Enforce } else { Mode::Observe };
+        let verdict = self.take(&line, Some(observation), mode);
         self.flush();
-        refusals
+        verdict
     }
 
     /// Reports what is only known at the end.
@@ -110,48 +118,52 @@ impl Journal {
             ruling
         };
         if ruling.findings().next().is_some() {
-            self.tell(b"", None, true, &ruling);
+            self.tell(b"", None, true, true, &ruling);
         }
         self.flush();
         self.counts
     }
 
-    fn take(
-        &mut self,
-        line: &[u8],
-        observation: Option<&Observation>,
-        policy: &Policy,
-    ) -> Vec<Refusal> {
+    fn take(&mut self, line: &[u8], observation: Option<&Observation>, mode: Mode) -> Verdict {
         self.record(line);
-        let Some(observer) = self.observer.take() else { return Vec::new() };
+        let Some(observer) = self.observer.take() else { return Verdict::default() };
         let mut observer = observer.resume(&self.engine);
         if std::mem::take(&mut self.has_missed) {
             observer.forget();
         }
         let number = self.counts.lines;
+        let policy = &self.policy;
         let mut ruling = self.reader.read(line, |read| {
-            observer.rule(number, read, |finding| match finding.from {
+            observer.rule(number, read, |ground| match mode {
                 // What passes anyway is judged as in a recording.
-                _ if !policy.enforces() => Some(false),
-                Some(from) => policy.holds(from, finding),
-                None => None,
+                Mode::Observe => Some(false),
+                Mode::Enforce => policy.holds(ground),
             })
         });
         self.counts.messages = observer.messages();
         self.observer = Some(observer.suspend());
-        if !policy.enforces() {
-            ruling.refusals.clear();
-        }
+        let mut verdict = match mode {
+            Mode::Observe => {
+                ruling.refusals.clear();
+                Verdict::default()
+            }
+            Mode::Enforce => decide(&self.policy, &mut ruling),
+        };
+        verdict.line = number;
         self.counts.rejected += u64::from(!ruling.refusals.is_empty());
-        self.tell(line, observation, true, &ruling);
-        ruling.refusals
+        let passes_in_part = !verdict.bad_tools.is_empty()
+            || ruling.refusals.len() < ruling.messages.len()
+                && ruling.refusals.iter().all(|refusal| refusal.index.is_some());
+        self.tell(line, observation, true, passes_in_part, &ruling);
+        verdict.refusals = ruling.refusals;
+        verdict
     }
 
     fn pass_unjudged(&mut self, line: &[u8], observation: &Observation) {
         self.record(line);
         self.has_missed = true;
         self.counts.unjudged += 1;
-        self.tell(line, Some(observation), false, &Ruling::default());
+        self.tell(line, Some(observation), false, true, &Ruling::default());
     }
 
     fn note_lost(&mut self, lost: u64) {
@@ -162,7 +174,7 @@ impl Journal {
         self.newly_lost = lost;
         self.has_missed = true;
         let line = self.scribe.gap(lost);
-        self.take(&line, None, &Policy::observe());
+        self.take(&line, None, Mode::Observe);
     }
 
     /// Counts the line, and records it.
@@ -195,9 +207,12 @@ impl Journal {
         line: &[u8],
         observation: Option<&Observation>,
         judged: bool,
+        passes_in_part: bool,
         ruling: &Ruling,
     ) {
-        let findings: Vec<&Finding> = ruling.findings().collect();
+        let policy = &self.policy;
+        let findings: Vec<&Finding> =
+            ruling.findings().filter(|finding| policy.reports(finding)).collect();
         for finding in &findings {
             let side = finding.at_fault.unwrap_or(Side::Server) as usize;
             match finding.severity {
@@ -214,11 +229,26 @@ impl Journal {
             messages: &ruling.messages,
             findings: &findings,
             refusals: &ruling.refusals,
+            passes_in_part,
         };
         for watcher in &mut self.watchers {
             watcher(&passage);
         }
     }
+}
+
+/// Decides about lists of tools that are held back only for some of them.
+fn decide(policy: &Policy, ruling: &mut Ruling) -> Verdict {
+    let mut verdict = Verdict::default();
+    match policy.bad_tools() {
+        BadTools::Reject => {}
+        BadTools::Filter => verdict.bad_tools = bad_tools::find(ruling),
+        BadTools::Pass => {
+            let found = bad_tools::find(ruling);
+            ruling.refusals.retain(|refusal| !found.contains_key(&refusal.index));
+        }
+    }
+    verdict
 }
 
 impl fmt::Debug for Journal {

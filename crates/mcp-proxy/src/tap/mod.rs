@@ -18,7 +18,7 @@ pub use self::observation::Observation;
 pub(crate) use self::observation::{Event, Part};
 
 use self::{journal::Journal, queue::Queue};
-use crate::{Policy, Recorder};
+use crate::{Policy, Recorder, Verdict};
 
 /// What has passed the proxy, or was held back by it, as [`Watcher`]s see it.
 #[derive(Debug, Clone, Copy)]
@@ -38,8 +38,10 @@ pub struct Passage<'a> {
     pub messages: &'a [Identity],
     /// What was found, which may be about earlier passages too.
     pub findings: &'a [&'a Finding],
-    /// Why it was held back; empty if it has passed.
+    /// Why it was held back, or some of it; empty if it has passed.
     pub refusals: &'a [Refusal],
+    /// Whether some of it was passed on all the same: the rest of a batch or of a list of tools.
+    pub passes_in_part: bool,
 }
 
 /// Sees every passage, in order. Must not block.
@@ -152,17 +154,17 @@ impl Tap {
         }
     }
 
-    /// Shows what is about to pass. Returns why it must not, or nothing.
-    pub fn judge(&self, observation: Observation) -> Vec<Refusal> {
+    /// Shows what is about to pass, and decides whether it may.
+    pub fn judge(&self, observation: Observation) -> Verdict {
         let observation = stamped(observation);
         match &self.0.way {
             Way::Aside { queue, .. } => {
                 queue.push(observation);
-                Vec::new()
+                Verdict::default()
             }
             Way::Inline(journal) => match &mut *lock(journal) {
                 Some(journal) => journal.judge(&observation),
-                None => Vec::new(),
+                None => Verdict::default(),
             },
         }
     }

@@ -20,6 +20,8 @@ pub struct Observation {
     skipped: Option<u64>,
     session: Option<Arc<str>>,
     by_proxy: bool,
+    /// The line that it is passed on instead of.
+    replaces: Option<u64>,
     pub(super) at: SystemTime,
 }
 
@@ -69,7 +71,8 @@ impl Observation {
 
     fn new(from: Side, traffic: Traffic) -> Observation {
         let at = SystemTime::UNIX_EPOCH;
-        Observation { from, traffic, skipped: None, session: None, by_proxy: false, at }
+        let (skipped, session, by_proxy, replaces) = (None, None, false, None);
+        Observation { from, traffic, skipped, session, by_proxy, replaces, at }
     }
 
     /// Stands for a text of this many bytes, which is too long to be kept.
@@ -91,6 +94,13 @@ impl Observation {
     pub fn by_proxy(mut self) -> Observation {
         self.by_proxy = true;
         self
+    }
+
+    /// The proxy passes it on instead of what that line of the recording shows.
+    #[must_use]
+    pub fn replacing(mut self, line: u64) -> Observation {
+        self.replaces = Some(line);
+        self.by_proxy()
     }
 
     /// Who sent it.
@@ -138,6 +148,9 @@ impl Observation {
         if let Some(session) = &self.session {
             entry = entry.in_session(session);
         }
+        if let Some(line) = self.replaces {
+            entry = entry.replacing(line);
+        }
         if self.by_proxy { entry.sent_by(PROXY) } else { entry }
     }
 
@@ -177,7 +190,8 @@ const KEPT_BUFFER: usize = 64 << 10;
 
 impl Scribe {
     pub(super) fn new(limits: Limits) -> Scribe {
-        Scribe { writer: TraceWriter::new(Vec::new()), tape: Tape::new(), limits }
+        let writer = TraceWriter::new(Vec::new()).with_depth(limits.max_depth);
+        Scribe { writer, tape: Tape::new(), limits }
     }
 
     /// The line for an observation, without the line break.

@@ -64,8 +64,8 @@ fn program() -> PathBuf {
 }
 
 /// A bridge that serves HTTP clients.
-struct Bridge {
-    address: SocketAddr,
+pub(crate) struct Bridge {
+    pub(crate) address: SocketAddr,
     service: HttpService,
     children: Children,
     serving: JoinHandle<()>,
@@ -77,7 +77,11 @@ impl Bridge {
         Bridge::with(&[program().into()], policy, ChildrenSettings::default()).await
     }
 
-    async fn of_script(script: &str, policy: Policy, settings: ChildrenSettings) -> Bridge {
+    pub(crate) async fn of_script(
+        script: &str,
+        policy: Policy,
+        settings: ChildrenSettings,
+    ) -> Bridge {
         let command: [OsString; 3] = ["sh".into(), "-c".into(), script.into()];
         Bridge::with(&command, policy, settings).await
     }
@@ -100,19 +104,19 @@ impl Bridge {
     }
 
     /// Sends a message; returns status and body.
-    async fn post(&self, body: &str, headers: &str) -> (u16, String) {
+    pub(crate) async fn post(&self, body: &str, headers: &str) -> (u16, String) {
         parts(&raw_client(self.address, &post(body, headers)).await)
     }
 
     /// Opens a session, and returns the header that names it.
-    async fn open(&self) -> String {
+    pub(crate) async fn open(&self) -> String {
         let answer = raw_client(self.address, &post(INITIALIZE, "")).await;
         let answer = String::from_utf8(answer).unwrap();
         let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
         format!("Mcp-Session-Id: {}\r\n", id.trim())
     }
 
-    async fn stop(self) -> Outcome {
+    pub(crate) async fn stop(self) -> Outcome {
         self.service.close();
         self.children.close().await;
         self.serving.abort();

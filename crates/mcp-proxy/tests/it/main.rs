@@ -8,6 +8,7 @@ mod bytes;
 mod children;
 mod enforce;
 mod failures;
+mod partial;
 mod record;
 #[cfg(unix)]
 mod remote;

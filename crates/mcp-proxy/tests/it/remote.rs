@@ -97,14 +97,14 @@ impl Upstream {
 }
 
 /// A bridge, with its client's end of the streams.
-struct Bridge {
-    stream: UnixStream,
+pub(crate) struct Bridge {
+    pub(crate) stream: UnixStream,
     running: JoinHandle<()>,
     recording: Recording,
 }
 
 impl Bridge {
-    fn start(upstream: SocketAddr, policy: Policy, settings: RemoteSettings) -> Bridge {
+    pub(crate) fn start(upstream: SocketAddr, policy: Policy, settings: RemoteSettings) -> Bridge {
         let recording = Recording::new(policy);
         let (stream, other) = UnixStream::pair().unwrap();
         let input = other.try_clone().unwrap();

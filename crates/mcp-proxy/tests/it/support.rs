@@ -167,6 +167,65 @@ pub(crate) async fn raw_server(
     (address, serving)
 }
 
+/// A server that answers each request with the first of `answers` whose needle is in it, and says
+/// what it has read.
+pub(crate) async fn scripted_server(
+    answers: Vec<(&'static str, String)>,
+) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&received);
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut text = String::new();
+            let mut part = vec![0; 1 << 16];
+            while !is_whole(&text) {
+                match stream.read(&mut part).await.unwrap() {
+                    0 => break,
+                    count => text.push_str(std::str::from_utf8(&part[..count]).unwrap()),
+                }
+            }
+            let found = answers.iter().find(|(needle, _)| text.contains(needle));
+            let none = "HTTP/1.1 405 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            let answer = found.map_or(none, |(_, answer)| answer);
+            seen.lock().unwrap().push(text);
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            stream.shutdown().await.unwrap();
+        }
+    });
+    (address, received)
+}
+
+/// Whether a request has come with all of its body.
+fn is_whole(text: &str) -> bool {
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(": ")?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.parse::<usize>().ok())?
+    });
+    body.len() >= length.unwrap_or(0)
+}
+
+/// A response with a JSON body that ends its connection.
+pub(crate) fn json_response(headers: &str, body: &str) -> String {
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// A response with these messages as events.
+pub(crate) fn event_response(messages: &[&str]) -> String {
+    let events: Vec<String> =
+        messages.iter().map(|message| format!("data: {message}\n\n")).collect();
+    let events = events.concat();
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n{events}"
+    )
+}
+
 /// Sends bytes and returns everything that comes back until the connection is closed.
 pub(crate) async fn raw_client(to: SocketAddr, request: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(to).await.unwrap();

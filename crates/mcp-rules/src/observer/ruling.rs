@@ -68,13 +68,17 @@ impl Observer<'_> {
             ruling.messages = identities(message, followed);
             self.keep(message.raw(), findings, &mut ruling.judged);
         }
-        if let Ok(Line::Record(record)) = line.content {
-            let kinds = || message.map(Kinds::of).unwrap_or_default();
-            self.refuse(number, record.from, &mut ruling, kinds, holds);
-            let is_judged = || ruling.findings().any(|finding| finding.line == Some(number));
-            if ruling.refusals.is_empty() && is_part_of_a_message(line) && !is_judged() {
-                ruling.refusals.push(incomplete());
+        match line.content {
+            Ok(Line::Record(record)) => {
+                let kinds = || message.map(Kinds::of).unwrap_or_default();
+                self.refuse(number, record.from, &mut ruling, kinds, holds);
+                let is_judged = || ruling.findings().any(|finding| finding.line == Some(number));
+                if ruling.refusals.is_empty() && is_part_of_a_message(line) && !is_judged() {
+                    ruling.refusals.push(incomplete("the line is not a whole message"));
+                }
             }
+            Ok(Line::Bare(_)) => {}
+            Err(_) => ruling.refusals.push(incomplete("the line cannot be read")),
         }
         ruling
     }
@@ -125,11 +129,11 @@ fn is_part_of_a_message(line: &ReadLine<'_>) -> bool {
         && line.message().is_none()
 }
 
-fn incomplete() -> Refusal {
+fn incomplete(message: &str) -> Refusal {
     Refusal {
         index: None,
         reason: RefusalReason::NotJson,
-        message: "the line is not a whole message".into(),
+        message: message.to_owned(),
         facts: None,
         findings: Vec::new(),
     }

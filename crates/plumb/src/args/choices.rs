@@ -35,6 +35,15 @@ pub(crate) enum ReportFormat {
     Json,
 }
 
+/// Whose messages a proxy holds back if they break the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Enforced {
+    Both,
+    Client,
+    Server,
+    None,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaFormat {
     Human,

@@ -3,7 +3,7 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::Args as ClapArgs;
 use mcp_rules::redact::PointerPattern;
 
-use super::{JudgingArgs, OUTPUT, ReportFormat};
+use super::{Enforced, JudgingArgs, OUTPUT, ReportFormat};
 
 #[derive(Debug, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a command-line flag")]
@@ -32,9 +32,16 @@ pub(crate) struct ProxyArgs {
     /// How many copies of the server HTTP clients may have running, one for each session
     #[arg(long, value_name = "NUMBER", default_value_t = 100, requires = "listen")]
     pub(crate) max_children: u16,
-    /// Hold back what breaks the protocol, and answer in the other side's place
-    #[arg(long)]
-    pub(crate) enforce: bool,
+    /// Hold back what breaks the protocol, and answer in the other side's place; `--enforce=client` or
+    /// `=server` only what that side sends
+    #[arg(
+        long,
+        value_name = "SIDE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "both"
+    )]
+    pub(crate) enforce: Option<Enforced>,
     /// Write the traffic to this file, or to a new file in this directory
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) record: Option<PathBuf>,

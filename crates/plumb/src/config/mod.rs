@@ -1,4 +1,4 @@
-//! `plumb.toml`: a project's configuration of `plumb check`.
+//! `plumb.toml`: a project's configuration.
 //!
 //! ```toml
 //! revision = "2025-11-25"        # or "auto"
@@ -20,6 +20,16 @@
 //! [limits]
 //! message_bytes = 1048576
 //!
+//! [proxy]
+//! enforce = true                 # or false, "client", "server": whose messages are held back
+//! bad_tools = "filter"           # out of their list; or "reject" the list, or "pass" it
+//!
+//! [proxy.rules]                  # off, warn or reject, for messages of both sides
+//! method-unknown = "warn"
+//!
+//! [proxy.server.rules]           # only for those of the server; counts more than [proxy.rules]
+//! "layer:http" = "warn"
+//!
 //! [profiles.house]
 //! extends = "spec"
 //! rules = { id-unsafe-integer = "error" }
@@ -32,6 +42,7 @@
 
 mod fault;
 mod profiles;
+mod proxy;
 mod reader;
 
 use std::{
@@ -43,6 +54,7 @@ use mcp_rules::Limits;
 
 pub(crate) use fault::ConfigError;
 pub(crate) use profiles::{Profiles, ResolvedProfile};
+pub(crate) use proxy::ProxyConfig;
 
 use crate::{
     args::{FailOn, Format, JudgingArgs, MaxFindings, RevisionChoice},
@@ -73,6 +85,7 @@ pub(crate) struct Config {
     pub(crate) levels: Levels,
     pub(crate) limits: Limits,
     pub(crate) profiles: Profiles,
+    pub(crate) proxy: ProxyConfig,
 }
 
 /// Why a configuration could not be read.

@@ -14,6 +14,7 @@ use super::{
     Config,
     fault::Fault,
     profiles::{Profiles, UserProfile},
+    proxy,
 };
 use crate::{
     args::{FailOn, Format, MaxFindings, RevisionChoice},
@@ -22,8 +23,8 @@ use crate::{
     selector::{Selector, SelectorError},
 };
 
-type Value<'i> = Spanned<DeValue<'i>>;
-type Faults = Vec<Fault>;
+pub(super) type Value<'i> = Spanned<DeValue<'i>>;
+pub(super) type Faults = Vec<Fault>;
 
 /// Reads `text`; on failure reports everything that is wrong with it.
 pub(super) fn read(text: &str) -> Result<Config, Faults> {
@@ -36,7 +37,7 @@ pub(super) fn read(text: &str) -> Result<Config, Faults> {
     if faults.is_empty() { Ok(config) } else { Err(faults) }
 }
 
-const ROOT_KEYS: [&str; 13] = [
+const ROOT_KEYS: [&str; 14] = [
     "allowed_origins",
     "baseline",
     "fail_on",
@@ -46,6 +47,7 @@ const ROOT_KEYS: [&str; 13] = [
     "max_findings",
     "profile",
     "profiles",
+    "proxy",
     "revision",
     "rules",
     "schema",
@@ -67,7 +69,8 @@ fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
             "schema" => config.schemas = keep(strings(value), faults).unwrap_or_default(),
             "schema_required" => config.schema_required = keep(boolean(value), faults),
             "allowed_origins" => config.allowed_origins = origins(value, faults),
-            "rules" => config.levels = rules(value, faults),
+            "rules" => config.levels = levels(value, faults, setting),
+            "proxy" => config.proxy = proxy::read(value, faults),
             "limits" => config.limits = limits(value, faults),
             "profiles" => config.profiles = profiles(value, faults),
             unknown => faults.push(unknown_key(unknown, key.span(), &ROOT_KEYS)),
@@ -80,7 +83,12 @@ fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
     config
 }
 
-fn rules(value: &Value<'_>, faults: &mut Faults) -> Levels {
+/// A table of rules, or of patterns and layers that stand for several.
+pub(super) fn levels<L>(
+    value: &Value<'_>,
+    faults: &mut Faults,
+    level: impl Fn(&Value<'_>) -> Result<L, Fault>,
+) -> Levels<L> {
     let Some(table) = keep(table(value), faults) else {
         return Levels::default();
     };
@@ -88,8 +96,7 @@ fn rules(value: &Value<'_>, faults: &mut Faults) -> Levels {
     for (key, value) in table {
         let selector = Selector::parse(key.get_ref());
         let selector = keep(selector.map_err(|error| unknown_rules(&error, key.span())), faults);
-        let setting = keep(setting(value), faults);
-        settings.extend(selector.zip(setting));
+        settings.extend(selector.zip(keep(level(value), faults)));
     }
     settings.into_iter().collect()
 }
@@ -184,7 +191,7 @@ fn profiles(value: &Value<'_>, faults: &mut Faults) -> Profiles {
                         extended.push((name, base, value.span()));
                     }
                 }
-                "rules" => profile.levels = rules(value, faults),
+                "rules" => profile.levels = levels(value, faults, setting),
                 "requests" => profile.methods.requests = names_of_methods(value, faults),
                 "notifications" => {
                     profile.methods.notifications = names_of_methods(value, faults);
@@ -221,16 +228,16 @@ fn check_profile(name: &str, span: Range<usize>, profiles: &Profiles, faults: &m
     faults.push(Fault::new(span, format!("there is no profile `{name}`")).suggest(near, &known));
 }
 
-fn unknown_key(name: &str, span: Range<usize>, known: &[&str]) -> Fault {
+pub(super) fn unknown_key(name: &str, span: Range<usize>, known: &[&str]) -> Fault {
     let near = names::nearest(name, known.iter().copied());
     Fault::new(span, format!("unknown key `{name}`")).suggest(near, known)
 }
 
-fn keep<T>(result: Result<T, Fault>, faults: &mut Faults) -> Option<T> {
+pub(super) fn keep<T>(result: Result<T, Fault>, faults: &mut Faults) -> Option<T> {
     result.map_err(|fault| faults.push(fault)).ok()
 }
 
-fn wrong_type(value: &Value<'_>, expected: &str) -> Fault {
+pub(super) fn wrong_type(value: &Value<'_>, expected: &str) -> Fault {
     let found = value.get_ref().type_str();
     Fault::new(value.span(), format!("expected {expected}, found {found}"))
 }
@@ -253,7 +260,7 @@ fn boolean(value: &Value<'_>) -> Result<bool, Fault> {
     value.get_ref().as_bool().ok_or_else(|| wrong_type(value, "true or false"))
 }
 
-fn table<'v, 'i>(value: &'v Value<'i>) -> Result<&'v DeTable<'i>, Fault> {
+pub(super) fn table<'v, 'i>(value: &'v Value<'i>) -> Result<&'v DeTable<'i>, Fault> {
     value.get_ref().as_table().ok_or_else(|| wrong_type(value, "a table"))
 }
 
@@ -277,7 +284,7 @@ fn max_findings(value: &Value<'_>) -> Result<MaxFindings, Fault> {
 }
 
 /// One of a fixed set of names.
-fn word<T>(
+pub(super) fn word<T>(
     value: &Value<'_>,
     kind: &str,
     known: &[&str],

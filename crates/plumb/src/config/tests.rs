@@ -2,10 +2,11 @@ use std::{fs, path::Path};
 
 use annotate_snippets::Renderer;
 use mcp_core::Revision;
+use mcp_proxy::{Action, BadTools};
 use mcp_rules::{Profile, Setting, Severity};
 
 use super::{Config, ConfigError, FILE_NAME, find_upwards, reader::read};
-use crate::args::{FailOn, Format, MaxFindings, RevisionChoice};
+use crate::args::{Enforced, FailOn, Format, MaxFindings, RevisionChoice};
 use crate::levels::Levels;
 
 #[track_caller]
@@ -206,7 +207,46 @@ fn profiles_must_be_new_and_acyclic() {
 fn every_fault_is_reported_in_order() {
     check_faults(
         "zz = 1\nrevision = 7\n",
-        "plumb.toml:1:1: unknown key `zz` (use one of: allowed_origins, baseline, fail_on, format, from_start, limits, max_findings, profile, profiles, revision, rules, schema, schema_required)\nplumb.toml:2:12: expected a string, found integer",
+        "plumb.toml:1:1: unknown key `zz` (use one of: allowed_origins, baseline, fail_on, format, from_start, limits, max_findings, profile, profiles, proxy, revision, rules, schema, schema_required)\nplumb.toml:2:12: expected a string, found integer",
+    );
+}
+
+#[test]
+fn a_proxy_has_levels_for_each_side() {
+    let config = read(
+        "[proxy]\nenforce = 'client'\nbad_tools = 'pass'\n[proxy.rules]\nparams-invalid = 'warn'\n\
+         [proxy.client.rules]\n'batch-*' = 'off'\n[proxy.server.rules]\nbatch-empty = 'reject'",
+    )
+    .unwrap();
+    assert_eq!(config.proxy.enforce, Some(Enforced::Client));
+    assert_eq!(config.proxy.bad_tools, Some(BadTools::Pass));
+    let said = |levels: &Levels<Action>| {
+        let each = levels.ranked().map(|(selector, action)| (selector.text.clone(), *action));
+        each.collect::<Vec<_>>()
+    };
+    assert_eq!(said(&config.proxy.levels), [("params-invalid".to_owned(), Action::Warn)]);
+    let [client, server] = &config.proxy.of_side;
+    assert_eq!(said(client), [("batch-*".to_owned(), Action::Off)]);
+    assert_eq!(said(server), [("batch-empty".to_owned(), Action::Reject)]);
+}
+
+#[test]
+fn settings_of_a_proxy_are_checked() {
+    check_faults(
+        "[proxy]\nenforce = 'clinet'\n[proxy.rules]\nparms-invalid = 'warn'\n\
+         [proxy.client.rules]\nparams-invalid = 'error'\n[proxy.server]\nrule = {}\n",
+        "plumb.toml:2:11: `clinet` is not a side (did you mean `client`?)\n\
+         plumb.toml:4:1: there is no rule `parms-invalid` (did you mean `params-invalid`?)\n\
+         plumb.toml:6:18: `error` is not a level of a proxy (use one of: off, warn, reject)\n\
+         plumb.toml:8:1: unknown key `rule` (did you mean `rules`?)",
+    );
+    check_faults(
+        "proxy.bad_tools = 'filtr'",
+        "plumb.toml:1:19: `filtr` is not a way with bad tools (did you mean `filter`?)",
+    );
+    check_faults(
+        "proxy.enforce = 7",
+        "plumb.toml:1:17: expected true, false, \"client\" or \"server\", found integer",
     );
 }
 

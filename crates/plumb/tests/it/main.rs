@@ -18,6 +18,8 @@ mod jobs;
 mod mock;
 #[cfg(unix)]
 mod proxy;
+#[cfg(unix)]
+mod proxy_policy;
 mod readme;
 mod redact;
 mod tail;

@@ -16,7 +16,7 @@ const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","param
 const PING: &str = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
 
 /// What a server writes that answers each line of its input with the next of `answers`.
-fn answering(answers: &[&str]) -> String {
+pub(crate) fn answering(answers: &[&str]) -> String {
     let mut script = String::new();
     for answer in answers {
         let _ = write!(script, "read -r line; printf '%s\\n' '{answer}'; ");
@@ -25,7 +25,11 @@ fn answering(answers: &[&str]) -> String {
 }
 
 /// Sends `input` in one go and returns everything that comes back.
-fn through(place: &Place, args: &[&str], input: &[u8]) -> (Option<i32>, Vec<u8>, String) {
+pub(crate) fn through(
+    place: &Place,
+    args: &[&str],
+    input: &[u8],
+) -> (Option<i32>, Vec<u8>, String) {
     let mut child = place.command(args).stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_owned();

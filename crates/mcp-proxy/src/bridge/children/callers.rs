@@ -5,9 +5,9 @@ use mcp_core::OutboundRole;
 use mcp_json::Span;
 use tokio::sync::mpsc;
 
-use crate::bridge::{
-    glance::{Located, Message, Reference},
-    text::with_parts,
+use crate::{
+    bridge::glance::{Located, Message, Reference},
+    splice::with_parts,
 };
 
 /// A message for a caller.

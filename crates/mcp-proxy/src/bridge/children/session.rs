@@ -2,8 +2,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use mcp_core::{
-    Inbound, MessageEnds, Outbound, OutboundRole, Refusal, RefusalReason, ResponseStatus, Side,
-    Ticket, Transport, TransportError,
+    Inbound, MessageEnds, Outbound, OutboundRole, RefusalReason, ResponseStatus, Side, Ticket,
+    Transport, TransportError,
 };
 use mcp_json::Limits;
 use mcp_jsonrpc::{ErrorCode, JsonRpcId, JsonRpcNotification, MessageKind};
@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use super::overlong;
 use crate::{
+    Verdict,
     bridge::{
         glance::{Glance, Reference},
         lane::Lane,
@@ -80,15 +81,37 @@ impl SessionRelay {
     /// Takes a message of the client.
     async fn take_from_client(&self, ticket: Option<Ticket>, text: Bytes) {
         let line = one_line(text);
-        let glance = Glance::at(&line, self.limits);
-        let mut refusals = self.lane.pass(Side::Client, &line);
-        if refusals.is_empty() && !glance.as_ref().is_some_and(is_answerable) {
+        let verdict = self.lane.pass(Side::Client, &line);
+        if verdict.passes() {
+            return self.forward(ticket, line).await;
+        }
+        let Replacement { to_sender, to_receiver, .. } = Replacement::of(&line, &verdict);
+        if let Some(rest) = &to_receiver {
+            self.lane.replace(Side::Client, &verdict, rest);
+        }
+        let more_follow = (to_receiver.as_ref())
+            .and_then(|rest| Glance::at(rest, self.limits))
+            .is_some_and(|rest| rest.requests().next().is_some());
+        if let (Some(answer), Some(ticket)) = (to_sender, ticket) {
+            self.answer_for_child(ticket, answer, more_follow).await;
+        }
+        if let Some(rest) = to_receiver {
+            self.forward(ticket, rest).await;
+        }
+    }
+
+    /// Passes a message of the client to the child.
+    async fn forward(&self, ticket: Option<Ticket>, line: Bytes) {
+        let glance = Glance::at(&line, self.limits).filter(is_answerable);
+        let Some(glance) = glance else {
             // The child could only answer it without an id, if at all.
             let message = "neither a request with an id, a notification nor a response";
-            refusals.push(refusal(RefusalReason::NotAMessage, message));
-        }
-        let Some(glance) = glance.filter(|_| refusals.is_empty()) else {
-            return self.refuse(ticket, &line, &refusals).await;
+            let refused = Verdict::refusing(refusal(RefusalReason::NotAMessage, message));
+            let answer = Replacement::of(&line, &refused).to_sender;
+            if let (Some(answer), Some(ticket)) = (answer, ticket) {
+                self.answer_for_child(ticket, answer, false).await;
+            }
+            return;
         };
         if let Some(ticket) = ticket {
             self.lock().begin(ticket, &glance, false);
@@ -115,17 +138,15 @@ impl SessionRelay {
         }
     }
 
-    /// Tells both sides why a message of the client was not passed on.
-    async fn refuse(&self, ticket: Option<Ticket>, text: &[u8], refusals: &[Refusal]) {
-        let Replacement { to_sender, to_receiver } = Replacement::of(text, refusals);
-        if let (Some(answer), Some(ticket)) = (to_sender, ticket) {
-            self.lane.stand_in(Side::Server, &answer);
-            let role = OutboundRole::Response(ResponseStatus::BadRequest);
-            self.send(Some(ticket), role, answer).await;
-        }
-        if let Some(answer) = to_receiver {
-            let _ = self.write(answer).await;
-        }
+    /// Answers a client in the child's place.
+    async fn answer_for_child(&self, ticket: Ticket, answer: Bytes, more_follow: bool) {
+        self.lane.stand_in(Side::Server, &answer);
+        let role = if more_follow {
+            OutboundRole::Notification
+        } else {
+            OutboundRole::Response(ResponseStatus::BadRequest)
+        };
+        self.send(Some(ticket), role, answer).await;
     }
 
     /// Nobody waits for an exchange any more.
@@ -159,17 +180,18 @@ impl SessionRelay {
 
     /// Takes a line of the child.
     async fn take_from_child(self: &Arc<Self>, line: Bytes, held: &mut JoinSet<()>) {
-        let refusals = self.lane.pass(Side::Server, &line);
+        let verdict = self.lane.pass(Side::Server, &line);
         // Other text has no place in HTTP: it was seen, and that is all.
         let Some(glance) = Glance::at(&line, self.limits) else { return };
-        if refusals.is_empty() {
+        if verdict.passes() {
             return self.pass_back(line, &glance, held).await;
         }
-        let Replacement { to_sender, to_receiver } = Replacement::of(&line, &refusals);
-        if let Some(answer) = to_receiver
-            && let Some(glance) = Glance::at(&answer, self.limits)
+        let Replacement { to_sender, to_receiver, .. } = Replacement::of(&line, &verdict);
+        if let Some(rest) = to_receiver
+            && let Some(glance) = Glance::at(&rest, self.limits)
         {
-            self.pass_back(answer, &glance, held).await;
+            self.lane.replace(Side::Server, &verdict, &rest);
+            self.pass_back(rest, &glance, held).await;
         }
         if let Some(answer) = to_sender {
             self.lane.stand_in(Side::Client, &answer);

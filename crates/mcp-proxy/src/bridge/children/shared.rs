@@ -99,9 +99,10 @@ impl SharedChild {
                 } else {
                     (RefusalReason::NotJson, "the body is not a JSON text")
                 };
-                let mut refusals = running.lane.pass(Side::Client, &line);
-                refusals.push(refusal(reason.0, reason.1));
-                if let Some(answer) = Replacement::of(&line, &refusals).to_sender {
+                let mut verdict = running.lane.pass(Side::Client, &line);
+                // All of it: there are no batches without a session.
+                verdict.refusals.push(refusal(reason.0, reason.1));
+                if let Some(answer) = Replacement::of(&line, &verdict).to_sender {
                     running.lane.stand_in(Side::Server, &answer);
                     exchange.answer(answer, ResponseStatus::BadRequest).await;
                 }
@@ -211,15 +212,15 @@ impl Running {
                 return exchange.answer(answer, ResponseStatus::Served).await;
             }
         };
-        let refusals = self.lane.pass(Side::Client, &text);
-        if !refusals.is_empty() {
+        let verdict = self.lane.pass(Side::Client, &text);
+        if !verdict.passes() {
             self.callers().end(number);
-            if let Some(answer) = Replacement::of(&text, &refusals).to_sender {
+            if let Some(answer) = Replacement::of(&text, &verdict).to_sender {
                 self.lane.stand_in(Side::Server, &answer);
             }
             // The client knows its request by the id that it gave it.
-            if let Some(answer) = Replacement::of(line, &refusals).to_sender {
-                exchange.answer(answer, status_of(&refusals)).await;
+            if let Some(answer) = Replacement::of(line, &verdict).to_sender {
+                exchange.answer(answer, status_of(&verdict.refusals)).await;
             }
             return;
         }
@@ -244,7 +245,7 @@ impl Running {
     }
 
     async fn notify(&self, line: &Bytes) {
-        if self.lane.pass(Side::Client, line).is_empty() {
+        if self.lane.pass(Side::Client, line).passes() {
             let _ = self.write(line.clone()).await;
         }
     }
@@ -298,18 +299,19 @@ impl Running {
     /// Shows a line of the child, and decides what to do about it.
     fn decide(&self, line: &Bytes) -> Vec<Step> {
         let mut callers = self.callers();
-        let refusals = self.lane.pass(Side::Server, line);
+        let verdict = self.lane.pass(Side::Server, line);
         // Other text has no place in HTTP: it was seen, and that is all.
         let Some(glance) = Glance::at(line, self.limits) else { return Vec::new() };
-        if refusals.is_empty() {
+        if verdict.passes() {
             return self.route(&mut callers, line, &glance);
         }
-        let Replacement { to_sender, to_receiver } = Replacement::of(line, &refusals);
+        let Replacement { to_sender, to_receiver, .. } = Replacement::of(line, &verdict);
         let mut steps = Vec::new();
-        if let Some(answer) = to_receiver
-            && let Some(glance) = Glance::at(&answer, self.limits)
+        if let Some(rest) = to_receiver
+            && let Some(glance) = Glance::at(&rest, self.limits)
         {
-            steps = self.route(&mut callers, &answer, &glance);
+            self.lane.replace(Side::Server, &verdict, &rest);
+            steps = self.route(&mut callers, &rest, &glance);
         }
         if let Some(answer) = to_sender {
             self.lane.stand_in(Side::Client, &answer);

@@ -8,8 +8,8 @@ use std::{
 
 use bytes::Bytes;
 use mcp_core::{
-    Era, Inbound, Json, MessageHeaders, Outbound, OutboundRole, Refusal, RefusalReason,
-    ResponseStatus, Side, Ticket, Transport, TransportError,
+    Era, Inbound, Json, MessageHeaders, Outbound, OutboundRole, RefusalReason, ResponseStatus,
+    Side, Ticket, Transport, TransportError,
 };
 use mcp_json::{Limits, Node};
 use mcp_jsonrpc::{ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind};
@@ -17,6 +17,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::{Remote, console::ClientLine, headers::MarkedTools};
 use crate::{
+    Verdict,
     bridge::{
         glance::{Glance, Reference, read},
         lane::Lane,
@@ -100,17 +101,23 @@ impl Link {
             ClientLine::TooLong { length } => {
                 self.lane.skip(Side::Client, length);
                 let message = format!("a line of {length} bytes is too long");
-                return self.refuse(b"", &[refusal(RefusalReason::NotAMessage, message)]).await;
+                let reason = refusal(RefusalReason::NotAMessage, message);
+                return self.refuse(b"", &Verdict::refusing(reason)).await;
             }
         };
-        let refusals = if ends {
+        let verdict = if ends {
             self.lane.pass(Side::Client, &text)
         } else {
             self.lane.pass_unterminated(Side::Client, &text)
         };
-        if !refusals.is_empty() {
-            return self.refuse(&text, &refusals).await;
+        if !verdict.passes() {
+            return self.refuse(&text, &verdict).await;
         }
+        self.forward(text).await;
+    }
+
+    /// Sends a line of the client on.
+    async fn forward(self: &Arc<Self>, text: Bytes) {
         if text.trim_ascii().is_empty() {
             return;
         }
@@ -121,20 +128,25 @@ impl Link {
             (glance, headers.map(Box::new))
         });
         let Some((glance, headers)) = looked else {
-            let refusal = refusal(RefusalReason::NotJson, "the line is not a JSON text");
-            return self.refuse(&text, &[refusal]).await;
+            let reason = refusal(RefusalReason::NotJson, "the line is not a JSON text");
+            let answer = Replacement::of(&text, &Verdict::refusing(reason)).to_sender;
+            if let Some(answer) = answer {
+                self.answer_for_server(answer).await;
+            }
+            return;
         };
         self.send(message, &glance, headers).await;
     }
 
-    /// Tells both sides why a line of the client was not sent on.
-    async fn refuse(&self, text: &[u8], refusals: &[Refusal]) {
-        let Replacement { to_sender, to_receiver } = Replacement::of(text, refusals);
+    /// Sends on what may pass of a line of the client, and answers the rest.
+    async fn refuse(self: &Arc<Self>, text: &[u8], verdict: &Verdict) {
+        let Replacement { to_sender, to_receiver, .. } = Replacement::of(text, verdict);
         if let Some(answer) = to_sender {
             self.answer_for_server(answer).await;
         }
-        if let Some(answer) = to_receiver {
-            self.deliver(OutboundRole::Response(ResponseStatus::Served), answer, None).await;
+        if let Some(rest) = to_receiver {
+            self.lane.replace(Side::Client, verdict, &rest);
+            self.forward(rest).await;
         }
     }
 
@@ -284,8 +296,8 @@ impl Link {
         if let Some(glance) = &glance {
             self.note_answers(transport, ticket, glance);
         }
-        let refusals = self.lane.pass(Side::Server, &line);
-        if refusals.is_empty() {
+        let verdict = self.lane.pass(Side::Server, &line);
+        if verdict.passes() {
             // What is not JSON has no place among lines; who waits for it is told when its
             // exchange ends.
             if glance.is_some() {
@@ -293,9 +305,10 @@ impl Link {
             }
             return;
         }
-        let Replacement { to_sender, to_receiver } = Replacement::of(&line, &refusals);
-        if let Some(answer) = to_receiver {
-            self.write(answer).await;
+        let Replacement { to_sender, to_receiver, .. } = Replacement::of(&line, &verdict);
+        if let Some(rest) = to_receiver {
+            self.lane.replace(Side::Server, &verdict, &rest);
+            self.write(rest).await;
         }
         if let Some(answer) = to_sender.filter(|_| glance.is_some()) {
             self.lane.stand_in(Side::Client, &answer);

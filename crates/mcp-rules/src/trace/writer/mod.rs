@@ -122,12 +122,22 @@ pub struct TraceWriter<W> {
     out: W,
     line: Vec<u8>,
     tape: Tape,
+    /// How deep what is written as `msg` may be.
+    max_depth: usize,
 }
 
 impl<W: Write> TraceWriter<W> {
     /// Creates a writer that writes to `out`, with one call per line.
     pub fn new(out: W) -> TraceWriter<W> {
-        TraceWriter { out, line: Vec::new(), tape: Tape::new() }
+        let max_depth = Limits::default().max_depth;
+        TraceWriter { out, line: Vec::new(), tape: Tape::new(), max_depth }
+    }
+
+    /// Writes what is nested deeper than this as `raw`, so that readers with that limit can tell
+    /// what it is.
+    #[must_use]
+    pub fn with_depth(self, max_depth: usize) -> TraceWriter<W> {
+        TraceWriter { max_depth, ..self }
     }
 
     /// Writes one line.
@@ -196,7 +206,7 @@ impl<W: Write> TraceWriter<W> {
 
     /// Writes a text that is a message, or meant to be one.
     fn message(&mut self, text: &[u8]) {
-        let limits = Limits { max_bytes: usize::MAX, ..Limits::default() };
+        let limits = Limits { max_bytes: usize::MAX, max_depth: self.max_depth };
         let is_plain = self.tape.parse(text, limits).is_ok_and(|document| is_plain(&document));
         self.text(text, is_plain);
     }

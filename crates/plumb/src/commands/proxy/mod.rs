@@ -1,6 +1,7 @@
 mod admin;
 mod gateway;
 mod listener;
+mod policy;
 mod remote;
 mod report;
 mod served;
@@ -15,7 +16,7 @@ use std::{
 };
 
 use mcp_proxy::{
-    Policy, Recorder, Tap, TapSettings,
+    Recorder, Tap, TapSettings,
     stdio::{self, StdioSettings},
 };
 use mcp_rules::{Engine, redact::Redactor};
@@ -43,7 +44,9 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     let verbosity = if args.quiet { Verbosity::Quiet } else { Verbosity::Normal };
     let notes = Notes::new(Palette::of_stderr(color), verbosity);
     let schemas = notes.load(&plan.overrides, plan.overrides_required)?;
+    let (policy, without_effect) = policy::policy(args.enforce, &config.proxy, &plan.settings);
     notes.without_effect(&plan.without_effect);
+    notes.without_effect(&without_effect);
     let limits = plan.settings.limits;
     let limit = limits.message_bytes;
     let engine = Arc::new(Engine::new(schemas, plan.settings));
@@ -54,7 +57,7 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     let tap = Tap::new(
         engine,
         TapSettings {
-            policy: if args.enforce { Policy::enforce() } else { Policy::observe() },
+            policy,
             revision: plan.forced_revision,
             recorder,
             watchers: report.watcher(&limits).into_iter().chain(admin.watcher()).collect(),

@@ -88,7 +88,7 @@ impl Report {
                 })
             };
             if !passage.refusals.is_empty() {
-                text.push_str("    held back\n");
+                let _ = writeln!(text, "    {}", held_back(passage));
             }
             let _ = io::stderr().write_all(text.as_bytes());
         })
@@ -131,9 +131,14 @@ fn described(passage: &Passage<'_>, palette: &Palette, alike: &mut BTreeMap<Kind
         }
     }
     if !passage.refusals.is_empty() {
-        let _ = writeln!(text, "plumb: message {} was held back", passage.number);
+        let what = held_back(passage);
+        let _ = writeln!(text, "plumb: message {} was {what}", passage.number);
     }
     text
+}
+
+fn held_back(passage: &Passage<'_>) -> &'static str {
+    if passage.passes_in_part { "passed on in part" } else { "held back" }
 }
 
 fn describe(finding: &Finding, palette: &Palette, out: &mut String) {

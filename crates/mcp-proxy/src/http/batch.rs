@@ -1,0 +1,99 @@
+//! Answers to a batch of which only a part was passed on.
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use hyper::body::Incoming;
+use mcp_json::{Limits, Span, Tape};
+use mcp_jsonrpc::ErrorCode;
+
+use super::{
+    answer::Answer,
+    body::{ProxyBody, after, full, read_whole},
+    events::event_with,
+    exchange::Exchange,
+    gateway::{give, is_event_stream, pass_events_back, set_length},
+    headers::remove_hop_by_hop,
+};
+use crate::{respond::Replacement, splice::with_parts};
+
+/// Passes the answer to a part of a batch on, together with the `errors` for the rest, which are a
+/// batch themselves.
+pub(super) async fn pass_back(
+    exchange: Exchange,
+    response: Response<Incoming>,
+    errors: Bytes,
+) -> Response<ProxyBody> {
+    let (mut head, body) = response.into_parts();
+    let shown = head.headers.clone();
+    remove_hop_by_hop(&mut head.headers);
+    if is_event_stream(&head.headers) {
+        let seen = exchange.clone();
+        let passed = pass_events_back(exchange, head, shown, body);
+        if !is_event_stream(passed.headers()) {
+            return passed;
+        }
+        seen.observe_own_event(errors.clone());
+        return passed.map(|body| after(event_with(errors), body));
+    }
+    let Ok(body) = read_whole(body, exchange.limit()).await else {
+        let message = "the server's response is too long, or it broke off";
+        let status = StatusCode::BAD_GATEWAY;
+        return give(&exchange, Answer::error(status, ErrorCode::InternalError, message));
+    };
+    let status = head.status;
+    let verdict = exchange.judge_response(status, shown, Some(body.clone()));
+    if !status.is_success() {
+        // It is about the whole exchange.
+        return Response::from_parts(head, full(body));
+    }
+    let body =
+        if verdict.passes() { Some(body) } else { Replacement::of(&body, &verdict).to_receiver };
+    let combined = body.map_or(errors.clone(), |body| combine(&body, errors));
+    let mut answer = Answer::json(StatusCode::OK, combined);
+    if status == StatusCode::OK {
+        let kind = std::mem::replace(&mut answer.headers, head.headers);
+        answer.headers.extend(kind);
+        set_length(&mut answer.headers, &answer.body);
+    }
+    let Answer { status, headers, body } = &answer;
+    // Not in place of the server's response: it answers more than that does.
+    exchange.observe_answer(*status, headers.clone(), body.clone());
+    answer.into_response()
+}
+
+/// One batch of what the server has answered and of the errors.
+fn combine(answered: &Bytes, errors: Bytes) -> Bytes {
+    let mut tape = Tape::new();
+    let Ok(document) = tape.parse(answered, Limits::default()) else { return errors };
+    let root = document.root();
+    let inner = errors.slice(1..errors.len().saturating_sub(1).max(1));
+    let Span { start, end } = root.span();
+    let parts = match root.elements().last() {
+        Some(last) => {
+            let at = Span { start: last.span().end, end: last.span().end };
+            vec![(at, [b",", &*inner].concat().into())]
+        }
+        // An empty array.
+        None if root.is_array() => return errors,
+        None => vec![
+            (Span { start, end: start }, Bytes::from_static(b"[")),
+            (Span { start: end, end }, [b",", &*inner, b"]"].concat().into()),
+        ],
+    };
+    with_parts(answered, parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_and_errors_are_one_batch() {
+        let errors = || Bytes::from("[{\"a\":1}]");
+        let combined = |answered: &'static str| combine(&answered.into(), errors());
+        assert_eq!(combined("[{} , {}\n]"), "[{} , {},{\"a\":1}\n]");
+        assert_eq!(combined(" {} "), " [{},{\"a\":1}] ");
+        assert_eq!(combined("[]"), errors());
+        assert_eq!(combined(""), errors());
+    }
+}

@@ -1,0 +1,90 @@
+//! `[proxy]`: what `plumb proxy` does about what it finds.
+
+use mcp_core::Side;
+use mcp_proxy::{Action, BadTools};
+use toml::de::DeValue;
+
+use super::{
+    fault::Fault,
+    reader::{Faults, Value, keep, levels, table, unknown_key, word, wrong_type},
+};
+use crate::{args::Enforced, levels::Levels};
+
+/// The table `[proxy]`; what it leaves out is `None` or empty.
+#[derive(Debug, Default)]
+pub(crate) struct ProxyConfig {
+    /// Whose messages are held back.
+    pub(crate) enforce: Option<Enforced>,
+    /// What to do about a list of tools if only some of them are bad.
+    pub(crate) bad_tools: Option<BadTools>,
+    /// What to do about messages of either side.
+    pub(crate) levels: Levels<Action>,
+    /// What to do about messages of one side, by `Side as usize`.
+    pub(crate) of_side: [Levels<Action>; 2],
+}
+
+const KEYS: [&str; 5] = ["bad_tools", "client", "enforce", "rules", "server"];
+
+pub(super) fn read(value: &Value<'_>, faults: &mut Faults) -> ProxyConfig {
+    let mut config = ProxyConfig::default();
+    let Some(table) = keep(table(value), faults) else {
+        return config;
+    };
+    for (key, value) in table {
+        match key.get_ref().as_ref() {
+            "enforce" => config.enforce = keep(enforce(value), faults),
+            "bad_tools" => config.bad_tools = keep(bad_tools(value), faults),
+            "rules" => config.levels = levels(value, faults, action),
+            "client" => config.of_side[Side::Client as usize] = of_side(value, faults),
+            "server" => config.of_side[Side::Server as usize] = of_side(value, faults),
+            unknown => faults.push(unknown_key(unknown, key.span(), &KEYS)),
+        }
+    }
+    config
+}
+
+/// `[proxy.client]` or `[proxy.server]`.
+fn of_side(value: &Value<'_>, faults: &mut Faults) -> Levels<Action> {
+    let mut read = Levels::default();
+    let Some(table) = keep(table(value), faults) else {
+        return read;
+    };
+    for (key, value) in table {
+        match key.get_ref().as_ref() {
+            "rules" => read = levels(value, faults, action),
+            unknown => faults.push(unknown_key(unknown, key.span(), &["rules"])),
+        }
+    }
+    read
+}
+
+fn enforce(value: &Value<'_>) -> Result<Enforced, Fault> {
+    match value.get_ref() {
+        DeValue::Boolean(true) => Ok(Enforced::Both),
+        DeValue::Boolean(false) => Ok(Enforced::None),
+        DeValue::String(_) => word(value, "side", &["client", "server"], |text| match text {
+            "client" => Some(Enforced::Client),
+            "server" => Some(Enforced::Server),
+            _ => None,
+        }),
+        _ => Err(wrong_type(value, "true, false, \"client\" or \"server\"")),
+    }
+}
+
+fn bad_tools(value: &Value<'_>) -> Result<BadTools, Fault> {
+    word(value, "way with bad tools", &["filter", "reject", "pass"], |text| match text {
+        "filter" => Some(BadTools::Filter),
+        "reject" => Some(BadTools::Reject),
+        "pass" => Some(BadTools::Pass),
+        _ => None,
+    })
+}
+
+fn action(value: &Value<'_>) -> Result<Action, Fault> {
+    word(value, "level of a proxy", &["off", "warn", "reject"], |text| match text {
+        "off" => Some(Action::Off),
+        "warn" => Some(Action::Warn),
+        "reject" => Some(Action::Reject),
+        _ => None,
+    })
+}
