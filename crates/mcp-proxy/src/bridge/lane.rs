@@ -7,34 +7,34 @@ use crate::{Observation, Tap};
 
 /// Shows the lines of one conversation over standard streams to the tap.
 #[derive(Debug, Clone)]
-pub(super) struct Lane {
+pub(crate) struct Lane {
     tap: Tap,
     name: Option<Arc<str>>,
 }
 
 impl Lane {
-    pub(super) fn new(tap: Tap, name: Option<Arc<str>>) -> Lane {
+    pub(crate) fn new(tap: Tap, name: Option<Arc<str>>) -> Lane {
         Lane { tap, name }
     }
 
     /// Shows a line that is about to pass. Returns why it must not, or nothing.
-    pub(super) fn pass(&self, from: Side, line: &Bytes) -> Vec<Refusal> {
+    pub(crate) fn pass(&self, from: Side, line: &Bytes) -> Vec<Refusal> {
         self.show(from, Observation::stdio(from, line.clone()))
     }
 
     /// The same for the last bytes of a stream, if no line break follows them.
-    pub(super) fn pass_unterminated(&self, from: Side, line: &Bytes) -> Vec<Refusal> {
+    pub(crate) fn pass_unterminated(&self, from: Side, line: &Bytes) -> Vec<Refusal> {
         self.show(from, Observation::unterminated(from, line.clone()))
     }
 
     /// Shows a line that was too long to be kept, and does not pass.
-    pub(super) fn skip(&self, from: Side, length: u64) {
+    pub(crate) fn skip(&self, from: Side, length: u64) {
         let skipped = Observation::stdio(from, Bytes::new()).skipping(length);
         self.tap.observe(skipped.in_session(self.name.clone()));
     }
 
     /// Shows what the proxy sends in the place of `from`.
-    pub(super) fn stand_in(&self, from: Side, line: &Bytes) {
+    pub(crate) fn stand_in(&self, from: Side, line: &Bytes) {
         let sent = Observation::stdio(from, line.clone()).by_proxy();
         self.tap.observe(sent.in_session(self.name.clone()));
     }
