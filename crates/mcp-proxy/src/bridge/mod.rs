@@ -9,8 +9,8 @@
 //! lines on the standard streams.
 
 pub mod children;
-mod glance;
-mod lane;
+pub(crate) mod glance;
+pub(crate) mod lane;
 pub mod remote;
-mod text;
+pub(crate) mod text;
 mod waiting;

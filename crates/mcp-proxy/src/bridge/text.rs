@@ -5,7 +5,7 @@ use mcp_core::{Refusal, RefusalReason};
 use mcp_jsonrpc::{ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse};
 
 /// JSON on one line: raw line breaks, which can only be between its tokens, become spaces.
-pub(super) fn one_line(text: Bytes) -> Bytes {
+pub(crate) fn one_line(text: Bytes) -> Bytes {
     if memchr::memchr2(b'\n', b'\r', &text).is_none() {
         return text;
     }
@@ -14,13 +14,13 @@ pub(super) fn one_line(text: Bytes) -> Bytes {
 }
 
 /// What a caller gets that will not get an answer.
-pub(super) fn failure(id: Option<JsonRpcId>, code: ErrorCode, message: &str) -> Bytes {
+pub(crate) fn failure(id: Option<JsonRpcId>, code: ErrorCode, message: &str) -> Bytes {
     let error = JsonRpcError::new(code.code(), message);
     JsonRpcResponse { id, outcome: Err(error) }.to_bytes()
 }
 
 /// Why a text is not sent on that is no message.
-pub(super) fn refusal(reason: RefusalReason, message: impl Into<String>) -> Refusal {
+pub(crate) fn refusal(reason: RefusalReason, message: impl Into<String>) -> Refusal {
     Refusal { index: None, reason, message: message.into(), findings: Vec::new(), facts: None }
 }
 

@@ -73,6 +73,10 @@ impl ScriptBuilder {
             self.has_bare = true;
             return Ok(());
         };
+        if record.replaces.is_some() {
+            // What the server itself has said is on another line.
+            return Ok(());
+        }
         let http = record.http.as_deref();
         let context = Context {
             session: self.keyer.bytes(&record.session),

@@ -107,9 +107,9 @@ impl Relay {
         End::Closed
     }
 
-    /// Forwards bytes, then looks at them.
+    /// Shows lines to the tap, which does not wait for anything, and forwards the bytes. In this
+    /// order: what they lead to must not be recorded before them.
     fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.lanes.write(self.from.other(), bytes)?;
         let Relay { from, tap, splitter, .. } = self;
         splitter.push(bytes, |line| {
             tap.observe(match line {
@@ -119,7 +119,7 @@ impl Relay {
                 }
             });
         });
-        Ok(())
+        self.lanes.write(self.from.other(), bytes)
     }
 
     fn observe_last_line(&mut self) {
@@ -180,12 +180,12 @@ fn pass_line(from: Side, lanes: &Lanes, tap: &Tap, line: Line<'_>, ends: bool) -
     let is_request =
         verdict.refusals.iter().all(|refusal| refusal.reason != RefusalReason::NotJson);
     if let Some(answer) = to_sender.filter(|_| from == Side::Client || is_request) {
+        tap.observe(Observation::stdio(from.other(), answer.clone()).by_proxy());
         send_line(lanes, from, &answer)?;
-        tap.observe(Observation::stdio(from.other(), answer).by_proxy());
     }
     if let Some(rest) = to_receiver {
+        tap.observe(Observation::stdio(from, rest.clone()).replacing(verdict.line));
         send_line(lanes, from.other(), &rest)?;
-        tap.observe(Observation::stdio(from, rest).replacing(verdict.line));
     }
     Ok(())
 }

@@ -22,6 +22,8 @@ mod proxy;
 mod proxy_policy;
 mod readme;
 mod redact;
+#[cfg(unix)]
+mod replay;
 mod tail;
 mod wrap;
 

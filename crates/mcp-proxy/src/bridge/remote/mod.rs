@@ -10,18 +10,21 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use mcp_core::Transport;
 use mcp_transport::http::client::{HttpSettings, HttpSetupError, HttpTransport};
 
-use self::link::Link;
+use tokio::sync::mpsc;
+
+use self::{console::ClientLine, link::Link};
 use super::lane::Lane;
 use crate::{Tap, stdio::streams};
 
 /// A server at a URL.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Remote {
     /// Never used itself: conversations are made from it, over the same connections.
-    first: HttpTransport,
+    first: Arc<HttpTransport>,
 }
 
 impl Remote {
@@ -35,11 +38,38 @@ impl Remote {
         // There is a limit on requests already, which does not make others wait.
         let settings =
             HttpSettings { max_message, max_exchanges: usize::MAX, ..HttpSettings::default() };
-        Ok(Remote { first: HttpTransport::new(url, settings)? })
+        Ok(Remote { first: Arc::new(HttpTransport::new(url, settings)?) })
     }
 
     fn connect(&self) -> Arc<dyn Transport> {
         Arc::new(self.first.renewed())
+    }
+
+    /// Begins a conversation of a client that has no streams: what the server says goes to
+    /// `to_client`, line by line.
+    pub(crate) fn converse(
+        &self,
+        lane: Lane,
+        max_message: usize,
+        to_client: mpsc::Sender<Bytes>,
+    ) -> Dialogue {
+        let limits = (max_message, RemoteSettings::default().max_waiting);
+        Dialogue(Link::new(self.clone(), lane, limits, to_client))
+    }
+}
+
+/// A conversation with a server at a URL, one line after the other.
+#[derive(Debug, Clone)]
+pub(crate) struct Dialogue(Arc<Link>);
+
+impl Dialogue {
+    pub(crate) async fn say(&self, text: Bytes) {
+        self.0.take_from_client(ClientLine::Whole { text, ends: true }).await;
+    }
+
+    /// Ends the conversation. Nobody is told that there will be no more answers.
+    pub(crate) async fn leave(&self) {
+        self.0.leave().await;
     }
 }
 

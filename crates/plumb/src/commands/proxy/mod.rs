@@ -103,11 +103,7 @@ fn command(args: &ProxyArgs) -> anyhow::Result<(&OsString, &[OsString])> {
 }
 
 fn begin_record(path: &Path, args: &ProxyArgs) -> anyhow::Result<Recorder> {
-    #[expect(clippy::disallowed_methods, reason = "recordings are named after their beginning")]
-    let now = SystemTime::now();
-    let time = humantime::format_rfc3339_seconds(now).to_string().replace(':', "");
-    let name = format!("{time}-{}", process::id());
-    let recorder = Recorder::create(path, &name).map_err(|error| {
+    let recorder = Recorder::create(path, &record_name()).map_err(|error| {
         let place = shown_path(path);
         Failure::new(format!("could not record to {place}"))
             .because(error)
@@ -119,6 +115,13 @@ fn begin_record(path: &Path, args: &ProxyArgs) -> anyhow::Result<Recorder> {
     let redactor = Redactor::new(RandomState::new());
     let patterns = args.redact_pointer.iter().cloned();
     Ok(recorder.redacting(patterns.fold(redactor, Redactor::pointer)))
+}
+
+/// The name of a recording that begins now.
+#[expect(clippy::disallowed_methods, reason = "recordings are named after their beginning")]
+pub(super) fn record_name() -> String {
+    let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(':', "");
+    format!("{time}-{}", process::id())
 }
 
 /// The exit code that a shell would show.
