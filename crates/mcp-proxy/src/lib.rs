@@ -32,5 +32,5 @@ mod verdict;
 pub use bad_tools::BadTools;
 pub use policy::{Action, Policy};
 pub use record::{RecordError, Recorder};
-pub use tap::{Counts, Observation, Passage, Tap, TapSettings, Watcher};
+pub use tap::{Counts, Observation, OpenRequests, Passage, Tap, TapSettings, Watcher};
 pub use verdict::Verdict;

@@ -59,6 +59,19 @@ pub(crate) fn describe(error: &anyhow::Error, palette: &Palette) -> String {
     out
 }
 
+/// An error with its causes, on one line, for logs.
+pub(crate) fn one_line(error: &anyhow::Error) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for cause in error.chain() {
+        let text = visible_lines(&cause.to_string()).replace('\n', "; ");
+        // Transparent wrappers repeat their source.
+        if parts.last() != Some(&text) {
+            parts.push(text);
+        }
+    }
+    parts.join(": ")
+}
+
 fn hint_of<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e str> {
     cause.downcast_ref::<Failure>()?.hint.as_deref()
 }

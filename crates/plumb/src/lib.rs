@@ -15,6 +15,7 @@ mod har;
 mod levels;
 mod line_stream;
 mod live;
+mod logs;
 mod markdown;
 mod message_name;
 mod names;
@@ -64,7 +65,7 @@ fn run(args: Args) -> anyhow::Result<Outcome> {
     let color = args.color;
     match args.command {
         Command::Check(args) => commands::check(&args, color),
-        Command::Proxy(args) => commands::proxy(&args, color),
+        Command::Proxy(args) => commands::proxy(*args, color),
         Command::Schema(args) => commands::schema(&args, color),
         Command::Rules(args) => commands::rules(&args, color),
         Command::Explain(args) => commands::explain(&args, color),

@@ -71,6 +71,7 @@ impl Answer {
         let status = match failure {
             Failure::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,
             Failure::Unreachable(_) | Failure::Broken(_) => StatusCode::BAD_GATEWAY,
+            Failure::Stopped => StatusCode::SERVICE_UNAVAILABLE,
         };
         let error = JsonRpcError::new(ErrorCode::InternalError.code(), failure.to_string());
         let id = request_id(text);

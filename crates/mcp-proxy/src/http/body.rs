@@ -54,6 +54,64 @@ impl Body for Prefixed {
     }
 }
 
+/// An event stream that ends when something has happened, if not before. `last` is what is sent then.
+pub(super) fn events_until(
+    body: ProxyBody,
+    ended: impl Future<Output = ()> + Send + 'static,
+    last: impl FnOnce() -> Option<Bytes> + Send + 'static,
+) -> ProxyBody {
+    let (ended, last) = (Box::pin(ended), Some(Box::new(last) as Box<_>));
+    boxed(EventsUntil { body: Some(body), ended, last, tail: [b'\n'; 4] })
+}
+
+struct EventsUntil {
+    body: Option<ProxyBody>,
+    ended: Pin<Box<dyn Future<Output = ()> + Send>>,
+    last: Option<Box<dyn FnOnce() -> Option<Bytes> + Send>>,
+    /// The last bytes, which tell whether an event is complete.
+    tail: [u8; 4],
+}
+
+impl EventsUntil {
+    fn note(&mut self, data: &[u8]) {
+        for byte in data.iter().skip(data.len().saturating_sub(self.tail.len())) {
+            self.tail.rotate_left(1);
+            self.tail[3] = *byte;
+        }
+    }
+
+    fn is_between_events(&self) -> bool {
+        self.tail.ends_with(b"\n\n") || self.tail.ends_with(b"\r\n\r\n")
+    }
+}
+
+impl Body for EventsUntil {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = self.get_mut();
+        let Some(body) = &mut this.body else { return Poll::Ready(None) };
+        if let Poll::Ready(frame) = Pin::new(body).poll_frame(context) {
+            if let Some(Ok(frame)) = &frame
+                && let Some(data) = frame.data_ref()
+            {
+                this.note(data);
+            }
+            return Poll::Ready(frame);
+        }
+        if this.ended.as_mut().poll(context).is_pending() {
+            return Poll::Pending;
+        }
+        let last = this.last.take().filter(|_| this.is_between_events()).and_then(|last| last());
+        this.body = None;
+        Poll::Ready(last.map(|last| Ok(Frame::data(last))))
+    }
+}
+
 /// A body as far as it has come, up to a limit.
 #[derive(Debug)]
 pub(super) struct Collected {

@@ -166,12 +166,8 @@ impl PassingRequest {
         PassingRequest(Arc::new(Mutex::new(Passing { exchange, part, body, text: Bytes::new() })))
     }
 
-    /// The server answers: nothing that still comes can be about the request.
-    pub(super) fn is_answered(&self) {
-        self.lock().observe();
-    }
-
-    /// The body, as far as it has passed.
+    /// The body, as far as it has passed. The server has answered, or never will: nothing that still
+    /// comes can be about the request.
     pub(super) fn text(&self) -> Bytes {
         let mut passing = self.lock();
         passing.observe();

@@ -23,15 +23,19 @@ use tower_service::Service;
 use super::{
     answer::Answer,
     batch,
-    body::{ProxyBody, Unread, boxed, full, read_whole},
-    events::{JudgedEvents, PassingEvents},
+    body::{ProxyBody, Unread, boxed, events_until, full, read_whole},
+    events::{JudgedEvents, PassingEvents, event_with},
     exchange::{Exchange, PassingRequest, PassingResponse},
     guarded::has_token,
     headers::remove_hop_by_hop,
     tee::Tee,
     upstream::{Failure, Upstream},
 };
-use crate::{Tap, respond::Replacement};
+use crate::{
+    Tap,
+    respond::Replacement,
+    shutdown::{Drain, Phase},
+};
 
 /// Whom a [`Gateway`] serves, and its limits.
 #[derive(Debug, Clone)]
@@ -50,6 +54,8 @@ pub struct GatewaySettings {
     pub answer_timeout: Duration,
     /// The name of the server in recordings, if there are several.
     pub name: Option<Arc<str>>,
+    /// When to end. Default: never.
+    pub drain: Drain,
 }
 
 impl Default for GatewaySettings {
@@ -61,6 +67,7 @@ impl Default for GatewaySettings {
             max_body: 16 << 20,
             answer_timeout: Duration::from_secs(600),
             name: None,
+            drain: Drain::default(),
         }
     }
 }
@@ -105,6 +112,7 @@ impl Inner {
             return answer.into_response();
         }
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
+        tracing::trace!(exchange = number, "a request has come");
         let settings = &self.settings;
         let name = settings.name.clone();
         let exchange = Exchange::new(self.tap.clone(), number, name, settings.max_body);
@@ -113,6 +121,32 @@ impl Inner {
         } else {
             self.pass(exchange, request).await
         }
+    }
+
+    /// Ends an event stream when it is time; the request in `text`, if any, gets an error then.
+    fn ending(
+        &self,
+        exchange: Exchange,
+        text: Bytes,
+        response: Response<ProxyBody>,
+    ) -> Response<ProxyBody> {
+        if !is_event_stream(response.headers()) {
+            return response;
+        }
+        // A client that only listens is not waiting for an answer.
+        let phase = if text.is_empty() { Phase::Draining } else { Phase::Stopping };
+        let drain = self.settings.drain.clone();
+        let ended = async move { drain.reached(phase).await };
+        response.map(|body| {
+            events_until(body, ended, move || {
+                let error = Answer::failed(&Failure::Stopped, &text).body;
+                let is_answer = !text.is_empty();
+                is_answer.then(|| {
+                    exchange.observe_own_event(error.clone());
+                    event_with(error)
+                })
+            })
+        })
     }
 
     /// Refuses requests for a foreign host, from a foreign page, or without the token.
@@ -149,8 +183,9 @@ impl Inner {
         };
         match self.send(head, body).await {
             Ok(response) => {
-                passing.is_answered();
-                pass_back(exchange, response).await
+                let text = passing.text();
+                let response = pass_back(exchange.clone(), response).await;
+                self.ending(exchange, text, response)
             }
             Err(failure) => {
                 let answer = Answer::failed(&failure, &passing.text());
@@ -197,10 +232,13 @@ impl Inner {
             (body, errors) = (rest, to_sender);
         }
         match self.send(head, full(body.clone())).await {
-            Ok(response) => match errors {
-                Some(errors) => batch::pass_back(exchange, response, errors).await,
-                None => pass_back(exchange, response).await,
-            },
+            Ok(response) => {
+                let response = match errors {
+                    Some(errors) => batch::pass_back(exchange.clone(), response, errors).await,
+                    None => pass_back(exchange.clone(), response).await,
+                };
+                self.ending(exchange, body, response)
+            }
             Err(failure) => {
                 tracing::warn!(%failure, "a request was not answered");
                 give(&exchange, Answer::failed(&failure, &body))
@@ -216,7 +254,10 @@ impl Inner {
         let mut request = Request::from_parts(head, body);
         remove_hop_by_hop(request.headers_mut());
         self.upstream.address(&mut request);
-        self.upstream.send(request, self.settings.answer_timeout).await
+        tokio::select! {
+            response = self.upstream.send(request, self.settings.answer_timeout) => response,
+            () = self.settings.drain.reached(Phase::Stopping) => Err(Failure::Stopped),
+        }
     }
 }
 

@@ -38,6 +38,8 @@ pub(super) enum Failure {
     TimedOut(Duration),
     /// The connection broke before the answer.
     Broken(String),
+    /// The proxy was told to stop before.
+    Stopped,
 }
 
 impl fmt::Display for Failure {
@@ -48,6 +50,9 @@ impl fmt::Display for Failure {
                 write!(f, "the server has not answered within {} s", limit.as_secs())
             }
             Failure::Broken(reason) => write!(f, "the server broke off: {reason}"),
+            Failure::Stopped => {
+                f.write_str("the proxy was told to stop before the server has answered")
+            }
         }
     }
 }

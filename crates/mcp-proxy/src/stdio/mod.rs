@@ -6,7 +6,6 @@
 
 mod child;
 mod relay;
-mod signals;
 pub(crate) mod splitter;
 pub(crate) mod streams;
 mod supervisor;
@@ -27,7 +26,10 @@ use self::{
     relay::{Lanes, Relay},
     supervisor::Supervisor,
 };
-use crate::Tap;
+use crate::{
+    OpenRequests, Tap,
+    shutdown::{Drain, Phase},
+};
 
 /// Why the streams of a client and a server could not be connected.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +56,14 @@ pub struct StdioSettings {
     pub exit_wait: Duration,
     /// How long it may take after that, before it is killed. Default: 2 s.
     pub terminate_wait: Duration,
+    /// Whether to log what the server writes to its standard error, instead of passing it. Default:
+    /// no.
+    pub log_stderr: bool,
+    /// When to end. Default: when either side leaves.
+    pub drain: Drain,
+    /// The requests that wait for answers, which are told when it ends. Someone has to make it a
+    /// watcher of the tap.
+    pub open: OpenRequests,
 }
 
 impl Default for StdioSettings {
@@ -62,6 +72,9 @@ impl Default for StdioSettings {
             max_line: 16 << 20,
             exit_wait: Duration::from_secs(5),
             terminate_wait: Duration::from_secs(2),
+            log_stderr: false,
+            drain: Drain::default(),
+            open: OpenRequests::new(),
         }
     }
 }
@@ -70,7 +83,8 @@ impl Default for StdioSettings {
 /// Returns the server's exit status.
 ///
 /// Its standard error is ours. If the client leaves, the server's input is closed; if it does not
-/// exit then, it is terminated and finally killed. SIGTERM, SIGINT and SIGHUP are passed on to it.
+/// exit then, it is terminated and finally killed. If `settings.drain` says that it is time, requests
+/// get their answers, or errors in the end, and the server is ended as well.
 /// May be called only once in a process: one thread keeps reading standard input.
 ///
 /// # Errors
@@ -86,8 +100,8 @@ pub fn run(
         .and_then(|input| Ok((input, streams::output()?)))
         .map_err(StdioError::Streams)?;
     let (events, happened) = mpsc::channel();
-    signals::report(events.clone()).map_err(StdioError::Signals)?;
-    let (child, pipes) = Child::start(program, arguments)?;
+    report_phases(&settings.drain, &events).map_err(StdioError::Signals)?;
+    let (child, pipes) = Child::start(program, arguments, settings.log_stderr)?;
     let lanes = Arc::new(Lanes::new(pipes.input, stdout));
     let relay = |side| Relay::new(side, Arc::clone(&lanes), tap, settings.max_line);
     let (from_client, from_server) = (relay(Side::Client), relay(Side::Server));
@@ -97,7 +111,7 @@ pub fn run(
         server_events.send(Event::Ended(Side::Server, from_server.run(pipes.output)))
     });
     child.report_exit(events);
-    Ok(Supervisor::new(child, lanes, settings).attend(&happened))
+    Ok(Supervisor::new(child, lanes, tap, settings).attend(&happened))
 }
 
 /// Something that decides how long the server lives.
@@ -106,6 +120,21 @@ enum Event {
     /// A side sends nothing more, or nobody reads it.
     Ended(Side, relay::End),
     Exited(ExitStatus),
-    /// We were told to stop.
-    Stop,
+    /// We were told to stop, or to do it faster.
+    Phase(Phase),
+}
+
+/// Sends an event whenever another phase begins.
+fn report_phases(drain: &Drain, events: &mpsc::Sender<Event>) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let (drain, events) = (drain.clone(), events.clone());
+    thread::spawn(move || {
+        for phase in [Phase::Draining, Phase::Stopping, Phase::Forced] {
+            runtime.block_on(drain.reached(phase));
+            if events.send(Event::Phase(phase)).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(())
 }

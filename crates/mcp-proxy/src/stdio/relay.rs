@@ -3,7 +3,7 @@ use std::{
     process::ChildStdin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -32,6 +32,10 @@ pub(super) struct Lanes {
     to_client: Mutex<Stream>,
     /// How many bytes have come from the server.
     pub(super) from_server: AtomicU64,
+    /// Whether nothing of the server is passed on any more: whoever waited was told.
+    is_silenced: AtomicBool,
+    /// Whether the last line for the client is not complete.
+    is_mid_line: AtomicBool,
 }
 
 impl Lanes {
@@ -40,6 +44,8 @@ impl Lanes {
             to_server: Mutex::new(Some(to_server)),
             to_client: Mutex::new(to_client),
             from_server: AtomicU64::new(0),
+            is_silenced: AtomicBool::new(false),
+            is_mid_line: AtomicBool::new(false),
         }
     }
 
@@ -49,7 +55,33 @@ impl Lanes {
                 Some(stream) => stream.write_all(bytes),
                 None => Err(ErrorKind::BrokenPipe.into()),
             },
-            Side::Client => lock(&self.to_client).write_all(bytes),
+            Side::Client => {
+                let mut stream = lock(&self.to_client);
+                if self.is_silenced.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+                if let Some(last) = bytes.last() {
+                    self.is_mid_line.store(*last != b'\n', Ordering::Relaxed);
+                }
+                stream.write_all(bytes)
+            }
+        }
+    }
+
+    /// Passes nothing of the server on any more.
+    pub(super) fn silence_server(&self) {
+        // What is being written is written to its end, unless nobody reads it.
+        let _whole = self.to_client.try_lock();
+        self.is_silenced.store(true, Ordering::Relaxed);
+    }
+
+    /// Writes a line to the client in the server's place.
+    pub(super) fn answer_client(&self, message: &[u8]) {
+        // A client that does not read must not keep us.
+        if let Ok(mut stream) = self.to_client.try_lock() {
+            let end: &[u8] =
+                if self.is_mid_line.swap(false, Ordering::Relaxed) { b"\n" } else { b"" };
+            let _ = stream.write_all(&[end, message, b"\n"].concat());
         }
     }
 

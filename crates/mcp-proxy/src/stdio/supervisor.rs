@@ -9,20 +9,23 @@ use std::{
 };
 
 use mcp_core::Side;
+use mcp_jsonrpc::ErrorCode;
 
 use super::{
     Event, StdioSettings,
     child::Child,
     relay::{End, Lanes},
 };
+use crate::{Observation, Tap, bridge::text::failure, shutdown::Phase};
 
 /// Decides how long the server lives.
 #[derive(Debug)]
 pub(super) struct Supervisor<'s> {
     child: Child,
     lanes: Arc<Lanes>,
+    tap: &'s Tap,
     settings: &'s StdioSettings,
-    phase: Phase,
+    phase: Life,
     exited: Option<ExitStatus>,
     output_ended: bool,
     /// How much the server had sent when its silence began to count.
@@ -30,8 +33,10 @@ pub(super) struct Supervisor<'s> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum Life {
     Running,
+    /// We were told to stop, and requests may still get their answers.
+    Draining,
     /// The client has left, and the server may finish what it is doing.
     Finishing,
     /// The server was asked to exit.
@@ -41,6 +46,8 @@ enum Phase {
 
 /// How long the output of an exited server may stay open, held by a process that it has started.
 const OUTPUT_GRACE: Duration = Duration::from_secs(1);
+/// How often it is looked whether everything is answered.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Longer than anyone waits.
 const FOREVER: Duration = Duration::from_secs(60 * 60);
 
@@ -48,10 +55,11 @@ impl<'s> Supervisor<'s> {
     pub(super) fn new(
         child: Child,
         lanes: Arc<Lanes>,
+        tap: &'s Tap,
         settings: &'s StdioSettings,
     ) -> Supervisor<'s> {
-        let (phase, exited, output_ended, heard) = (Phase::Running, None, false, 0);
-        Supervisor { child, lanes, settings, phase, exited, output_ended, heard }
+        let (phase, exited, output_ended, heard) = (Life::Running, None, false, 0);
+        Supervisor { child, lanes, tap, settings, phase, exited, output_ended, heard }
     }
 
     /// Returns when the server has exited and its output was forwarded.
@@ -76,9 +84,10 @@ impl<'s> Supervisor<'s> {
             return OUTPUT_GRACE;
         }
         match self.phase {
-            Phase::Running | Phase::Killed => FOREVER,
-            Phase::Finishing => self.settings.exit_wait,
-            Phase::Terminating => self.settings.terminate_wait,
+            Life::Running | Life::Killed => FOREVER,
+            Life::Draining => LOOK_AGAIN,
+            Life::Finishing => self.settings.exit_wait,
+            Life::Terminating => self.settings.terminate_wait,
         }
     }
 
@@ -93,27 +102,60 @@ impl<'s> Supervisor<'s> {
                 self.finish();
                 self.terminate();
             }
-            Event::Exited(status) => self.exited = Some(status),
-            Event::Stop => {
-                self.lanes.close_to_server();
-                match self.phase {
-                    Phase::Running | Phase::Finishing => self.terminate(),
-                    Phase::Terminating | Phase::Killed => self.kill(),
-                }
+            Event::Exited(status) => {
+                tracing::debug!(%status, "the server has exited");
+                self.exited = Some(status);
             }
+            Event::Phase(phase) => match (phase, self.phase) {
+                (Phase::Draining, Life::Running | Life::Finishing) => {
+                    self.phase = Life::Draining;
+                    self.look_for_answers();
+                }
+                (Phase::Stopping, Life::Running | Life::Finishing | Life::Draining) => self.stop(),
+                (Phase::Serving | Phase::Draining | Phase::Stopping, _) => {}
+                (Phase::Forced, _) => {
+                    self.fail_open_requests();
+                    self.kill();
+                }
+            },
+        }
+    }
+
+    /// Ends the server if nobody waits for it any more.
+    fn look_for_answers(&mut self) {
+        if self.settings.open.is_empty() && !self.tap.is_behind() {
+            self.stop();
+        }
+    }
+
+    /// Tells whoever still waits, and ends the server.
+    fn stop(&mut self) {
+        self.fail_open_requests();
+        self.lanes.close_to_server();
+        self.terminate();
+    }
+
+    fn fail_open_requests(&self) {
+        self.lanes.silence_server();
+        for id in self.settings.open.take() {
+            let reason = "the proxy was told to stop before the server has answered";
+            let answer = failure(Some(id), ErrorCode::InternalError, reason);
+            self.tap.observe(Observation::stdio(Side::Server, answer.clone()).by_proxy());
+            self.lanes.answer_client(&answer);
         }
     }
 
     fn lose_patience(&mut self) {
         match self.phase {
-            Phase::Running | Phase::Killed => {}
-            Phase::Finishing => {
+            Life::Running | Life::Killed => {}
+            Life::Finishing => {
                 let heard = self.lanes.from_server.load(Ordering::Relaxed);
                 if std::mem::replace(&mut self.heard, heard) == heard {
                     self.terminate();
                 }
             }
-            Phase::Terminating => self.kill(),
+            Life::Draining => self.look_for_answers(),
+            Life::Terminating => self.kill(),
         }
     }
 
@@ -121,19 +163,19 @@ impl<'s> Supervisor<'s> {
     fn finish(&mut self) {
         self.lanes.close_to_server();
         self.heard = self.lanes.from_server.load(Ordering::Relaxed);
-        if self.phase == Phase::Running {
-            self.phase = Phase::Finishing;
+        if self.phase == Life::Running {
+            self.phase = Life::Finishing;
         }
     }
 
     fn terminate(&mut self) {
         self.child.terminate();
-        self.phase = Phase::Terminating;
+        self.phase = Life::Terminating;
     }
 
     fn kill(&mut self) {
         tracing::warn!("the server did not exit in time and is killed");
         self.child.kill();
-        self.phase = Phase::Killed;
+        self.phase = Life::Killed;
     }
 }

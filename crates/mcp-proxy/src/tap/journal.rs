@@ -1,10 +1,10 @@
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use mcp_core::{Revision, Side};
-use mcp_rules::{Engine, Finding, LineReader, Observer, Origin, Ruling, Severity, Suspended};
+use mcp_rules::{Finding, LineReader, Observer, Origin, Ruling, Severity, Suspended};
 
 use super::{
-    Counts, Observation, Passage, Watcher,
+    Counts, Observation, Passage, Rules, Watcher,
     observation::Scribe,
     queue::{Item, Next, Queue},
 };
@@ -12,8 +12,7 @@ use crate::{BadTools, Policy, Recorder, Verdict, bad_tools};
 
 /// Takes lines of a recording one after the other: numbers, records and judges them.
 pub(super) struct Journal {
-    engine: Arc<Engine>,
-    policy: Policy,
+    rules: Rules,
     scribe: Scribe,
     /// Always there, except while a line is judged.
     observer: Option<Suspended>,
@@ -36,21 +35,20 @@ enum Mode {
 
 impl Journal {
     pub(super) fn new(
-        engine: Arc<Engine>,
-        policy: Policy,
+        rules: Rules,
         revision: Option<Revision>,
         recorder: Option<Recorder>,
         watchers: Vec<Watcher>,
     ) -> Journal {
         let mut origin = Origin::default();
         origin.revision = revision;
-        let observer = Observer::new(&engine, origin).suspend();
+        let observer = Observer::new(&rules.engine, origin).suspend();
+        let limits = &rules.engine.settings().limits;
         Journal {
-            reader: LineReader::new(&engine.settings().limits),
+            reader: LineReader::new(limits),
             observer: Some(observer),
-            scribe: Scribe::new(engine.settings().limits.json()),
-            engine,
-            policy,
+            scribe: Scribe::new(limits.json()),
+            rules,
             recorder,
             watchers,
             counts: Counts::default(),
@@ -75,6 +73,7 @@ impl Journal {
                         self.take(&line, Some(&observation), Mode::Observe);
                     }
                 }
+                Next::Rules(rules) => self.change_rules(*rules),
                 Next::Idle => {
                     self.flush();
                     is_flushed = true;
@@ -87,6 +86,11 @@ impl Journal {
         }
     }
 
+    /// Goes on with other rules.
+    pub(super) fn change_rules(&mut self, rules: Rules) {
+        self.rules = rules;
+    }
+
     /// Takes a line that passes whatever is found.
     pub(super) fn observe(&mut self, observation: &Observation) {
         let line = self.scribe.line(observation);
@@ -97,7 +101,7 @@ impl Journal {
     /// Takes a line that passes only as the verdict says.
     pub(super) fn judge(&mut self, observation: &Observation) -> Verdict {
         let line = self.scribe.line(observation);
-        let is_enforced = self.policy.enforces_on(observation.from());
+        let is_enforced = self.rules.policy.enforces_on(observation.from());
         let mode = if is_enforced { Mode::Enforce } else { Mode::Observe };
         let verdict = self.take(&line, Some(observation), mode);
         self.flush();
@@ -108,7 +112,7 @@ impl Journal {
     pub(super) fn finish(mut self) -> Counts {
         let mut judged = Vec::new();
         if let Some(observer) = self.observer.take() {
-            let mut observer = observer.resume(&self.engine);
+            let mut observer = observer.resume(&self.rules.engine);
             observer.finish(&mut judged);
             self.counts.messages = observer.messages();
         }
@@ -127,12 +131,12 @@ impl Journal {
     fn take(&mut self, line: &[u8], observation: Option<&Observation>, mode: Mode) -> Verdict {
         self.record(line);
         let Some(observer) = self.observer.take() else { return Verdict::default() };
-        let mut observer = observer.resume(&self.engine);
+        let mut observer = observer.resume(&self.rules.engine);
         if std::mem::take(&mut self.has_missed) {
             observer.forget();
         }
         let number = self.counts.lines;
-        let policy = &self.policy;
+        let policy = &self.rules.policy;
         let mut ruling = self.reader.read(line, |read| {
             observer.rule(number, read, |ground| match mode {
                 // What passes anyway is judged as in a recording.
@@ -147,7 +151,7 @@ impl Journal {
                 ruling.refusals.clear();
                 Verdict::default()
             }
-            Mode::Enforce => decide(&self.policy, &mut ruling),
+            Mode::Enforce => decide(&self.rules.policy, &mut ruling),
         };
         verdict.line = number;
         self.counts.rejected += u64::from(!ruling.refusals.is_empty());
@@ -210,7 +214,7 @@ impl Journal {
         passes_in_part: bool,
         ruling: &Ruling,
     ) {
-        let policy = &self.policy;
+        let policy = &self.rules.policy;
         let findings: Vec<&Finding> =
             ruling.findings().filter(|finding| policy.reports(finding)).collect();
         for finding in &findings {

@@ -2,6 +2,7 @@
 
 mod journal;
 mod observation;
+mod open_requests;
 mod queue;
 
 use std::{
@@ -14,8 +15,8 @@ use std::{
 use mcp_core::{Refusal, Revision, Side};
 use mcp_rules::{Engine, Finding, Identity};
 
-pub use self::observation::Observation;
 pub(crate) use self::observation::{Event, Part};
+pub use self::{observation::Observation, open_requests::OpenRequests};
 
 use self::{journal::Journal, queue::Queue};
 use crate::{Policy, Recorder, Verdict};
@@ -104,6 +105,13 @@ struct Inner {
     way: Way,
 }
 
+/// What lines are judged by, and what is done about what is found.
+#[derive(Debug)]
+struct Rules {
+    engine: Arc<Engine>,
+    policy: Policy,
+}
+
 /// Who judges: whoever sends waits for the verdict, or nobody does.
 #[derive(Debug)]
 enum Way {
@@ -116,7 +124,8 @@ impl Tap {
     pub fn new(engine: Arc<Engine>, settings: TapSettings) -> Tap {
         let TapSettings { policy, revision, recorder, watchers, backlog } = settings;
         let backlog = if backlog == 0 { DEFAULT_BACKLOG } else { backlog };
-        let journal = Journal::new(engine, policy.clone(), revision, recorder, watchers);
+        let rules = Rules { engine, policy: policy.clone() };
+        let journal = Journal::new(rules, revision, recorder, watchers);
         let way = if policy.enforces() {
             Way::Inline(Mutex::new(Some(Box::new(journal))))
         } else {
@@ -131,6 +140,22 @@ impl Tap {
     /// Whether messages of `from` have to wait for [`Tap::judge`].
     pub fn enforces_on(&self, from: Side) -> bool {
         self.0.policy.enforces_on(from)
+    }
+
+    /// Goes on with other rules, also in conversations that have begun. Whose messages are held back
+    /// stays as it is, and so do the limits of the first engine.
+    pub fn reload(&self, engine: Arc<Engine>, policy: Policy) {
+        let policy = Side::BOTH
+            .into_iter()
+            .fold(policy, |policy, side| policy.enforcing(side, self.enforces_on(side)));
+        match &self.0.way {
+            Way::Aside { queue, .. } => queue.change_rules(Rules { engine, policy }),
+            Way::Inline(journal) => {
+                if let Some(journal) = &mut *lock(journal) {
+                    journal.change_rules(Rules { engine, policy });
+                }
+            }
+        }
     }
 
     /// Whether anything waits to be judged.

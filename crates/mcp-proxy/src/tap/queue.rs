@@ -3,7 +3,7 @@ use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-use super::Observation;
+use super::{Observation, Rules};
 
 /// An observation that waits to be judged.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(super) enum Next {
         /// Whether so much waits that there is no time to judge it.
         behind: bool,
     },
+    /// What follows is judged by other rules.
+    Rules(Box<Rules>),
     /// Nothing waits at the moment: a good time to flush.
     Idle,
     Closed {
@@ -43,6 +45,8 @@ struct State {
     items: VecDeque<Item>,
     bytes: usize,
     lost: u64,
+    /// The rules for what is taken next, if they have changed.
+    rules: Option<Box<Rules>>,
     closed: bool,
     waiting: bool,
 }
@@ -76,6 +80,9 @@ impl Queue {
     pub(super) fn next(&self, idle: bool) -> Next {
         let mut state = self.lock();
         loop {
+            if let Some(rules) = state.rules.take() {
+                return Next::Rules(rules);
+            }
             if let Some(item) = state.items.pop_front() {
                 let behind = state.bytes > self.capacity / 4 * 3;
                 state.bytes -= item.size;
@@ -91,6 +98,12 @@ impl Queue {
             state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.waiting = false;
         }
+    }
+
+    /// Has everything that is not taken yet judged by other rules.
+    pub(super) fn change_rules(&self, rules: Rules) {
+        self.lock().rules = Some(Box::new(rules));
+        self.filled.notify_one();
     }
 
     pub(super) fn is_empty(&self) -> bool {

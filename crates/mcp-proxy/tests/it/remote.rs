@@ -111,8 +111,7 @@ impl Bridge {
         let remote = Remote::new(&format!("http://{upstream}/mcp"), settings.max_line).unwrap();
         let tap = recording.tap.clone();
         let running = tokio::spawn(async move {
-            let never = std::future::pending();
-            run_over(remote, (input, other), &tap, &settings, never).await;
+            run_over(remote, (input, other), &tap, &settings).await;
         });
         Bridge { stream, running, recording }
     }

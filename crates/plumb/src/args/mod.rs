@@ -15,8 +15,8 @@ use mcp_core::{Revision, Side};
 use mcp_rules::{Layer, Setting};
 
 pub(crate) use self::choices::{
-    Color, Enforced, FailOn, Format, MaxFindings, ReportFormat, RevisionChoice, RulesFormat,
-    SchemaFormat,
+    Color, Enforced, FailOn, Format, LogFormat, LogLevel, MaxFindings, ReportFormat,
+    RevisionChoice, RulesFormat, SchemaFormat,
 };
 pub(crate) use self::mock::MockArgs;
 pub(crate) use self::proxy::ProxyArgs;

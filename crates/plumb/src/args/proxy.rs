@@ -3,7 +3,7 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::Args as ClapArgs;
 use mcp_rules::redact::PointerPattern;
 
-use super::{Enforced, JudgingArgs, OUTPUT, ReportFormat};
+use super::{Enforced, JudgingArgs, LogFormat, LogLevel, OUTPUT, ReportFormat};
 
 #[derive(Debug, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a command-line flag")]
@@ -58,6 +58,9 @@ pub(crate) struct ProxyArgs {
     /// Seconds that the server may stay silent after the client has left, before it is ended
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub(crate) exit_wait: u16,
+    /// Seconds that requests may still take once the proxy is told to stop
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub(crate) drain_wait: u16,
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
     /// Print a line for every message, on standard error
@@ -66,6 +69,12 @@ pub(crate) struct ProxyArgs {
     /// Print findings for people, or as JSON, one per line; always on standard error
     #[arg(long, value_name = "FORMAT", default_value = "human", help_heading = OUTPUT)]
     pub(crate) format: ReportFormat,
+    /// Log for people, or write everything on standard error as JSON, one object per line
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = OUTPUT)]
+    pub(crate) log_format: LogFormat,
+    /// How much to log [default: info, or error with --quiet and --format json]
+    #[arg(long, value_name = "LEVEL", help_heading = OUTPUT)]
+    pub(crate) log_level: Option<LogLevel>,
     /// Print no findings and no summary
     #[arg(short, long, help_heading = OUTPUT)]
     pub(crate) quiet: bool,

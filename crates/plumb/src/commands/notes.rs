@@ -34,11 +34,18 @@ const IGNORED_SHOWN: usize = 10;
 pub(super) struct Notes {
     palette: Palette,
     verbosity: Verbosity,
+    /// Whether warnings are logged rather than printed.
+    to_log: bool,
 }
 
 impl Notes {
     pub(super) fn new(palette: Palette, verbosity: Verbosity) -> Notes {
-        Notes { palette, verbosity }
+        Notes { palette, verbosity, to_log: false }
+    }
+
+    /// Logs warnings instead of printing them.
+    pub(super) fn logging(self) -> Notes {
+        Notes { to_log: true, ..self }
     }
 
     /// The embedded schemas, replaced by the overrides that can be used.
@@ -167,6 +174,10 @@ impl Notes {
     /// A warning that a schema or setting does not do what was asked. Shown even with `--quiet`,
     /// since findings do not mean what the user thinks.
     fn warning(&self, error: &anyhow::Error, consequence: &str) {
+        if self.to_log {
+            tracing::warn!(consequence, "{}", failure::one_line(error));
+            return;
+        }
         let Palette { warning, bold, .. } = self.palette;
         let message = error.to_string();
         let message = visible_lines(&message);

@@ -19,6 +19,8 @@ mod mock;
 #[cfg(unix)]
 mod proxy;
 #[cfg(unix)]
+mod proxy_operation;
+#[cfg(unix)]
 mod proxy_policy;
 mod readme;
 mod redact;

@@ -22,7 +22,7 @@ use mcp_core::{
 use mcp_json::{Limits, Parsed};
 use mcp_jsonrpc::ErrorCode;
 use mcp_transport::{
-    Allowed, ChildCommand, ChildSettings, ChildTransport,
+    Allowed, ChildCommand, ChildSettings, ChildStderr, ChildTransport,
     http::{
         server::{Application, HttpFault, HttpService, HttpSettings, Refused, RequestInfo},
         watch::HttpWatch,
@@ -32,7 +32,7 @@ use tokio::sync::Semaphore;
 
 use self::{inspect::HeaderVersion, session::SessionRelay, shared::SharedChild};
 use super::{glance::Glance, lane::Lane, text::failure};
-use crate::Tap;
+use crate::{Tap, shutdown::Drain};
 
 /// Whom [`Children`] serve, and their limits.
 #[derive(Debug, Clone)]
@@ -54,6 +54,11 @@ pub struct ChildrenSettings {
     pub exit_wait: Duration,
     /// How long it may take after that, before it is killed. Default: 2 s.
     pub terminate_wait: Duration,
+    /// Whether to log what children write to their standard error, instead of passing it. Default:
+    /// no.
+    pub log_stderr: bool,
+    /// When to end. Default: never.
+    pub drain: Drain,
 }
 
 impl Default for ChildrenSettings {
@@ -66,6 +71,8 @@ impl Default for ChildrenSettings {
             max_message: 16 << 20,
             exit_wait: Duration::from_secs(5),
             terminate_wait: Duration::from_secs(2),
+            log_stderr: false,
+            drain: Drain::default(),
         }
     }
 }
@@ -77,6 +84,7 @@ struct Launcher {
     settings: ChildSettings,
     limits: Limits,
     tap: Tap,
+    drain: Drain,
     /// How many conversations had a name.
     names: Mutex<HashMap<&'static str, u64>>,
 }
@@ -91,7 +99,8 @@ impl Launcher {
             *number += 1;
             *number
         };
-        let name = format!("{name}-{number}").into();
+        let name: Arc<str> = format!("{name}-{number}").into();
+        tracing::debug!(%name, "a server was started");
         Ok((child, Lane::new(self.tap.clone(), Some(name))))
     }
 }
@@ -119,11 +128,18 @@ impl Children {
         let mut child = ChildSettings::default();
         child.lines.max_message = settings.max_message;
         (child.exit_wait, child.terminate_wait) = (settings.exit_wait, settings.terminate_wait);
+        let mut command = ChildCommand::new(program).args(arguments);
+        if settings.log_stderr {
+            command = command.stderr(ChildStderr::lines(|line| {
+                tracing::info!(target: "server", "{line}");
+            }));
+        }
         let launcher = Arc::new(Launcher {
-            command: ChildCommand::new(program).args(arguments),
+            command,
             settings: child,
             limits: Limits { max_bytes: settings.max_message, ..Limits::default() },
             tap: tap.clone(),
+            drain: settings.drain.clone(),
             names: Mutex::default(),
         });
         let shared = SharedChild::new(Arc::clone(&launcher), settings.max_starts);
@@ -168,10 +184,12 @@ impl Children {
         };
         match started {
             Ok(((child, lane), permit)) => {
-                SessionRelay::new(transport, child, lane, launcher.limits).run(first).await;
+                let relay = SessionRelay::new(transport, child, lane, launcher.limits);
+                relay.run(first, &launcher.drain).await;
                 drop(permit);
             }
             Err(error) => {
+                tracing::warn!(%error, "a server could not be started");
                 let id = glance.single().and_then(|message| Some(message.id.as_ref()?.id.clone()));
                 let bytes = failure(id, ErrorCode::InternalError, &error.to_string());
                 let role = OutboundRole::Response(ResponseStatus::Served);

@@ -20,7 +20,11 @@ use crate::{
         waiting::{Exchange, Waiting},
     },
     respond::Replacement,
+    shutdown::{Drain, Phase},
 };
+
+/// What whoever waits is told in the end.
+pub(super) const STOPPED: &str = "the proxy was told to stop before the server has answered";
 
 /// How many requests of a server may wait for a stream of the client; further messages wait.
 const MAX_HELD: usize = 64;
@@ -49,11 +53,13 @@ impl SessionRelay {
 
     /// Passes messages until the session ends or the child exits. Then the child is ended, and
     /// whoever waits is told.
-    pub(super) async fn run(self: Arc<Self>, first: (Option<Ticket>, Bytes)) {
+    pub(super) async fn run(self: Arc<Self>, first: (Option<Ticket>, Bytes), drain: &Drain) {
         let reason = tokio::select! {
+            () = drain.reached(Phase::Stopping) => STOPPED.to_owned(),
             () = self.pass_requests(first) => "the session has ended".to_owned(),
             error = self.pass_answers() => error.to_string(),
         };
+        tracing::debug!(reason, "a session and its server are ended");
         let ended = self.lock().end_all();
         for (ticket, exchange) in ended {
             self.fail(ticket, &exchange, &reason).await;

@@ -23,7 +23,7 @@ use super::{
     Launcher,
     callers::{Addressed, Callers, Delivery, Numbered},
     overlong,
-    session::cancelled,
+    session::{STOPPED, cancelled},
 };
 use crate::{
     bridge::{
@@ -32,6 +32,7 @@ use crate::{
         text::{failure, one_line, refusal},
     },
     respond::Replacement,
+    shutdown::{Drain, Phase},
 };
 
 /// How many messages a caller may leave unread before it is given up.
@@ -133,8 +134,8 @@ impl SharedChild {
         }
         state.starts.push_back(now);
         let (child, lane) = self.launcher.start("shared").map_err(|error| error.to_string())?;
-        let limits = self.launcher.limits;
-        let running = Arc::new(Running { child, lane, limits, callers: Mutex::default() });
+        let (limits, drain) = (self.launcher.limits, self.launcher.drain.clone());
+        let running = Arc::new(Running { child, lane, limits, callers: Mutex::default(), drain });
         tokio::spawn(Arc::clone(&running).read_all());
         state.running = Some(Arc::clone(&running));
         Ok(running)
@@ -197,6 +198,7 @@ struct Running {
     lane: Lane,
     limits: Limits,
     callers: Mutex<Callers>,
+    drain: Drain,
 }
 
 impl Running {
@@ -266,7 +268,11 @@ impl Running {
 
     async fn read_all(self: Arc<Self>) {
         let reason = loop {
-            match self.child.receive().await {
+            let received = tokio::select! {
+                received = self.child.receive() => received,
+                () = self.drain.reached(Phase::Stopping) => break STOPPED.to_owned(),
+            };
+            match received {
                 Ok(Some(Inbound::Message { bytes, .. })) => self.take_from_child(bytes).await,
                 Ok(Some(Inbound::TooLong { length, limit, ends, .. })) => {
                     self.lane.skip(Side::Server, length);
@@ -282,6 +288,7 @@ impl Running {
                 Err(error) => break error.to_string(),
             }
         };
+        tracing::info!(reason, "the shared server has ended");
         let numbers = self.callers().close(&reason);
         for number in numbers {
             self.fail(number, &reason).await;

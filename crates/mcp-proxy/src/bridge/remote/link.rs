@@ -364,7 +364,7 @@ impl Link {
         }
     }
 
-    async fn fail_all(&self, reason: &str) {
+    pub(super) async fn fail_all(&self, reason: &str) {
         let ended = self.lock().waiting.end_all();
         for (_, exchange) in ended {
             self.fail_exchange(&exchange, reason).await;

@@ -18,7 +18,11 @@ use tokio::sync::mpsc;
 
 use self::{console::ClientLine, link::Link};
 use super::lane::Lane;
-use crate::{Tap, stdio::streams};
+use crate::{
+    Tap,
+    shutdown::{Drain, Phase},
+    stdio::streams,
+};
 
 /// A server at a URL.
 #[derive(Debug, Clone)]
@@ -73,6 +77,10 @@ impl Dialogue {
     }
 }
 
+const STOPPED: &str = "the proxy was told to stop before the server has answered";
+/// How long whoever waits may take to be told, if everything has to end at once.
+const FORCED_WAIT: Duration = Duration::from_millis(100);
+
 /// How [`run`] works.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -84,27 +92,29 @@ pub struct RemoteSettings {
     /// How long the server may stay silent after the client has left, if it has not answered
     /// everything. Default: 5 s.
     pub exit_wait: Duration,
+    /// When to end. Default: when the client leaves.
+    pub drain: Drain,
 }
 
 impl Default for RemoteSettings {
     fn default() -> Self {
-        RemoteSettings { max_line: 16 << 20, max_waiting: 1000, exit_wait: Duration::from_secs(5) }
+        RemoteSettings {
+            max_line: 16 << 20,
+            max_waiting: 1000,
+            exit_wait: Duration::from_secs(5),
+            drain: Drain::default(),
+        }
     }
 }
 
 /// Connects the client on our standard streams to a remote server, until the client leaves or
-/// `stop` completes. Then the server's session is ended.
+/// `settings.drain` says that it is time. Then the server's session is ended.
 ///
 /// # Errors
 ///
 /// If our standard streams cannot be used.
-pub async fn run(
-    remote: Remote,
-    tap: &Tap,
-    settings: &RemoteSettings,
-    stop: impl Future<Output = ()>,
-) -> io::Result<()> {
-    run_over(remote, (streams::input()?, streams::output()?), tap, settings, stop).await;
+pub async fn run(remote: Remote, tap: &Tap, settings: &RemoteSettings) -> io::Result<()> {
+    run_over(remote, (streams::input()?, streams::output()?), tap, settings).await;
     Ok(())
 }
 
@@ -114,9 +124,8 @@ pub async fn run_over(
     (input, output): (impl Read + Send + 'static, impl Write + Send + 'static),
     tap: &Tap,
     settings: &RemoteSettings,
-    stop: impl Future<Output = ()>,
 ) {
-    let RemoteSettings { max_line, max_waiting, exit_wait } = *settings;
+    let RemoteSettings { max_line, max_waiting, exit_wait, ref drain } = *settings;
     let mut lines = console::lines_of(input, max_line);
     let (to_client, written) = console::writer_to(output);
     let link = Link::new(remote, Lane::new(tap.clone(), None), (max_line, max_waiting), to_client);
@@ -131,11 +140,22 @@ pub async fn run_over(
         }
         "the client has left"
     };
+    let answered = async {
+        drain.reached(Phase::Draining).await;
+        while link.is_waiting() {
+            link.heard.notified().await;
+        }
+    };
     let reason = tokio::select! {
         reason = talk => reason,
         () = link.client_left() => "the client has left",
-        () = stop => "the proxy was told to stop",
+        () = answered => STOPPED,
+        () = drain.reached(Phase::Stopping) => STOPPED,
     };
+    if drain.phase() == Phase::Forced {
+        let _ = tokio::time::timeout(FORCED_WAIT, link.fail_all(reason)).await;
+        return;
+    }
     // A client that does not read its answers must not keep us.
     let _ = tokio::time::timeout(exit_wait, link.close(reason)).await;
     drop(link);

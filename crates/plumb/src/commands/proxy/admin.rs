@@ -1,38 +1,42 @@
-use std::{
-    io::{self, Write as _},
-    thread,
-};
+use std::thread;
 
 use mcp_proxy::{
     Watcher,
     metrics::{self, Health, Metrics},
 };
 
+use super::listener::announce;
+use crate::args::LogFormat;
+
 /// Figures and health for operators, on an address of their own.
-pub(super) struct Admin(Option<Metrics>);
+pub(super) struct Admin(Option<(Metrics, Health)>);
 
 impl Admin {
     /// Begins to serve, if there is an address. Ends with the process.
-    pub(super) fn start(address: Option<&str>) -> anyhow::Result<Admin> {
+    pub(super) fn start(address: Option<&str>, log: LogFormat) -> anyhow::Result<Admin> {
         let Some(address) = address else { return Ok(Admin(None)) };
         let metrics = Metrics::new();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listener = runtime.block_on(mcp_transport::bind(address))?;
         let bound = listener.local_addr()?;
-        let _ = writeln!(io::stderr(), "plumb: metrics on http://{bound}/metrics");
+        announce(log, "metrics on", &format!("http://{bound}/metrics"));
         let health = Health::new();
-        // Whoever asks gets an answer only while the process runs, which is as long as it serves.
         health.set_ready(true);
-        let shown = metrics.clone();
+        let (shown, shown_health) = (metrics.clone(), health.clone());
         thread::spawn(move || {
             let never = std::future::pending();
-            runtime.block_on(metrics::serve(listener, shown, health, never));
+            runtime.block_on(metrics::serve(listener, shown, shown_health, never));
         });
-        Ok(Admin(Some(metrics)))
+        Ok(Admin(Some((metrics, health))))
     }
 
     /// Counts what passes.
     pub(super) fn watcher(&self) -> Option<Watcher> {
-        self.0.as_ref().map(Metrics::watcher)
+        self.0.as_ref().map(|(metrics, _)| metrics.watcher())
+    }
+
+    /// Says whether new clients are welcome.
+    pub(super) fn health(&self) -> Option<Health> {
+        self.0.as_ref().map(|(_, health)| health.clone())
     }
 }

@@ -3,13 +3,19 @@ use std::time::Duration;
 use mcp_proxy::{
     Tap,
     bridge::remote::{self, Remote, RemoteSettings},
-    shutdown,
+    shutdown::Drain,
 };
 
 use crate::{args::ProxyArgs, failure::Failure};
 
 /// Passes the traffic of the client on our standard streams to a server at a URL.
-pub(super) fn run(upstream: &str, args: &ProxyArgs, tap: &Tap, limit: usize) -> anyhow::Result<()> {
+pub(super) fn run(
+    upstream: &str,
+    args: &ProxyArgs,
+    tap: &Tap,
+    limit: usize,
+    drain: &Drain,
+) -> anyhow::Result<()> {
     let remote = Remote::new(upstream, limit).map_err(|error| {
         Failure::new("the server has no usable URL")
             .because(error)
@@ -18,7 +24,8 @@ pub(super) fn run(upstream: &str, args: &ProxyArgs, tap: &Tap, limit: usize) -> 
     let mut settings = RemoteSettings::default();
     settings.max_line = limit;
     settings.exit_wait = Duration::from_secs(args.exit_wait.into());
+    settings.drain = drain.clone();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(remote::run(remote, tap, &settings, shutdown::requested()))?;
+    runtime.block_on(remote::run(remote, tap, &settings))?;
     Ok(())
 }

@@ -38,6 +38,8 @@ pub(super) enum ReportStyle {
     Findings,
     /// Findings, one per line, for programs.
     Json,
+    /// The same, and everything else as log entries.
+    Log,
     /// Every message, with its findings.
     EveryMessage,
 }
@@ -56,6 +58,18 @@ impl Report {
         }
         match self.style {
             ReportStyle::Json => return Some(Box::new(|passage| print_json(passage.findings))),
+            ReportStyle::Log => {
+                return Some(Box::new(|passage| {
+                    print_json(passage.findings);
+                    if !passage.refusals.is_empty() {
+                        tracing::info!(
+                            line = passage.number,
+                            "a message was {}",
+                            held_back(passage)
+                        );
+                    }
+                }));
+            }
             ReportStyle::EveryMessage => return Some(self.tail(limits)),
             ReportStyle::Findings => {}
         }
@@ -97,6 +111,11 @@ impl Report {
     /// Prints what all of it came to.
     pub(super) fn finish(&self, counts: &Counts, record: Option<&Path>) {
         if self.verbosity == Verbosity::Quiet || self.style == ReportStyle::Json {
+            return;
+        }
+        if self.style == ReportStyle::Log {
+            let record = record.map(|path| path.display().to_string());
+            tracing::info!(record, "{}", summary(counts));
             return;
         }
         let mut text = String::new();

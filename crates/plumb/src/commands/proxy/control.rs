@@ -1,0 +1,84 @@
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use mcp_proxy::{
+    Tap,
+    metrics::Health,
+    shutdown::{Phase, Told},
+};
+
+use super::rulebook::{Fixed, Rulebook};
+use crate::{args::ProxyArgs, commands::notes::Notes, failure};
+
+/// Does what signals ask for while a proxy runs.
+#[derive(Clone)]
+pub(super) struct Control(Arc<Inner>);
+
+struct Inner {
+    args: ProxyArgs,
+    notes: Notes,
+    /// What runs, once it does.
+    running: OnceLock<Running>,
+    /// One reload after the other.
+    reloading: Mutex<()>,
+}
+
+struct Running {
+    tap: Tap,
+    fixed: Fixed,
+    health: Option<Health>,
+}
+
+impl Control {
+    pub(super) fn new(args: ProxyArgs, notes: Notes) -> Control {
+        let (running, reloading) = (OnceLock::new(), Mutex::default());
+        Control(Arc::new(Inner { args, notes, running, reloading }))
+    }
+
+    pub(super) fn args(&self) -> &ProxyArgs {
+        &self.0.args
+    }
+
+    pub(super) fn notes(&self) -> &Notes {
+        &self.0.notes
+    }
+
+    /// From now on it is this that signals are about.
+    pub(super) fn attach(&self, tap: Tap, fixed: Fixed, health: Option<Health>) {
+        let _ = self.0.running.set(Running { tap, fixed, health });
+    }
+}
+
+impl Told for Control {
+    fn phase(&self, phase: Phase) {
+        let health = self.0.running.get().and_then(|running| running.health.as_ref());
+        if let Some(health) = health {
+            health.set_ready(false);
+        }
+        match phase {
+            Phase::Serving => {}
+            Phase::Draining => tracing::info!("told to stop: waiting for the last answers"),
+            Phase::Stopping => tracing::warn!("the time to answer is over"),
+            Phase::Forced => tracing::warn!("told to stop at once"),
+        }
+    }
+
+    fn reload(&self) {
+        let Inner { args, notes, running, reloading } = &*self.0;
+        let Some(Running { tap, fixed, .. }) = running.get() else { return };
+        let _one = reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        match Rulebook::read(args, notes, Some(fixed)) {
+            Ok((rulebook, left)) => {
+                tap.reload(rulebook.engine, rulebook.policy);
+                if !left.is_empty() {
+                    let settings = left.join(", ");
+                    tracing::warn!(settings, "some settings only change with a restart");
+                }
+                tracing::info!("the settings were read again");
+            }
+            Err(error) => {
+                let reason = failure::one_line(&error);
+                tracing::error!(reason, "the settings were not read again, and the old ones stay");
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+use std::sync::Arc;
+
+use mcp_core::{Revision, Side};
+use mcp_proxy::Policy;
+use mcp_rules::{Engine, Limits};
+
+use super::policy::policy;
+use crate::{args::ProxyArgs, commands::notes::Notes, config::Config, plan::JudgingPlan};
+
+/// What a proxy goes by, as the command line, plumb.toml and schemas say.
+pub(super) struct Rulebook {
+    pub(super) engine: Arc<Engine>,
+    pub(super) policy: Policy,
+    pub(super) fixed: Fixed,
+}
+
+/// What cannot change while a proxy runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fixed {
+    pub(super) limits: Limits,
+    pub(super) revision: Option<Revision>,
+    /// Whose messages are held back, by `Side as usize`.
+    enforced: [bool; 2],
+}
+
+impl Rulebook {
+    /// Reads everything. If `fixed` is given, it stays as it is.
+    pub(super) fn read(
+        args: &ProxyArgs,
+        notes: &Notes,
+        fixed: Option<&Fixed>,
+    ) -> anyhow::Result<(Rulebook, Vec<&'static str>)> {
+        let config = Config::chosen(&args.judging)?;
+        let mut plan = JudgingPlan::new(&args.judging, &config)?;
+        let schemas = notes.load(&plan.overrides, plan.overrides_required)?;
+        let (mut policy, without_effect) = policy(args.enforce, &config.proxy, &plan.settings);
+        notes.without_effect(&plan.without_effect);
+        notes.without_effect(&without_effect);
+        let mut now = Fixed {
+            limits: plan.settings.limits,
+            revision: plan.forced_revision,
+            enforced: Side::BOTH.map(|side| policy.enforces_on(side)),
+        };
+        let mut left = Vec::new();
+        if let Some(fixed) = fixed {
+            left = fixed.differences(&now);
+            now = *fixed;
+            plan.settings.limits = fixed.limits;
+            for side in Side::BOTH {
+                policy = policy.enforcing(side, fixed.enforced[side as usize]);
+            }
+        }
+        let engine = Arc::new(Engine::new(schemas, plan.settings));
+        Ok((Rulebook { engine, policy, fixed: now }, left))
+    }
+}
+
+impl Fixed {
+    /// The settings that would have to change.
+    fn differences(&self, other: &Fixed) -> Vec<&'static str> {
+        [
+            (self.limits != other.limits, "limits"),
+            (self.revision != other.revision, "revision"),
+            (self.enforced != other.enforced, "enforce"),
+        ]
+        .into_iter()
+        .filter_map(|(differs, name)| differs.then_some(name))
+        .collect()
+    }
+}
