@@ -15,6 +15,7 @@
 //! cannot be judged in time is recorded all the same, and counted. Enforcing waits for the verdict.
 
 pub mod bridge;
+mod conversations;
 pub mod http;
 pub mod metrics;
 pub mod mock;
@@ -26,6 +27,7 @@ pub mod shutdown;
 pub mod stdio;
 mod tap;
 
+pub use conversations::Conversations;
 pub use policy::{Action, Policy};
-pub use record::{RecordError, Recorder};
+pub use record::{RecordError, RecordSettings, Recorder};
 pub use tap::{Counts, Observation, Passage, Tap, TapSettings, Watcher};
