@@ -14,7 +14,10 @@
 //! Observing never holds up traffic: bytes are forwarded first and copied to the [`Tap`] then. What
 //! cannot be judged in time is recorded all the same, and counted. Enforcing waits for the verdict.
 
+mod access;
+mod address;
 pub mod bridge;
+mod entrance;
 pub mod http;
 pub mod metrics;
 pub mod mock;
@@ -24,7 +27,12 @@ mod respond;
 pub mod shutdown;
 pub mod stdio;
 mod tap;
+pub mod ws;
 
+pub use access::{Access, AccessError};
+pub(crate) use address::Address;
+pub use address::{UpstreamError, UrlKind};
+pub use entrance::{Entrance, EntranceSettings};
 pub use policy::{Action, Policy};
 pub use record::{RecordError, Recorder};
 pub use tap::{Counts, Observation, Passage, Tap, TapSettings, Watcher};

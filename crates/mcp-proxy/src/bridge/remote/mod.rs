@@ -1,47 +1,23 @@
-//! A client on our standard streams, a server at a URL.
+//! A client on our standard streams or over WebSocket, a server at a URL or as a child process.
 
 mod console;
 mod headers;
 mod link;
+mod redial;
+mod server;
+mod socket;
 
 use std::{
     io::{self, Read, Write},
-    sync::Arc,
     time::Duration,
 };
 
-use mcp_core::Transport;
-use mcp_transport::http::client::{HttpSettings, HttpSetupError, HttpTransport};
+pub use self::server::{Remote, RemoteError};
+pub(crate) use self::socket::run_socket;
 
 use self::link::Link;
-use super::lane::Lane;
+use super::lane::{Lane, Wire};
 use crate::{Tap, stdio::streams};
-
-/// A server at a URL.
-#[derive(Debug)]
-pub struct Remote {
-    /// Never used itself: conversations are made from it, over the same connections.
-    first: HttpTransport,
-}
-
-impl Remote {
-    /// The server at `url`, which is not contacted yet. Messages of more than `max_message` bytes
-    /// are not passed.
-    ///
-    /// # Errors
-    ///
-    /// If the URL cannot be used.
-    pub fn new(url: &str, max_message: usize) -> Result<Remote, HttpSetupError> {
-        // There is a limit on requests already, which does not make others wait.
-        let settings =
-            HttpSettings { max_message, max_exchanges: usize::MAX, ..HttpSettings::default() };
-        Ok(Remote { first: HttpTransport::new(url, settings)? })
-    }
-
-    fn connect(&self) -> Arc<dyn Transport> {
-        Arc::new(self.first.renewed())
-    }
-}
 
 /// How [`run`] works.
 #[derive(Debug, Clone)]
@@ -89,7 +65,8 @@ pub async fn run_over(
     let RemoteSettings { max_line, max_waiting, exit_wait } = *settings;
     let mut lines = console::lines_of(input, max_line);
     let (to_client, written) = console::writer_to(output);
-    let link = Link::new(remote, Lane::new(tap.clone(), None), (max_line, max_waiting), to_client);
+    let lane = Lane::new(tap.clone(), None, Wire::Lines);
+    let link = Link::new(remote, lane, (max_line, max_waiting), to_client);
     let talk = async {
         while let Some(line) = lines.recv().await {
             link.take_from_client(line).await;
@@ -104,6 +81,7 @@ pub async fn run_over(
     let reason = tokio::select! {
         reason = talk => reason,
         () = link.client_left() => "the client has left",
+        () = link.ended() => "the server has ended",
         () = stop => "the proxy was told to stop",
     };
     // A client that does not read its answers must not keep us.
