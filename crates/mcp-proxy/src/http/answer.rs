@@ -5,7 +5,7 @@ use http::{
     HeaderMap, HeaderValue, Response, StatusCode,
     header::{CONTENT_TYPE, WWW_AUTHENTICATE},
 };
-use mcp_core::{Era, Refusal, RefusalReason, Revision};
+use mcp_core::{Era, Json, Refusal, RefusalReason, Revision};
 use mcp_json::{Limits, Tape};
 use mcp_jsonrpc::{Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind};
 use mcp_transport::Foreign;
@@ -46,6 +46,19 @@ impl Answer {
     /// The request is addressed to a foreign host, or comes from a foreign page.
     pub(crate) fn foreign(foreign: &Foreign) -> Answer {
         Answer::error(StatusCode::FORBIDDEN, ErrorCode::InvalidRequest, &foreign.to_string())
+    }
+
+    /// There is no server at the path of the request.
+    pub(crate) fn no_such_prefix(prefixes: &[&str]) -> Answer {
+        let message = format!("no server has this path; there are {}", prefixes.join(", "));
+        let data = serde_json::json!({ "prefixes": prefixes });
+        let error = JsonRpcError {
+            code: ErrorCode::InvalidRequest.code(),
+            message,
+            data: Json::parse(data.to_string()).ok(),
+        };
+        let body = JsonRpcResponse { id: None, outcome: Err(error) }.to_bytes();
+        Answer::json(StatusCode::NOT_FOUND, body)
     }
 
     /// There are as many connections as there may be.
