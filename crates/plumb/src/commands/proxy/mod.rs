@@ -3,7 +3,6 @@ mod gateway;
 mod listener;
 mod remote;
 mod report;
-mod served;
 
 use std::{
     ffi::OsString,
@@ -24,7 +23,6 @@ use self::{
     admin::Admin,
     gateway::GatewayPlan,
     report::{Report, ReportStyle},
-    served::ServedPlan,
 };
 use super::{Outcome, notes::Notes};
 use crate::{
@@ -62,11 +60,8 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
         },
     );
     let outcome = match (args.listen.as_deref(), args.upstream.as_deref()) {
-        (Some(listen), Some(upstream)) => {
-            GatewayPlan::new(upstream, listen, args, limit)?.run(&tap).map(|()| Outcome::Clean)
-        }
-        (Some(listen), None) => {
-            ServedPlan::new(listen, args, limit)?.run(&tap).map(|()| Outcome::Clean)
+        (Some(listen), _) => {
+            GatewayPlan::new(listen, args, &tap, limit)?.run().map(|()| Outcome::Clean)
         }
         (None, Some(upstream)) => remote::run(upstream, args, &tap, limit).map(|()| Outcome::Clean),
         (None, None) => run_stdio(args, &tap, limit),
