@@ -5,6 +5,7 @@ mod examples;
 mod mock;
 mod proxy;
 mod recordings;
+mod upstream;
 mod values;
 
 use std::path::PathBuf;
@@ -17,11 +18,14 @@ pub(crate) use self::choices::{
     Color, FailOn, Format, MaxFindings, ReportFormat, RevisionChoice, RulesFormat, SchemaFormat,
 };
 pub(crate) use self::mock::MockArgs;
-pub(crate) use self::proxy::ProxyArgs;
 pub(crate) use self::recordings::{DiffArgs, DiffFormat, RedactArgs, TailArgs, WrapArgs};
 use self::values::{
     fail_on, layer, max_findings, profile_name, revision, revision_choice, rule_name, rule_setting,
     side,
+};
+pub(crate) use self::{
+    proxy::ProxyArgs,
+    upstream::{HeaderFromEnvironment, UpstreamArg},
 };
 use crate::selector::Selector;
 

@@ -21,6 +21,8 @@ mod proxy;
 mod readme;
 mod redact;
 mod tail;
+#[cfg(unix)]
+mod upstreams;
 mod wrap;
 
 use std::{

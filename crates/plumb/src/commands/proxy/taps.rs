@@ -1,0 +1,80 @@
+//! Who sees and records the traffic of each server.
+
+use std::{
+    hash::RandomState,
+    path::{Path, PathBuf},
+    process,
+    sync::Arc,
+    time::SystemTime,
+};
+
+use mcp_proxy::{Counts, Recorder, Tap};
+use mcp_rules::redact::Redactor;
+
+use crate::{args::ProxyArgs, failure::Failure, text::shown_path};
+
+/// One tap for everything, or one for each server if each has a recording of its own.
+pub(super) struct Taps {
+    first: Tap,
+    /// Those of the other servers, by name.
+    others: Vec<(Arc<str>, Tap)>,
+    records: Vec<PathBuf>,
+}
+
+impl Taps {
+    /// Makes taps for the servers with these names.
+    pub(super) fn new(
+        names: &[Arc<str>],
+        args: &ProxyArgs,
+        make: impl Fn(Option<Recorder>) -> Tap,
+    ) -> anyhow::Result<Taps> {
+        let record = args.record.as_deref();
+        let several = record.is_some_and(|path| names.len() > 1 && path.is_dir());
+        let mut records = Vec::new();
+        let mut begin = |name: Option<&str>| -> anyhow::Result<Tap> {
+            let recorder = record.map(|path| begin(path, name, args)).transpose()?;
+            records.extend(recorder.as_ref().map(|recorder| recorder.path().to_owned()));
+            Ok(make(recorder))
+        };
+        let names = if several { names } else { &[] };
+        let first = begin(names.first().map(|name| &**name))?;
+        let mut others = Vec::new();
+        for name in names.iter().skip(1) {
+            others.push((Arc::clone(name), begin(Some(name))?));
+        }
+        Ok(Taps { first, others, records })
+    }
+
+    /// The tap for the traffic of a server.
+    pub(super) fn of(&self, name: Option<Arc<str>>) -> Tap {
+        let Some(name) = name else { return self.first.clone() };
+        let own = self.others.iter().find(|(owner, _)| *owner == name);
+        own.map_or(&self.first, |(_, tap)| tap).for_upstream(name)
+    }
+
+    /// Ends all recordings.
+    pub(super) fn finish(self) -> (Counts, Vec<PathBuf>) {
+        let others = self.others.iter().map(|(_, tap)| tap.finish());
+        (others.fold(self.first.finish(), Counts::and), self.records)
+    }
+}
+
+fn begin(path: &Path, server: Option<&str>, args: &ProxyArgs) -> anyhow::Result<Recorder> {
+    #[expect(clippy::disallowed_methods, reason = "recordings are named after their beginning")]
+    let now = SystemTime::now();
+    let time = humantime::format_rfc3339_seconds(now).to_string().replace(':', "");
+    let server = server.map(|name| format!("-{}", name.replace('/', "-"))).unwrap_or_default();
+    let name = format!("{time}-{}{server}", process::id());
+    let recorder = Recorder::create(path, &name).map_err(|error| {
+        let place = shown_path(path);
+        Failure::new(format!("could not record to {place}"))
+            .because(error)
+            .hint("name a file or a directory that you may write to")
+    })?;
+    if !args.redact && args.redact_pointer.is_empty() {
+        return Ok(recorder);
+    }
+    let redactor = Redactor::new(RandomState::new());
+    let patterns = args.redact_pointer.iter().cloned();
+    Ok(recorder.redacting(patterns.fold(redactor, Redactor::pointer)))
+}
