@@ -11,7 +11,7 @@
 //! that form, by the same [`mcp_rules::Observer`] that reads recordings. So `plumb check` on the
 //! record of a proxy finds what the proxy found.
 //!
-//! Observing never holds up traffic: bytes are forwarded first and copied to the [`Tap`] then. What
+//! Observing never holds up traffic: the [`Tap`] gets a copy, and looks at it later. What
 //! cannot be judged in time is recorded all the same, and counted. Enforcing waits for the verdict.
 
 mod access;
@@ -23,6 +23,7 @@ pub mod metrics;
 pub mod mock;
 mod policy;
 mod record;
+pub mod replay;
 mod respond;
 mod routes;
 pub mod shutdown;

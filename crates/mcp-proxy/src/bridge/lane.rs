@@ -30,7 +30,7 @@ impl Lane {
     }
 
     /// A text as it can be carried: a message must not have line breaks on standard streams.
-    pub(super) fn carried(&self, text: Bytes, limits: Limits) -> Bytes {
+    pub(crate) fn carried(&self, text: Bytes, limits: Limits) -> Bytes {
         match self.wire {
             Wire::Lines => one_line(text, limits),
             Wire::WebSocket => text,
@@ -38,12 +38,12 @@ impl Lane {
     }
 
     /// Shows a message that is about to pass. Returns why it must not, or nothing.
-    pub(super) fn pass(&self, from: Side, text: &Bytes) -> Vec<Refusal> {
+    pub(crate) fn pass(&self, from: Side, text: &Bytes) -> Vec<Refusal> {
         self.show(from, self.seen(from, text.clone()))
     }
 
     /// The same for the last bytes of a stream, if no line break follows them.
-    pub(super) fn pass_unterminated(&self, from: Side, text: &Bytes) -> Vec<Refusal> {
+    pub(crate) fn pass_unterminated(&self, from: Side, text: &Bytes) -> Vec<Refusal> {
         let seen = match self.wire {
             Wire::Lines => Observation::unterminated(from, text.clone()),
             Wire::WebSocket => Observation::web_socket(from, text.clone()),
@@ -52,13 +52,13 @@ impl Lane {
     }
 
     /// Shows a message that was too long to be kept, and does not pass.
-    pub(super) fn skip(&self, from: Side, length: u64) {
+    pub(crate) fn skip(&self, from: Side, length: u64) {
         let skipped = self.seen(from, Bytes::new()).skipping(length);
         self.tap.observe(skipped.in_session(self.name.clone()));
     }
 
     /// Shows what the proxy sends in the place of `from`.
-    pub(super) fn stand_in(&self, from: Side, text: &Bytes) {
+    pub(crate) fn stand_in(&self, from: Side, text: &Bytes) {
         let sent = self.seen(from, text.clone()).by_proxy();
         self.tap.observe(sent.in_session(self.name.clone()));
     }

@@ -10,9 +10,9 @@
 
 pub mod children;
 mod dial;
-mod glance;
+pub(crate) mod glance;
 pub(crate) mod lane;
 mod overlong;
 pub mod remote;
-mod text;
+pub(crate) mod text;
 mod waiting;

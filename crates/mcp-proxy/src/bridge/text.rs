@@ -7,7 +7,7 @@ use mcp_jsonrpc::{ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse};
 
 /// JSON on one line: raw line breaks, which can only be between its tokens, become spaces. Other
 /// text stays as it is.
-pub(super) fn one_line(text: Bytes, limits: Limits) -> Bytes {
+pub(crate) fn one_line(text: Bytes, limits: Limits) -> Bytes {
     if memchr::memchr2(b'\n', b'\r', &text).is_none() || Tape::new().parse(&text, limits).is_err() {
         return text;
     }
@@ -16,7 +16,7 @@ pub(super) fn one_line(text: Bytes, limits: Limits) -> Bytes {
 }
 
 /// A text with some parts replaced. The parts do not overlap.
-pub(super) fn with_parts(text: &[u8], mut parts: Vec<(Span, Bytes)>) -> Bytes {
+pub(crate) fn with_parts(text: &[u8], mut parts: Vec<(Span, Bytes)>) -> Bytes {
     parts.sort_by_key(|(span, _)| span.start);
     let mut out = Vec::with_capacity(text.len() + 32);
     let mut copied = 0;
@@ -30,13 +30,13 @@ pub(super) fn with_parts(text: &[u8], mut parts: Vec<(Span, Bytes)>) -> Bytes {
 }
 
 /// What a caller gets that will not get an answer.
-pub(super) fn failure(id: Option<JsonRpcId>, code: ErrorCode, message: &str) -> Bytes {
+pub(crate) fn failure(id: Option<JsonRpcId>, code: ErrorCode, message: &str) -> Bytes {
     let error = JsonRpcError::new(code.code(), message);
     JsonRpcResponse { id, outcome: Err(error) }.to_bytes()
 }
 
 /// Why a text is not sent on that is no message.
-pub(super) fn refusal(reason: RefusalReason, message: impl Into<String>) -> Refusal {
+pub(crate) fn refusal(reason: RefusalReason, message: impl Into<String>) -> Refusal {
     Refusal { index: None, reason, message: message.into(), findings: Vec::new(), facts: None }
 }
 

@@ -103,6 +103,12 @@ impl Link {
     /// Ends the conversation: whoever still waits is told why.
     pub(super) async fn close(&self, reason: &str) {
         self.fail_all(reason).await;
+        self.leave().await;
+    }
+
+    /// Ends the conversation without a word to whoever still waits.
+    pub(super) async fn leave(&self) {
+        self.lock().waiting.end_all();
         let transport = self.lock().transport.take();
         if let Some(transport) = transport {
             transport.close().await;

@@ -9,15 +9,45 @@ mod socket;
 
 use std::{
     io::{self, Read, Write},
+    sync::Arc,
     time::Duration,
 };
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
 
 pub use self::server::{Remote, RemoteError};
 pub(crate) use self::socket::run_socket;
 
-use self::link::Link;
+use self::{console::ClientLine, link::Link};
 use super::lane::{Lane, Wire};
 use crate::{Tap, stdio::streams};
+
+/// A conversation of a client that has no streams of its own.
+#[derive(Debug, Clone)]
+pub(crate) struct Dialogue(Arc<Link>);
+
+impl Dialogue {
+    /// Begins it: what the server says goes to `to_client`, line by line.
+    pub(crate) fn begin(
+        remote: &Remote,
+        lane: Lane,
+        max_message: usize,
+        to_client: mpsc::Sender<Bytes>,
+    ) -> Dialogue {
+        let limits = (max_message, RemoteSettings::default().max_waiting);
+        Dialogue(Link::new(remote.clone(), lane, limits, to_client))
+    }
+
+    pub(crate) async fn say(&self, text: Bytes) {
+        self.0.take_from_client(ClientLine::Whole { text, ends: true }).await;
+    }
+
+    /// Ends the conversation. Nobody is told that there will be no more answers.
+    pub(crate) async fn leave(&self) {
+        self.0.leave().await;
+    }
+}
 
 /// How [`run`] works.
 #[derive(Debug, Clone)]

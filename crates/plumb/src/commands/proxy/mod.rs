@@ -15,6 +15,7 @@ use mcp_proxy::{
 };
 use mcp_rules::Engine;
 
+pub(super) use self::taps::record_name;
 use self::{
     admin::Admin,
     gateway::GatewayPlan,

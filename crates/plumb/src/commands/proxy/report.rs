@@ -116,7 +116,7 @@ impl Report {
 fn print_json(passage: &Passage<'_>) {
     for finding in passage.findings {
         let mut line = match upstream(passage) {
-            Some(upstream) => serde_json::to_vec(&OfUpstream { finding, upstream }),
+            Some(upstream) => serde_json::to_vec(&OfUpstream { upstream, finding }),
             None => serde_json::to_vec(finding),
         }
         .unwrap_or_default();

@@ -60,11 +60,8 @@ impl Taps {
 }
 
 fn begin(path: &Path, server: Option<&str>, args: &ProxyArgs) -> anyhow::Result<Recorder> {
-    #[expect(clippy::disallowed_methods, reason = "recordings are named after their beginning")]
-    let now = SystemTime::now();
-    let time = humantime::format_rfc3339_seconds(now).to_string().replace(':', "");
     let server = server.map(|name| format!("-{}", name.replace('/', "-"))).unwrap_or_default();
-    let name = format!("{time}-{}{server}", process::id());
+    let name = format!("{}{server}", record_name());
     let recorder = Recorder::create(path, &name).map_err(|error| {
         let place = shown_path(path);
         Failure::new(format!("could not record to {place}"))
@@ -77,4 +74,11 @@ fn begin(path: &Path, server: Option<&str>, args: &ProxyArgs) -> anyhow::Result<
     let redactor = Redactor::new(RandomState::new());
     let patterns = args.redact_pointer.iter().cloned();
     Ok(recorder.redacting(patterns.fold(redactor, Redactor::pointer)))
+}
+
+/// The name of a recording that begins now.
+#[expect(clippy::disallowed_methods, reason = "recordings are named after their beginning")]
+pub(crate) fn record_name() -> String {
+    let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(':', "");
+    format!("{time}-{}", process::id())
 }
