@@ -14,8 +14,12 @@
 //! Observing never holds up traffic: the [`Tap`] gets a copy, and looks at it later. What
 //! cannot be judged in time is recorded all the same, and counted. Enforcing waits for the verdict.
 
+mod access;
+mod address;
 mod bad_tools;
 pub mod bridge;
+mod conversations;
+mod entrance;
 pub mod http;
 pub mod metrics;
 pub mod mock;
@@ -23,14 +27,22 @@ mod policy;
 mod record;
 pub mod replay;
 mod respond;
+mod routes;
 pub mod shutdown;
 mod splice;
 pub mod stdio;
 mod tap;
 mod verdict;
+pub mod ws;
 
+pub use access::{Access, AccessError};
+pub(crate) use address::Address;
+pub use address::{UpstreamError, UrlKind};
 pub use bad_tools::BadTools;
+pub use conversations::Conversations;
+pub use entrance::{Entrance, EntranceSettings};
 pub use policy::{Action, Policy};
-pub use record::{RecordError, Recorder};
+pub use record::{RecordError, RecordSettings, Recorder};
+pub use routes::{Prefix, PrefixError, Routes};
 pub use tap::{Counts, Observation, OpenRequests, Passage, Tap, TapSettings, Watcher};
 pub use verdict::Verdict;

@@ -2,11 +2,13 @@
 
 use bytes::Bytes;
 use mcp_core::{Refusal, RefusalReason};
+use mcp_json::{Limits, Tape};
 use mcp_jsonrpc::{ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse};
 
-/// JSON on one line: raw line breaks, which can only be between its tokens, become spaces.
-pub(crate) fn one_line(text: Bytes) -> Bytes {
-    if memchr::memchr2(b'\n', b'\r', &text).is_none() {
+/// JSON on one line: raw line breaks, which can only be between its tokens, become spaces. Other
+/// text stays as it is.
+pub(crate) fn one_line(text: Bytes, limits: Limits) -> Bytes {
+    if memchr::memchr2(b'\n', b'\r', &text).is_none() || Tape::new().parse(&text, limits).is_err() {
         return text;
     }
     let flat = |byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte };
@@ -30,7 +32,10 @@ mod tests {
 
     #[test]
     fn line_breaks_become_spaces() {
-        assert_eq!(one_line("{\"a\":\r\n1}".into()), "{\"a\":  1}");
-        assert_eq!(one_line("{}".into()), "{}");
+        let flat = |text: &'static str| one_line(text.into(), Limits::default());
+        assert_eq!(flat("{\"a\":\r\n1}"), "{\"a\":  1}");
+        assert_eq!(flat("{}"), "{}");
+        // It would become valid.
+        assert_eq!(flat("\"a\nb\""), "\"a\nb\"");
     }
 }

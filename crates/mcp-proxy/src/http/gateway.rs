@@ -11,7 +11,7 @@ use std::{
 use bytes::Bytes;
 use http::{
     HeaderMap, Request, Response, StatusCode,
-    header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE},
+    header::{CONTENT_LENGTH, CONTENT_TYPE},
     request, response,
 };
 use hyper::body::Incoming;
@@ -25,8 +25,7 @@ use super::{
     batch,
     body::{ProxyBody, Unread, boxed, events_until, full, read_whole},
     events::{JudgedEvents, PassingEvents, event_with},
-    exchange::{Exchange, PassingRequest, PassingResponse},
-    guarded::has_token,
+    exchange::{Exchange, OverTls, PassingRequest, PassingResponse},
     headers::remove_hop_by_hop,
     tee::Tee,
     upstream::{Failure, Upstream},
@@ -45,8 +44,8 @@ pub struct GatewaySettings {
     pub hosts: Allowed,
     /// The pages that may send requests. Default: loopback.
     pub origins: Allowed,
-    /// The token that clients must send as `Authorization: Bearer`. It is not passed on.
-    pub token: Option<Arc<str>>,
+    /// Whether clients are served over TLS, for the URLs in recordings. Default: no.
+    pub secure: bool,
     /// The longest body that is judged and recorded, in bytes. Longer ones pass, unless messages of
     /// their sender are held back. Default: 16 MiB.
     pub max_body: usize,
@@ -63,7 +62,7 @@ impl Default for GatewaySettings {
         GatewaySettings {
             hosts: Allowed::loopback(),
             origins: Allowed::loopback(),
-            token: None,
+            secure: false,
             max_body: 16 << 20,
             answer_timeout: Duration::from_secs(600),
             name: None,
@@ -108,12 +107,15 @@ impl Service<Request<Incoming>> for Gateway {
 
 impl Inner {
     async fn answer(&self, mut request: Request<Incoming>) -> Response<ProxyBody> {
-        if let Err(answer) = self.admit(&mut request) {
+        if let Err(answer) = self.admit(&request) {
             return answer.into_response();
         }
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
         tracing::trace!(exchange = number, "a request has come");
         let settings = &self.settings;
+        if settings.secure {
+            request.extensions_mut().insert(OverTls);
+        }
         let name = settings.name.clone();
         let exchange = Exchange::new(self.tap.clone(), number, name, settings.max_body);
         if exchange.enforces_on(Side::Client) {
@@ -149,20 +151,11 @@ impl Inner {
         })
     }
 
-    /// Refuses requests for a foreign host, from a foreign page, or without the token.
-    fn admit(&self, request: &mut Request<Incoming>) -> Result<(), Box<Answer>> {
-        let GatewaySettings { hosts, origins, token, .. } = &self.settings;
-        check_source(hosts, origins, request.uri(), request.headers()).map_err(|foreign| {
-            let message = foreign.to_string();
-            let status = StatusCode::FORBIDDEN;
-            Box::new(Answer::error(status, ErrorCode::InvalidRequest, &message))
-        })?;
-        let Some(token) = token else { return Ok(()) };
-        if !has_token(request.headers(), token) {
-            return Err(Box::new(Answer::unauthorized()));
-        }
-        request.headers_mut().remove(AUTHORIZATION);
-        Ok(())
+    /// Refuses requests for a foreign host, or from a foreign page.
+    fn admit(&self, request: &Request<Incoming>) -> Result<(), Box<Answer>> {
+        let GatewaySettings { hosts, origins, .. } = &self.settings;
+        check_source(hosts, origins, request.uri(), request.headers())
+            .map_err(|foreign| Box::new(Answer::foreign(&foreign)))
     }
 
     /// Passes a request on as it comes.

@@ -1,11 +1,10 @@
 use bytes::Bytes;
 use mcp_core::Side;
-use mcp_json::Node;
+use mcp_json::{Limits, Node};
 use mcp_jsonrpc::Envelope;
 use mcp_rules::ReadLine;
 
-use super::Conversations;
-use crate::bridge::text::one_line;
+use crate::{Conversations, bridge::text::one_line};
 
 /// What a line of a recording asks of whoever replays it.
 #[derive(Debug)]
@@ -46,7 +45,9 @@ impl Cue {
         };
         let is_refused = http.and_then(|http| http.status).is_some_and(|status| status >= 400);
         let what = match (text, record.from) {
-            (Some(text), Side::Client) => What::Send(one_line(Bytes::copy_from_slice(text))),
+            (Some(text), Side::Client) => {
+                What::Send(one_line(Bytes::copy_from_slice(text), Limits::default()))
+            }
             (Some(text), Side::Server) => What::Hear(Bytes::copy_from_slice(text)),
             (None, Side::Server) if is_refused => What::Failed,
             (None, Side::Client) if http.is_some_and(|http| http.ends) => What::Left,

@@ -4,14 +4,14 @@ use std::{ffi::OsString, sync::Arc};
 
 use bytes::Bytes;
 use mcp_core::{Inbound, Outbound, OutboundRole, Side, Transport as _, TransportError};
-use mcp_transport::{ChildCommand, ChildSettings, ChildTransport, http::client::HttpSetupError};
+use mcp_transport::{ChildCommand, ChildSettings, ChildTransport};
 use tokio::sync::mpsc;
 
 use crate::{
-    Tap,
+    Access, Tap,
     bridge::{
-        lane::Lane,
-        remote::{Dialogue, Remote},
+        lane::{Lane, Wire},
+        remote::{Dialogue, Remote, RemoteError},
     },
 };
 
@@ -37,8 +37,9 @@ impl Target {
     /// # Errors
     ///
     /// If the URL cannot be used.
-    pub fn url(url: &str, max_message: usize) -> Result<Target, HttpSetupError> {
-        Ok(Target(Kind::Url { remote: Remote::new(url, max_message)?, max_message }))
+    pub fn url(url: &str, max_message: usize) -> Result<Target, RemoteError> {
+        let remote = Remote::new(url, max_message, &Access::default())?;
+        Ok(Target(Kind::Url { remote, max_message }))
     }
 
     /// Begins a conversation. What the server says goes to `heard`.
@@ -50,7 +51,7 @@ impl Target {
     ) -> Result<Peer, TransportError> {
         // A single conversation needs no name.
         let name = (number > 0).then(|| Arc::from(format!("conversation-{}", number + 1)));
-        let lane = Lane::new(tap.clone(), name);
+        let lane = Lane::new(tap.clone(), name, Wire::Lines);
         match &self.0 {
             Kind::Command { command, max_message } => {
                 let mut settings = ChildSettings::default();
@@ -70,7 +71,7 @@ impl Target {
                         }
                     }
                 });
-                Ok(Peer::Remote(remote.converse(lane, *max_message, to_client)))
+                Ok(Peer::Remote(Dialogue::begin(remote, lane, *max_message, to_client)))
             }
         }
     }

@@ -242,11 +242,11 @@ pub(super) fn wrong_type(value: &Value<'_>, expected: &str) -> Fault {
     Fault::new(value.span(), format!("expected {expected}, found {found}"))
 }
 
-fn string<'v>(value: &'v Value<'_>) -> Result<&'v str, Fault> {
+pub(super) fn string<'v>(value: &'v Value<'_>) -> Result<&'v str, Fault> {
     value.get_ref().as_str().ok_or_else(|| wrong_type(value, "a string"))
 }
 
-fn strings(value: &Value<'_>) -> Result<Vec<String>, Fault> {
+pub(super) fn strings(value: &Value<'_>) -> Result<Vec<String>, Fault> {
     match value.get_ref() {
         DeValue::String(text) => Ok(vec![text.to_string()]),
         DeValue::Array(array) => {

@@ -1,4 +1,4 @@
-use std::thread;
+use std::{sync::Arc, thread};
 
 use mcp_proxy::{
     Watcher,
@@ -12,15 +12,20 @@ use crate::args::LogFormat;
 pub(super) struct Admin(Option<(Metrics, Health)>);
 
 impl Admin {
-    /// Begins to serve, if there is an address. Ends with the process.
-    pub(super) fn start(address: Option<&str>, log: LogFormat) -> anyhow::Result<Admin> {
+    /// Begins to serve, if there is an address. Ends with the process. If there are several servers,
+    /// these are their names.
+    pub(super) fn start(
+        address: Option<&str>,
+        upstreams: &[Arc<str>],
+        log: LogFormat,
+    ) -> anyhow::Result<Admin> {
         let Some(address) = address else { return Ok(Admin(None)) };
-        let metrics = Metrics::new();
+        let metrics = Metrics::of_upstreams(upstreams);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listener = runtime.block_on(mcp_transport::bind(address))?;
         let bound = listener.local_addr()?;
         announce(log, "metrics on", &format!("http://{bound}/metrics"));
-        let health = Health::new();
+        let health = Health::of_upstreams(upstreams);
         health.set_ready(true);
         let (shown, shown_health) = (metrics.clone(), health.clone());
         thread::spawn(move || {

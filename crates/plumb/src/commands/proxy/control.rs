@@ -23,7 +23,7 @@ struct Inner {
 }
 
 struct Running {
-    tap: Tap,
+    taps: Vec<Tap>,
     fixed: Fixed,
     health: Option<Health>,
 }
@@ -43,8 +43,8 @@ impl Control {
     }
 
     /// From now on it is this that signals are about.
-    pub(super) fn attach(&self, tap: Tap, fixed: Fixed, health: Option<Health>) {
-        let _ = self.0.running.set(Running { tap, fixed, health });
+    pub(super) fn attach(&self, taps: Vec<Tap>, fixed: Fixed, health: Option<Health>) {
+        let _ = self.0.running.set(Running { taps, fixed, health });
     }
 }
 
@@ -64,11 +64,13 @@ impl Told for Control {
 
     fn reload(&self) {
         let Inner { args, notes, running, reloading } = &*self.0;
-        let Some(Running { tap, fixed, .. }) = running.get() else { return };
+        let Some(Running { taps, fixed, .. }) = running.get() else { return };
         let _one = reloading.lock().unwrap_or_else(PoisonError::into_inner);
         match Rulebook::read(args, notes, Some(fixed)) {
             Ok((rulebook, left)) => {
-                tap.reload(rulebook.engine, rulebook.policy);
+                for tap in taps {
+                    tap.reload(Arc::clone(&rulebook.engine), rulebook.policy.clone());
+                }
                 if !left.is_empty() {
                     let settings = left.join(", ");
                     tracing::warn!(settings, "some settings only change with a restart");

@@ -1,53 +1,133 @@
+use std::{io, time::Duration};
+
 use mcp_proxy::{
-    Tap,
-    http::{Gateway, GatewaySettings, Upstream},
-    shutdown::Drain,
+    Entrance, EntranceSettings, Routes, Tap,
+    shutdown::{Drain, Phase},
 };
-use mcp_transport::http::server::{ServeSettings, serve};
+use mcp_transport::http::server::{Servable, ServeSettings, serve, serve_tls};
+use tokio::net::TcpListener;
 
-use super::listener::{ListenerPlan, serve_until_drained};
-use crate::args::ProxyArgs;
+use super::{
+    listener::{ListenerPlan, serve_until_drained},
+    servers::{Server, Target},
+};
+use crate::{
+    args::{LogFormat, ProxyArgs},
+    failure::Failure,
+};
 
-/// A gateway for HTTP clients, checked and ready to run.
+/// A gateway for clients over HTTP and WebSocket, checked and ready to run.
 #[derive(Debug)]
 pub(super) struct GatewayPlan {
     listener: ListenerPlan,
-    upstream: Upstream,
-    settings: GatewaySettings,
+    inside: Inside,
+    drain: Drain,
+}
+
+/// What clients find.
+#[derive(Debug)]
+enum Inside {
+    One(Entrance),
+    Several(Routes),
 }
 
 impl GatewayPlan {
+    /// Each server comes with the tap for its traffic.
     pub(super) fn new(
-        upstream: &str,
         listen: &str,
         args: &ProxyArgs,
+        servers: &[(Server, Tap)],
         limit: usize,
         drain: &Drain,
     ) -> anyhow::Result<GatewayPlan> {
-        let mut settings = GatewaySettings::default();
         let listener = ListenerPlan::new(listen, args)?;
+        let mut settings = EntranceSettings::default();
         settings.hosts = listener.hosts.clone();
         settings.origins = listener.origins.clone();
         settings.token.clone_from(&listener.token);
-        settings.max_body = limit;
+        settings.secure = listener.tls.is_some();
+        settings.max_message = limit;
         settings.drain = drain.clone();
-        Ok(GatewayPlan { listener, upstream: Upstream::new(upstream)?, settings })
+        settings.log_stderr = args.log_format == LogFormat::Json;
+        settings.max_children = args.max_children.into();
+        settings.exit_wait = Duration::from_secs(args.exit_wait.into());
+        if let [(server @ Server { prefix: None, .. }, tap)] = servers {
+            let inside = Inside::One(entrance(server, tap, &settings)?);
+            return Ok(GatewayPlan { listener, inside, drain: drain.clone() });
+        }
+        let mut routes = Vec::new();
+        for (server, tap) in servers {
+            let Some(prefix) = server.prefix.clone() else { continue };
+            settings.name = server.name();
+            routes.push((prefix, entrance(server, tap, &settings)?));
+        }
+        let inside = Inside::Several(Routes::new(routes, settings));
+        Ok(GatewayPlan { listener, inside, drain: drain.clone() })
     }
 
-    /// Serves clients until we are told to stop.
-    pub(super) fn run(self, tap: &Tap) -> anyhow::Result<()> {
+    /// Serves clients until we are told to stop, and ends what was started for them.
+    pub(super) fn run(self) -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
-            let listener = self.listener.open().await?;
-            let drain = self.settings.drain.clone();
-            let gateway = Gateway::new(self.upstream, tap.clone(), self.settings);
-            let mut settings = ServeSettings::default();
-            settings.keep_header_case = true;
-            serve_until_drained(&drain, settings, |settings, stop| {
-                serve(listener, gateway, settings, stop)
-            })
-            .await;
+            let GatewayPlan { listener: plan, inside, drain } = self;
+            let listener = plan.open().await?;
+            match inside {
+                Inside::One(entrance) => {
+                    let begin = || entrance.drain();
+                    welcome(listener, plan, entrance.clone(), begin, &drain).await;
+                    tokio::select! {
+                        () = entrance.close() => {}
+                        () = drain.reached(Phase::Forced) => {}
+                    }
+                }
+                Inside::Several(routes) => {
+                    let begin = || routes.drain();
+                    welcome(listener, plan, routes.clone(), begin, &drain).await;
+                    tokio::select! {
+                        () = routes.close() => {}
+                        () = drain.reached(Phase::Forced) => {}
+                    }
+                }
+            }
             Ok(())
         })
+    }
+}
+
+async fn welcome(
+    listener: TcpListener,
+    plan: ListenerPlan,
+    service: impl Servable,
+    begin_drain: impl FnOnce(),
+    drain: &Drain,
+) {
+    let mut settings = ServeSettings::default();
+    settings.keep_header_case = true;
+    serve_until_drained(drain, settings, async |settings, stop| {
+        let stop = async {
+            stop.await;
+            begin_drain();
+        };
+        match plan.tls {
+            Some(tls) => serve_tls(listener, tls, service, settings, stop).await,
+            None => serve(listener, service, settings, stop).await,
+        }
+    })
+    .await;
+}
+
+fn entrance(server: &Server, tap: &Tap, settings: &EntranceSettings) -> anyhow::Result<Entrance> {
+    match &server.target {
+        Target::Url(url) => Entrance::to_url(url, &server.access, tap, settings).map_err(|error| {
+            Failure::new("the server cannot be used")
+                .because(error)
+                .hint("its URL is like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
+                .into()
+        }),
+        Target::Command(command) => {
+            let (program, arguments) =
+                command.split_first().ok_or_else(|| io::Error::other("a server has no command"))?;
+            Ok(Entrance::to_command(program, arguments, tap, settings))
+        }
     }
 }

@@ -1,21 +1,23 @@
 use std::{
-    fs,
     io::{self, Write as _},
-    path::Path,
     sync::Arc,
     time::Duration,
 };
 
 use mcp_core::BoxFuture;
 use mcp_proxy::shutdown::{Drain, Phase};
-use mcp_transport::{Allowed, http::server::ServeSettings};
+use mcp_transport::{
+    Allowed,
+    http::{server::ServeSettings, tls},
+};
+use rustls::ServerConfig;
 use tokio::net::TcpListener;
 
+use super::secrets;
 use crate::{
     args::{LogFormat, ProxyArgs},
     commands::listen::is_local,
     failure::Failure,
-    text::shown_path,
 };
 
 /// Where HTTP clients are served, and which of them.
@@ -25,6 +27,7 @@ pub(super) struct ListenerPlan {
     pub(super) hosts: Allowed,
     pub(super) origins: Allowed,
     pub(super) token: Option<Arc<str>>,
+    pub(super) tls: Option<Arc<ServerConfig>>,
     log: LogFormat,
 }
 
@@ -40,10 +43,14 @@ pub(super) fn announce(log: LogFormat, what: &str, url: &str) {
 
 impl ListenerPlan {
     pub(super) fn new(address: &str, args: &ProxyArgs) -> anyhow::Result<ListenerPlan> {
-        let token = args.auth_token_file.as_deref().map(read_token).transpose()?;
-        if token.is_none() && !args.insecure && !is_local(address) {
+        let token = args.auth_token_file.as_deref().map(secrets::token).transpose()?;
+        let is_closed = token.is_some() || args.client_ca.is_some();
+        if !is_closed && !args.insecure && !is_local(address) {
             return Err(Failure::new(format!("`{address}` can be reached from other machines"))
-                .hint("require a token with --auth-token-file, or say --insecure")
+                .hint(
+                    "require a token with --auth-token-file or certificates with --client-ca, or \
+                     say --insecure",
+                )
                 .into());
         }
         Ok(ListenerPlan {
@@ -52,6 +59,7 @@ impl ListenerPlan {
             origins: args.origins.iter().fold(Allowed::loopback(), Allowed::and),
             token,
             log: args.log_format,
+            tls: tls(args)?,
         })
     }
 
@@ -59,17 +67,18 @@ impl ListenerPlan {
     pub(super) async fn open(&self) -> anyhow::Result<TcpListener> {
         let listener = mcp_transport::bind(&*self.address).await?;
         let address = listener.local_addr()?;
-        announce(self.log, "listening on", &format!("http://{address}"));
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        announce(self.log, "listening on", &format!("{scheme}://{address}"));
         Ok(listener)
     }
 }
 
 /// Serves until it is time to end: connections get no longer than `drain` says, and a moment for the
 /// last answers.
-pub(super) async fn serve_until_drained<F: Future<Output = ()>>(
+pub(super) async fn serve_until_drained(
     drain: &Drain,
     mut settings: ServeSettings,
-    serve: impl FnOnce(ServeSettings, BoxFuture<'static, ()>) -> F,
+    serve: impl AsyncFnOnce(ServeSettings, BoxFuture<'static, ()>),
 ) {
     // The phases say when; this is for those who do not listen to them.
     settings.grace = Duration::from_secs(24 * 60 * 60);
@@ -91,15 +100,20 @@ pub(super) async fn serve_until_drained<F: Future<Output = ()>>(
 /// How long clients may take to read what they get in the end.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
-fn read_token(path: &Path) -> anyhow::Result<Arc<str>> {
-    let text = fs::read_to_string(path).map_err(|error| {
-        Failure::new(format!("could not read the token in {}", shown_path(path))).because(error)
+fn tls(args: &ProxyArgs) -> anyhow::Result<Option<Arc<ServerConfig>>> {
+    let (Some(certificates), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
+    let certificates = secrets::read(certificates, "certificates")?;
+    let key = secrets::read(key, "private key")?;
+    let clients = args.client_ca.as_deref();
+    let clients = clients.map(|path| secrets::read(path, "certificates")).transpose()?;
+    let config = match clients {
+        Some(clients) => tls::server_config_for_clients(&certificates, &key, &clients),
+        None => tls::server_config(&certificates, &key),
+    };
+    let config = config.map_err(|error| {
+        Failure::new("clients cannot be served over TLS")
+            .because(error)
+            .hint("--tls-cert and --tls-key are PEM files that belong together")
     })?;
-    let token = text.trim();
-    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(Failure::new(format!("{} holds no token", shown_path(path)))
-            .hint("write one line of letters, digits and punctuation to it")
-            .into());
-    }
-    Ok(token.into())
+    Ok(Some(config))
 }

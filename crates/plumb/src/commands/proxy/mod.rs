@@ -6,30 +6,27 @@ mod policy;
 mod remote;
 mod report;
 mod rulebook;
-mod served;
+mod secrets;
+mod servers;
+mod taps;
 
-use std::{
-    ffi::OsString,
-    hash::RandomState,
-    path::Path,
-    process::{self, ExitStatus},
-    time::{Duration, SystemTime},
-};
+use std::{ffi::OsString, process::ExitStatus, sync::Arc, time::Duration};
 
 use mcp_proxy::{
-    OpenRequests, Recorder, Tap, TapSettings,
+    OpenRequests, Tap, TapSettings,
     shutdown::{self, Drain, Phase},
     stdio::{self, StdioSettings},
 };
-use mcp_rules::redact::Redactor;
 
+pub(super) use self::taps::record_name;
 use self::{
     admin::Admin,
     control::Control,
     gateway::GatewayPlan,
     report::{Report, ReportStyle},
     rulebook::Rulebook,
-    served::ServedPlan,
+    servers::{Server, Target},
+    taps::Taps,
 };
 use super::{Outcome, notes::Notes};
 use crate::{
@@ -38,7 +35,6 @@ use crate::{
     logs,
     plan::Verbosity,
     style::Palette,
-    text::shown_path,
 };
 
 /// Passes traffic between a client and a server.
@@ -71,44 +67,70 @@ fn run(
     verbosity: Verbosity,
 ) -> anyhow::Result<Outcome> {
     let args = control.args();
-    let (Rulebook { engine, policy, fixed }, _) = Rulebook::read(args, control.notes(), None)?;
-    let limit = fixed.limits.message_bytes;
-    let recorder = args.record.as_deref().map(|path| begin_record(path, args)).transpose()?;
-    let record = recorder.as_ref().map(|recorder| recorder.path().to_owned());
+    let (rulebook, _) = Rulebook::read(args, control.notes(), None)?;
+    let Rulebook { engine, policy, fixed, config } = rulebook;
+    let servers = servers::chosen(args, &config)?;
+    let names: Vec<Arc<str>> = servers.iter().filter_map(Server::name).collect();
     let report = Report::new(palette, verbosity, style_of(args));
-    let admin = Admin::start(args.admin.as_deref(), args.log_format)?;
+    let admin = Admin::start(args.admin.as_deref(), &names, args.log_format)?;
     let open = OpenRequests::new();
-    let is_stdio = args.listen.is_none() && args.upstream.is_none();
-    let watchers = report
-        .watcher(&fixed.limits)
-        .into_iter()
-        .chain(admin.watcher())
-        .chain(is_stdio.then(|| open.watcher()));
-    let settings = TapSettings {
-        policy,
-        revision: fixed.revision,
-        recorder,
-        watchers: watchers.collect(),
-        backlog: 0,
-    };
-    let tap = Tap::new(engine, settings);
-    control.attach(tap.clone(), fixed, admin.health());
-    let outcome = match (args.listen.as_deref(), args.upstream.as_deref()) {
-        (Some(listen), Some(upstream)) => {
-            let plan = GatewayPlan::new(upstream, listen, args, limit, drain)?;
-            plan.run(&tap).map(|()| Outcome::Clean)
-        }
-        (Some(listen), None) => {
-            let plan = ServedPlan::new(listen, args, limit, drain)?;
-            plan.run(&tap).map(|()| Outcome::Clean)
-        }
-        (None, Some(upstream)) => {
-            remote::run(upstream, args, &tap, limit, drain).map(|()| Outcome::Clean)
-        }
-        (None, None) => run_stdio(args, &tap, limit, drain, open),
-    };
-    report.finish(&tap.finish(), record.as_deref());
+    let mut taps = Taps::new(&names, args, |recorder| {
+        let watchers = report
+            .watcher(&fixed.limits)
+            .into_iter()
+            .chain(admin.watcher())
+            .chain(args.listen.is_none().then(|| open.watcher()));
+        let settings = TapSettings {
+            policy: policy.clone(),
+            revision: fixed.revision,
+            recorder,
+            watchers: watchers.collect(),
+            backlog: 0,
+        };
+        Tap::new(Arc::clone(&engine), settings)
+    })?;
+    control.attach(taps.all(), fixed, admin.health());
+    let outcome = pass(args, servers, &mut taps, fixed.limits.message_bytes, (drain, open));
+    let (counts, records) = taps.finish();
+    report.finish(&counts, &records);
     outcome
+}
+
+/// Passes traffic until it ends.
+fn pass(
+    args: &ProxyArgs,
+    servers: Vec<Server>,
+    taps: &mut Taps,
+    limit: usize,
+    (drain, open): (&Drain, OpenRequests),
+) -> anyhow::Result<Outcome> {
+    if let Some(listen) = &args.listen {
+        let with_tap = |server: Server| {
+            let tap = taps.of(server.name());
+            (server, tap)
+        };
+        let servers: Vec<(Server, Tap)> = servers.into_iter().map(with_tap).collect();
+        GatewayPlan::new(listen, args, &servers, limit, drain)?.run()?;
+        return Ok(Outcome::Clean);
+    }
+    let tap = taps.of(None);
+    let Some(Server { target, access, .. }) = servers.into_iter().next() else {
+        return Ok(Outcome::Clean);
+    };
+    match target {
+        Target::Url(url) => {
+            remote::run(&url, &access, args, &tap, limit, drain)?;
+            Ok(Outcome::Clean)
+        }
+        Target::Command(command) => {
+            let mut settings = StdioSettings::default();
+            settings.exit_wait = Duration::from_secs(args.exit_wait.into());
+            settings.max_line = limit;
+            (settings.drain, settings.open) = (drain.clone(), open);
+            settings.log_stderr = args.log_format == LogFormat::Json;
+            run_stdio(&command, &tap, &settings)
+        }
+    }
 }
 
 fn style_of(args: &ProxyArgs) -> ReportStyle {
@@ -121,53 +143,16 @@ fn style_of(args: &ProxyArgs) -> ReportStyle {
 }
 
 /// Passes the traffic of one client on our standard streams.
-fn run_stdio(
-    args: &ProxyArgs,
-    tap: &Tap,
-    limit: usize,
-    drain: &Drain,
-    open: OpenRequests,
-) -> anyhow::Result<Outcome> {
-    let mut settings = StdioSettings::default();
-    settings.exit_wait = Duration::from_secs(args.exit_wait.into());
-    settings.max_line = limit;
-    (settings.drain, settings.open) = (drain.clone(), open);
-    settings.log_stderr = args.log_format == LogFormat::Json;
-    let (program, arguments) = command(args)?;
-    let status = stdio::run(program, arguments, tap, &settings)?;
-    Ok(match drain.phase() {
+fn run_stdio(command: &[OsString], tap: &Tap, settings: &StdioSettings) -> anyhow::Result<Outcome> {
+    let Some((program, arguments)) = command.split_first() else {
+        return Err(Failure::new("no server to start").hint("name it after `--`").into());
+    };
+    let status = stdio::run(program, arguments, tap, settings)?;
+    Ok(match settings.drain.phase() {
         Phase::Serving => Outcome::Exit(code_of(status)),
         // It ended because we were told to, and that went well.
         Phase::Draining | Phase::Stopping | Phase::Forced => Outcome::Clean,
     })
-}
-
-/// The server to start, and its arguments.
-fn command(args: &ProxyArgs) -> anyhow::Result<(&OsString, &[OsString])> {
-    let command = args.command.split_first();
-    command.ok_or_else(|| Failure::new("no server to start").hint("name it after `--`").into())
-}
-
-fn begin_record(path: &Path, args: &ProxyArgs) -> anyhow::Result<Recorder> {
-    let recorder = Recorder::create(path, &record_name()).map_err(|error| {
-        let place = shown_path(path);
-        Failure::new(format!("could not record to {place}"))
-            .because(error)
-            .hint("name a file or a directory that you may write to")
-    })?;
-    if !args.redact && args.redact_pointer.is_empty() {
-        return Ok(recorder);
-    }
-    let redactor = Redactor::new(RandomState::new());
-    let patterns = args.redact_pointer.iter().cloned();
-    Ok(recorder.redacting(patterns.fold(redactor, Redactor::pointer)))
-}
-
-/// The name of a recording that begins now.
-#[expect(clippy::disallowed_methods, reason = "recordings are named after their beginning")]
-pub(super) fn record_name() -> String {
-    let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(':', "");
-    format!("{time}-{}", process::id())
 }
 
 /// The exit code that a shell would show.

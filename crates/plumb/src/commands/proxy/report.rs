@@ -4,13 +4,13 @@ use std::{
     collections::BTreeMap,
     fmt::Write as _,
     io::{self, Write as _},
-    path::Path,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use mcp_core::Side;
 use mcp_jsonrpc::MessageKind;
-use mcp_proxy::{Counts, Passage, Watcher};
+use mcp_proxy::{Counts, Observation, Passage, Watcher};
 use mcp_rules::{Finding, Limits, LineReader, Severity};
 
 use crate::{
@@ -57,16 +57,13 @@ impl Report {
             return None;
         }
         match self.style {
-            ReportStyle::Json => return Some(Box::new(|passage| print_json(passage.findings))),
+            ReportStyle::Json => return Some(Box::new(print_json)),
             ReportStyle::Log => {
                 return Some(Box::new(|passage| {
-                    print_json(passage.findings);
+                    print_json(passage);
                     if !passage.refusals.is_empty() {
-                        tracing::info!(
-                            line = passage.number,
-                            "a message was {}",
-                            held_back(passage)
-                        );
+                        let what = held_back(passage);
+                        tracing::info!(line = passage.number, "a message was {what}");
                     }
                 }));
             }
@@ -109,13 +106,13 @@ impl Report {
     }
 
     /// Prints what all of it came to.
-    pub(super) fn finish(&self, counts: &Counts, record: Option<&Path>) {
+    pub(super) fn finish(&self, counts: &Counts, records: &[PathBuf]) {
         if self.verbosity == Verbosity::Quiet || self.style == ReportStyle::Json {
             return;
         }
         if self.style == ReportStyle::Log {
-            let record = record.map(|path| path.display().to_string());
-            tracing::info!(record, "{}", summary(counts));
+            let records: Vec<String> = records.iter().map(|path| shown_path(path)).collect();
+            tracing::info!(records = records.join(", "), "{}", summary(counts));
             return;
         }
         let mut text = String::new();
@@ -125,19 +122,36 @@ impl Report {
             let _ = writeln!(text, "plumb: {more} of {rule}{}", by(*side));
         }
         let _ = writeln!(text, "plumb: {}", summary(counts));
-        if let Some(path) = record.filter(|_| !counts.record_failed) {
+        for path in records.iter().filter(|_| !counts.record_failed) {
             let _ = writeln!(text, "plumb: recorded in {}", shown_path(path));
         }
         let _ = io::stderr().write_all(text.as_bytes());
     }
 }
 
-fn print_json(findings: &[&Finding]) {
-    for finding in findings {
-        let mut line = serde_json::to_vec(finding).unwrap_or_default();
+fn print_json(passage: &Passage<'_>) {
+    for finding in passage.findings {
+        let mut line = match upstream(passage) {
+            Some(upstream) => serde_json::to_vec(&OfUpstream { upstream, finding }),
+            None => serde_json::to_vec(finding),
+        }
+        .unwrap_or_default();
         line.push(b'\n');
         let _ = io::stderr().write_all(&line);
     }
+}
+
+/// A finding in the traffic of one of several servers.
+#[derive(serde::Serialize)]
+struct OfUpstream<'a> {
+    upstream: &'a str,
+    #[serde(flatten)]
+    finding: &'a Finding,
+}
+
+/// The server whose traffic it is, if there are several.
+fn upstream<'p>(passage: &Passage<'p>) -> Option<&'p str> {
+    passage.observation.and_then(Observation::upstream).map(|name| &**name)
 }
 
 fn described(passage: &Passage<'_>, palette: &Palette, alike: &mut BTreeMap<Kind, u64>) -> String {
@@ -146,7 +160,7 @@ fn described(passage: &Passage<'_>, palette: &Palette, alike: &mut BTreeMap<Kind
         let count = alike.entry((finding.rule.name, finding.at_fault)).or_default();
         *count += 1;
         if *count <= ALIKE {
-            describe(finding, palette, &mut text);
+            describe(finding, upstream(passage), palette, &mut text);
         }
     }
     if !passage.refusals.is_empty() {
@@ -160,7 +174,7 @@ fn held_back(passage: &Passage<'_>) -> &'static str {
     if passage.passes_in_part { "passed on in part" } else { "held back" }
 }
 
-fn describe(finding: &Finding, palette: &Palette, out: &mut String) {
+fn describe(finding: &Finding, upstream: Option<&str>, palette: &Palette, out: &mut String) {
     let style = match finding.severity {
         Severity::Error => palette.error,
         Severity::Warning => palette.warning,
@@ -179,6 +193,8 @@ fn describe(finding: &Finding, palette: &Palette, out: &mut String) {
     }
     let line = finding.line.map(|line| format!("message {line}"));
     let facts: Vec<String> = line.into_iter().chain(finding.method.map(str::to_owned)).collect();
+    let facts: Vec<String> =
+        upstream.map(|name| format!("/{name}")).into_iter().chain(facts).collect();
     if !facts.is_empty() {
         let _ = write!(out, " ({})", facts.join(", "));
     }

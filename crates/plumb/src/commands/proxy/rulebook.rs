@@ -12,6 +12,7 @@ pub(super) struct Rulebook {
     pub(super) engine: Arc<Engine>,
     pub(super) policy: Policy,
     pub(super) fixed: Fixed,
+    pub(super) config: Config,
 }
 
 /// What cannot change while a proxy runs.
@@ -51,7 +52,7 @@ impl Rulebook {
             }
         }
         let engine = Arc::new(Engine::new(schemas, plan.settings));
-        Ok((Rulebook { engine, policy, fixed: now }, left))
+        Ok((Rulebook { engine, policy, fixed: now, config }, left))
     }
 }
 
