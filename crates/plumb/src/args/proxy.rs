@@ -45,6 +45,9 @@ pub(crate) struct ProxyArgs {
     /// be repeated
     #[arg(long, value_name = "POINTER", requires = "record")]
     pub(crate) redact_pointer: Vec<PointerPattern>,
+    /// Show the traffic in a browser, on a page at this address
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) ui: Option<String>,
     /// Serve /metrics, /healthz and /readyz on this address
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) admin: Option<String>,

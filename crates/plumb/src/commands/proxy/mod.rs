@@ -14,6 +14,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use mcp_inspector::{Log, LogLimits};
 use mcp_proxy::{
     Policy, Recorder, Tap, TapSettings,
     stdio::{self, StdioSettings},
@@ -26,7 +27,7 @@ use self::{
     report::{Report, ReportStyle},
     served::ServedPlan,
 };
-use super::{Outcome, notes::Notes};
+use super::{Outcome, notes::Notes, page::Page};
 use crate::{
     args::{Color, ProxyArgs, ReportFormat},
     config::Config,
@@ -51,16 +52,27 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     let record = recorder.as_ref().map(|recorder| recorder.path().to_owned());
     let report = Report::new(Palette::of_stderr(color), verbosity, style_of(args));
     let admin = Admin::start(args.admin.as_deref())?;
+    let page = args.ui.as_deref().map(|address| Page::bind(address, args.insecure)).transpose()?;
+    let shown = page.is_some().then(|| Log::new(LogLimits::default()));
     let tap = Tap::new(
         engine,
         TapSettings {
             policy: if args.enforce { Policy::enforce() } else { Policy::observe() },
             revision: plan.forced_revision,
             recorder,
-            watchers: report.watcher(&limits).into_iter().chain(admin.watcher()).collect(),
+            watchers: report
+                .watcher(&limits)
+                .into_iter()
+                .chain(admin.watcher())
+                .chain(shown.as_ref().map(|log| log.watcher(&limits)))
+                .collect(),
             backlog: 0,
         },
     );
+    if let Some((page, log)) = page.zip(shown) {
+        page.announce(false)?;
+        page.serve_aside(log, target(args));
+    }
     let outcome = match (args.listen.as_deref(), args.upstream.as_deref()) {
         (Some(listen), Some(upstream)) => {
             GatewayPlan::new(upstream, listen, args, limit)?.run(&tap).map(|()| Outcome::Clean)
@@ -73,6 +85,12 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     };
     report.finish(&tap.finish(), record.as_deref());
     outcome
+}
+
+/// What the page is about.
+fn target(args: &ProxyArgs) -> String {
+    let words = args.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>();
+    args.upstream.clone().unwrap_or_else(|| words.join(" "))
 }
 
 fn style_of(args: &ProxyArgs) -> ReportStyle {
