@@ -9,8 +9,8 @@ use std::{
 };
 
 use mcp_proxy::{Passage, Watcher};
+use mcp_rules::{Finding, Identity, Limits, LineReader, ReadLine};
 use memchr::memmem::Finder;
-use mcp_rules::{Finding, Identity, LineReader, Limits, ReadLine};
 use tokio::sync::watch;
 
 pub(crate) use self::changes::Since;
@@ -292,3 +292,6 @@ impl State {
         self.changes.push(number);
     }
 }
+
+#[cfg(test)]
+mod tests;

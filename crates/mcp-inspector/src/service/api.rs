@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use mcp_rules::{Content, Finding, LineReader, Limits, ReadLine};
+use mcp_rules::{Content, Finding, Limits, LineReader, ReadLine};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 

@@ -16,8 +16,8 @@ use axum::{
 use http::{
     HeaderValue, StatusCode,
     header::{
-        CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-        X_FRAME_OPTIONS,
+        CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY,
+        X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
     },
 };
 use mcp_transport::check_source;
@@ -60,7 +60,11 @@ fn is_same(sent: &str, token: &str) -> bool {
     of(sent).as_ref() == of(token).as_ref()
 }
 
-pub(super) async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+pub(super) async fn check(
+    State(guard): State<Arc<Guard>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let mut response = match guard.admits(&request) {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),

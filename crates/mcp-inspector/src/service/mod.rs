@@ -101,3 +101,6 @@ impl Service {
             .layer(middleware::from_fn_with_state(guard, guard::check))
     }
 }
+
+#[cfg(test)]
+mod tests;

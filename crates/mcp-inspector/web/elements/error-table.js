@@ -67,10 +67,10 @@ export function errorTable(faults, request) {
       make('td', {}, fault.message),
       make('td', {}, fault.keyword),
       make('td', { class: 'mono' }, fault.expected),
-      make('td', { class: 'mono' }, actual ?? make('span', { class: 'quiet' }, 'not in the request'))));
+      make('td', { class: 'mono' }, actual ?? make('span', { class: 'quiet' }, 'nothing'))));
   }
   const head = make('tr');
-  for (const title of ['where', 'what the server says', 'keyword', 'expected', 'in the request']) head.append(make('th', { scope: 'col' }, title));
+  for (const title of ['where', 'message', 'keyword', 'expected', 'sent']) head.append(make('th', { scope: 'col' }, title));
   return make('table', { class: 'data error-table' }, make('thead', {}, head), body);
 }
 

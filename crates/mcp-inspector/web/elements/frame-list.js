@@ -29,6 +29,8 @@ export class FrameListElement extends HTMLElement {
   #table = make('table', { 'aria-rowcount': 0 });
   #foot = make('div', { class: 'list-foot', role: 'status' });
   #strip = /** @type {OverviewStripElement} */ (document.createElement('plumb-overview-strip'));
+  /** Whether the selected frame is to be brought into sight once it is there. */
+  #mustReveal = false;
   /** @type {RegExp | null} */
   highlight = null;
 
@@ -65,7 +67,7 @@ export class FrameListElement extends HTMLElement {
   /** @param {number | undefined} number */
   select(number) {
     this.#selected = number;
-    if (number !== undefined) this.#reveal(number);
+    this.#mustReveal = number !== undefined;
     this.render();
   }
 
@@ -81,10 +83,11 @@ export class FrameListElement extends HTMLElement {
   #reveal(number) {
     const at = place(this.#frames?.shown ?? [], number);
     if (at < 0) return;
+    this.#mustReveal = false;
+    this.#follows = at === (this.#frames?.shown.length ?? 0) - 1 && this.#follows;
     const top = at * this.#scale();
     const height = this.#box.clientHeight - 2 * HEIGHT;
     if (top < this.#box.scrollTop || top > this.#box.scrollTop + height - HEIGHT) {
-      this.#follows = false;
       this.#box.scrollTop = Math.max(0, top - height / 2);
     }
   }
@@ -112,6 +115,11 @@ export class FrameListElement extends HTMLElement {
     if (!frames) return;
     const shown = frames.shown;
     const scale = this.#scale();
+    if (this.#mustReveal && this.#selected !== undefined) {
+      // There must be something to scroll.
+      this.#body.replaceChildren(filler(shown.length * scale));
+      this.#reveal(this.#selected);
+    }
     const room = Math.ceil(this.#box.clientHeight / HEIGHT);
     if (this.#follows) this.#box.scrollTop = shown.length * scale;
     const first = Math.max(0, Math.min(shown.length - room, Math.floor(this.#box.scrollTop / scale)) - MARGIN);

@@ -28,8 +28,8 @@ export function name(row) {
   const of = [method, row.target].filter(Boolean).join(' ');
   switch (row.kind) {
     case 'request': case 'notification': return of || row.kind;
-    case 'result': return of ? `✓ ${of}` : 'result';
-    case 'error': return of ? `✗ ${of}` : 'error';
+    case 'result': return of ? `↩ ${of}` : 'result';
+    case 'error': return of ? `↩ error: ${of}` : 'error';
     case 'batch': return `batch of ${row.entries}`;
     case 'malformed': return method ? `malformed ${method}` : 'not a message';
     case 'text': return 'not JSON';

@@ -36,10 +36,8 @@ impl Page {
                 .hint("serve the page on 127.0.0.1, or say --insecure")
                 .into());
         }
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()?;
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let listener = runtime.block_on(mcp_transport::bind(address)).map_err(|error| {
             Failure::new(format!("could not listen on {address}"))
                 .because(error)
