@@ -12,3 +12,5 @@ mod record;
 #[cfg(unix)]
 mod remote;
 mod support;
+#[cfg(unix)]
+mod web_socket;

@@ -1,15 +1,13 @@
 //! A gateway, raw clients and servers.
 
 use std::{
+    ffi::OsString,
     net::SocketAddr,
     path::PathBuf,
     sync::{Arc, Mutex},
 };
 
-use mcp_proxy::{
-    Counts, Policy, Recorder, Tap, TapSettings,
-    http::{Gateway, GatewaySettings, Upstream},
-};
+use mcp_proxy::{Access, Counts, Entrance, EntranceSettings, Policy, Recorder, Tap, TapSettings};
 use mcp_rules::{Engine, LineReader, Observer, Origin, Settings};
 use mcp_schema::Schemas;
 use mcp_transport::http::server::{ServeSettings, serve};
@@ -23,7 +21,8 @@ use tokio::{
 /// A gateway that records.
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
-    recording: Recording,
+    pub(crate) recording: Recording,
+    entrance: Entrance,
     serving: JoinHandle<()>,
 }
 
@@ -45,26 +44,56 @@ pub(crate) struct Outcome {
 
 impl Proxy {
     pub(crate) async fn start(upstream: SocketAddr, policy: Policy) -> Proxy {
-        Proxy::with(upstream, policy, GatewaySettings::default()).await
+        Proxy::with(upstream, policy, &EntranceSettings::default()).await
     }
 
     pub(crate) async fn with(
         upstream: SocketAddr,
         policy: Policy,
-        settings: GatewaySettings,
+        settings: &EntranceSettings,
+    ) -> Proxy {
+        Proxy::to(&format!("http://{upstream}/mcp"), policy, settings).await
+    }
+
+    pub(crate) async fn to(url: &str, policy: Policy, settings: &EntranceSettings) -> Proxy {
+        Proxy::reaching(url, &Access::default(), policy, settings).await
+    }
+
+    pub(crate) async fn reaching(
+        url: &str,
+        access: &Access,
+        policy: Policy,
+        settings: &EntranceSettings,
     ) -> Proxy {
         let recording = Recording::new(policy);
+        let entrance = Entrance::to_url(url, access, &recording.tap, settings).unwrap();
+        Proxy::serving(entrance, recording).await
+    }
+
+    /// A gateway to a program that is started for its clients.
+    pub(crate) async fn starting(
+        command: &[OsString],
+        policy: Policy,
+        settings: &EntranceSettings,
+    ) -> Proxy {
+        let recording = Recording::new(policy);
+        let (program, arguments) = command.split_first().unwrap();
+        let entrance = Entrance::to_command(program, arguments, &recording.tap, settings);
+        Proxy::serving(entrance, recording).await
+    }
+
+    async fn serving(entrance: Entrance, recording: Recording) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let upstream = Upstream::new(&format!("http://{upstream}/mcp")).unwrap();
-        let gateway = Gateway::new(upstream, recording.tap.clone(), settings);
         let mut settings = ServeSettings::default();
         settings.keep_header_case = true;
-        let serving = tokio::spawn(serve(listener, gateway, settings, std::future::pending()));
-        Proxy { address, recording, serving }
+        let never = std::future::pending();
+        let serving = tokio::spawn(serve(listener, entrance.clone(), settings, never));
+        Proxy { address, recording, entrance, serving }
     }
 
     pub(crate) async fn stop(self) -> Outcome {
+        self.entrance.close().await;
         self.serving.abort();
         let _ = self.serving.await;
         self.recording.finish().await

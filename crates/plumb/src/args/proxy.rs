@@ -11,10 +11,11 @@ pub(crate) struct ProxyArgs {
     /// The server to start, with its arguments
     #[arg(value_name = "COMMAND", last = true, required_unless_present = "upstream")]
     pub(crate) command: Vec<OsString>,
-    /// Serve HTTP clients on this address, instead of one client on the standard streams
+    /// Serve clients over HTTP and WebSocket on this address, instead of one client on the standard
+    /// streams
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
-    /// Pass requests on to the server at this URL, instead of starting one
+    /// Pass messages on to the server at this URL (http, https, ws or wss), instead of starting one
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     pub(crate) upstream: Option<String>,
     /// A host, besides this machine, that HTTP clients may address; may be repeated

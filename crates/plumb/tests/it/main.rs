@@ -20,6 +20,8 @@ mod mock;
 mod proxy;
 mod readme;
 mod redact;
+#[cfg(unix)]
+mod replay;
 mod tail;
 mod wrap;
 
