@@ -15,7 +15,7 @@ use std::{
 
 use mcp_inspector::{Log, LogLimits};
 use mcp_proxy::{
-    Policy, Recorder, Tap, TapSettings,
+    Policy, RecordSettings, Recorder, Tap, TapSettings,
     stdio::{self, StdioSettings},
 };
 use mcp_rules::{Engine, redact::Redactor};
@@ -113,7 +113,16 @@ fn command(args: &ProxyArgs) -> anyhow::Result<(&OsString, &[OsString])> {
 }
 
 fn begin_record(path: &Path, args: &ProxyArgs) -> anyhow::Result<Recorder> {
-    let recorder = Recorder::create(path, &record_name()).map_err(|error| {
+    let mut settings = RecordSettings::default();
+    settings.max_size = args.record_max_size;
+    settings.per_conversation = args.record_per_session;
+    settings.keep = args.record_keep.map(usize::from);
+    if settings.keep.is_some() && settings.max_size.is_none() && !settings.per_conversation {
+        return Err(Failure::new("--record-keep has nothing to count")
+            .hint("add --record-max-size or --record-per-session")
+            .into());
+    }
+    let recorder = Recorder::with(path, &record_name(), settings).map_err(|error| {
         let place = shown_path(path);
         Failure::new(format!("could not record to {place}"))
             .because(error)
