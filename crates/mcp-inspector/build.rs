@@ -7,11 +7,11 @@ use std::{
     fmt::Write as _,
     fs,
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let web = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("web");
+    let web = folder("CARGO_MANIFEST_DIR")?.join("web");
     println!("cargo::rerun-if-changed={}", web.display());
     let mut files = BTreeMap::new();
     collect(&web, "", &mut files)?;
@@ -23,9 +23,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         writeln!(code, "    Asset {{ path: {path:?}, text: {text:?} }},")?;
     }
     code.push_str("];\n");
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("assets.rs"), code)?;
+    fs::write(folder("OUT_DIR")?.join("assets.rs"), code)?;
     Ok(())
 }
+
+fn folder(variable: &str) -> Result<PathBuf, Box<dyn Error>> {
+    Ok(env::var_os(variable).ok_or_else(|| format!("there is no {variable}"))?.into())
+}
+
+/// What the page consists of; other files are for those who write it.
+const SERVED: [&str; 4] = ["html", "css", "js", "svg"];
 
 fn collect(
     folder: &Path,
@@ -38,7 +45,7 @@ fn collect(
         let path = format!("{prefix}{name}");
         if entry.file_type()?.is_dir() {
             collect(&entry.path(), &format!("{path}/"), files)?;
-        } else if !name.ends_with(".d.ts") && !name.ends_with(".json") {
+        } else if name.rsplit('.').next().is_some_and(|kind| SERVED.contains(&kind)) {
             files.insert(path, fs::read_to_string(entry.path())?);
         }
     }

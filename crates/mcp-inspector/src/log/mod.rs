@@ -172,10 +172,10 @@ impl Log {
 
     /// The frames whose lines contain all of `words`, or any of them.
     pub(crate) fn search(&self, words: &[String], is_any: bool) -> Vec<u64> {
-        let finders: Vec<Finder<'_>> = words.iter().map(|word| Finder::new(word)).collect();
-        let has = |line: &[u8]| match is_any {
-            true => finders.iter().any(|finder| finder.find(line).is_some()),
-            false => finders.iter().all(|finder| finder.find(line).is_some()),
+        let finders: Vec<Finder<'_>> = words.iter().map(Finder::new).collect();
+        let has = |line: &[u8]| {
+            let mut found = finders.iter().map(|finder| finder.find(line).is_some());
+            if is_any { found.any(|found| found) } else { found.all(|found| found) }
         };
         let mut found = Vec::new();
         let mut next = 0;

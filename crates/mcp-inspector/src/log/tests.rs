@@ -39,9 +39,9 @@ fn what_is_kept_has_a_limit() {
     }
     let Summary { first, next, .. } = log.summary();
     assert_eq!((first, next), (4001, 5001));
-    let long = format!(r#"{{"from":"client","raw":"{}"}}"#, "x".repeat(400_000));
+    let line = format!(r#"{{"from":"client","raw":"{}"}}"#, "x".repeat(400_000));
     for number in 5001..=5010 {
-        add(&log, number, &long);
+        add(&log, number, &line);
     }
     let Summary { first, next, bytes } = log.summary();
     assert_eq!(next, 5011);

@@ -161,13 +161,11 @@ fn with_line<R>(line: &[u8], visit: impl FnOnce(&ReadLine<'_>) -> R) -> R {
 /// The bytes that were sent.
 fn text_of<'a>(line: &ReadLine<'a>) -> &'a [u8] {
     let Some(record) = line.record() else { return line.text() };
-    match &record.content {
-        Content::Message(message) => message.raw(),
-        _ => {
-            let body = record.http.as_ref().and_then(|http| http.body.as_deref());
-            record.text().or(body).unwrap_or_default()
-        }
+    if let Content::Message(message) = &record.content {
+        return message.raw();
     }
+    let body = record.http.as_ref().and_then(|http| http.body.as_deref());
+    record.text().or(body).unwrap_or_default()
 }
 
 /// As text, or as Base64 if it is not UTF-8.

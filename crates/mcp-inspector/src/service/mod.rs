@@ -38,8 +38,7 @@ pub struct Access {
 pub fn new_token() -> Result<Arc<str>, ring::error::Unspecified> {
     let mut bytes = [0; 16];
     SystemRandom::new().fill(&mut bytes)?;
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(digits.into())
+    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)).into())
 }
 
 /// What the page is about.

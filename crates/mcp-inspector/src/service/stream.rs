@@ -14,7 +14,7 @@ use serde::Deserialize;
 use tokio::sync::watch;
 
 use super::State as Served;
-use crate::Log;
+use crate::{Log, log::Since};
 
 /// Rows in one line.
 const MOST_ROWS: usize = 500;
@@ -56,15 +56,15 @@ impl Reader {
             match tokio::time::timeout(SILENCE, self.version.changed()).await {
                 Err(_) => return Some(Bytes::from_static(b"\n")),
                 Ok(Err(_)) => return None,
-                Ok(Ok(())) => return Some(self.line(self.log.since(self.cursor, MOST_ROWS))),
+                Ok(Ok(())) => return Some(self.line(&self.log.since(self.cursor, MOST_ROWS))),
             }
         }
-        Some(self.line(news))
+        Some(self.line(&news))
     }
 
-    fn line(&mut self, news: crate::log::Since) -> Bytes {
+    fn line(&mut self, news: &Since) -> Bytes {
         self.cursor = news.cursor;
-        let mut line = serde_json::to_vec(&news).unwrap_or_default();
+        let mut line = serde_json::to_vec(news).unwrap_or_default();
         line.push(b'\n');
         line.into()
     }

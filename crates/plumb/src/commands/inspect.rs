@@ -37,11 +37,11 @@ pub(crate) fn inspect(args: InspectArgs, color: Color) -> anyhow::Result<Outcome
         })
         .map(|never| match never {})
     });
-    page.serve(served, target, || reading.is_finished())?;
-    match reading.is_finished() {
-        true => reading.join().unwrap_or(Ok(Outcome::Clean)),
-        false => Ok(Outcome::Clean),
+    page.serve(served, target, || reading.is_finished());
+    if reading.is_finished() {
+        return reading.join().unwrap_or(Ok(Outcome::Clean));
     }
+    Ok(Outcome::Clean)
 }
 
 /// Puts the lines of a recording into a log.

@@ -60,12 +60,7 @@ impl Page {
     }
 
     /// Serves until there is a signal, or `is_over`.
-    pub(super) fn serve(
-        self,
-        log: Log,
-        target: String,
-        is_over: impl Fn() -> bool,
-    ) -> io::Result<()> {
+    pub(super) fn serve(self, log: Log, target: String, is_over: impl Fn() -> bool) {
         let Page { runtime, listener, access, .. } = self;
         let service = Service::new(log, access, target);
         runtime.block_on(async {
@@ -81,7 +76,6 @@ impl Page {
             }
         });
         runtime.shutdown_background();
-        Ok(())
     }
 
     /// Serves beside other work, until the process ends.

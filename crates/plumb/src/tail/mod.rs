@@ -124,7 +124,7 @@ impl<'e, A: Audience> Tail<'e, A> {
             }
             let followed = match &routed {
                 Routed::Judge(followed) => Some(followed),
-                _ => None,
+                Routed::Done => None,
             };
             if let Some(followed) = followed {
                 findings.set_line(number);
