@@ -1,6 +1,7 @@
 //! The frames that are kept, and what has changed about them.
 
 mod changes;
+mod numbers;
 mod pairs;
 
 use std::{
@@ -14,7 +15,7 @@ use memchr::memmem::Finder;
 use tokio::sync::watch;
 
 pub(crate) use self::changes::Since;
-use self::{changes::Changes, pairs::Pairs};
+use self::{changes::Changes, numbers::Numbers, pairs::Pairs};
 use crate::{
     frame::{Frame, Row, finding_size},
     problems::{Problem, Problems},
@@ -79,29 +80,36 @@ impl Log {
         Log(Arc::new(Shared { state, version: watch::Sender::new(0) }))
     }
 
-    /// Keeps everything that passes a tap.
+    /// Keeps everything that passes a tap. Several taps may share a log: frames are numbered in the
+    /// order in which they come.
     pub fn watcher(&self, limits: &Limits) -> Watcher {
         let log = self.clone();
         let mut reader = LineReader::new(limits);
+        let mut numbers = Numbers::default();
         Box::new(move |passage: &Passage<'_>| {
-            reader.read(passage.line, |line| log.take(passage, line));
+            reader.read(passage.line, |line| log.take(passage, line, &mut numbers));
         })
     }
 
-    fn take(&self, passage: &Passage<'_>, line: &ReadLine<'_>) {
-        let findings = passage.findings.iter().map(|finding| (*finding).clone());
+    fn take(&self, passage: &Passage<'_>, line: &ReadLine<'_>, numbers: &mut Numbers) {
+        let mut state = self.lock();
         // What is only known at the end has no line of its own.
-        if passage.line.is_empty() {
-            return self.add_findings(findings);
+        if !passage.line.is_empty() {
+            let number = state.next();
+            numbers.note(passage.number, number, state.first);
+            let mut frame = Frame::of(number, line, passage.messages);
+            frame.row.held_back = !passage.refusals.is_empty();
+            frame.row.by_proxy =
+                passage.observation.is_some_and(mcp_proxy::Observation::is_by_proxy);
+            frame.row.judged = passage.judged;
+            state.append(frame);
         }
-        let held_back = !passage.refusals.is_empty();
-        let by_proxy = passage.observation.is_some_and(mcp_proxy::Observation::is_by_proxy);
-        self.append(passage.number, line, passage.messages, |row| {
-            row.held_back = held_back;
-            row.by_proxy = by_proxy;
-            row.judged = passage.judged;
-        });
-        self.add_findings(findings);
+        for finding in passage.findings {
+            if let Some(finding) = numbers.translated(finding) {
+                state.add(finding);
+            }
+        }
+        self.tell(state);
     }
 
     /// Adds line `number`, which must be the next one.

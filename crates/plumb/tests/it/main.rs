@@ -23,6 +23,8 @@ mod redact;
 #[cfg(unix)]
 mod replay;
 mod tail;
+#[cfg(unix)]
+mod upstreams;
 mod wrap;
 
 use std::{
