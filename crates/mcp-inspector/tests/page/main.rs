@@ -1,0 +1,5 @@
+//! The page in a real browser.
+
+mod browser;
+mod frames;
+mod served;
