@@ -23,6 +23,7 @@ mod record;
 mod respond;
 pub mod shutdown;
 pub mod stdio;
+pub mod store;
 mod tap;
 
 pub use policy::{Action, Policy};

@@ -9,6 +9,8 @@ mod children;
 mod enforce;
 mod failures;
 mod record;
+mod redis_server;
 #[cfg(unix)]
 mod remote;
+mod store;
 mod support;

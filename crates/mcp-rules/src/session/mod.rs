@@ -51,6 +51,10 @@ pub struct Session {
 const MAX_SUGGESTIONS: u8 = 100;
 
 impl Session {
+    /// The version of the saved form. Whoever changes what is saved counts it up, so that others do
+    /// not misread what they find.
+    pub const SAVED_VERSION: u32 = 1;
+
     /// Creates a session for a conversation of which nothing is known. `forced` overrides whatever
     /// the peers say about the revision.
     pub fn new(forced: Option<Revision>) -> Session {
