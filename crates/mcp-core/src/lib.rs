@@ -65,9 +65,10 @@ pub use model::{
 };
 pub use ports::{
     Append, Appended, BoxFuture, Call, Clock, Contract, ContractError, ContractKind, Contracts,
-    Framing, Handler, Inbound, LogEnd, MessageEnds, MessageHeaders, Missed, Outbound, OutboundRole,
-    OutgoingRequest, Peer, PeerError, Refusal, RefusalReason, ResponseStatus, Seal, SessionStore,
-    StoreError, Ticket, Transport, TransportError, Unchecked, UncheckedResponse,
+    Framing, Handler, Inbound, LogEnd, LogReplacement, MessageEnds, MessageHeaders, Missed,
+    Outbound, OutboundRole, OutgoingRequest, Peer, PeerError, Refusal, RefusalReason,
+    ResponseStatus, Seal, SessionStore, StoreError, Ticket, Transport, TransportError, Unchecked,
+    UncheckedResponse,
 };
 pub use request_id::RequestId;
 pub use revision::{Era, Revision, Revisions, UnknownRevision};

@@ -28,4 +28,4 @@ mod tap;
 
 pub use policy::{Action, Policy};
 pub use record::{RecordError, Recorder};
-pub use tap::{Counts, Observation, Passage, Tap, TapSettings, Watcher};
+pub use tap::{Counts, Knowledge, Observation, Passage, Tap, TapSettings, Watcher};

@@ -19,7 +19,9 @@ pub use message_ends::MessageEnds;
 pub use peer::{OutgoingRequest, Peer, PeerError};
 pub use refusal::{Refusal, RefusalReason};
 pub use seal::Seal;
-pub use session_store::{Append, Appended, LogEnd, Missed, SessionStore, StoreError};
+pub use session_store::{
+    Append, Appended, LogEnd, LogReplacement, Missed, SessionStore, StoreError,
+};
 pub use transport::{
     Framing, Inbound, MessageHeaders, Outbound, OutboundRole, ResponseStatus, Ticket, Transport,
     TransportError,

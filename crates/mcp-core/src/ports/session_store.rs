@@ -19,13 +19,16 @@ pub trait SessionStore: fmt::Debug + Send {
     /// appended.
     fn append(&mut self, appends: &[Append<'_>]) -> Result<Vec<Appended>, StoreError>;
 
-    /// Puts a state in the place of the whole log of a session, if that ends at `end`. Returns
-    /// whether it did.
+    /// Puts a state in the place of the whole log of a session, if that ends where it is said to.
+    /// Returns whether it did.
     ///
     /// # Errors
     ///
     /// If the store cannot be reached, or does not answer in time.
-    fn replace(&mut self, session: &str, end: LogEnd, state: &[u8]) -> Result<bool, StoreError>;
+    fn replace(&mut self, replacement: &LogReplacement<'_>) -> Result<bool, StoreError>;
+
+    /// How many bytes may be stored for one session. A state has to leave room for entries.
+    fn session_bytes(&self) -> usize;
 }
 
 /// Where a log ends. The default is that of a session of which nothing is stored.
@@ -49,6 +52,20 @@ pub struct Append<'a> {
     pub end: LogEnd,
     /// What to append; may be empty, to ask what was missed.
     pub entries: &'a [Bytes],
+}
+
+/// A state for the place of a log.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "callers make it")]
+pub struct LogReplacement<'a> {
+    /// The session.
+    pub session: &'a str,
+    /// Where its log is believed to end.
+    pub end: LogEnd,
+    /// How many entries the state stands for that were not appended, since they are too long.
+    pub unwritten: u64,
+    /// What is known after all of them.
+    pub state: &'a [u8],
 }
 
 /// What has become of an [`Append`].

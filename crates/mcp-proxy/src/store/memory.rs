@@ -5,7 +5,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use mcp_core::{Append, Appended, LogEnd, Missed, SessionStore, StoreError};
+use mcp_core::{Append, Appended, LogEnd, LogReplacement, Missed, SessionStore, StoreError};
 
 use super::StoreSettings;
 
@@ -70,16 +70,21 @@ impl SessionStore for MemoryStore {
         Ok(appends.iter().map(|append| logs.append(append, self.session_bytes)).collect())
     }
 
-    fn replace(&mut self, session: &str, end: LogEnd, state: &[u8]) -> Result<bool, StoreError> {
+    fn replace(&mut self, replacement: &LogReplacement<'_>) -> Result<bool, StoreError> {
+        let LogReplacement { session, end, unwritten, state } = *replacement;
         let mut logs = self.lock();
         let Some(log) = logs.by_session.get_mut(session).filter(|log| log.end() == end) else {
             return Ok(false);
         };
-        log.base = end.count;
+        log.base = end.count + unwritten;
         log.state = Some(Bytes::copy_from_slice(state));
         log.bytes = state.len();
         log.entries.clear();
         Ok(true)
+    }
+
+    fn session_bytes(&self) -> usize {
+        self.session_bytes
     }
 }
 

@@ -2,7 +2,7 @@ use std::{fmt, io, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
-use mcp_core::{Append, Appended, LogEnd, Missed, SessionStore, StoreError};
+use mcp_core::{Append, Appended, LogEnd, LogReplacement, Missed, SessionStore, StoreError};
 use redis::{Client, Cmd, Connection, ErrorKind, Pipeline, RedisError, RedisResult, Value, cmd};
 use ring::{
     digest,
@@ -130,13 +130,18 @@ impl SessionStore for RedisStore {
         read.collect()
     }
 
-    fn replace(&mut self, session: &str, end: LogEnd, state: &[u8]) -> Result<bool, StoreError> {
+    fn replace(&mut self, replacement: &LogReplacement<'_>) -> Result<bool, StoreError> {
+        let LogReplacement { session, end, unwritten, state } = *replacement;
         let lifetime = millis(self.settings.lifetime);
         self.with_open(|open| {
             let mut replace = script(&open.replace, session, end);
-            replace.arg(lifetime).arg(state).query(&mut open.connection)
+            replace.arg(lifetime).arg(unwritten).arg(state).query(&mut open.connection)
         })
         .map_err(StoreError::new)
+    }
+
+    fn session_bytes(&self) -> usize {
+        self.settings.session_bytes
     }
 }
 

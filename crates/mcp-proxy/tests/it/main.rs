@@ -12,5 +12,6 @@ mod record;
 mod redis_server;
 #[cfg(unix)]
 mod remote;
+mod replicas;
 mod store;
 mod support;

@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use mcp_core::SessionStore;
 use mcp_proxy::{
     Counts, Policy, Recorder, Tap, TapSettings,
     http::{Gateway, GatewaySettings, Upstream},
@@ -53,7 +54,20 @@ impl Proxy {
         policy: Policy,
         settings: GatewaySettings,
     ) -> Proxy {
-        let recording = Recording::new(policy);
+        Proxy::of(upstream, Recording::new(policy), settings).await
+    }
+
+    /// A replica, which knows of sessions what all others with the same store know.
+    pub(crate) async fn replica(
+        upstream: SocketAddr,
+        policy: Policy,
+        store: impl SessionStore + 'static,
+    ) -> Proxy {
+        let recording = Recording::sharing(policy, Some(Box::new(store)));
+        Proxy::of(upstream, recording, GatewaySettings::default()).await
+    }
+
+    async fn of(upstream: SocketAddr, recording: Recording, settings: GatewaySettings) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let upstream = Upstream::new(&format!("http://{upstream}/mcp")).unwrap();
@@ -62,6 +76,18 @@ impl Proxy {
         settings.keep_header_case = true;
         let serving = tokio::spawn(serve(listener, gateway, settings, std::future::pending()));
         Proxy { address, recording, serving }
+    }
+
+    /// Waits until everything that has passed is judged.
+    pub(crate) async fn settled(&self) {
+        while self.recording.tap.is_behind() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Ends it at once: what is under way breaks off.
+    pub(crate) fn abandon(self) {
+        self.serving.abort();
     }
 
     pub(crate) async fn stop(self) -> Outcome {
@@ -73,6 +99,10 @@ impl Proxy {
 
 impl Recording {
     pub(crate) fn new(policy: Policy) -> Recording {
+        Recording::sharing(policy, None)
+    }
+
+    pub(crate) fn sharing(policy: Policy, store: Option<Box<dyn SessionStore>>) -> Recording {
         let folder = tempfile::tempdir().unwrap();
         let record = folder.path().join("record.jsonl");
         let found = Arc::new(Mutex::new(Vec::new()));
@@ -87,6 +117,7 @@ impl Recording {
                     let texts = findings.map(|finding| serde_json::to_string(finding).unwrap());
                     seen.lock().unwrap().extend(texts);
                 })],
+                store,
                 ..TapSettings::default()
             },
         );
