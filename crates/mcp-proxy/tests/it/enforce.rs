@@ -28,6 +28,41 @@ async fn an_invalid_request_never_reaches_the_server() {
     serving.abort();
 }
 
+#[tokio::test]
+async fn a_version_that_nobody_published_never_reaches_the_server() {
+    let (upstream, serving) = raw_server(1, Vec::new()).await;
+    let proxy = Proxy::start(upstream, Policy::enforce()).await;
+    let version = "Mcp-Session-Id: abc\r\nMCP-Protocol-Version: 2099-01-01\r\n";
+    let (status, text) = parts(&raw_client(proxy.address, &post(PING, version)).await);
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (status, &answer["id"], &answer["error"]["code"]),
+        (400, &1.into(), &(-32022).into())
+    );
+    assert_eq!(answer["error"]["data"]["requested"], "2099-01-01");
+    let get = format!(
+        "GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept: text/event-stream\r\n{version}\r\n"
+    );
+    assert_eq!(parts(&raw_client(proxy.address, get.as_bytes()).await).0, 400);
+    assert!(!serving.is_finished(), "the server was asked");
+    let outcome = proxy.stop().await;
+    assert_eq!((outcome.counts.rejected, outcome.live.len()), (2, 0), "{:?}", outcome.live);
+    serving.abort();
+}
+
+#[tokio::test]
+async fn a_version_that_nobody_published_passes_where_nothing_is_enforced() {
+    let sound = json(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    let version = "Mcp-Session-Id: abc\r\nMCP-Protocol-Version: 2099-01-01\r\n";
+    let request = post(PING, version);
+    let (upstream, _) = raw_server(request.len() - 30, sound.into_bytes()).await;
+    let proxy = Proxy::start(upstream, Policy::observe()).await;
+    assert_eq!(parts(&raw_client(proxy.address, &request).await).0, 200);
+    let outcome = proxy.stop().await;
+    assert_eq!(outcome.counts.rejected, 0);
+    outcome.assert_same();
+}
+
 async fn answered_with(answer: String) -> (u16, String) {
     let request = post(PING, "MCP-Protocol-Version: 2025-06-18\r\n");
     let (upstream, _) = raw_server(request.len() - 30, answer.into_bytes()).await;

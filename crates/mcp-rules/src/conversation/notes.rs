@@ -13,6 +13,8 @@ struct Noted {
     /// Dropped if the message is broken in an earlier layer: one fault, one report.
     deep: Vec<Fault>,
     always: Vec<Fault>,
+    /// Why nobody can tell whether the message is sound.
+    unjudged: Vec<Fault>,
     changes: Vec<Change>,
 }
 
@@ -45,6 +47,11 @@ impl Notes {
         self.noted().always.push(fault);
     }
 
+    /// Notes that the message, or what carries it, cannot be judged, whatever the level of the rule.
+    pub(crate) fn leave_unjudged(&mut self, fault: Fault) {
+        self.noted().unjudged.push(fault);
+    }
+
     /// Notes that this request of `asker` needs no answer any more: it was refused by other means,
     /// or its loss has been reported.
     pub(crate) fn close(&mut self, asker: Side, id: RequestId) {
@@ -73,7 +80,9 @@ impl Notes {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.as_ref().is_none_or(|noted| noted.deep.is_empty() && noted.always.is_empty())
+        self.0.as_ref().is_none_or(|noted| {
+            noted.deep.is_empty() && noted.always.is_empty() && noted.unjudged.is_empty()
+        })
     }
 
     fn noted(&mut self) -> &mut Noted {
@@ -95,6 +104,7 @@ impl Notes {
         let noted = self.noted();
         noted.deep.append(&mut other.deep);
         noted.always.append(&mut other.always);
+        noted.unjudged.append(&mut other.unjudged);
         noted.changes.append(&mut other.changes);
     }
 
@@ -104,6 +114,9 @@ impl Notes {
         let deep = noted.deep.iter().filter(|_| sound);
         for fault in noted.always.iter().chain(deep) {
             findings.report(fault.clone());
+        }
+        for fault in &noted.unjudged {
+            findings.leave_unjudged(fault.clone());
         }
     }
 }
