@@ -10,14 +10,18 @@ mod answer;
 mod body;
 mod events;
 mod exchange;
+mod forwarding;
 mod gateway;
 mod guarded;
 mod headers;
+mod seal;
 mod tee;
 mod upstream;
 
 pub use self::{
+    forwarding::Forwarding,
     gateway::{Gateway, GatewaySettings},
     guarded::Guarded,
+    seal::{SessionSeal, ShortKey},
     upstream::{Upstream, UpstreamError},
 };

@@ -32,9 +32,9 @@ fn replace(store: &mut dyn SessionStore, end: LogEnd, state: &[u8]) -> bool {
 }
 
 #[track_caller]
-fn done(appended: Appended) -> LogEnd {
+fn done(appended: &Appended) -> LogEnd {
     let Appended::Done { end, .. } = appended else { panic!("{appended:?}") };
-    end
+    *end
 }
 
 #[track_caller]
@@ -52,13 +52,13 @@ fn whoever_is_behind_is_told_what_it_missed_and_appends_nothing() {
     on_both(&StoreSettings::default(), |make| {
         let (mut one, mut two) = (make(), make());
         let start = LogEnd::default();
-        let end = done(append(&mut *one, "s", start, &["a", "b"]));
+        let end = done(&append(&mut *one, "s", start, &["a", "b"]));
         assert_eq!(end.count, 2);
 
         let missed = behind(append(&mut *two, "s", start, &["c"]));
         assert_eq!(missed.state, Some(None));
         assert_eq!((texts(&missed.entries), missed.end), (vec!["a", "b"], end));
-        let later = done(append(&mut *two, "s", missed.end, &["c"]));
+        let later = done(&append(&mut *two, "s", missed.end, &["c"]));
         assert_eq!((later.log, later.count), (end.log, 3));
 
         let missed = behind(append(&mut *one, "s", end, &["d"]));
@@ -70,9 +70,9 @@ fn whoever_is_behind_is_told_what_it_missed_and_appends_nothing() {
 fn a_state_stands_for_the_log_before_it() {
     on_both(&StoreSettings::default(), |make| {
         let (mut one, mut two) = (make(), make());
-        let end = done(append(&mut *one, "s", LogEnd::default(), &["a", "b"]));
+        let end = done(&append(&mut *one, "s", LogEnd::default(), &["a", "b"]));
         assert!(replace(&mut *one, end, b"ab"));
-        let later = done(append(&mut *one, "s", end, &["c"]));
+        let later = done(&append(&mut *one, "s", end, &["c"]));
         assert_eq!(later.count, 3);
 
         let missed = behind(append(&mut *two, "s", LogEnd::default(), &[]));
@@ -88,7 +88,7 @@ fn a_session_that_is_not_stored_any_more_is_gone() {
         let mut store = make();
         let known = LogEnd { log: 77, count: 3 };
         assert_eq!(append(&mut *store, "s", known, &["a"]), Appended::Gone);
-        let end = done(append(&mut *store, "s", LogEnd::default(), &["a"]));
+        let end = done(&append(&mut *store, "s", LogEnd::default(), &["a"]));
         // Another log of the same length is not taken for the one that was known.
         let known = LogEnd { log: end.log ^ 2, count: 1 };
         assert_eq!(behind(append(&mut *store, "s", known, &["b"])).state, Some(None));
@@ -102,10 +102,10 @@ fn a_session_takes_no_more_than_its_share() {
     on_both(&settings, |make| {
         let mut store = make();
         assert_eq!(append(&mut *store, "s", LogEnd::default(), &["abcde"]), Appended::Full);
-        let end = done(append(&mut *store, "s", LogEnd::default(), &["abc"]));
+        let end = done(&append(&mut *store, "s", LogEnd::default(), &["abc"]));
         assert_eq!(append(&mut *store, "s", end, &["de"]), Appended::Full);
         assert!(replace(&mut *store, end, b""));
-        done(append(&mut *store, "s", end, &["de"]));
+        done(&append(&mut *store, "s", end, &["de"]));
     });
 }
 
@@ -125,7 +125,7 @@ fn several_sessions_travel_together() {
 fn keys_expire_and_name_no_session() {
     let Some(server) = RedisServer::start() else { return };
     let mut store = server.store(StoreSettings::default());
-    done(append(&mut store, "secret-id", LogEnd::default(), &["a"]));
+    done(&append(&mut store, "secret-id", LogEnd::default(), &["a"]));
     let keys = server.ask(&["KEYS", "*"]);
     assert_eq!(keys.lines().count(), 2, "{keys}");
     for key in keys.lines() {
@@ -146,20 +146,20 @@ fn all_replicas_get_the_same_key() {
 fn scripts_that_the_server_has_forgotten_are_loaded_again() {
     let Some(server) = RedisServer::start() else { return };
     let mut store = server.store(StoreSettings::default());
-    let end = done(append(&mut store, "s", LogEnd::default(), &["a"]));
+    let end = done(&append(&mut store, "s", LogEnd::default(), &["a"]));
     server.ask(&["SCRIPT", "FLUSH"]);
-    done(append(&mut store, "s", end, &["b"]));
+    done(&append(&mut store, "s", end, &["b"]));
 }
 
 #[test]
 fn a_store_that_is_away_is_an_error_until_it_returns() {
     let Some(mut server) = RedisServer::start() else { return };
     let mut store = server.store(StoreSettings::default());
-    let end = done(append(&mut store, "s", LogEnd::default(), &["a"]));
+    let end = done(&append(&mut store, "s", LogEnd::default(), &["a"]));
     server.kill();
     let entries = [Bytes::from_static(b"b")];
     let append_b = Append { session: "s", end, entries: &entries };
     store.append(&[append_b]).unwrap_err();
     server.restart();
-    done(store.append(&[append_b]).unwrap().remove(0));
+    done(&store.append(&[append_b]).unwrap().remove(0));
 }

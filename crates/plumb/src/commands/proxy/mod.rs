@@ -4,6 +4,7 @@ mod listener;
 mod remote;
 mod report;
 mod served;
+mod sharing;
 
 use std::{
     ffi::OsString,
@@ -25,6 +26,7 @@ use self::{
     gateway::GatewayPlan,
     report::{Report, ReportStyle},
     served::ServedPlan,
+    sharing::Sharing,
 };
 use super::{Outcome, notes::Notes};
 use crate::{
@@ -50,6 +52,8 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     let recorder = args.record.as_deref().map(|path| begin_record(path, args)).transpose()?;
     let record = recorder.as_ref().map(|recorder| recorder.path().to_owned());
     let report = Report::new(Palette::of_stderr(color), verbosity, style_of(args));
+    let sharing = Sharing::of(args)?;
+    let memory = sharing.as_ref().map(Sharing::memory).transpose()?.flatten();
     let admin = Admin::start(args.admin.as_deref())?;
     let tap = Tap::new(
         engine,
@@ -57,8 +61,14 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
             policy: if args.enforce { Policy::enforce() } else { Policy::observe() },
             revision: plan.forced_revision,
             recorder,
-            watchers: report.watcher(&limits).into_iter().chain(admin.watcher()).collect(),
+            watchers: report
+                .watcher(&limits)
+                .into_iter()
+                .chain(admin.watcher())
+                .chain(sharing.as_ref().and_then(Sharing::watcher))
+                .collect(),
             backlog: 0,
+            store: memory,
         },
     );
     let outcome = match (args.listen.as_deref(), args.upstream.as_deref()) {
@@ -66,7 +76,7 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
             GatewayPlan::new(upstream, listen, args, limit)?.run(&tap).map(|()| Outcome::Clean)
         }
         (Some(listen), None) => {
-            ServedPlan::new(listen, args, limit)?.run(&tap).map(|()| Outcome::Clean)
+            ServedPlan::new(listen, args, limit, sharing)?.run(&tap).map(|()| Outcome::Clean)
         }
         (None, Some(upstream)) => remote::run(upstream, args, &tap, limit).map(|()| Outcome::Clean),
         (None, None) => run_stdio(args, &tap, limit),
