@@ -169,6 +169,14 @@ impl Observation {
         matches!(self.traffic, Traffic::Http { part: Part::Response { .. }, .. })
     }
 
+    /// Whether it is the beginning of an answer that the server gives to what it accepts.
+    pub(super) fn is_success(&self) -> bool {
+        let Traffic::Http { part: Part::Response { status, .. }, .. } = &self.traffic else {
+            return false;
+        };
+        (200..300).contains(status) && !self.by_proxy
+    }
+
     /// Whether the proxy has sent it in the place of the side that it is from.
     pub fn is_by_proxy(&self) -> bool {
         self.by_proxy

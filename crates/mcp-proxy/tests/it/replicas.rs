@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use mcp_core::SessionStore;
 use mcp_proxy::{
     Policy,
     http::GatewaySettings,
@@ -154,7 +155,7 @@ async fn check_same(policy: Policy) {
     let memory = MemoryStore::new(&StoreSettings::default());
     let mut replicas = Vec::new();
     for _ in 0..3 {
-        replicas.push(Proxy::replica(upstream, policy.clone(), memory.clone()).await);
+        replicas.push(Proxy::replica(upstream, policy.clone(), Box::new(memory.clone())).await);
     }
     let shared = results(replicas).await;
     assert_eq!(shared.1, found);
@@ -163,7 +164,7 @@ async fn check_same(policy: Policy) {
     let Some(redis) = RedisServer::start() else { return };
     let mut replicas = Vec::new();
     for _ in 0..3 {
-        let store = redis.store(StoreSettings::default());
+        let store = Box::new(redis.store(StoreSettings::default()));
         replicas.push(Proxy::replica(upstream, policy.clone(), store).await);
     }
     assert_eq!(results(replicas).await, shared);
@@ -193,7 +194,7 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
 async fn without_the_store_an_observing_replica_passes_everything_and_says_so() {
     let Some(mut redis) = RedisServer::start() else { return };
     let upstream = server().await;
-    let store = redis.store(StoreSettings::default());
+    let store = Box::new(redis.store(StoreSettings::default()));
     let replicas = [Proxy::replica(upstream, Policy::observe(), store).await];
     let headers = opened(&replicas).await;
     redis.kill();
@@ -213,7 +214,7 @@ async fn without_the_store_an_observing_replica_passes_everything_and_says_so() 
 async fn without_the_store_an_enforcing_replica_answers_503_until_it_returns() {
     let Some(mut redis) = RedisServer::start() else { return };
     let upstream = server().await;
-    let store = redis.store(StoreSettings::default());
+    let store = Box::new(redis.store(StoreSettings::default()));
     let replicas = [Proxy::replica(upstream, Policy::enforce(), store).await];
     let headers = opened(&replicas).await;
     redis.kill();
@@ -246,7 +247,7 @@ async fn a_replica_that_goes_away_takes_nothing_with_it() {
     let upstream = server().await;
     let mut replicas = Vec::new();
     for _ in 0..3 {
-        let store = redis.store(StoreSettings::default());
+        let store = Box::new(redis.store(StoreSettings::default()));
         replicas.push(Proxy::replica(upstream, Policy::enforce(), store).await);
     }
     let headers = opened(&replicas).await;
@@ -279,4 +280,161 @@ async fn a_replica_that_goes_away_takes_nothing_with_it() {
     }
     assert!(found.iter().any(|finding| finding.contains("request-id-reused")), "{found:?}");
     assert_eq!(found.len(), 2, "{found:?}");
+}
+
+fn numbered(id: u64, filler: usize) -> String {
+    let filler = "x".repeat(filler);
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"ping","params":{{"_meta":{{"f":"{filler}"}}}}}}"#
+    )
+}
+
+/// Two replicas, which have talked through the first; the second has not seen the session.
+async fn pair(policy: Policy, make: impl Fn() -> Box<dyn SessionStore>) -> [Proxy; 2] {
+    let upstream = server().await;
+    let first = Proxy::replica(upstream, policy.clone(), make()).await;
+    [first, Proxy::replica(upstream, policy, make()).await]
+}
+
+/// The second replica knows that the client has used an id, although only the first has seen it.
+async fn assert_knows(replicas: [Proxy; 2], headers: &str, id: u64) {
+    raw_client(replicas[1].address, &post(&numbered(id, 0), headers)).await;
+    replicas[1].settled().await;
+    let [first, second] = replicas;
+    assert_eq!(first.stop().await.live, Vec::<String>::new());
+    let found = second.stop().await.live;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("request-id-reused"), "{found:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_takes_the_place_of_a_long_log() {
+    let Some(redis) = RedisServer::start() else { return };
+    let settings = StoreSettings::default();
+    let replicas = pair(Policy::enforce(), || Box::new(redis.store(settings.clone()))).await;
+    let headers = opened(&replicas).await;
+    for id in 10..30 {
+        raw_client(replicas[0].address, &post(&numbered(id, 8 << 10), &headers)).await;
+    }
+    let keys = redis.ask(&["KEYS", "*:log"]);
+    let length: u64 = redis.ask(&["LLEN", keys.trim()]).trim().parse().unwrap();
+    assert!(length < 30, "{length} entries for more than 40 lines");
+    let head = keys.trim().replace(":log", ":head");
+    let stored: u64 = redis.ask(&["HGET", &head, "bytes"]).trim().parse().unwrap();
+    assert!(stored < 20 * (8 << 10), "{stored} bytes");
+    assert_knows(replicas, &headers, 10).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_without_room_is_replaced_by_the_state_after_it() {
+    let mut settings = StoreSettings::default();
+    settings.session_bytes = 48 << 10;
+    let memory = MemoryStore::new(&settings);
+    let replicas = pair(Policy::enforce(), || Box::new(memory.clone())).await;
+    let headers = opened(&replicas).await;
+    let long = post(&numbered(10, 64 << 10), &headers);
+    assert_eq!(parts(&raw_client(replicas[0].address, &long).await).0, 200);
+    assert_knows(replicas, &headers, 10).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_state_of_another_build_is_left_alone() {
+    let Some(redis) = RedisServer::start() else { return };
+    let settings = StoreSettings::default();
+    let replicas = pair(Policy::observe(), || Box::new(redis.store(settings.clone()))).await;
+    let headers = opened(&replicas).await;
+    let used = post(&numbered(10, 0), &headers);
+    raw_client(replicas[0].address, &used).await;
+    replicas[0].settled().await;
+    let head = redis.ask(&["KEYS", "*:head"]);
+    let log = head.trim().replace(":head", ":log");
+    let length = redis.ask(&["LLEN", &log]);
+    redis.ask(&["HSET", head.trim(), "state", "9999 of the future", "base", length.trim()]);
+    redis.ask(&["DEL", &log]);
+    // Of the session nothing is known here, so nothing is held against the client.
+    raw_client(replicas[1].address, &used).await;
+    replicas[1].settled().await;
+    assert_eq!(redis.ask(&["HGET", head.trim(), "state"]).trim(), "9999 of the future");
+    assert_eq!(redis.ask(&["LLEN", &log]).trim(), "2");
+    let [first, second] = replicas;
+    first.stop().await;
+    let outcome = second.stop().await;
+    assert_eq!((outcome.counts.apart, outcome.live), (0, Vec::new()));
+}
+
+/// How many calls of scripts a server has served, and how many bytes it has received.
+fn served(redis: &RedisServer) -> (u64, u64) {
+    let figure = |section: &str, name: &str, end: char| {
+        let text = redis.ask(&["INFO", section]);
+        let rest = &text[text.find(name).unwrap() + name.len()..];
+        rest[..rest.find(end).unwrap()].trim().parse::<u64>().unwrap()
+    };
+    let calls = figure("commandstats", "cmdstat_evalsha:calls=", ',');
+    (calls, figure("stats", "total_net_input_bytes:", '\n'))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_costs_one_round_trip_and_hardly_more_than_its_line() {
+    let Some(redis) = RedisServer::start() else { return };
+    let settings = StoreSettings::default();
+    let replicas = pair(Policy::enforce(), || Box::new(redis.store(settings.clone()))).await;
+    let headers = opened(&replicas).await;
+    let (calls, bytes) = served(&redis);
+    for id in 10..20 {
+        raw_client(replicas[0].address, &post(&numbered(id, 0), &headers)).await;
+    }
+    let (calls_after, bytes_after) = served(&redis);
+    // Ten requests and ten responses.
+    assert_eq!(calls_after - calls, 20);
+    let [first, second] = replicas;
+    let record = first.stop().await.record;
+    let lines: usize = record.lines().rev().take(20).map(str::len).sum();
+    let besides = (bytes_after - bytes) - lines as u64;
+    assert!(besides < 20 * 300, "{besides} bytes besides {lines} of lines");
+    second.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replicas_that_write_at_once_agree_on_the_order() {
+    let Some(redis) = RedisServer::start() else { return };
+    let settings = StoreSettings::default();
+    let replicas = pair(Policy::enforce(), || Box::new(redis.store(settings.clone()))).await;
+    let headers = opened(&replicas).await;
+    let at_once: Vec<_> = (10..50)
+        .map(|id| {
+            let to = replicas[usize::try_from(id % 2).unwrap()].address;
+            // Every id is used twice, once through each replica.
+            let request = post(&numbered(id / 2, 0), &headers);
+            tokio::spawn(async move { raw_client(to, &request).await })
+        })
+        .collect();
+    for answer in at_once {
+        answer.await.unwrap();
+    }
+    let mut reused = 0;
+    for replica in replicas {
+        let outcome = replica.stop().await;
+        assert_eq!(outcome.counts.apart, 0);
+        reused += outcome.live.iter().filter(|found| found.contains("request-id-")).count();
+    }
+    assert_eq!(reused, 20, "of two requests with one id, one is at fault");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_cannot_fill_the_store_with_sessions_that_do_not_exist() {
+    let Some(redis) = RedisServer::start() else { return };
+    let settings = StoreSettings::default();
+    for policy in [Policy::observe(), Policy::enforce()] {
+        let [first, second] = pair(policy, || Box::new(redis.store(settings.clone()))).await;
+        for id in 0..5 {
+            let headers = in_session(&format!("made-up-{id}"));
+            let answer = raw_client(first.address, &post(PING, &headers)).await;
+            assert_eq!(parts(&answer).0, 404);
+        }
+        first.settled().await;
+        assert_eq!(redis.ask(&["DBSIZE"]).trim(), "0");
+        let outcome = first.stop().await;
+        assert_eq!((outcome.counts.lines, outcome.counts.apart), (10, 0));
+        second.stop().await;
+    }
 }

@@ -61,9 +61,9 @@ impl Proxy {
     pub(crate) async fn replica(
         upstream: SocketAddr,
         policy: Policy,
-        store: impl SessionStore + 'static,
+        store: Box<dyn SessionStore>,
     ) -> Proxy {
-        let recording = Recording::sharing(policy, Some(Box::new(store)));
+        let recording = Recording::sharing(policy, Some(store));
         Proxy::of(upstream, recording, GatewaySettings::default()).await
     }
 

@@ -454,6 +454,19 @@ fn infer_sender(method: Option<&'static Method>, name: &[u8]) -> Option<Side> {
 mod tests {
     use super::*;
 
+    /// Replicas of different builds read each other's sessions. If this changes, so has the form:
+    /// count up `SAVED_VERSION`, and only then accept the new snapshot.
+    #[test]
+    fn the_saved_form_has_a_version() {
+        let session = Session {
+            http: Some(Box::default()),
+            lanes: Some(Box::default()),
+            ..Session::default()
+        };
+        let saved = serde_json::to_string_pretty(&session).unwrap();
+        insta::assert_snapshot!(format!("version {}\n{saved}", Session::SAVED_VERSION));
+    }
+
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn a_session_stays_small() {

@@ -51,6 +51,8 @@ pub(super) struct Group {
     pub(super) lines: Vec<Bytes>,
     /// Whether it may begin a log of which the beginning is not known.
     pub(super) may_join: bool,
+    /// Whether it shows that the server knows the session: nobody else can make us store one.
+    pub(super) is_served: bool,
     /// Whether its lines waited so long that others may have written what came after them.
     pub(super) is_late: bool,
     pub(super) fate: Fate,
@@ -66,8 +68,10 @@ pub(super) enum Fate {
     /// The same, but there was no room for so many entries: a state has to be stored in their place
     /// when the lines were judged.
     Unwritten(u64, u64),
-    /// Nothing is known of the session, and it is not to be begun.
+    /// Nothing is known of the session yet, and somebody may be about to tell.
     Unknown,
+    /// Nothing is known of the session, and perhaps there is none.
+    Unstored,
     /// The log could not be written to.
     Apart,
 }
@@ -198,10 +202,13 @@ impl Follower {
         match appended {
             Appended::Done { .. } if entries.is_empty() => {
                 // Whoever knows its beginning may be about to write it.
-                if group.may_join {
+                if !group.may_join {
+                    group.fate = Fate::Unknown;
+                } else if group.is_served {
                     self.local(&group.session).is_loaded = true;
                 } else {
-                    group.fate = Fate::Unknown;
+                    self.locals.remove(&group.session);
+                    group.fate = Fate::Unstored;
                 }
             }
             Appended::Done { end, stored } => {
@@ -278,7 +285,7 @@ impl Follower {
         let unwritten = match group.fate {
             Fate::Published(_) => 0,
             Fate::Unwritten(_, count) => count,
-            Fate::Open | Fate::Unknown | Fate::Apart => return,
+            Fate::Open | Fate::Unknown | Fate::Unstored | Fate::Apart => return,
         };
         let has_to = unwritten > 0;
         let Some(local) = self.locals.get_mut(&group.session) else { return };

@@ -59,6 +59,9 @@ const MAX_BATCH: usize = 64;
 const MAX_BATCH_BYTES: usize = 1 << 20;
 /// How long others may take to tell the beginning of a session, after a line of it was observed.
 const PATIENCE: Duration = Duration::from_millis(250);
+/// How many lines, and how many bytes of them, may wait for that.
+const MAX_DEFERRED: usize = 1000;
+const MAX_DEFERRED_BYTES: usize = 4 << 20;
 /// From this age on, a line may have been overtaken by what others observed after it.
 const LATE: Duration = Duration::from_secs(1);
 
@@ -175,7 +178,9 @@ impl Worker {
         if batch.is_empty() {
             return;
         }
-        let mut groups = self.group(&batch, is_last);
+        let waiting: usize = batch.iter().map(|pending| pending.line.len()).sum();
+        let is_full = batch.len() > MAX_DEFERRED || waiting > MAX_DEFERRED_BYTES;
+        let mut groups = self.group(&batch, is_last || is_full);
         let away = match self.follower.publish(&mut groups) {
             _ if groups.is_empty() => None,
             Ok(()) => None,
@@ -207,6 +212,7 @@ impl Worker {
                     *number += 1;
                     self.judge_shared(&session, at, pending);
                 }
+                (Some(Fate::Unstored), _) => self.judge_unstored(pending),
                 (_, away) => self.judge_apart(&session, pending, away),
             }
         }
@@ -217,7 +223,7 @@ impl Worker {
     }
 
     /// The lines of each session, in order.
-    fn group(&mut self, batch: &[Pending], is_last: bool) -> Vec<Group> {
+    fn group(&mut self, batch: &[Pending], may_join: bool) -> Vec<Group> {
         let mut places: HashMap<Arc<str>, usize> = HashMap::new();
         let mut groups: Vec<Group> = Vec::new();
         for Pending { observation, line, .. } in batch {
@@ -228,7 +234,8 @@ impl Worker {
                     opening: None,
                     lines: Vec::new(),
                     // Whoever enforces lets nothing pass before it is written.
-                    may_join: is_last || self.policy.enforces(),
+                    may_join: may_join || self.policy.enforces(),
+                    is_served: false,
                     is_late: false,
                     fate: Fate::Open,
                 });
@@ -238,6 +245,7 @@ impl Worker {
             let age = now().duration_since(observation.at()).unwrap_or_default();
             group.may_join |= age > PATIENCE;
             group.is_late |= age > LATE;
+            group.is_served |= observation.is_success();
             if observation.is_response()
                 && group.lines.is_empty()
                 && let Some(opening) = observation.exchange().and_then(|it| self.openings.take(it))
@@ -267,6 +275,19 @@ impl Worker {
                     })
                 },
             )
+        });
+        answer(reply, Ok(refusals.unwrap_or_default()));
+    }
+
+    /// Judges a line that names a session of which nothing is known, by itself.
+    fn judge_unstored(&mut self, pending: Pending) {
+        let Pending { observation, line, reply, .. } = pending;
+        let policy = self.policy_for(reply.is_some());
+        let (engine, revision) = (&self.engine, self.revision);
+        let refusals = with(&self.journal, |journal| {
+            journal.take_in(Knowledge::Own, &line, Some(&observation), &policy, |it, number| {
+                it.rule(unknowing(engine, revision), number, &line, &policy).1
+            })
         });
         answer(reply, Ok(refusals.unwrap_or_default()));
     }
