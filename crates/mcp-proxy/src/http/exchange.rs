@@ -1,4 +1,7 @@
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    borrow::Cow,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
@@ -38,7 +41,7 @@ impl Exchange {
     /// Notes the session that a request, or the response that opens one, names.
     pub(super) fn named_by(mut self, headers: &HeaderMap) -> Exchange {
         if self.tap.is_shared() && self.kept_in.is_none() {
-            self.kept_in = session_id(headers);
+            self.kept_in = session_id(self.session.as_deref(), headers);
         }
         self
     }
@@ -140,13 +143,18 @@ const SESSION_ID: &str = "mcp-session-id";
 /// Longer ids are known by their digest.
 const LONG_ID: usize = 256;
 
-fn session_id(headers: &HeaderMap) -> Option<Arc<str>> {
+/// The session that headers name. Servers may choose the same ids, so their names come first.
+fn session_id(server: Option<&str>, headers: &HeaderMap) -> Option<Arc<str>> {
     let id = headers.get(SESSION_ID)?.as_bytes().trim_ascii();
-    match std::str::from_utf8(id) {
-        Ok("") => None,
-        Ok(id) if id.len() <= LONG_ID => Some(id.into()),
-        _ => Some(URL_SAFE_NO_PAD.encode(digest(&SHA256, id)).into()),
-    }
+    let id: Cow<'_, str> = match std::str::from_utf8(id) {
+        Ok("") => return None,
+        Ok(id) if id.len() <= LONG_ID => id.into(),
+        _ => URL_SAFE_NO_PAD.encode(digest(&SHA256, id)).into(),
+    };
+    Some(match server {
+        Some(server) => format!("{server}\n{id}").into(),
+        None => id.into(),
+    })
 }
 
 fn request_part(head: &request::Parts) -> Part {

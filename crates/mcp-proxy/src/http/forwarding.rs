@@ -15,7 +15,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Request, Response, StatusCode, Uri, header::HOST, uri};
+use http::{
+    HeaderName, HeaderValue, Request, Response, StatusCode, Uri,
+    header::{AUTHORIZATION, HOST},
+    uri,
+};
 use http_body::Body;
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
@@ -35,17 +39,24 @@ use super::{
 
 /// A service whose sessions live in this replica, and which knows of those in others.
 #[derive(Debug, Clone)]
-pub struct Forwarding<S> {
+pub(crate) struct Forwarding<S> {
     service: S,
     replica: Arc<Replica>,
 }
 
+/// One of several proxies that take each other's requests.
 #[derive(Debug)]
-struct Replica {
+pub struct Replica {
     address: String,
     seal: SessionSeal,
+    /// What clients have to send, and what is no longer in a request here.
+    token: Option<HeaderValue>,
     client: Client<HttpConnector, ProxyBody>,
 }
+
+/// The path that a client has asked for, if another is left of it here.
+#[derive(Debug, Clone)]
+pub(crate) struct OriginalPath(pub(crate) uri::PathAndQuery);
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 /// Marks what a replica has passed on: it is not passed on again.
@@ -58,17 +69,8 @@ const IDLE: Duration = Duration::from_secs(4);
 const MAX_IDLE: usize = 256;
 
 impl<S> Forwarding<S> {
-    /// Serves sessions with `service`. Other replicas reach this one at `address`.
-    pub fn new(service: S, address: impl Into<String>, seal: SessionSeal) -> Forwarding<S> {
-        let mut tcp = HttpConnector::new();
-        tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(MAX_IDLE)
-            .build(tcp);
-        let replica = Arc::new(Replica { address: address.into(), seal, client });
+    /// Serves the sessions of `replica` with `service`.
+    pub(crate) fn new(service: S, replica: Arc<Replica>) -> Forwarding<S> {
         Forwarding { service, replica }
     }
 }
@@ -125,6 +127,25 @@ where
 }
 
 impl Replica {
+    /// The replica that others reach at `address`, a host and a port. All have the same key, and
+    /// require the same token of clients.
+    pub fn new(address: impl Into<String>, seal: SessionSeal, token: Option<&str>) -> Replica {
+        let mut tcp = HttpConnector::new();
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(MAX_IDLE)
+            .build(tcp);
+        let token = token.and_then(|token| {
+            let mut value = HeaderValue::try_from(format!("Bearer {token}")).ok()?;
+            value.set_sensitive(true);
+            Some(value)
+        });
+        Replica { address: address.into(), seal, token, client }
+    }
+
     /// Seals the id of a session that was opened here.
     fn seal_id(&self, response: &mut Response<ProxyBody>) {
         let Some(id) = response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok()) else {
@@ -140,11 +161,16 @@ impl Replica {
 
     /// Passes a request on to the replica that its session lives in.
     async fn forward(&self, mut request: Request<ProxyBody>, place: &Place) -> Response<ProxyBody> {
-        let Some(uri) = address(&place.replica, request.uri()) else { return unknown_session() };
+        let original = request.extensions().get::<OriginalPath>();
+        let path = original.map(|path| &path.0).or(request.uri().path_and_query());
+        let Some(uri) = address(&place.replica, path) else { return unknown_session() };
         *request.uri_mut() = uri;
         *request.version_mut() = http::Version::HTTP_11;
         remove_hop_by_hop(request.headers_mut());
         request.headers_mut().insert(FORWARDED, HeaderValue::from_static("1"));
+        if let Some(token) = &self.token {
+            request.headers_mut().insert(AUTHORIZATION, token.clone());
+        }
         // `Host` stays as it is, since the other replica checks whom a client wants to reach.
         request.headers_mut().entry(HOST).or_insert(HeaderValue::from_static("localhost"));
         match self.client.request(request).await {
@@ -172,12 +198,11 @@ async fn is_gone(replica: &str) -> bool {
 }
 
 /// The same resource at another replica.
-fn address(replica: &str, uri: &Uri) -> Option<Uri> {
+fn address(replica: &str, path: Option<&uri::PathAndQuery>) -> Option<Uri> {
     let mut parts = uri::Parts::default();
     parts.scheme = Some(uri::Scheme::HTTP);
     parts.authority = Some(replica.parse().ok()?);
-    parts.path_and_query =
-        uri.path_and_query().cloned().or(Some(uri::PathAndQuery::from_static("/")));
+    parts.path_and_query = path.cloned().or(Some(uri::PathAndQuery::from_static("/")));
     Uri::from_parts(parts).ok()
 }
 

@@ -12,16 +12,22 @@ mod events;
 mod exchange;
 mod forwarding;
 mod gateway;
-mod guarded;
 mod headers;
 mod seal;
 mod tee;
+mod token;
 mod upstream;
 
+pub(crate) use self::{
+    answer::Answer,
+    body::{ProxyBody, boxed, full},
+    forwarding::{Forwarding, OriginalPath},
+    headers::remove_hop_by_hop,
+    token::has_token,
+};
 pub use self::{
-    forwarding::Forwarding,
+    forwarding::Replica,
     gateway::{Gateway, GatewaySettings},
-    guarded::Guarded,
     seal::{SessionSeal, ShortKey},
-    upstream::{Upstream, UpstreamError},
+    upstream::Upstream,
 };

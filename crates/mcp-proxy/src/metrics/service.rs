@@ -24,7 +24,11 @@ use super::Metrics;
 
 /// Whether the proxy can take requests, for load balancers.
 #[derive(Debug, Clone, Default)]
-pub struct Health(Arc<AtomicBool>);
+pub struct Health {
+    ready: Arc<AtomicBool>,
+    /// The names of the servers, if there are several.
+    upstreams: Arc<[Arc<str>]>,
+}
 
 impl Health {
     /// Not ready yet.
@@ -32,13 +36,26 @@ impl Health {
         Health::default()
     }
 
+    /// Not ready yet, for several servers with these names.
+    pub fn of_upstreams(names: &[Arc<str>]) -> Health {
+        Health { ready: Arc::default(), upstreams: names.into() }
+    }
+
     /// Sets whether new clients are welcome.
     pub fn set_ready(&self, ready: bool) {
-        self.0.store(ready, Ordering::Relaxed);
+        self.ready.store(ready, Ordering::Relaxed);
+    }
+
+    /// A state, for each server if there are several.
+    fn shown(&self, state: &str) -> String {
+        if self.upstreams.is_empty() {
+            return format!("{state}\n");
+        }
+        self.upstreams.iter().map(|name| format!("{name}: {state}\n")).collect()
     }
 
     fn is_ready(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.ready.load(Ordering::Relaxed)
     }
 }
 
@@ -89,8 +106,12 @@ impl Endpoints {
             }
             "/metrics" => text(StatusCode::OK, OPEN_METRICS, self.metrics.encode()),
             "/healthz" => text(StatusCode::OK, PLAIN, "ok\n"),
-            "/readyz" if self.health.is_ready() => text(StatusCode::OK, PLAIN, "ready\n"),
-            "/readyz" => text(StatusCode::SERVICE_UNAVAILABLE, PLAIN, "not ready\n"),
+            "/readyz" if self.health.is_ready() => {
+                text(StatusCode::OK, PLAIN, self.health.shown("ready"))
+            }
+            "/readyz" => {
+                text(StatusCode::SERVICE_UNAVAILABLE, PLAIN, self.health.shown("not ready"))
+            }
             _ => text(StatusCode::NOT_FOUND, PLAIN, "there is /metrics, /healthz and /readyz\n"),
         }
     }

@@ -120,11 +120,34 @@ pub struct Counts {
     pub record_failed: bool,
 }
 
+impl Counts {
+    /// What two taps have seen together.
+    #[must_use]
+    pub fn and(self, other: Counts) -> Counts {
+        let both = |left: [u64; 2], right: [u64; 2]| [left[0] + right[0], left[1] + right[1]];
+        Counts {
+            lines: self.lines + other.lines,
+            messages: self.messages + other.messages,
+            errors: both(self.errors, other.errors),
+            warnings: both(self.warnings, other.warnings),
+            rejected: self.rejected + other.rejected,
+            unjudged: self.unjudged + other.unjudged,
+            apart: self.apart + other.apart,
+            lost: self.lost + other.lost,
+            record_failed: self.record_failed || other.record_failed,
+        }
+    }
+}
+
 const DEFAULT_BACKLOG: usize = 64 << 20;
 
 /// Everything that passes is shown to it. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Tap(Arc<Inner>);
+pub struct Tap {
+    inner: Arc<Inner>,
+    /// The server whose traffic is shown to it, if there are several.
+    upstream: Option<Arc<str>>,
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -224,17 +247,23 @@ impl Tap {
             let worker = std::thread::spawn(move || journal.run(&worker));
             Way::Aside { queue, worker: Mutex::new(Some(worker)) }
         };
-        Tap(Arc::new(Inner { policy, way }))
+        Tap { inner: Arc::new(Inner { policy, way }), upstream: None }
+    }
+
+    /// The same tap, for the traffic of the server with this name: watchers are told.
+    #[must_use]
+    pub fn for_upstream(&self, name: Arc<str>) -> Tap {
+        Tap { inner: Arc::clone(&self.inner), upstream: Some(name) }
     }
 
     /// Whether messages of `from` have to wait for [`Tap::judge`].
     pub fn enforces_on(&self, from: Side) -> bool {
-        self.0.policy.enforces_on(from)
+        self.inner.policy.enforces_on(from)
     }
 
     /// Whether anything waits to be judged.
     pub fn is_behind(&self) -> bool {
-        match &self.0.way {
+        match &self.inner.way {
             Way::Inline(_) => false,
             Way::Aside { queue, .. } => !queue.is_empty(),
             Way::Shared(SharedWay { queue, is_busy, .. }) => {
@@ -245,13 +274,13 @@ impl Tap {
 
     /// Whether it shares what it knows of sessions with other replicas.
     pub(crate) fn is_shared(&self) -> bool {
-        matches!(self.0.way, Way::Shared(_))
+        matches!(self.inner.way, Way::Shared(_))
     }
 
     /// Shows what has passed. Does not wait for it to be judged, unless the tap enforces.
     pub fn observe(&self, observation: Observation) {
-        let observation = stamped(observation);
-        match &self.0.way {
+        let observation = self.stamped(observation);
+        match &self.inner.way {
             Way::Aside { queue, .. } => queue.push(observation),
             Way::Shared(shared) => shared.observe(observation),
             Way::Inline(journal) => {
@@ -264,8 +293,8 @@ impl Tap {
 
     /// Shows what has passed while the session store was away. It is recorded and not judged.
     pub(crate) fn record(&self, observation: Observation) {
-        let observation = stamped(observation);
-        match &self.0.way {
+        let observation = self.stamped(observation);
+        match &self.inner.way {
             Way::Aside { queue, .. } => queue.push(observation),
             Way::Inline(journal) => record(&mut lock(journal), &observation),
             Way::Shared(shared) => record(&mut lock(&shared.journal), &observation),
@@ -274,16 +303,16 @@ impl Tap {
 
     /// Shows what is about to pass over HTTP, where a verdict may have to wait for other replicas.
     pub(crate) async fn judge_shared(&self, observation: Observation) -> Judgement {
-        match &self.0.way {
-            Way::Shared(shared) => shared.judge(stamped(observation)).await,
+        match &self.inner.way {
+            Way::Shared(shared) => shared.judge(self.stamped(observation)).await,
             Way::Inline(_) | Way::Aside { .. } => Ok(self.judge(observation)),
         }
     }
 
     /// Shows what is about to pass. Returns why it must not, or nothing.
     pub fn judge(&self, observation: Observation) -> Vec<Refusal> {
-        let observation = stamped(observation);
-        match &self.0.way {
+        let observation = self.stamped(observation);
+        match &self.inner.way {
             Way::Aside { queue, .. } => {
                 queue.push(observation);
                 Vec::new()
@@ -300,10 +329,17 @@ impl Tap {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "recordings say when something passed")]
+    fn stamped(&self, mut observation: Observation) -> Observation {
+        observation.at = SystemTime::now();
+        observation.upstream.clone_from(&self.upstream);
+        observation
+    }
+
     /// Ends the recording: everything is judged, and what is only known at the end is reported.
     /// Later observations are ignored.
     pub fn finish(&self) -> Counts {
-        match &self.0.way {
+        match &self.inner.way {
             Way::Shared(shared) => shared.finish(),
             Way::Inline(journal) => {
                 let journal = lock(journal).take();
@@ -323,12 +359,6 @@ fn record(journal: &mut Option<Box<Journal>>, observation: &Observation) {
     if let Some(journal) = journal {
         journal.record_only(observation);
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "recordings say when something passed")]
-fn stamped(mut observation: Observation) -> Observation {
-    observation.at = SystemTime::now();
-    observation
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

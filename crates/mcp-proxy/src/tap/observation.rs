@@ -24,6 +24,7 @@ pub struct Observation {
     kept_in: Option<Arc<str>>,
     /// Whether its exchange may open such a session.
     opens: bool,
+    pub(super) upstream: Option<Arc<str>>,
     by_proxy: bool,
     pub(super) at: SystemTime,
 }
@@ -81,6 +82,7 @@ impl Observation {
             session: None,
             kept_in: None,
             opens: false,
+            upstream: None,
             by_proxy: false,
             at,
         }
@@ -175,6 +177,11 @@ impl Observation {
             return false;
         };
         (200..300).contains(status) && !self.by_proxy
+    }
+
+    /// The name of the server that it is from or for, if there are several.
+    pub fn upstream(&self) -> Option<&Arc<str>> {
+        self.upstream.as_ref()
     }
 
     /// Whether the proxy has sent it in the place of the side that it is from.

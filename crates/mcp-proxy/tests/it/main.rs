@@ -15,3 +15,5 @@ mod remote;
 mod replicas;
 mod store;
 mod support;
+#[cfg(unix)]
+mod web_socket;

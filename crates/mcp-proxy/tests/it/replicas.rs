@@ -4,8 +4,7 @@ use std::net::SocketAddr;
 
 use mcp_core::SessionStore;
 use mcp_proxy::{
-    Policy,
-    http::GatewaySettings,
+    EntranceSettings, Policy,
     store::{MemoryStore, StoreSettings},
 };
 use mcp_sdk::{
@@ -141,7 +140,7 @@ fn found_in(outcome: &Outcome, id: &str) -> Vec<(String, String)> {
 
 async fn check_same(policy: Policy) {
     let upstream = server().await;
-    let alone = vec![Proxy::with(upstream, policy.clone(), GatewaySettings::default()).await];
+    let alone = vec![Proxy::with(upstream, policy.clone(), &EntranceSettings::default()).await];
     let (lines, found) = results(alone).await;
     let rules: Vec<&str> = found
         .iter()

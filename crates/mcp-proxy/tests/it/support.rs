@@ -1,16 +1,14 @@
 //! A gateway, raw clients and servers.
 
 use std::{
+    ffi::OsString,
     net::SocketAddr,
     path::PathBuf,
     sync::{Arc, Mutex},
 };
 
 use mcp_core::SessionStore;
-use mcp_proxy::{
-    Counts, Policy, Recorder, Tap, TapSettings,
-    http::{Gateway, GatewaySettings, Upstream},
-};
+use mcp_proxy::{Access, Counts, Entrance, EntranceSettings, Policy, Recorder, Tap, TapSettings};
 use mcp_rules::{Engine, LineReader, Observer, Origin, Settings};
 use mcp_schema::Schemas;
 use mcp_transport::http::server::{ServeSettings, serve};
@@ -24,7 +22,8 @@ use tokio::{
 /// A gateway that records.
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
-    recording: Recording,
+    pub(crate) recording: Recording,
+    entrance: Entrance,
     serving: JoinHandle<()>,
 }
 
@@ -46,15 +45,30 @@ pub(crate) struct Outcome {
 
 impl Proxy {
     pub(crate) async fn start(upstream: SocketAddr, policy: Policy) -> Proxy {
-        Proxy::with(upstream, policy, GatewaySettings::default()).await
+        Proxy::with(upstream, policy, &EntranceSettings::default()).await
     }
 
     pub(crate) async fn with(
         upstream: SocketAddr,
         policy: Policy,
-        settings: GatewaySettings,
+        settings: &EntranceSettings,
     ) -> Proxy {
-        Proxy::of(upstream, Recording::new(policy), settings).await
+        Proxy::to(&format!("http://{upstream}/mcp"), policy, settings).await
+    }
+
+    pub(crate) async fn to(url: &str, policy: Policy, settings: &EntranceSettings) -> Proxy {
+        Proxy::reaching(url, &Access::default(), policy, settings).await
+    }
+
+    pub(crate) async fn reaching(
+        url: &str,
+        access: &Access,
+        policy: Policy,
+        settings: &EntranceSettings,
+    ) -> Proxy {
+        let recording = Recording::new(policy);
+        let entrance = Entrance::to_url(url, access, &recording.tap, settings).unwrap();
+        Proxy::serving(entrance, recording).await
     }
 
     /// A replica, which knows of sessions what all others with the same store know.
@@ -64,18 +78,32 @@ impl Proxy {
         store: Box<dyn SessionStore>,
     ) -> Proxy {
         let recording = Recording::sharing(policy, Some(store));
-        Proxy::of(upstream, recording, GatewaySettings::default()).await
+        let (url, settings) = (format!("http://{upstream}/mcp"), EntranceSettings::default());
+        let entrance =
+            Entrance::to_url(&url, &Access::default(), &recording.tap, &settings).unwrap();
+        Proxy::serving(entrance, recording).await
     }
 
-    async fn of(upstream: SocketAddr, recording: Recording, settings: GatewaySettings) -> Proxy {
+    /// A gateway to a program that is started for its clients.
+    pub(crate) async fn starting(
+        command: &[OsString],
+        policy: Policy,
+        settings: &EntranceSettings,
+    ) -> Proxy {
+        let recording = Recording::new(policy);
+        let (program, arguments) = command.split_first().unwrap();
+        let entrance = Entrance::to_command(program, arguments, &recording.tap, settings);
+        Proxy::serving(entrance, recording).await
+    }
+
+    async fn serving(entrance: Entrance, recording: Recording) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let upstream = Upstream::new(&format!("http://{upstream}/mcp")).unwrap();
-        let gateway = Gateway::new(upstream, recording.tap.clone(), settings);
         let mut settings = ServeSettings::default();
         settings.keep_header_case = true;
-        let serving = tokio::spawn(serve(listener, gateway, settings, std::future::pending()));
-        Proxy { address, recording, serving }
+        let never = std::future::pending();
+        let serving = tokio::spawn(serve(listener, entrance.clone(), settings, never));
+        Proxy { address, recording, entrance, serving }
     }
 
     /// Waits until everything that has passed is judged.
@@ -91,6 +119,7 @@ impl Proxy {
     }
 
     pub(crate) async fn stop(self) -> Outcome {
+        self.entrance.close().await;
         self.serving.abort();
         let _ = self.serving.await;
         self.recording.finish().await

@@ -5,6 +5,7 @@ mod examples;
 mod mock;
 mod proxy;
 mod recordings;
+mod replay;
 mod values;
 
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ pub(crate) use self::choices::{
 pub(crate) use self::mock::MockArgs;
 pub(crate) use self::proxy::ProxyArgs;
 pub(crate) use self::recordings::{DiffArgs, DiffFormat, RedactArgs, TailArgs, WrapArgs};
+pub(crate) use self::replay::ReplayArgs;
 use self::values::{
     fail_on, layer, max_findings, profile_name, revision, revision_choice, rule_name, rule_setting,
     side,
@@ -70,6 +72,9 @@ pub(crate) enum Command {
     /// Serve a recording: the recorded answers to the recorded requests, without the server
     #[command(after_help = mock::MOCK)]
     Mock(MockArgs),
+    /// Send the client's side of a recording to a server again, and show what differs
+    #[command(after_help = replay::REPLAY)]
+    Replay(Box<ReplayArgs>),
     /// Write a completion script for a shell to standard output
     #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),

@@ -11,10 +11,11 @@ pub(crate) struct ProxyArgs {
     /// The server to start, with its arguments
     #[arg(value_name = "COMMAND", last = true, required_unless_present = "upstream")]
     pub(crate) command: Vec<OsString>,
-    /// Serve HTTP clients on this address, instead of one client on the standard streams
+    /// Serve clients over HTTP and WebSocket on this address, instead of one client on the standard
+    /// streams
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
-    /// Pass requests on to the server at this URL, instead of starting one
+    /// Pass messages on to the server at this URL (http, https, ws or wss), instead of starting one
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     pub(crate) upstream: Option<String>,
     /// A host, besides this machine, that HTTP clients may address; may be repeated
@@ -38,10 +39,10 @@ pub(crate) struct ProxyArgs {
     pub(crate) store: Option<String>,
     /// A file with the key that replicas seal session ids with, at least 32
     /// bytes; without it they keep one in the store
-    #[arg(long, value_name = "FILE", requires = "listen", conflicts_with = "upstream")]
+    #[arg(long, value_name = "FILE", requires = "listen")]
     pub(crate) store_key_file: Option<PathBuf>,
     /// Where other replicas reach this one, if not where it listens
-    #[arg(long, value_name = "HOST:PORT", requires = "listen", conflicts_with = "upstream")]
+    #[arg(long, value_name = "HOST:PORT", requires = "listen")]
     pub(crate) advertise: Option<String>,
     /// Hold back what breaks the protocol, and answer in the other side's place
     #[arg(long)]

@@ -58,6 +58,11 @@ fn diff() {
 }
 
 #[test]
+fn replay() {
+    insta::assert_snapshot!(help(&["replay", "--help"]));
+}
+
+#[test]
 fn mock() {
     insta::assert_snapshot!(help(&["mock", "--help"]));
 }

@@ -25,6 +25,8 @@ mod redact;
 #[allow(dead_code, reason = "the tests of `mcp-proxy` use all of it")]
 mod redis_server;
 #[cfg(unix)]
+mod replay;
+#[cfg(unix)]
 mod replicas;
 mod tail;
 mod wrap;

@@ -71,11 +71,7 @@ impl Replica {
     fn open(&self) -> String {
         let (status, answer) = self.send("POST", INITIALIZE, "");
         assert_eq!(status, 200, "{answer}");
-        let header = answer.lines().find_map(|line| {
-            let (name, value) = line.split_once(": ")?;
-            name.eq_ignore_ascii_case("mcp-session-id").then_some(value)
-        });
-        format!("Mcp-Session-Id: {}\r\nMCP-Protocol-Version: 2025-11-25\r\n", header.unwrap())
+        session_in(&answer)
     }
 
     fn kill(&mut self) {
@@ -111,6 +107,15 @@ fn exchange(address: &str, method: &str, body: &str, headers: &str) -> String {
     let _ = stream.write_all(request.as_bytes());
     let _ = stream.read_to_string(&mut answer);
     answer
+}
+
+/// The headers that name the session that an answer opens.
+fn session_in(answer: &str) -> String {
+    let header = answer.lines().find_map(|line| {
+        let (name, value) = line.split_once(": ")?;
+        name.eq_ignore_ascii_case("mcp-session-id").then_some(value)
+    });
+    format!("Mcp-Session-Id: {}\r\nMCP-Protocol-Version: 2025-11-25\r\n", header.unwrap())
 }
 
 fn ping(id: usize) -> String {
@@ -156,6 +161,19 @@ fn any_replica_takes_requests_of_a_session_that_one_has_the_server_of() {
     assert_eq!(replicas[2].send("DELETE", "", &session).0, 404);
     let session = replicas[1].open();
     assert_eq!(replicas[2].send("POST", &ping(2), &session).0, 200);
+}
+
+#[test]
+fn the_token_of_clients_is_good_for_all_replicas() {
+    let place = Place::new().file("key", &"k".repeat(32)).file("token", "secret\n");
+    let mut args = vec!["-q", "--store-key-file", "key", "--auth-token-file", "token"];
+    args.extend(["--", "sh", "-c", SERVER]);
+    let replicas = [Replica::start(&place, &args), Replica::start(&place, &args)];
+    let token = "Authorization: Bearer secret\r\n";
+    let (_, answer) = replicas[0].send("POST", INITIALIZE, token);
+    let session = session_in(&answer);
+    assert_eq!(replicas[1].send("POST", &ping(2), &format!("{token}{session}")).0, 200);
+    assert_eq!(replicas[1].send("POST", &ping(3), &session).0, 401);
 }
 
 #[test]

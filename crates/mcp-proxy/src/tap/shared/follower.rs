@@ -117,13 +117,18 @@ impl Follower {
     /// What is known of a session after [`Follower::publish`].
     pub(super) fn local(&mut self, session: &Arc<str>) -> &mut Local {
         let (engine, revision) = (&self.engine, self.revision);
-        self.locals.entry(Arc::clone(session)).or_insert_with(|| Local::new(engine, revision))
+        self.locals.entry(Arc::clone(session)).or_insert_with(|| {
+            let mut local = Local::new(engine, revision);
+            local.name = name_of(session).into();
+            local
+        })
     }
 
     /// Goes on with what was observed before the session had an id.
     pub(super) fn begin(&mut self, session: &Arc<str>, mut local: Local) {
         self.incomplete.remove(session);
         local.is_loaded = true;
+        local.name = name_of(session).into();
         self.locals.insert(Arc::clone(session), local);
     }
 
@@ -241,6 +246,7 @@ impl Follower {
                 // Others may have gone on since we knew it, and that is lost.
                 let mut local = self.unknowing();
                 local.is_loaded = true;
+                local.name = name_of(&group.session).into();
                 self.locals.insert(Arc::clone(&group.session), local);
                 self.incomplete.insert(Arc::clone(&group.session));
             }
@@ -361,6 +367,11 @@ impl Follower {
             tracing::info!("the session store is back");
         }
     }
+}
+
+/// The server's name in recordings, if there are several: it comes before the id of the session.
+fn name_of(session: &str) -> &str {
+    session.split_once('\n').map_or("", |(name, _)| name)
 }
 
 #[expect(clippy::disallowed_methods, reason = "no finding depends on when a store is asked again")]

@@ -14,6 +14,8 @@ pub(super) struct Local {
     /// Always there, except while a line is judged.
     observer: Option<Suspended>,
     revision: Option<Revision>,
+    /// What lines call the conversation.
+    pub(super) name: Box<str>,
     pub(super) end: LogEnd,
     /// Whether the store was asked about it.
     pub(super) is_loaded: bool,
@@ -42,6 +44,7 @@ impl Local {
         Local {
             observer: Some(unknowing(engine, revision)),
             revision,
+            name: Box::default(),
             end: LogEnd::default(),
             is_loaded: false,
             stored: 0,
@@ -89,7 +92,7 @@ impl Local {
         match SavedState::read(state) {
             SavedState::Known(session) => {
                 let mut observer = Observer::new(engine, origin(self.revision));
-                observer.restore(b"", *session);
+                observer.restore(self.name.as_bytes(), *session);
                 self.observer = Some(observer.suspend());
             }
             SavedState::Nothing => {}

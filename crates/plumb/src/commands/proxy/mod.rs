@@ -3,7 +3,6 @@ mod gateway;
 mod listener;
 mod remote;
 mod report;
-mod served;
 mod sharing;
 
 use std::{
@@ -25,7 +24,6 @@ use self::{
     admin::Admin,
     gateway::GatewayPlan,
     report::{Report, ReportStyle},
-    served::ServedPlan,
     sharing::Sharing,
 };
 use super::{Outcome, notes::Notes};
@@ -72,11 +70,8 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
         },
     );
     let outcome = match (args.listen.as_deref(), args.upstream.as_deref()) {
-        (Some(listen), Some(upstream)) => {
-            GatewayPlan::new(upstream, listen, args, limit)?.run(&tap).map(|()| Outcome::Clean)
-        }
-        (Some(listen), None) => {
-            ServedPlan::new(listen, args, limit, sharing)?.run(&tap).map(|()| Outcome::Clean)
+        (Some(listen), _) => {
+            GatewayPlan::new(listen, args, &tap, limit, sharing)?.run().map(|()| Outcome::Clean)
         }
         (None, Some(upstream)) => remote::run(upstream, args, &tap, limit).map(|()| Outcome::Clean),
         (None, None) => run_stdio(args, &tap, limit),
@@ -110,11 +105,7 @@ fn command(args: &ProxyArgs) -> anyhow::Result<(&OsString, &[OsString])> {
 }
 
 fn begin_record(path: &Path, args: &ProxyArgs) -> anyhow::Result<Recorder> {
-    #[expect(clippy::disallowed_methods, reason = "recordings are named after their beginning")]
-    let now = SystemTime::now();
-    let time = humantime::format_rfc3339_seconds(now).to_string().replace(':', "");
-    let name = format!("{time}-{}", process::id());
-    let recorder = Recorder::create(path, &name).map_err(|error| {
+    let recorder = Recorder::create(path, &record_name()).map_err(|error| {
         let place = shown_path(path);
         Failure::new(format!("could not record to {place}"))
             .because(error)
@@ -126,6 +117,13 @@ fn begin_record(path: &Path, args: &ProxyArgs) -> anyhow::Result<Recorder> {
     let redactor = Redactor::new(RandomState::new());
     let patterns = args.redact_pointer.iter().cloned();
     Ok(recorder.redacting(patterns.fold(redactor, Redactor::pointer)))
+}
+
+/// The name of a recording that begins now.
+#[expect(clippy::disallowed_methods, reason = "recordings are named after their beginning")]
+pub(super) fn record_name() -> String {
+    let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(':', "");
+    format!("{time}-{}", process::id())
 }
 
 /// The exit code that a shell would show.

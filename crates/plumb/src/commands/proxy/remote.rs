@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use mcp_proxy::{
-    Tap,
+    Access, Tap,
     bridge::remote::{self, Remote, RemoteSettings},
     shutdown,
 };
@@ -10,10 +10,10 @@ use crate::{args::ProxyArgs, failure::Failure};
 
 /// Passes the traffic of the client on our standard streams to a server at a URL.
 pub(super) fn run(upstream: &str, args: &ProxyArgs, tap: &Tap, limit: usize) -> anyhow::Result<()> {
-    let remote = Remote::new(upstream, limit).map_err(|error| {
+    let remote = Remote::new(upstream, limit, &Access::default()).map_err(|error| {
         Failure::new("the server has no usable URL")
             .because(error)
-            .hint("write it like http://127.0.0.1:3000/mcp")
+            .hint("write it like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
     })?;
     let mut settings = RemoteSettings::default();
     settings.max_line = limit;

@@ -7,7 +7,7 @@ use std::{
 
 use mcp_core::SessionStore;
 use mcp_proxy::{
-    Knowledge, Watcher,
+    Knowledge, UrlKind, Watcher,
     http::SessionSeal,
     store::{RedisStore, StoreSettings},
 };
@@ -43,6 +43,12 @@ impl<'a> Sharing<'a> {
         Ok(shares.then_some(Sharing { args }))
     }
 
+    /// Whether sessions live in a server that all replicas reach.
+    pub(super) fn is_over_http(&self) -> bool {
+        let url = self.args.upstream.as_deref();
+        url.is_some_and(|url| matches!(UrlKind::of(url), Ok(UrlKind::Http)))
+    }
+
     fn store(&self) -> anyhow::Result<Option<RedisStore>> {
         let Some(url) = &self.args.store else { return Ok(None) };
         let store = RedisStore::new(url, StoreSettings::default()).map_err(|error| {
@@ -55,7 +61,7 @@ impl<'a> Sharing<'a> {
     /// What all replicas know of sessions. Those of a server that is started here are known to one
     /// replica only.
     pub(super) fn memory(&self) -> anyhow::Result<Option<Box<dyn SessionStore>>> {
-        if self.args.upstream.is_none() {
+        if !self.is_over_http() {
             return Ok(None);
         }
         Ok(self.store()?.map(|store| Box::new(store) as Box<dyn SessionStore>))
