@@ -14,7 +14,7 @@ use tower_service::Service;
 
 use crate::{
     Entrance, EntranceSettings,
-    http::{Answer, OriginalPath, ProxyBody, has_token},
+    http::{Answer, OriginalPath, ProxyBody, Replica, has_token},
 };
 
 /// The path below which a server is found, `/files` for example.
@@ -90,6 +90,16 @@ impl Routes {
         Routes(Arc::new(Inner { routes, settings }))
     }
 
+    /// Has other replicas find the sessions that are bridged here, and finds theirs.
+    #[must_use]
+    pub fn as_replica(&self, replica: &Arc<Replica>) -> Routes {
+        let Inner { routes, settings } = &*self.0;
+        let routes = routes.iter().map(|(prefix, entrance)| {
+            (prefix.clone(), entrance.clone().as_replica(Arc::clone(replica)))
+        });
+        Routes(Arc::new(Inner { routes: routes.collect(), settings: settings.clone() }))
+    }
+
     /// Opens no more sessions.
     pub fn drain(&self) {
         for (_, entrance) in &self.0.routes {
@@ -148,13 +158,11 @@ impl Service<Request<Incoming>> for Routes {
     }
 
     fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
-        match self.0.find(&mut request) {
-            Some(mut entrance) => entrance.call(request),
-            None => {
-                let answer = self.0.nothing_here(&request).into_response();
-                Box::pin(std::future::ready(Ok(answer)))
-            }
+        if let Some(mut entrance) = self.0.find(&mut request) {
+            return entrance.call(request);
         }
+        let answer = self.0.nothing_here(&request).into_response();
+        Box::pin(std::future::ready(Ok(answer)))
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod access;
 mod backlog;
 mod bytes;
 #[cfg(unix)]
@@ -13,7 +14,9 @@ mod redis_server;
 #[cfg(unix)]
 mod remote;
 mod replicas;
+mod routes;
 mod store;
 mod support;
+mod tls;
 #[cfg(unix)]
 mod web_socket;

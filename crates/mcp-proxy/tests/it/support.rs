@@ -8,7 +8,9 @@ use std::{
 };
 
 use mcp_core::SessionStore;
-use mcp_proxy::{Access, Counts, Entrance, EntranceSettings, Policy, Recorder, Tap, TapSettings};
+use mcp_proxy::{
+    Access, Counts, Entrance, EntranceSettings, Policy, Recorder, Tap, TapSettings, Watcher,
+};
 use mcp_rules::{Engine, LineReader, Observer, Origin, Settings};
 use mcp_schema::Schemas;
 use mcp_transport::http::server::{ServeSettings, serve};
@@ -77,7 +79,7 @@ impl Proxy {
         policy: Policy,
         store: Box<dyn SessionStore>,
     ) -> Proxy {
-        let recording = Recording::sharing(policy, Some(store));
+        let recording = Recording::sharing(policy, store);
         let (url, settings) = (format!("http://{upstream}/mcp"), EntranceSettings::default());
         let entrance =
             Entrance::to_url(&url, &Access::default(), &recording.tap, &settings).unwrap();
@@ -128,10 +130,23 @@ impl Proxy {
 
 impl Recording {
     pub(crate) fn new(policy: Policy) -> Recording {
-        Recording::sharing(policy, None)
+        Recording::of(policy, None, None)
     }
 
-    pub(crate) fn sharing(policy: Policy, store: Option<Box<dyn SessionStore>>) -> Recording {
+    /// A recording that is also shown to `watcher`.
+    pub(crate) fn watched(policy: Policy, watcher: Watcher) -> Recording {
+        Recording::of(policy, Some(watcher), None)
+    }
+
+    pub(crate) fn sharing(policy: Policy, store: Box<dyn SessionStore>) -> Recording {
+        Recording::of(policy, None, Some(store))
+    }
+
+    fn of(
+        policy: Policy,
+        watcher: Option<Watcher>,
+        store: Option<Box<dyn SessionStore>>,
+    ) -> Recording {
         let folder = tempfile::tempdir().unwrap();
         let record = folder.path().join("record.jsonl");
         let found = Arc::new(Mutex::new(Vec::new()));
@@ -141,11 +156,14 @@ impl Recording {
             TapSettings {
                 policy,
                 recorder: Some(Recorder::create(&record, "").unwrap()),
-                watchers: vec![Box::new(move |passage| {
-                    let findings = passage.findings.iter();
-                    let texts = findings.map(|finding| serde_json::to_string(finding).unwrap());
-                    seen.lock().unwrap().extend(texts);
-                })],
+                watchers: {
+                    let own: Watcher = Box::new(move |passage| {
+                        let findings = passage.findings.iter();
+                        let texts = findings.map(|finding| serde_json::to_string(finding).unwrap());
+                        seen.lock().unwrap().extend(texts);
+                    });
+                    std::iter::once(own).chain(watcher).collect()
+                },
                 store,
                 ..TapSettings::default()
             },
@@ -181,21 +199,26 @@ impl Outcome {
 
     /// What is found in the recording.
     pub(crate) fn recorded(&self) -> Vec<String> {
-        let engine = engine();
-        let mut observer = Observer::new(&engine, Origin::default());
-        let mut reader = LineReader::new(&engine.settings().limits);
-        let mut found = Vec::new();
-        let mut judged = Vec::new();
-        for (number, line) in (1..).zip(self.record.lines()) {
-            let ruling =
-                reader.read(line.as_bytes(), |read| observer.rule(number, read, |_| Some(false)));
-            found.extend(ruling.findings().map(|finding| serde_json::to_string(finding).unwrap()));
-        }
-        observer.finish(&mut judged);
-        let findings = judged.iter().flat_map(|judged| &judged.findings);
-        found.extend(findings.map(|finding| serde_json::to_string(finding).unwrap()));
-        found
+        findings_in(&self.record)
     }
+}
+
+/// What is found in a recording.
+pub(crate) fn findings_in(record: &str) -> Vec<String> {
+    let engine = engine();
+    let mut observer = Observer::new(&engine, Origin::default());
+    let mut reader = LineReader::new(&engine.settings().limits);
+    let mut found = Vec::new();
+    let mut judged = Vec::new();
+    for (number, line) in (1..).zip(record.lines()) {
+        let ruling =
+            reader.read(line.as_bytes(), |read| observer.rule(number, read, |_| Some(false)));
+        found.extend(ruling.findings().map(|finding| serde_json::to_string(finding).unwrap()));
+    }
+    observer.finish(&mut judged);
+    let findings = judged.iter().flat_map(|judged| &judged.findings);
+    found.extend(findings.map(|finding| serde_json::to_string(finding).unwrap()));
+    found
 }
 
 pub(crate) fn engine() -> Arc<Engine> {

@@ -29,6 +29,8 @@ mod replay;
 #[cfg(unix)]
 mod replicas;
 mod tail;
+#[cfg(unix)]
+mod upstreams;
 mod wrap;
 
 use std::{

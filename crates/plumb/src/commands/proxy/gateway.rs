@@ -1,80 +1,141 @@
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use mcp_proxy::{
-    Access, Entrance, EntranceSettings, Tap,
+    Entrance, EntranceSettings, Routes, Tap,
     http::{Replica, SessionSeal},
     shutdown,
 };
-use mcp_transport::http::server::{ServeSettings, serve};
+use mcp_transport::http::server::{Servable, ServeSettings, serve, serve_tls};
+use tokio::net::TcpListener;
 
-use super::{command, listener::ListenerPlan, sharing::Sharing};
+use super::{
+    listener::ListenerPlan,
+    servers::{Server, Target},
+    sharing::Sharing,
+};
 use crate::{args::ProxyArgs, failure::Failure};
 
 /// A gateway for clients over HTTP and WebSocket, checked and ready to run.
 #[derive(Debug)]
 pub(super) struct GatewayPlan<'a> {
     listener: ListenerPlan,
-    entrance: Entrance,
+    inside: Inside,
     /// What other replicas need to find sessions here.
     sharing: Option<(Sharing<'a>, SessionSeal)>,
 }
 
+/// What clients find.
+#[derive(Debug)]
+enum Inside {
+    One(Entrance),
+    Several(Routes),
+}
+
 impl<'a> GatewayPlan<'a> {
+    /// Each server comes with the tap for its traffic.
     pub(super) fn new(
         listen: &str,
         args: &ProxyArgs,
-        tap: &Tap,
+        servers: &[(Server, Tap)],
         limit: usize,
         sharing: Option<Sharing<'a>>,
     ) -> anyhow::Result<GatewayPlan<'a>> {
         let listener = ListenerPlan::new(listen, args)?;
-        let mut settings = EntranceSettings::default();
-        settings.hosts = listener.hosts.clone();
-        settings.origins = listener.origins.clone();
-        settings.token.clone_from(&listener.token);
-        settings.max_message = limit;
-        settings.max_children = args.max_children.into();
-        settings.exit_wait = Duration::from_secs(args.exit_wait.into());
-        let entrance = if let Some(url) = &args.upstream {
-            Entrance::to_url(url, &Access::default(), tap, &settings).map_err(|error| {
-                Failure::new("the server has no usable URL")
-                    .because(error)
-                    .hint("write it like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
-            })?
-        } else {
-            let (program, arguments) = command(args)?;
-            Entrance::to_command(program, arguments, tap, &settings)
-        };
-        let sharing = match sharing.filter(|sharing| !sharing.is_over_http()) {
+        let sharing = match sharing.filter(Sharing::has_sessions_here) {
+            Some(_) if listener.tls.is_some() => {
+                return Err(Failure::new("replicas reach each other without TLS")
+                    .hint("leave --tls-cert out, and end TLS in front of the replicas")
+                    .into());
+            }
             Some(sharing) => {
                 let seal = sharing.seal()?;
                 Some((sharing, seal))
             }
             None => None,
         };
-        Ok(GatewayPlan { listener, entrance, sharing })
+        let mut settings = EntranceSettings::default();
+        settings.hosts = listener.hosts.clone();
+        settings.origins = listener.origins.clone();
+        settings.token.clone_from(&listener.token);
+        settings.secure = listener.tls.is_some();
+        settings.max_message = limit;
+        settings.max_children = args.max_children.into();
+        settings.exit_wait = Duration::from_secs(args.exit_wait.into());
+        if let [(server @ Server { prefix: None, .. }, tap)] = servers {
+            let inside = Inside::One(entrance(server, tap, &settings)?);
+            return Ok(GatewayPlan { listener, inside, sharing });
+        }
+        let mut routes = Vec::new();
+        for (server, tap) in servers {
+            let Some(prefix) = server.prefix.clone() else { continue };
+            settings.name = server.name();
+            routes.push((prefix, entrance(server, tap, &settings)?));
+        }
+        let inside = Inside::Several(Routes::new(routes, settings));
+        Ok(GatewayPlan { listener, inside, sharing })
     }
 
     /// Serves clients until we are told to stop, and ends what was started for them.
     pub(super) fn run(self) -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
-            let listener = self.listener.open().await?;
-            let mut entrance = self.entrance;
-            if let Some((sharing, seal)) = self.sharing {
+            let GatewayPlan { listener: plan, mut inside, sharing } = self;
+            let listener = plan.open().await?;
+            if let Some((sharing, seal)) = sharing {
                 let address = sharing.address(listener.local_addr()?)?;
-                let replica = Replica::new(address, seal, self.listener.token.as_deref());
-                entrance = entrance.as_replica(Arc::new(replica));
+                let replica = Arc::new(Replica::new(address, seal, plan.token.as_deref()));
+                inside = match inside {
+                    Inside::One(entrance) => Inside::One(entrance.as_replica(replica)),
+                    Inside::Several(routes) => Inside::Several(routes.as_replica(&replica)),
+                };
             }
-            let mut settings = ServeSettings::default();
-            settings.keep_header_case = true;
-            let stop = async {
-                shutdown::requested().await;
-                entrance.drain();
-            };
-            serve(listener, entrance.clone(), settings, stop).await;
-            entrance.close().await;
+            match inside {
+                Inside::One(entrance) => {
+                    let drain = || entrance.drain();
+                    welcome(listener, plan, entrance.clone(), drain).await;
+                    entrance.close().await;
+                }
+                Inside::Several(routes) => {
+                    let drain = || routes.drain();
+                    welcome(listener, plan, routes.clone(), drain).await;
+                    routes.close().await;
+                }
+            }
             Ok(())
         })
+    }
+}
+
+async fn welcome(
+    listener: TcpListener,
+    plan: ListenerPlan,
+    service: impl Servable,
+    drain: impl FnOnce(),
+) {
+    let mut settings = ServeSettings::default();
+    settings.keep_header_case = true;
+    let stop = async {
+        shutdown::requested().await;
+        drain();
+    };
+    match plan.tls {
+        Some(tls) => serve_tls(listener, tls, service, settings, stop).await,
+        None => serve(listener, service, settings, stop).await,
+    }
+}
+
+fn entrance(server: &Server, tap: &Tap, settings: &EntranceSettings) -> anyhow::Result<Entrance> {
+    match &server.target {
+        Target::Url(url) => Entrance::to_url(url, &server.access, tap, settings).map_err(|error| {
+            Failure::new("the server cannot be used")
+                .because(error)
+                .hint("its URL is like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
+                .into()
+        }),
+        Target::Command(command) => {
+            let (program, arguments) =
+                command.split_first().ok_or_else(|| io::Error::other("a server has no command"))?;
+            Ok(Entrance::to_command(program, arguments, tap, settings))
+        }
     }
 }

@@ -12,6 +12,7 @@ use mcp_proxy::{
     store::{RedisStore, StoreSettings},
 };
 
+use super::servers::{Server, Target};
 use crate::{
     args::{ProxyArgs, ReportFormat},
     failure::Failure,
@@ -22,11 +23,19 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Sharing<'a> {
     args: &'a ProxyArgs,
+    store: Option<(&'a str, StoreSettings)>,
+    /// Whether there are sessions that live in a server which all replicas reach.
+    has_sessions_there: bool,
+    /// Whether there are sessions whose servers, or connections, are here.
+    has_sessions_here: bool,
 }
 
 impl<'a> Sharing<'a> {
     /// Nothing, unless the arguments say so.
-    pub(super) fn of(args: &'a ProxyArgs) -> anyhow::Result<Option<Sharing<'a>>> {
+    pub(super) fn of(
+        args: &'a ProxyArgs,
+        servers: &[Server],
+    ) -> anyhow::Result<Option<Sharing<'a>>> {
         if let Some(address) = &args.advertise
             && !is_address(address)
         {
@@ -40,31 +49,31 @@ impl<'a> Sharing<'a> {
                 .hint("name what they have in common with --store or --store-key-file")
                 .into());
         }
-        Ok(shares.then_some(Sharing { args }))
-    }
-
-    /// Whether sessions live in a server that all replicas reach.
-    pub(super) fn is_over_http(&self) -> bool {
-        let url = self.args.upstream.as_deref();
-        url.is_some_and(|url| matches!(UrlKind::of(url), Ok(UrlKind::Http)))
-    }
-
-    fn store(&self) -> anyhow::Result<Option<RedisStore>> {
-        let Some(url) = &self.args.store else { return Ok(None) };
-        let store = RedisStore::new(url, StoreSettings::default()).map_err(|error| {
-            // The URL may hold a password.
-            Failure::new("the session store cannot be used").because(error)
-        })?;
-        Ok(Some(store))
-    }
-
-    /// What all replicas know of sessions. Those of a server that is started here are known to one
-    /// replica only.
-    pub(super) fn memory(&self) -> anyhow::Result<Option<Box<dyn SessionStore>>> {
-        if !self.is_over_http() {
-            return Ok(None);
+        let is_there = |server: &Server| match &server.target {
+            Target::Url(url) => matches!(UrlKind::of(url), Ok(UrlKind::Http)),
+            Target::Command(_) => false,
+        };
+        if let Some(url) = &args.store {
+            open(url, StoreSettings::default())?;
         }
-        Ok(self.store()?.map(|store| Box::new(store) as Box<dyn SessionStore>))
+        Ok(shares.then(|| Sharing {
+            args,
+            store: args.store.as_deref().map(|url| (url, StoreSettings::default())),
+            has_sessions_there: servers.iter().any(is_there),
+            has_sessions_here: !servers.iter().all(is_there),
+        }))
+    }
+
+    pub(super) fn has_sessions_here(&self) -> bool {
+        self.has_sessions_here
+    }
+
+    /// What all replicas know of sessions. Those whose servers are here are known to one replica only.
+    pub(super) fn memory(&self) -> Option<Box<dyn SessionStore>> {
+        let (url, settings) = self.store.as_ref().filter(|_| self.has_sessions_there)?;
+        // The URL was checked.
+        let store = RedisStore::new(url, settings.clone()).ok()?;
+        Some(Box::new(store))
     }
 
     /// Says when the store goes away, and when it is back.
@@ -102,12 +111,12 @@ impl<'a> Sharing<'a> {
         if let Some(path) = &self.args.store_key_file {
             return read_key(path);
         }
-        let Some(mut store) = self.store()? else {
+        let Some((url, settings)) = &self.store else {
             return Err(Failure::new("replicas need a key in common")
                 .hint("name a file with --store-key-file, or a store with --store")
                 .into());
         };
-        let key = store.sealing_key().map_err(|error| {
+        let key = open(url, settings.clone())?.sealing_key().map_err(|error| {
             Failure::new("the key for session ids could not be read from the store")
                 .hint("start the store first, or name a file with --store-key-file")
                 .because(error)
@@ -127,6 +136,12 @@ impl<'a> Sharing<'a> {
             None => Ok(listening.to_string()),
         }
     }
+}
+
+fn open(url: &str, settings: StoreSettings) -> anyhow::Result<RedisStore> {
+    // The URL may hold a password, and is not shown.
+    let opened = RedisStore::new(url, settings);
+    Ok(opened.map_err(|error| Failure::new("the session store cannot be used").because(error))?)
 }
 
 /// Whether it is a host with a port.
