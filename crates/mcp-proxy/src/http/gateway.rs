@@ -8,9 +8,10 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use http::{
     HeaderMap, Request, Response, StatusCode,
-    header::{CONTENT_LENGTH, CONTENT_TYPE},
+    header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE},
     request, response,
 };
 use hyper::body::Incoming;
@@ -22,6 +23,7 @@ use tower_service::Service;
 use super::{
     answer::Answer,
     body::{ProxyBody, Unread, boxed, full, read_whole},
+    encoding::{Encoding, Undecoded},
     events::{JudgedEvents, PassingEvents},
     exchange::{Exchange, OverTls, PassingRequest, PassingResponse},
     headers::remove_hop_by_hop,
@@ -174,15 +176,23 @@ impl Inner {
                 return answer.into_response();
             }
         };
-        let refusals = exchange.judge_request(&head, body.clone());
+        let text = match text_of(&head.headers, &body, exchange.limit()) {
+            Ok(text) => text,
+            Err(message) => {
+                exchange.observe_overlong(&head, exchange.limit() as u64 + 1);
+                let status = StatusCode::PAYLOAD_TOO_LARGE;
+                return give(&exchange, Answer::error(status, ErrorCode::InvalidRequest, message));
+            }
+        };
+        let refusals = exchange.judge_request(&head, text.clone());
         if !refusals.is_empty() {
-            return give(&exchange, Answer::refused(&head.headers, &body, &refusals));
+            return give(&exchange, Answer::refused(&head.headers, &text, &refusals));
         }
         match self.send(head, full(body.clone())).await {
             Ok(response) => self.pass_back(exchange, response).await,
             Err(failure) => {
                 tracing::warn!(%failure, "a request was not answered");
-                give(&exchange, Answer::failed(&failure, &body))
+                give(&exchange, Answer::failed(&failure, &text))
             }
         }
     }
@@ -194,6 +204,10 @@ impl Inner {
     ) -> Result<Response<Incoming>, Failure> {
         let mut request = Request::from_parts(head, body);
         remove_hop_by_hop(request.headers_mut());
+        if self.tap.enforces_on(Side::Server) {
+            // Events of a compressed stream could not be held back one by one.
+            request.headers_mut().remove(ACCEPT_ENCODING);
+        }
         self.upstream.address(&mut request);
         self.upstream.send(request, self.settings.answer_timeout).await
     }
@@ -210,7 +224,13 @@ impl Inner {
         let body = match (is_event_stream(&head.headers), enforced) {
             (true, false) => {
                 exchange.observe_response(head.status, shown, None);
-                boxed(Tee::new(body, PassingEvents::new(exchange)))
+                let encoding = Encoding::of(&head.headers);
+                boxed(Tee::new(body, PassingEvents::new(exchange, encoding)))
+            }
+            (true, true) if head.headers.contains_key(CONTENT_ENCODING) => {
+                let message = "the server's event stream is compressed and cannot be judged";
+                let status = StatusCode::BAD_GATEWAY;
+                return give(&exchange, Answer::error(status, ErrorCode::InternalError, message));
             }
             (true, true) => {
                 let refusals = exchange.judge_response(head.status, shown, None);
@@ -238,11 +258,21 @@ async fn judge_and_pass_back(
 ) -> Response<ProxyBody> {
     match read_whole(body, exchange.limit()).await {
         Ok(body) => {
-            let refusals = exchange.judge_response(head.status, shown, Some(body.clone()));
+            let text = match text_of(&shown, &body, exchange.limit()) {
+                Ok(text) => text,
+                Err(message) => {
+                    let status = StatusCode::BAD_GATEWAY;
+                    return give(
+                        exchange,
+                        Answer::error(status, ErrorCode::InternalError, message),
+                    );
+                }
+            };
+            let refusals = exchange.judge_response(head.status, shown, Some(text.clone()));
             if refusals.is_empty() {
                 return Response::from_parts(head, full(body));
             }
-            Answer::instead_of(&body, &refusals).into_response()
+            Answer::instead_of(&text, &refusals).into_response()
         }
         Err(unread) => {
             let message = match unread {
@@ -259,6 +289,16 @@ async fn judge_and_pass_back(
 fn give(exchange: &Exchange, answer: Answer) -> Response<ProxyBody> {
     exchange.observe_answer(answer.status, answer.headers.clone(), answer.body.clone());
     answer.into_response()
+}
+
+/// The text of a body, or why it cannot be judged. What cannot be decoded is judged as it is.
+fn text_of(headers: &HeaderMap, body: &Bytes, limit: usize) -> Result<Bytes, &'static str> {
+    let Some(encoding) = Encoding::of(headers) else { return Ok(body.clone()) };
+    match encoding.decode(body, limit) {
+        Ok(text) => Ok(text),
+        Err(Undecoded::Broken) => Ok(body.clone()),
+        Err(Undecoded::TooLong) => Err("the decoded body is too long to be judged"),
+    }
 }
 
 fn is_event_stream(headers: &HeaderMap) -> bool {

@@ -8,6 +8,7 @@
 
 mod answer;
 mod body;
+mod encoding;
 mod events;
 mod exchange;
 mod gateway;
@@ -19,6 +20,7 @@ mod upstream;
 pub(crate) use self::{
     answer::Answer,
     body::{ProxyBody, boxed, full},
+    encoding::{Encoding, Undecoded},
     headers::remove_hop_by_hop,
     token::has_token,
 };

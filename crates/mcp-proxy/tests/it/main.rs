@@ -6,7 +6,10 @@ mod access;
 mod backlog;
 mod bytes;
 #[cfg(unix)]
+mod bytes_random;
+#[cfg(unix)]
 mod children;
+mod encoding;
 mod enforce;
 mod failures;
 mod record;
