@@ -143,7 +143,7 @@ impl Inner {
         match self.send(head, body).await {
             Ok(response) => {
                 passing.is_answered();
-                self.pass_back(exchange, response).await
+                self.pass_back(exchange, response, || passing.text()).await
             }
             Err(failure) => {
                 let answer = Answer::failed(&failure, &passing.text());
@@ -189,7 +189,7 @@ impl Inner {
             return give(&exchange, Answer::refused(&head.headers, &text, &refusals));
         }
         match self.send(head, full(body.clone())).await {
-            Ok(response) => self.pass_back(exchange, response).await,
+            Ok(response) => self.pass_back(exchange, response, || text.clone()).await,
             Err(failure) => {
                 tracing::warn!(%failure, "a request was not answered");
                 give(&exchange, Answer::failed(&failure, &text))
@@ -216,6 +216,7 @@ impl Inner {
         &self,
         exchange: Exchange,
         response: Response<Incoming>,
+        asked: impl Fn() -> Bytes,
     ) -> Response<ProxyBody> {
         let (mut head, body) = response.into_parts();
         let shown = head.headers.clone();
@@ -228,9 +229,10 @@ impl Inner {
                 boxed(Tee::new(body, PassingEvents::new(exchange, encoding)))
             }
             (true, true) if head.headers.contains_key(CONTENT_ENCODING) => {
-                let message = "the server's event stream is compressed and cannot be judged";
-                let status = StatusCode::BAD_GATEWAY;
-                return give(&exchange, Answer::error(status, ErrorCode::InternalError, message));
+                let failure = Failure::Unjudged(
+                    "the server's event stream is compressed and cannot be judged",
+                );
+                return give(&exchange, Answer::failed(&failure, &asked()));
             }
             (true, true) => {
                 let refusals = exchange.judge_response(head.status, shown, None);
@@ -243,7 +245,12 @@ impl Inner {
                 let passing = PassingResponse::new(exchange, head.status, shown);
                 boxed(Tee::new(body, passing))
             }
-            (false, true) => return judge_and_pass_back(&exchange, head, shown, body).await,
+            (false, true) => {
+                return match judge_and_pass_back(&exchange, head, shown, body).await {
+                    Ok(response) => response,
+                    Err(failure) => give(&exchange, Answer::failed(&failure, &asked())),
+                };
+            }
         };
         Response::from_parts(head, body)
     }
@@ -255,34 +262,20 @@ async fn judge_and_pass_back(
     head: response::Parts,
     shown: HeaderMap,
     body: Incoming,
-) -> Response<ProxyBody> {
-    match read_whole(body, exchange.limit()).await {
-        Ok(body) => {
-            let text = match text_of(&shown, &body, exchange.limit()) {
-                Ok(text) => text,
-                Err(message) => {
-                    let status = StatusCode::BAD_GATEWAY;
-                    return give(
-                        exchange,
-                        Answer::error(status, ErrorCode::InternalError, message),
-                    );
-                }
-            };
-            let refusals = exchange.judge_response(head.status, shown, Some(text.clone()));
-            if refusals.is_empty() {
-                return Response::from_parts(head, full(body));
-            }
-            Answer::instead_of(&text, &refusals).into_response()
+) -> Result<Response<ProxyBody>, Failure> {
+    let body = match read_whole(body, exchange.limit()).await {
+        Ok(body) => body,
+        Err(Unread::TooLong) => {
+            return Err(Failure::Unjudged("the server's response is too long to be judged"));
         }
-        Err(unread) => {
-            let message = match unread {
-                Unread::TooLong => "the server's response is too long to be judged",
-                Unread::Broken => "the server broke off its response",
-            };
-            let status = StatusCode::BAD_GATEWAY;
-            give(exchange, Answer::error(status, ErrorCode::InternalError, message))
-        }
+        Err(Unread::Broken) => return Err(Failure::Broken("its response is incomplete".into())),
+    };
+    let text = text_of(&shown, &body, exchange.limit()).map_err(Failure::Unjudged)?;
+    let refusals = exchange.judge_response(head.status, shown, Some(text.clone()));
+    if refusals.is_empty() {
+        return Ok(Response::from_parts(head, full(body)));
     }
+    Ok(Answer::instead_of(&text, &refusals).into_response())
 }
 
 /// Gives a response in the server's place.

@@ -12,6 +12,7 @@ mod children;
 mod encoding;
 mod enforce;
 mod failures;
+mod lost;
 mod record;
 #[cfg(unix)]
 mod remote;
