@@ -17,6 +17,7 @@
 mod access;
 mod address;
 pub mod bridge;
+mod conversations;
 mod entrance;
 pub mod http;
 pub mod metrics;
@@ -34,8 +35,9 @@ pub mod ws;
 pub use access::{Access, AccessError};
 pub(crate) use address::Address;
 pub use address::{UpstreamError, UrlKind};
+pub use conversations::Conversations;
 pub use entrance::{Entrance, EntranceSettings};
 pub use policy::{Action, Policy};
-pub use record::{RecordError, Recorder};
+pub use record::{RecordError, RecordSettings, Recorder};
 pub use routes::{Prefix, PrefixError, Routes};
 pub use tap::{Counts, Observation, Passage, Tap, TapSettings, Watcher};

@@ -4,8 +4,7 @@ use mcp_json::{Limits, Node};
 use mcp_jsonrpc::Envelope;
 use mcp_rules::ReadLine;
 
-use super::Conversations;
-use crate::bridge::text::one_line;
+use crate::{Conversations, bridge::text::one_line};
 
 /// What a line of a recording asks of whoever replays it.
 #[derive(Debug)]

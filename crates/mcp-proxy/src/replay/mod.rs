@@ -10,7 +10,6 @@
 //! and what was open at the same time is open at the same time again. The new conversation is shown
 //! to a [`Tap`](crate::Tap) as the lines of standard streams, whatever carries it.
 
-mod conversations;
 mod cue;
 mod peer;
 mod player;
@@ -18,7 +17,6 @@ mod talk;
 mod tokens;
 
 pub use self::{
-    conversations::Conversations,
     cue::Cue,
     peer::Target,
     player::{Played, Player, ReplayError, ReplaySettings},

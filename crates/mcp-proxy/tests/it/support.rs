@@ -160,21 +160,26 @@ impl Outcome {
 
     /// What is found in the recording.
     pub(crate) fn recorded(&self) -> Vec<String> {
-        let engine = engine();
-        let mut observer = Observer::new(&engine, Origin::default());
-        let mut reader = LineReader::new(&engine.settings().limits);
-        let mut found = Vec::new();
-        let mut judged = Vec::new();
-        for (number, line) in (1..).zip(self.record.lines()) {
-            let ruling =
-                reader.read(line.as_bytes(), |read| observer.rule(number, read, |_| Some(false)));
-            found.extend(ruling.findings().map(|finding| serde_json::to_string(finding).unwrap()));
-        }
-        observer.finish(&mut judged);
-        let findings = judged.iter().flat_map(|judged| &judged.findings);
-        found.extend(findings.map(|finding| serde_json::to_string(finding).unwrap()));
-        found
+        findings_in(&self.record)
     }
+}
+
+/// What is found in a recording.
+pub(crate) fn findings_in(record: &str) -> Vec<String> {
+    let engine = engine();
+    let mut observer = Observer::new(&engine, Origin::default());
+    let mut reader = LineReader::new(&engine.settings().limits);
+    let mut found = Vec::new();
+    let mut judged = Vec::new();
+    for (number, line) in (1..).zip(record.lines()) {
+        let ruling =
+            reader.read(line.as_bytes(), |read| observer.rule(number, read, |_| Some(false)));
+        found.extend(ruling.findings().map(|finding| serde_json::to_string(finding).unwrap()));
+    }
+    observer.finish(&mut judged);
+    let findings = judged.iter().flat_map(|judged| &judged.findings);
+    found.extend(findings.map(|finding| serde_json::to_string(finding).unwrap()));
+    found
 }
 
 pub(crate) fn engine() -> Arc<Engine> {

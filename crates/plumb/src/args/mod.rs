@@ -244,6 +244,21 @@ mod tests {
     }
 
     #[test]
+    fn sizes_have_units() {
+        for (text, expected) in [
+            ("4096", Ok(4096)),
+            ("64k", Ok(64 << 10)),
+            ("100M", Ok(100 << 20)),
+            ("2GiB", Ok(2 << 30)),
+        ] {
+            assert_eq!(values::size(text), expected, "{text}");
+        }
+        for wrong in ["", "M", "1T", "-1M", "1.5M", "4095", "99999999999999G"] {
+            assert!(values::size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn revisions_and_sides_are_checked_while_parsing() {
         let args = check_args(&["--revision", "2025-06-18", "--from", "server"]).unwrap();
         assert_eq!(args.judging.revision, Some(RevisionChoice::Only(Revision::V2025_06_18)));

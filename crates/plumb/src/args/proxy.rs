@@ -6,6 +6,7 @@ use mcp_rules::redact::PointerPattern;
 use super::{
     JudgingArgs, OUTPUT, ReportFormat,
     upstream::{HeaderFromEnvironment, UpstreamArg},
+    values::size,
 };
 
 const UPSTREAM: &str = "Access to the server at --upstream";
@@ -69,6 +70,16 @@ pub(crate) struct ProxyArgs {
     /// Write the traffic to this file, or to a new file in this directory
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) record: Option<PathBuf>,
+    /// Begin another file when this one would grow beyond a size such as 100M; older ones are
+    /// numbered
+    #[arg(long, value_name = "SIZE", requires = "record", value_parser = size)]
+    pub(crate) record_max_size: Option<u64>,
+    /// Write every conversation to a file of its own, in the directory that --record names
+    #[arg(long, requires = "record")]
+    pub(crate) record_per_session: bool,
+    /// Keep only the newest N finished files, and delete older ones
+    #[arg(long, value_name = "N", requires = "record")]
+    pub(crate) record_keep: Option<u16>,
     /// Mask what looks like a secret in the recording, as `plumb redact` does
     #[arg(long, requires = "record")]
     pub(crate) redact: bool,

@@ -10,7 +10,7 @@ use std::{
 use mcp_core::Side;
 use mcp_json::{Limits, Node};
 use mcp_jsonrpc::{Envelope, MessageKind};
-use mcp_proxy::replay::Conversations;
+use mcp_proxy::Conversations;
 use mcp_rules::{LineReader, ReadLine};
 
 use super::{digest::Digester, headers, terms::Scope};

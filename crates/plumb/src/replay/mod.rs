@@ -5,7 +5,10 @@ mod report;
 
 use std::{fs::File, io, path::Path};
 
-use mcp_proxy::replay::{Conversations, Cue, Player, ReplayError};
+use mcp_proxy::{
+    Conversations,
+    replay::{Cue, Player, ReplayError},
+};
 use mcp_rules::{Engine, LineReader, Observer, Origin};
 
 pub(crate) use self::{

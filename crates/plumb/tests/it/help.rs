@@ -58,6 +58,11 @@ fn diff() {
 }
 
 #[test]
+fn proxy() {
+    insta::assert_snapshot!(help(&["proxy", "--help"]));
+}
+
+#[test]
 fn replay() {
     insta::assert_snapshot!(help(&["replay", "--help"]));
 }

@@ -8,7 +8,7 @@ use std::{
     time::SystemTime,
 };
 
-use mcp_proxy::{Counts, Recorder, Tap};
+use mcp_proxy::{Counts, RecordSettings, Recorder, Tap};
 use mcp_rules::redact::Redactor;
 
 use crate::{args::ProxyArgs, failure::Failure, text::shown_path};
@@ -62,7 +62,7 @@ impl Taps {
 fn begin(path: &Path, server: Option<&str>, args: &ProxyArgs) -> anyhow::Result<Recorder> {
     let server = server.map(|name| format!("-{}", name.replace('/', "-"))).unwrap_or_default();
     let name = format!("{}{server}", record_name());
-    let recorder = Recorder::create(path, &name).map_err(|error| {
+    let recorder = Recorder::with(path, &name, settings(args)?).map_err(|error| {
         let place = shown_path(path);
         Failure::new(format!("could not record to {place}"))
             .because(error)
@@ -74,6 +74,20 @@ fn begin(path: &Path, server: Option<&str>, args: &ProxyArgs) -> anyhow::Result<
     let redactor = Redactor::new(RandomState::new());
     let patterns = args.redact_pointer.iter().cloned();
     Ok(recorder.redacting(patterns.fold(redactor, Redactor::pointer)))
+}
+
+/// How recordings are divided.
+fn settings(args: &ProxyArgs) -> anyhow::Result<RecordSettings> {
+    let mut settings = RecordSettings::default();
+    settings.max_size = args.record_max_size;
+    settings.per_conversation = args.record_per_session;
+    settings.keep = args.record_keep.map(usize::from);
+    if settings.keep.is_some() && settings.max_size.is_none() && !settings.per_conversation {
+        return Err(Failure::new("--record-keep has nothing to count")
+            .hint("add --record-max-size or --record-per-session")
+            .into());
+    }
+    Ok(settings)
 }
 
 /// The name of a recording that begins now.
