@@ -30,7 +30,7 @@ pub(super) struct PassingEvents {
 #[derive(Debug)]
 enum Text {
     Plain,
-    Compressed(StreamDecoder),
+    Compressed(Box<StreamDecoder>),
     /// Not any more: it could not be decoded.
     Unreadable,
 }
@@ -39,7 +39,7 @@ impl PassingEvents {
     pub(super) fn new(exchange: Exchange, encoding: Option<Encoding>) -> PassingEvents {
         let decoder = Decoder::new(exchange.limit());
         let text = match encoding {
-            Some(encoding) => Text::Compressed(StreamDecoder::new(encoding)),
+            Some(encoding) => Text::Compressed(Box::new(StreamDecoder::new(encoding))),
             None => Text::Plain,
         };
         PassingEvents { exchange, decoder, text }

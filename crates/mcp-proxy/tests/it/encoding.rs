@@ -97,6 +97,6 @@ async fn events_of_a_compressed_stream_are_judged() {
     // Broken ones pass all the same.
     let passed = exchange(&ping, message(head, b"no gzip"), Policy::observe()).await;
     assert!(passed.answer.ends_with(b"no gzip"), "the stream was changed");
-    let held = exchange(&ping, message(head, &events), Policy::enforce()).await;
-    assert_eq!(held.status, "502");
+    let refused = exchange(&ping, message(head, &events), Policy::enforce()).await;
+    assert_eq!(refused.status, "502");
 }
