@@ -30,6 +30,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     Attack { name: "http: flood of unknown notifications", run: sessions::unknown },
     Attack { name: "http: duplicate envelope members", run: sessions::duplicates },
     Attack { name: "http: more idle connections than files", run: connections::idle },
+    Attack { name: "http: 5,000 connections in use", run: connections::many },
     Attack { name: "http: heads that never end", run: connections::slow_heads },
     Attack { name: "stdio: pings with large ids", run: stdio::large_ids },
     Attack { name: "stdio: standard output closed", run: stdio::closed_output },
