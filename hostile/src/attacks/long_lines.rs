@@ -17,49 +17,43 @@ use crate::{
 const PIECE: usize = 1 << 20;
 const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n";
 
-/// Writes lines that are too long, then a ping.
-fn flood(mut input: ChildStdin, lines: usize) -> JoinHandle<()> {
+/// Writes lines that are too long, then a ping. Whoever has the input decides when it ends.
+fn flood(mut input: ChildStdin, lines: usize) -> JoinHandle<ChildStdin> {
     thread::spawn(move || {
         let piece = vec![b'x'; PIECE];
         for _ in 0..lines {
-            for _ in 0..64 {
-                if input.write_all(&piece).is_err() {
-                    return;
-                }
-            }
+            // Should the program have ended, no answer comes.
+            let _ = (0..64).try_for_each(|_| input.write_all(&piece));
             let _ = input.write_all(b"\n");
         }
         let _ = input.write_all(PING.as_bytes());
-        // The answer comes before the end.
-        thread::sleep(Duration::from_secs(1));
+        input
     })
 }
 
-/// Whether a program answers a ping behind such lines.
-fn is_answered(program: &mut Program, lines: usize) -> anyhow::Result<bool> {
+/// What becomes of a program that reads such lines, and whether it answers a ping behind them.
+fn outcome(mut program: Program, lines: usize, budget: u64) -> anyhow::Result<Outcome> {
     let writer = flood(program.stdin()?, lines);
-    let answers = BufReader::new(program.stdout()?);
-    let mut said = answers.lines().map_while(Result::ok);
-    let is_answered = said.any(|line| line.contains("\"id\":7,\"result\"") && line.len() < 1000);
-    drop(said);
-    let _ = writer.join();
-    Ok(is_answered)
+    let said = BufReader::new(program.stdout()?).lines();
+    let is_pong = |line: String| line.contains("\"id\":7,\"result\"") && line.len() < 1000;
+    let is_answered = said.map_while(Result::ok).any(is_pong);
+    let peak = program.peak()?;
+    drop(writer.join());
+    Ok(Outcome::new().memory(peak, budget).check(is_answered, "the next line is answered"))
 }
 
 /// To a server.
 pub(crate) fn to_server(stage: &Stage) -> anyhow::Result<Outcome> {
-    let mut server = Program::start(stage, "example-stdio-tools", &[])?;
-    let is_answered = is_answered(&mut server, stage.times(8, 2))?;
-    Ok(Outcome::new().memory(server.peak()?, 64).check(is_answered, "the next line is answered"))
+    let server = Program::start(stage, "example-stdio-tools", &[])?;
+    outcome(server, stage.times(8, 2), 64)
 }
 
 /// Through a proxy that enforces.
 pub(crate) fn through_proxy(stage: &Stage) -> anyhow::Result<Outcome> {
     let server = stage.folder.join("example-stdio-tools");
     let arguments = ["proxy", "-q", "--enforce", "--", text(&server)?];
-    let mut proxy = Program::start(stage, "plumb", &arguments)?;
-    let is_answered = is_answered(&mut proxy, stage.times(8, 2))?;
-    Ok(Outcome::new().memory(proxy.peak()?, 128).check(is_answered, "the next line is answered"))
+    let proxy = Program::start(stage, "plumb", &arguments)?;
+    outcome(proxy, stage.times(8, 2), 128)
 }
 
 /// In a recording.
