@@ -1,6 +1,6 @@
 //! What breaks the protocol does not pass under enforcement.
 
-use mcp_proxy::{Policy, http::GatewaySettings};
+use mcp_proxy::{EntranceSettings, Policy};
 use serde_json::Value;
 
 use crate::support::{Proxy, parts, post, raw_client, raw_server};
@@ -111,17 +111,17 @@ async fn an_invalid_event_is_replaced_and_the_others_pass() {
 
 #[tokio::test]
 async fn what_is_too_long_to_be_judged_does_not_pass() {
-    let mut settings = GatewaySettings::default();
-    settings.max_body = PING.len();
+    let mut settings = EntranceSettings::default();
+    settings.max_message = PING.len();
     let long = format!("{PING} ");
     let (upstream, serving) = raw_server(1, json("{}").into()).await;
-    let proxy = Proxy::with(upstream, Policy::enforce(), settings.clone()).await;
+    let proxy = Proxy::with(upstream, Policy::enforce(), &settings).await;
     let (status, _) = parts(&raw_client(proxy.address, &post(&long, "")).await);
     assert_eq!(status, 413);
     assert!(!serving.is_finished());
     proxy.stop().await;
     // The same passes where nothing is held back, and is reported.
-    let proxy = Proxy::with(upstream, Policy::observe(), settings).await;
+    let proxy = Proxy::with(upstream, Policy::observe(), &settings).await;
     let (status, _) = parts(&raw_client(proxy.address, &post(&long, "")).await);
     assert_eq!(status, 200);
     let outcome = proxy.stop().await;
