@@ -1,10 +1,8 @@
 //! What decoders allocate follows the size of what a peer sends: twice as much of the worst takes
 //! at most 2.2 times as much memory and as many allocations, however it is cut into pieces.
-//! `scripts/scaling` counts instructions as well.
 
 #![cfg(all(feature = "http", feature = "ws"))]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
-#![expect(clippy::print_stdout, reason = "`scripts/scaling` reads it")]
 
 #[path = "it/http_server/toy.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
@@ -45,14 +43,6 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// One measurement at a time: the allocator counts for all threads.
 static MEASURING: Mutex<()> = Mutex::new(());
 
-/// What `scripts/scaling` counts the instructions of. Not inlined, so that it is found by its name, and
-/// not left before `run` is.
-#[inline(never)]
-fn counted(run: &mut dyn FnMut()) {
-    run();
-    std::hint::black_box(run);
-}
-
 /// Holds `run` to the law, for what `make` makes of a size and of twice that size.
 #[track_caller]
 fn law(what: &str, size: usize, make: impl Fn(usize) -> Vec<u8>, run: impl Fn(Bytes)) {
@@ -69,14 +59,6 @@ fn law_of<I>(what: &str, size: usize, make: impl Fn(usize) -> I, run: impl Fn(I)
         region.change()
     };
     measure(make(size));
-    if std::env::var_os("COUNT_INSTRUCTIONS").is_some() {
-        for size in [size, 2 * size] {
-            let mut input = Some(make(size));
-            counted(&mut || input.take().into_iter().for_each(&run));
-        }
-        println!("\nlaw: {what}, {size}");
-        return;
-    }
     let (once, twice) = (measure(make(size)), measure(make(2 * size)));
     let count = |stats: Stats| stats.allocations + stats.reallocations;
     assert!(

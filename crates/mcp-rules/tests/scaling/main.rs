@@ -2,10 +2,9 @@
 //! 2.2 times as much of both, wherever it comes in.
 //!
 //! Work is counted, not timed: the members and elements of JSON that are visited, and what is
-//! allocated. `scripts/scaling` counts instructions as well, which shows slow scans that do neither.
+//! allocated.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
-#![expect(clippy::print_stdout, reason = "`scripts/scaling` reads it")]
 
 mod conversations;
 mod http;
@@ -33,19 +32,6 @@ struct Work {
     steps: u64,
     allocations: u64,
     bytes: u64,
-}
-
-/// Whether somebody counts the instructions that [`counted`] takes.
-fn counts_instructions() -> bool {
-    std::env::var_os("COUNT_INSTRUCTIONS").is_some()
-}
-
-/// What `scripts/scaling` counts the instructions of. Not inlined, so that it is found by its name, and
-/// not left before `run` is.
-#[inline(never)]
-fn counted(run: &mut dyn FnMut()) {
-    run();
-    std::hint::black_box(run);
 }
 
 fn measure<R>(run: impl FnOnce() -> R) -> (R, Work) {
@@ -80,12 +66,6 @@ fn law<I, R>(what: &str, size: usize, make: impl Fn(usize) -> I, run: impl Fn(&I
     // What is made once and kept, such as a compiled schema, is held to the law by itself.
     run(&small);
     run(&large);
-    if counts_instructions() {
-        counted(&mut || drop(run(&small)));
-        counted(&mut || drop(run(&large)));
-        println!("\nlaw: {what}, {size}");
-        return;
-    }
     let (once, twice) = (least(|| run(&small)), least(|| run(&large)));
     let grows = |once: u64, twice: u64, slack: u64| twice * 10 <= once * 22 + slack * 10;
     assert!(
