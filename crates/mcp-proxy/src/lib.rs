@@ -11,20 +11,33 @@
 //! that form, by the same [`mcp_rules::Observer`] that reads recordings. So `plumb check` on the
 //! record of a proxy finds what the proxy found.
 //!
-//! Observing never holds up traffic: bytes are forwarded first and copied to the [`Tap`] then. What
+//! Observing never holds up traffic: the [`Tap`] gets a copy, and looks at it later. What
 //! cannot be judged in time is recorded all the same, and counted. Enforcing waits for the verdict.
 
+mod access;
+mod address;
 pub mod bridge;
+mod conversations;
+mod entrance;
 pub mod http;
 pub mod metrics;
 pub mod mock;
 mod policy;
 mod record;
+pub mod replay;
 mod respond;
+mod routes;
 pub mod shutdown;
 pub mod stdio;
 mod tap;
+pub mod ws;
 
+pub use access::{Access, AccessError};
+pub(crate) use address::Address;
+pub use address::{UpstreamError, UrlKind};
+pub use conversations::Conversations;
+pub use entrance::{Entrance, EntranceSettings};
 pub use policy::{Action, Policy};
-pub use record::{RecordError, Recorder};
+pub use record::{RecordError, RecordSettings, Recorder};
+pub use routes::{Prefix, PrefixError, Routes};
 pub use tap::{Counts, Observation, Passage, Tap, TapSettings, Watcher};

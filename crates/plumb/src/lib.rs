@@ -22,6 +22,7 @@ mod plan;
 mod progress;
 mod render;
 mod replacement;
+mod replay;
 mod report;
 mod selector;
 mod style;
@@ -72,6 +73,7 @@ fn run(args: Args) -> anyhow::Result<Outcome> {
         Command::Diff(args) => commands::diff(&args, color),
         Command::Redact(args) => commands::redact(args),
         Command::Mock(args) => commands::mock(&args),
+        Command::Replay(args) => commands::replay(&args, color),
         Command::Completions(args) => commands::completions(&args),
     }
 }

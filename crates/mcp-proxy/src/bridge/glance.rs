@@ -5,44 +5,44 @@ use mcp_jsonrpc::{Envelope, JsonRpcId, MessageKind};
 
 /// What a bridge has to know about a text to send it on over the other transport.
 #[derive(Debug)]
-pub(super) struct Glance {
+pub(crate) struct Glance {
     /// The message, or each entry of a batch.
-    pub(super) messages: Vec<Message>,
-    pub(super) is_batch: bool,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) is_batch: bool,
 }
 
 /// What a bridge has to know about one message.
 #[derive(Debug)]
-pub(super) struct Message {
+pub(crate) struct Message {
     /// Where it is in the text.
     span: Span,
     /// `None` if it is neither request, notification nor response.
-    pub(super) kind: Option<MessageKind>,
-    pub(super) id: Option<Located>,
-    pub(super) method: Option<String>,
+    pub(crate) kind: Option<MessageKind>,
+    pub(crate) id: Option<Located>,
+    pub(crate) method: Option<String>,
     /// What its `_meta` states.
-    pub(super) revision: Option<Revision>,
+    pub(crate) revision: Option<Revision>,
     /// Whether its `_meta` states a revision, known or not.
-    pub(super) has_revision: bool,
+    pub(crate) has_revision: bool,
     /// The token by which it asks for progress.
-    pub(super) token: Option<Located>,
+    pub(crate) token: Option<Located>,
     /// The request of the other side, or of its own, that it refers to.
-    pub(super) reference: Option<Reference>,
+    pub(crate) reference: Option<Reference>,
     /// The revision that its result agrees to, if it answers `initialize`.
-    pub(super) agreed: Option<Revision>,
-    pub(super) error_code: Option<i64>,
+    pub(crate) agreed: Option<Revision>,
+    pub(crate) error_code: Option<i64>,
 }
 
 /// An id or a token, and where it is in the text.
 #[derive(Debug, Clone)]
-pub(super) struct Located {
-    pub(super) id: JsonRpcId,
-    pub(super) span: Span,
+pub(crate) struct Located {
+    pub(crate) id: JsonRpcId,
+    pub(crate) span: Span,
 }
 
 /// How a message refers to a request.
 #[derive(Debug, Clone)]
-pub(super) enum Reference {
+pub(crate) enum Reference {
     /// By the token of its progress.
     Progress(Located),
     /// By its id, which is cancelled.
@@ -53,11 +53,11 @@ pub(super) enum Reference {
 
 impl Glance {
     /// Looks at a text; `None` if that is not JSON.
-    pub(super) fn at(text: &[u8], limits: Limits) -> Option<Glance> {
+    pub(crate) fn at(text: &[u8], limits: Limits) -> Option<Glance> {
         read(text, limits, Glance::of)
     }
 
-    pub(super) fn of(root: Node<'_>) -> Glance {
+    pub(crate) fn of(root: Node<'_>) -> Glance {
         let is_batch = root.is_array();
         let messages = if is_batch {
             root.elements().map(Message::of).collect()
@@ -68,12 +68,12 @@ impl Glance {
     }
 
     /// The only message of what is not a batch.
-    pub(super) fn single(&self) -> Option<&Message> {
+    pub(crate) fn single(&self) -> Option<&Message> {
         self.messages.first().filter(|_| !self.is_batch)
     }
 
     /// The texts of the entries of a batch.
-    pub(super) fn entries(&self, text: &Bytes) -> Vec<Bytes> {
+    pub(crate) fn entries(&self, text: &Bytes) -> Vec<Bytes> {
         let part = |message: &Message| {
             let Span { start, end } = message.span;
             text.slice(start.min(text.len())..end.clamp(start.min(text.len()), text.len()))
@@ -82,15 +82,15 @@ impl Glance {
     }
 
     /// Whether it holds a request, or anything that can only be answered with an error.
-    pub(super) fn expects_response(&self) -> bool {
+    pub(crate) fn expects_response(&self) -> bool {
         self.messages.is_empty() || self.messages.iter().any(Message::expects_response)
     }
 
-    pub(super) fn requests(&self) -> impl Iterator<Item = &Message> {
+    pub(crate) fn requests(&self) -> impl Iterator<Item = &Message> {
         self.messages.iter().filter(|message| message.kind == Some(MessageKind::Request))
     }
 
-    pub(super) fn responses(&self) -> impl Iterator<Item = &Message> {
+    pub(crate) fn responses(&self) -> impl Iterator<Item = &Message> {
         self.messages.iter().filter(|message| message.kind == Some(MessageKind::Response))
     }
 }
@@ -117,7 +117,7 @@ impl Message {
         }
     }
 
-    pub(super) fn is(&self, kind: MessageKind, method: &str) -> bool {
+    pub(crate) fn is(&self, kind: MessageKind, method: &str) -> bool {
         self.kind == Some(kind) && self.method.as_deref() == Some(method)
     }
 
@@ -146,7 +146,7 @@ fn revision_of(node: Node<'_>) -> Option<Revision> {
 }
 
 /// Shows the root of a text; `None` if that is not JSON.
-pub(super) fn read<T>(text: &[u8], limits: Limits, look: impl FnOnce(Node<'_>) -> T) -> Option<T> {
+pub(crate) fn read<T>(text: &[u8], limits: Limits, look: impl FnOnce(Node<'_>) -> T) -> Option<T> {
     let mut tape = Tape::new();
     let document = tape.parse(text, limits).ok()?;
     Some(look(document.root()))

@@ -2,12 +2,13 @@
 
 use bytes::Bytes;
 use mcp_core::{Refusal, RefusalReason};
-use mcp_json::Span;
+use mcp_json::{Limits, Span, Tape};
 use mcp_jsonrpc::{ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse};
 
-/// JSON on one line: raw line breaks, which can only be between its tokens, become spaces.
-pub(super) fn one_line(text: Bytes) -> Bytes {
-    if memchr::memchr2(b'\n', b'\r', &text).is_none() {
+/// JSON on one line: raw line breaks, which can only be between its tokens, become spaces. Other
+/// text stays as it is.
+pub(crate) fn one_line(text: Bytes, limits: Limits) -> Bytes {
+    if memchr::memchr2(b'\n', b'\r', &text).is_none() || Tape::new().parse(&text, limits).is_err() {
         return text;
     }
     let flat = |byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte };
@@ -15,7 +16,7 @@ pub(super) fn one_line(text: Bytes) -> Bytes {
 }
 
 /// A text with some parts replaced. The parts do not overlap.
-pub(super) fn with_parts(text: &[u8], mut parts: Vec<(Span, Bytes)>) -> Bytes {
+pub(crate) fn with_parts(text: &[u8], mut parts: Vec<(Span, Bytes)>) -> Bytes {
     parts.sort_by_key(|(span, _)| span.start);
     let mut out = Vec::with_capacity(text.len() + 32);
     let mut copied = 0;
@@ -29,13 +30,13 @@ pub(super) fn with_parts(text: &[u8], mut parts: Vec<(Span, Bytes)>) -> Bytes {
 }
 
 /// What a caller gets that will not get an answer.
-pub(super) fn failure(id: Option<JsonRpcId>, code: ErrorCode, message: &str) -> Bytes {
+pub(crate) fn failure(id: Option<JsonRpcId>, code: ErrorCode, message: &str) -> Bytes {
     let error = JsonRpcError::new(code.code(), message);
     JsonRpcResponse { id, outcome: Err(error) }.to_bytes()
 }
 
 /// Why a text is not sent on that is no message.
-pub(super) fn refusal(reason: RefusalReason, message: impl Into<String>) -> Refusal {
+pub(crate) fn refusal(reason: RefusalReason, message: impl Into<String>) -> Refusal {
     Refusal { index: None, reason, message: message.into(), findings: Vec::new(), facts: None }
 }
 
@@ -45,8 +46,11 @@ mod tests {
 
     #[test]
     fn line_breaks_become_spaces() {
-        assert_eq!(one_line("{\"a\":\r\n1}".into()), "{\"a\":  1}");
-        assert_eq!(one_line("{}".into()), "{}");
+        let flat = |text: &'static str| one_line(text.into(), Limits::default());
+        assert_eq!(flat("{\"a\":\r\n1}"), "{\"a\":  1}");
+        assert_eq!(flat("{}"), "{}");
+        // It would become valid.
+        assert_eq!(flat("\"a\nb\""), "\"a\nb\"");
     }
 
     #[test]

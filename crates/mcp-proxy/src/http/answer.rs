@@ -5,9 +5,10 @@ use http::{
     HeaderMap, HeaderValue, Response, StatusCode,
     header::{CONTENT_TYPE, WWW_AUTHENTICATE},
 };
-use mcp_core::{Era, Refusal, RefusalReason, Revision};
+use mcp_core::{Era, Json, Refusal, RefusalReason, Revision};
 use mcp_json::{Limits, Tape};
 use mcp_jsonrpc::{Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind};
+use mcp_transport::Foreign;
 
 use super::{
     body::{ProxyBody, full},
@@ -17,10 +18,10 @@ use crate::respond::Replacement;
 
 /// A response that can be shown to the tap before it is sent.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 impl Answer {
@@ -30,20 +31,44 @@ impl Answer {
     }
 
     /// A plain refusal, before anything is known about the message.
-    pub(super) fn error(status: StatusCode, code: ErrorCode, message: &str) -> Answer {
+    pub(crate) fn error(status: StatusCode, code: ErrorCode, message: &str) -> Answer {
         let error = JsonRpcError::new(code.code(), message);
         Answer::json(status, JsonRpcResponse { id: None, outcome: Err(error) }.to_bytes())
     }
 
-    pub(super) fn unauthorized() -> Answer {
+    pub(crate) fn unauthorized() -> Answer {
         let status = StatusCode::UNAUTHORIZED;
         let mut answer = Answer::error(status, ErrorCode::InvalidRequest, "a token is required");
         answer.headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         answer
     }
 
+    /// The request is addressed to a foreign host, or comes from a foreign page.
+    pub(crate) fn foreign(foreign: &Foreign) -> Answer {
+        Answer::error(StatusCode::FORBIDDEN, ErrorCode::InvalidRequest, &foreign.to_string())
+    }
+
+    /// There is no server at the path of the request.
+    pub(crate) fn no_such_prefix(prefixes: &[&str]) -> Answer {
+        let message = format!("no server has this path; there are {}", prefixes.join(", "));
+        let data = serde_json::json!({ "prefixes": prefixes });
+        let error = JsonRpcError {
+            code: ErrorCode::InvalidRequest.code(),
+            message,
+            data: Json::parse(data.to_string()).ok(),
+        };
+        let body = JsonRpcResponse { id: None, outcome: Err(error) }.to_bytes();
+        Answer::json(StatusCode::NOT_FOUND, body)
+    }
+
+    /// There are as many connections as there may be.
+    pub(crate) fn full() -> Answer {
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        Answer::error(status, ErrorCode::InternalError, "too many connections are open; try again")
+    }
+
     /// Tells a client why its request was not passed on.
-    pub(super) fn refused(request: &HeaderMap, text: &[u8], refusals: &[Refusal]) -> Answer {
+    pub(crate) fn refused(request: &HeaderMap, text: &[u8], refusals: &[Refusal]) -> Answer {
         let statuses = refusals.iter().map(|refusal| status_of(request, refusal.reason));
         let status = statuses.max().unwrap_or(StatusCode::BAD_REQUEST);
         let Some(body) = Replacement::of(text, refusals).to_sender else {
@@ -55,7 +80,7 @@ impl Answer {
     }
 
     /// Takes the place of a response that may not pass.
-    pub(super) fn instead_of(text: &[u8], refusals: &[Refusal]) -> Answer {
+    pub(crate) fn instead_of(text: &[u8], refusals: &[Refusal]) -> Answer {
         let Some(body) = Replacement::of(text, refusals).to_receiver else {
             let message = reason_of(refusals);
             return Answer::error(StatusCode::BAD_GATEWAY, ErrorCode::InternalError, message);
@@ -64,7 +89,7 @@ impl Answer {
     }
 
     /// Tells a client that the server has not answered the request in `text`.
-    pub(super) fn failed(failure: &Failure, text: &[u8]) -> Answer {
+    pub(crate) fn failed(failure: &Failure, text: &[u8]) -> Answer {
         let status = match failure {
             Failure::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,
             Failure::Unreachable(_) | Failure::Broken(_) => StatusCode::BAD_GATEWAY,
@@ -74,7 +99,7 @@ impl Answer {
         Answer::json(status, JsonRpcResponse { id, outcome: Err(error) }.to_bytes())
     }
 
-    pub(super) fn into_response(self) -> Response<ProxyBody> {
+    pub(crate) fn into_response(self) -> Response<ProxyBody> {
         let mut response = Response::new(full(self.body));
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers;

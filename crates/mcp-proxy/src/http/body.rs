@@ -2,12 +2,12 @@ use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
 
-pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A body that passes the proxy.
-pub(super) type ProxyBody = UnsyncBoxBody<Bytes, BoxError>;
+pub(crate) type ProxyBody = UnsyncBoxBody<Bytes, BoxError>;
 
-pub(super) fn boxed<B>(body: B) -> ProxyBody
+pub(crate) fn boxed<B>(body: B) -> ProxyBody
 where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
@@ -15,7 +15,7 @@ where
     body.map_err(Into::into).boxed_unsync()
 }
 
-pub(super) fn full(bytes: Bytes) -> ProxyBody {
+pub(crate) fn full(bytes: Bytes) -> ProxyBody {
     boxed(Full::new(bytes))
 }
 

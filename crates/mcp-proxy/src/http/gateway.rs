@@ -10,7 +10,7 @@ use std::{
 
 use http::{
     HeaderMap, Request, Response, StatusCode,
-    header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE},
+    header::{CONTENT_LENGTH, CONTENT_TYPE},
     request, response,
 };
 use hyper::body::Incoming;
@@ -23,8 +23,7 @@ use super::{
     answer::Answer,
     body::{ProxyBody, Unread, boxed, full, read_whole},
     events::{JudgedEvents, PassingEvents},
-    exchange::{Exchange, PassingRequest, PassingResponse},
-    guarded::has_token,
+    exchange::{Exchange, OverTls, PassingRequest, PassingResponse},
     headers::remove_hop_by_hop,
     tee::Tee,
     upstream::{Failure, Upstream},
@@ -39,8 +38,8 @@ pub struct GatewaySettings {
     pub hosts: Allowed,
     /// The pages that may send requests. Default: loopback.
     pub origins: Allowed,
-    /// The token that clients must send as `Authorization: Bearer`. It is not passed on.
-    pub token: Option<Arc<str>>,
+    /// Whether clients are served over TLS, for the URLs in recordings. Default: no.
+    pub secure: bool,
     /// The longest body that is judged and recorded, in bytes. Longer ones pass, unless messages of
     /// their sender are held back. Default: 16 MiB.
     pub max_body: usize,
@@ -55,7 +54,7 @@ impl Default for GatewaySettings {
         GatewaySettings {
             hosts: Allowed::loopback(),
             origins: Allowed::loopback(),
-            token: None,
+            secure: false,
             max_body: 16 << 20,
             answer_timeout: Duration::from_secs(600),
             name: None,
@@ -99,11 +98,14 @@ impl Service<Request<Incoming>> for Gateway {
 
 impl Inner {
     async fn answer(&self, mut request: Request<Incoming>) -> Response<ProxyBody> {
-        if let Err(answer) = self.admit(&mut request) {
+        if let Err(answer) = self.admit(&request) {
             return answer.into_response();
         }
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
         let settings = &self.settings;
+        if settings.secure {
+            request.extensions_mut().insert(OverTls);
+        }
         let name = settings.name.clone();
         let exchange = Exchange::new(self.tap.clone(), number, name, settings.max_body);
         if exchange.enforces_on(Side::Client) {
@@ -113,20 +115,11 @@ impl Inner {
         }
     }
 
-    /// Refuses requests for a foreign host, from a foreign page, or without the token.
-    fn admit(&self, request: &mut Request<Incoming>) -> Result<(), Box<Answer>> {
-        let GatewaySettings { hosts, origins, token, .. } = &self.settings;
-        check_source(hosts, origins, request.uri(), request.headers()).map_err(|foreign| {
-            let message = foreign.to_string();
-            let status = StatusCode::FORBIDDEN;
-            Box::new(Answer::error(status, ErrorCode::InvalidRequest, &message))
-        })?;
-        let Some(token) = token else { return Ok(()) };
-        if !has_token(request.headers(), token) {
-            return Err(Box::new(Answer::unauthorized()));
-        }
-        request.headers_mut().remove(AUTHORIZATION);
-        Ok(())
+    /// Refuses requests for a foreign host, or from a foreign page.
+    fn admit(&self, request: &Request<Incoming>) -> Result<(), Box<Answer>> {
+        let GatewaySettings { hosts, origins, .. } = &self.settings;
+        check_source(hosts, origins, request.uri(), request.headers())
+            .map_err(|foreign| Box::new(Answer::foreign(&foreign)))
     }
 
     /// Passes a request on as it comes.

@@ -11,13 +11,18 @@ mod body;
 mod events;
 mod exchange;
 mod gateway;
-mod guarded;
 mod headers;
 mod tee;
+mod token;
 mod upstream;
 
+pub(crate) use self::{
+    answer::Answer,
+    body::{ProxyBody, boxed, full},
+    headers::remove_hop_by_hop,
+    token::has_token,
+};
 pub use self::{
     gateway::{Gateway, GatewaySettings},
-    guarded::Guarded,
-    upstream::{Upstream, UpstreamError},
+    upstream::Upstream,
 };

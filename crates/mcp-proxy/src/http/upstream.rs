@@ -1,7 +1,7 @@
-use std::{error::Error, fmt, io, time::Duration};
+use std::{error::Error, fmt, time::Duration};
 
 use http::{
-    Request, Response, Uri,
+    HeaderMap, Request, Response, Uri,
     header::{HOST, HeaderValue},
     uri::{Authority, PathAndQuery, Scheme},
 };
@@ -13,25 +13,11 @@ use hyper_util::{
 };
 
 use super::body::ProxyBody;
-
-/// Why an upstream URL cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
-#[non_exhaustive]
-pub enum UpstreamError {
-    #[error("`{0}` is not a URL such as http://127.0.0.1:3000/mcp")]
-    NotAUrl(String),
-    #[error("`{0}` is not an http or https URL")]
-    Scheme(String),
-    #[error("`{0}` holds credentials; send them in a header instead")]
-    Credentials(String),
-    #[error("no certificates to check servers by")]
-    Certificates(#[source] io::Error),
-}
+use crate::{Access, Address, UpstreamError};
 
 /// Why a server did not answer.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// It cannot be reached.
     Unreachable(String),
     /// It did not answer in time.
@@ -60,6 +46,8 @@ pub struct Upstream {
     host: HeaderValue,
     /// What `/` stands for.
     path: PathAndQuery,
+    /// Sent with every request, in the place of what clients send.
+    headers: HeaderMap,
     client: Client<HttpsConnector<HttpConnector>, ProxyBody>,
 }
 
@@ -70,24 +58,13 @@ const MAX_IDLE: usize = 256;
 const MAX_HEAD: usize = 64 << 10;
 
 impl Upstream {
-    /// The server at `url`. Nothing is connected yet.
+    /// The server at `url`, which is `http`, `https`, `ws` or `wss`. Nothing is connected yet.
     ///
     /// # Errors
     ///
-    /// If it is not a usable URL.
-    pub fn new(url: &str) -> Result<Upstream, UpstreamError> {
-        let uri: Uri = url.parse().map_err(|_| UpstreamError::NotAUrl(url.into()))?;
-        let parts = uri.into_parts();
-        let (Some(scheme), Some(authority)) = (parts.scheme, parts.authority) else {
-            return Err(UpstreamError::NotAUrl(url.into()));
-        };
-        if scheme != Scheme::HTTP && scheme != Scheme::HTTPS {
-            return Err(UpstreamError::Scheme(url.into()));
-        }
-        if authority.as_str().contains('@') {
-            let shown = format!("{scheme}://…@{}", authority.host());
-            return Err(UpstreamError::Credentials(shown));
-        }
+    /// If it is not a usable URL, or there is no way to reach it.
+    pub fn new(url: &str, access: &Access) -> Result<Upstream, UpstreamError> {
+        let Address { kind: _, secure, authority, path } = Address::parse(url)?;
         let host = HeaderValue::from_str(authority.as_str())
             .map_err(|_| UpstreamError::NotAUrl(url.into()))?;
         let client = Client::builder(TokioExecutor::new())
@@ -96,13 +73,13 @@ impl Upstream {
             .pool_max_idle_per_host(MAX_IDLE)
             .http1_preserve_header_case(true)
             .http1_max_buf_size(MAX_HEAD)
-            .build(connector(&scheme)?);
-        let path = parts.path_and_query.unwrap_or_else(|| PathAndQuery::from_static("/"));
-        Ok(Upstream { scheme, authority, host, path, client })
+            .build(connector(secure, access)?);
+        let scheme = if secure { Scheme::HTTPS } else { Scheme::HTTP };
+        Ok(Upstream { scheme, authority, host, path, headers: access.headers().clone(), client })
     }
 
     /// Addresses a request to the server. Paths are kept; `/` stands for the path of the URL.
-    pub(super) fn address<B>(&self, request: &mut Request<B>) {
+    pub(crate) fn address<B>(&self, request: &mut Request<B>) {
         let path = match request.uri().path_and_query() {
             Some(path) if path.as_str() != "/" => path.clone(),
             _ => self.path.clone(),
@@ -116,9 +93,12 @@ impl Upstream {
         }
         // In its place, so that the order stays.
         request.headers_mut().insert(HOST, self.host.clone());
+        for (name, value) in &self.headers {
+            request.headers_mut().insert(name, value.clone());
+        }
     }
 
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         request: Request<ProxyBody>,
         limit: Duration,
@@ -131,25 +111,16 @@ impl Upstream {
     }
 }
 
-fn connector(scheme: &Scheme) -> Result<HttpsConnector<HttpConnector>, UpstreamError> {
+fn connector(
+    secure: bool,
+    access: &Access,
+) -> Result<HttpsConnector<HttpConnector>, UpstreamError> {
     let mut tcp = HttpConnector::new();
     tcp.set_nodelay(true);
     tcp.enforce_http(false);
     tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
-    let builder = hyper_rustls::HttpsConnectorBuilder::new();
-    // Reading the certificates of the system takes a while.
-    let builder = if *scheme == Scheme::HTTPS {
-        builder.with_native_roots().map_err(UpstreamError::Certificates)?
-    } else {
-        let roots = rustls::RootCertStore::empty();
-        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| UpstreamError::Certificates(io::Error::other(error)))?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        builder.with_tls_config(config)
-    };
+    let config = access.tls(secure)?;
+    let builder = hyper_rustls::HttpsConnectorBuilder::new().with_tls_config((*config).clone());
     Ok(builder.https_or_http().enable_http1().wrap_connector(tcp))
 }
 

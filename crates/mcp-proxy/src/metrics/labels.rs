@@ -1,7 +1,25 @@
+use std::{fmt, sync::Arc};
+
 use mcp_core::{Revision, Side};
 use mcp_jsonrpc::MessageKind;
 use mcp_rules::{Finding, Identity};
-use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::{EncodeLabel as _, EncodeLabelSet, LabelSetEncoder};
+
+/// Labels, and the name of the server if there are several.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct ByUpstream<L> {
+    pub(super) upstream: Option<Arc<str>>,
+    pub(super) labels: L,
+}
+
+impl<L: EncodeLabelSet> EncodeLabelSet for ByUpstream<L> {
+    fn encode(&self, encoder: &mut LabelSetEncoder<'_>) -> fmt::Result {
+        if let Some(upstream) = &self.upstream {
+            ("upstream", &**upstream).encode(encoder.encode_label())?;
+        }
+        self.labels.encode(encoder)
+    }
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct SideLabels {

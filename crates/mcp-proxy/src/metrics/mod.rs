@@ -19,9 +19,9 @@ use prometheus_client::{
 pub use self::service::{Health, serve};
 use self::{
     answers::Answers,
-    labels::{FindingLabels, MessageLabels, MethodLabels, SideLabels},
+    labels::{ByUpstream, FindingLabels, MessageLabels, MethodLabels, SideLabels},
 };
-use crate::{Passage, Watcher};
+use crate::{Observation, Passage, Watcher};
 
 /// What a proxy has passed, found and held back.
 #[derive(Debug, Clone)]
@@ -32,13 +32,13 @@ pub struct Metrics {
 
 #[derive(Debug, Clone)]
 struct Figures {
-    messages: Family<MessageLabels, Counter>,
-    bytes: Family<SideLabels, Counter>,
-    findings: Family<FindingLabels, Counter>,
-    rejected: Family<SideLabels, Counter>,
+    messages: Family<ByUpstream<MessageLabels>, Counter>,
+    bytes: Family<ByUpstream<SideLabels>, Counter>,
+    findings: Family<ByUpstream<FindingLabels>, Counter>,
+    rejected: Family<ByUpstream<SideLabels>, Counter>,
     unjudged: Counter,
     lost: Counter,
-    answers: Family<MethodLabels, Histogram, fn() -> Histogram>,
+    answers: Family<ByUpstream<MethodLabels>, Histogram, fn() -> Histogram>,
 }
 
 /// From a quick answer on this machine to a tool that takes its time, in seconds.
@@ -52,6 +52,11 @@ fn seconds() -> Histogram {
 impl Metrics {
     /// Everything at zero.
     pub fn new() -> Metrics {
+        Metrics::of_upstreams(&[])
+    }
+
+    /// Everything at zero, for several servers with these names.
+    pub fn of_upstreams(names: &[Arc<str>]) -> Metrics {
         let figures = Figures {
             messages: Family::default(),
             bytes: Family::default(),
@@ -62,9 +67,15 @@ impl Metrics {
             answers: Family::new_with_constructor(seconds),
         };
         // What has not happened yet is shown as zero.
-        for side in Side::BOTH {
-            drop(figures.bytes.get_or_create(&SideLabels::of(side)));
-            drop(figures.rejected.get_or_create(&SideLabels::of(side)));
+        let names = names.iter().cloned().map(Some);
+        let names: Vec<_> = if names.len() == 0 { vec![None] } else { names.collect() };
+        for upstream in names {
+            for side in Side::BOTH {
+                let labels =
+                    ByUpstream { upstream: upstream.clone(), labels: SideLabels::of(side) };
+                drop(figures.bytes.get_or_create(&labels));
+                drop(figures.rejected.get_or_create(&labels));
+            }
         }
         let mut registry = Registry::with_prefix("plumb_proxy");
         registry.register("messages", "Messages that were judged", figures.messages.clone());
@@ -120,11 +131,15 @@ impl Default for Metrics {
 impl Figures {
     fn count(&self, passage: &Passage<'_>, answers: &mut Answers) {
         self.lost.inc_by(passage.lost);
+        let upstream = passage.observation.and_then(Observation::upstream).cloned();
         for finding in passage.findings {
-            self.findings.get_or_create(&FindingLabels::of(finding)).inc();
+            let labels = FindingLabels::of(finding);
+            let labels = ByUpstream { upstream: upstream.clone(), labels };
+            self.findings.get_or_create(&labels).inc();
         }
         let Some(observation) = passage.observation else { return };
-        let from = SideLabels::of(observation.from());
+        let labels = SideLabels::of(observation.from());
+        let from = ByUpstream { upstream: upstream.clone(), labels };
         self.bytes.get_or_create(&from).inc_by(observation.bytes());
         if !passage.judged {
             self.unjudged.inc();
@@ -134,9 +149,11 @@ impl Figures {
         }
         for message in passage.messages {
             let labels = MessageLabels::of(observation.from(), message);
+            let labels = ByUpstream { upstream: upstream.clone(), labels };
             self.messages.get_or_create(&labels).inc();
             if let Some((method, time)) = answers.note(observation, message) {
                 let labels = MethodLabels { method };
+                let labels = ByUpstream { upstream: upstream.clone(), labels };
                 self.answers.get_or_create(&labels).observe(time.as_secs_f64());
             }
         }
@@ -147,15 +164,29 @@ impl Figures {
 mod tests {
     use super::*;
 
+    fn plain<L>(labels: L) -> ByUpstream<L> {
+        ByUpstream { upstream: None, labels }
+    }
+
+    #[test]
+    fn several_servers_have_figures_of_their_own() {
+        let text = Metrics::of_upstreams(&["files".into(), "git".into()]).encode();
+        let expected = "plumb_proxy_rejected_total{upstream=\"git\",from=\"client\"} 0";
+        assert!(text.contains(expected), "{text}");
+        assert!(!Metrics::new().encode().contains("upstream"));
+    }
+
     /// Dashboards and alerts depend on them.
     #[test]
     fn names_and_units_are_fixed() {
         let metrics = Metrics::new();
         let (rule, severity, side) = ("a", "b", "c");
-        metrics.figures.findings.get_or_create(&FindingLabels { rule, severity, side }).inc();
+        let labels = plain(FindingLabels { rule, severity, side });
+        metrics.figures.findings.get_or_create(&labels).inc();
         let (from, kind, method) = ("a", "b", "c");
-        metrics.figures.messages.get_or_create(&MessageLabels { from, kind, method }).inc();
-        metrics.figures.answers.get_or_create(&MethodLabels { method }).observe(0.1);
+        let labels = plain(MessageLabels { from, kind, method });
+        metrics.figures.messages.get_or_create(&labels).inc();
+        metrics.figures.answers.get_or_create(&plain(MethodLabels { method })).observe(0.1);
         let text = metrics.encode();
         let names: Vec<&str> =
             text.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();

@@ -2,6 +2,7 @@
 
 use std::{
     convert::Infallible,
+    fmt::Write as _,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -24,7 +25,11 @@ use super::Metrics;
 
 /// Whether the proxy can take requests, for load balancers.
 #[derive(Debug, Clone, Default)]
-pub struct Health(Arc<AtomicBool>);
+pub struct Health {
+    ready: Arc<AtomicBool>,
+    /// The names of the servers, if there are several.
+    upstreams: Arc<[Arc<str>]>,
+}
 
 impl Health {
     /// Not ready yet.
@@ -32,13 +37,31 @@ impl Health {
         Health::default()
     }
 
+    /// Not ready yet, for several servers with these names.
+    pub fn of_upstreams(names: &[Arc<str>]) -> Health {
+        Health { ready: Arc::default(), upstreams: names.into() }
+    }
+
     /// Sets whether new clients are welcome.
     pub fn set_ready(&self, ready: bool) {
-        self.0.store(ready, Ordering::Relaxed);
+        self.ready.store(ready, Ordering::Relaxed);
+    }
+
+    /// A state, for each server if there are several.
+    fn shown(&self, state: &str) -> String {
+        if self.upstreams.is_empty() {
+            return format!("{state}\n");
+        }
+        let mut text = String::new();
+        for name in &*self.upstreams {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{name}: {state}");
+        }
+        text
     }
 
     fn is_ready(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.ready.load(Ordering::Relaxed)
     }
 }
 
@@ -89,8 +112,12 @@ impl Endpoints {
             }
             "/metrics" => text(StatusCode::OK, OPEN_METRICS, self.metrics.encode()),
             "/healthz" => text(StatusCode::OK, PLAIN, "ok\n"),
-            "/readyz" if self.health.is_ready() => text(StatusCode::OK, PLAIN, "ready\n"),
-            "/readyz" => text(StatusCode::SERVICE_UNAVAILABLE, PLAIN, "not ready\n"),
+            "/readyz" if self.health.is_ready() => {
+                text(StatusCode::OK, PLAIN, self.health.shown("ready"))
+            }
+            "/readyz" => {
+                text(StatusCode::SERVICE_UNAVAILABLE, PLAIN, self.health.shown("not ready"))
+            }
             _ => text(StatusCode::NOT_FOUND, PLAIN, "there is /metrics, /healthz and /readyz\n"),
         }
     }

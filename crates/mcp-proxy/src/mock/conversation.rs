@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use mcp_core::{
     Inbound, Outbound, OutboundRole, ResponseStatus, Ticket, Transport, TransportError,
 };
@@ -17,20 +17,25 @@ use mcp_json::{Limits, Node, Parsed};
 use mcp_jsonrpc::{Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind};
 use tokio::{
     sync::{oneshot, watch},
-    task::{Id, JoinSet},
+    task::{AbortHandle, Id, JoinSet},
 };
 
 use super::{
     key::progress_token,
     playback::{Playback, TakeRef},
+    room::{self, Place, Room},
     script::Step,
     template::{Fillings, Template},
 };
 
 /// Requests of a client that are answered at the same time.
 const MAX_RUNNING: usize = 1024;
-/// Bytes of the answers to one batch. A short request may have a long answer, again and again.
-const MAX_BATCH: usize = 32 << 20;
+/// Requests in one batch.
+const MAX_BATCH: usize = 1000;
+/// Bytes that the requests of a client take until they are answered.
+const MAX_ASKED: usize = 16 << 20;
+/// Bytes of an id or a progress token, which are kept until the answer is sent.
+const MAX_ID: usize = 4 << 10;
 
 /// Plays to the client behind `transport` until it leaves. A client that is asked something has to
 /// answer within `patience`.
@@ -46,6 +51,7 @@ pub async fn converse(
     let (end, ended) = watch::channel(false);
     let stage = Arc::new(Stage {
         transport,
+        room: Room::new(playback.waiting().clone()),
         playback,
         patience,
         asked: Mutex::default(),
@@ -74,7 +80,16 @@ pub async fn converse(
 #[derive(Default)]
 struct Running {
     tasks: JoinSet<()>,
-    requests: HashMap<Id, (Vec<Bytes>, Option<Ticket>, tokio::task::AbortHandle)>,
+    requests: HashMap<Id, BeingAnswered>,
+    /// Bytes that they take.
+    memory: usize,
+}
+
+struct BeingAnswered {
+    ids: Vec<Bytes>,
+    ticket: Option<Ticket>,
+    memory: usize,
+    task: AbortHandle,
 }
 
 impl Running {
@@ -83,16 +98,21 @@ impl Running {
             Ok((id, ())) => *id,
             Err(error) => error.id(),
         };
-        self.requests.remove(&id);
+        self.memory -= self.requests.remove(&id).map_or(0, |request| request.memory);
+    }
+
+    /// Whether there is room for one more, which takes `memory`.
+    fn has_room(&self, memory: usize) -> bool {
+        self.tasks.len() < MAX_RUNNING && (self.memory == 0 || self.memory + memory <= MAX_ASKED)
     }
 
     /// Ends those that match, and returns their exchanges.
     fn cancel(&self, matches: impl Fn(&[Bytes], Option<Ticket>) -> bool) -> Vec<Ticket> {
-        let found = self.requests.values().filter(|(ids, ticket, _)| matches(ids, *ticket));
+        let found = self.requests.values().filter(|request| matches(&request.ids, request.ticket));
         found
-            .filter_map(|(_, ticket, task)| {
-                task.abort();
-                *ticket
+            .filter_map(|request| {
+                request.task.abort();
+                request.ticket
             })
             .collect()
     }
@@ -107,9 +127,47 @@ struct Asked {
     take: Result<TakeRef, Bytes>,
 }
 
+impl Asked {
+    /// Bytes that it takes.
+    fn memory(&self) -> usize {
+        let error = self.take.as_ref().map_or_else(Bytes::len, |_| 0);
+        let token = self.token.as_ref().map_or(0, Bytes::len);
+        size_of::<Asked>() + self.id.len() + token + error
+    }
+
+    fn id(&self) -> Option<JsonRpcId> {
+        let id = Parsed::parse(self.id.clone(), Limits::default()).ok()?;
+        JsonRpcId::read(id.document().root())
+    }
+}
+
+/// What a request is answered with, to be written once there is room.
+#[derive(Debug)]
+enum Due<'a> {
+    Recorded { answer: &'a Template, fillings: Fillings<'a>, status: ResponseStatus },
+    Refusal(Bytes),
+}
+
+impl Due<'_> {
+    fn length(&self) -> usize {
+        match self {
+            Due::Recorded { answer, fillings, .. } => answer.length(fillings) + 1,
+            Due::Refusal(text) => text.len() + 1,
+        }
+    }
+
+    fn write(&self) -> Option<Bytes> {
+        match self {
+            Due::Recorded { answer, fillings, .. } => answer.fill(fillings),
+            Due::Refusal(text) => Some(text.clone()),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Stage {
     transport: Arc<dyn Transport>,
+    room: Room,
     playback: Arc<Playback>,
     patience: Duration,
     /// The client's answers that are awaited, by our ids.
@@ -161,43 +219,57 @@ impl Stage {
                     None => is_odd = true,
                 }
             };
-            if root.is_array() {
+            if !root.is_array() {
+                look(root);
+            } else if root.len() <= MAX_BATCH {
                 root.elements().for_each(&mut look);
             } else {
-                look(root);
+                is_odd = true;
             }
             (asked, root.is_array(), is_odd)
         };
         if asked.is_empty() {
             if is_odd {
-                let error = failure(ErrorCode::InvalidRequest, "not a JSON-RPC message".to_owned());
+                let text = format!("neither a message nor a batch of at most {MAX_BATCH}");
+                let error = failure(ErrorCode::InvalidRequest, text);
                 self.refuse(None, error, ticket).await;
             } else if let Some(ticket) = ticket {
                 self.transport.finish_exchange(ticket);
             }
             return;
         }
-        if running.tasks.len() >= MAX_RUNNING {
+        let memory = asked.iter().map(Asked::memory).sum();
+        let share = self.playback.waiting().take(memory).filter(|_| running.has_room(memory));
+        let Some(share) = share else {
             let error = failure(ErrorCode::InternalError, "too many requests at once".to_owned());
             let id = message.document().root().get("id").and_then(JsonRpcId::read);
             return self.refuse(id, error, ticket).await;
-        }
+        };
         let ids = asked.iter().map(|asked| asked.id.clone()).collect();
         let stage = Arc::clone(self);
-        let task =
-            running.tasks.spawn(async move { stage.play_all(asked, is_batch, ticket).await });
-        running.requests.insert(task.id(), (ids, ticket, task));
+        let task = running.tasks.spawn(async move {
+            stage.play_all(asked, is_batch, ticket).await;
+            drop(share);
+        });
+        running.memory += memory;
+        running.requests.insert(task.id(), BeingAnswered { ids, ticket, memory, task });
     }
 
     /// Finds the answer to a request. In the order of the requests, so that answers are too.
     fn find(&self, request: &Envelope<'_>) -> Option<Asked> {
-        let id = request.id?;
+        let id = request.id?.raw();
+        let token = progress_token(request).map(Node::raw);
+        if id.len() > MAX_ID || token.is_some_and(|token| token.len() > MAX_ID) {
+            let text = format!("the id or the progress token exceeds {MAX_ID} bytes");
+            let error = refusal(None, failure(ErrorCode::InvalidRequest, text));
+            return Some(Asked { id: Bytes::from_static(b"null"), token: None, take: Err(error) });
+        }
         let take = self.playback.next(request).map_err(|reason| {
             let error = failure(ErrorCode::InternalError, reason);
             refusal(request.readable_id(), error)
         });
-        let token = progress_token(request).map(|token| Bytes::copy_from_slice(token.raw()));
-        Some(Asked { id: Bytes::copy_from_slice(id.raw()), token, take })
+        let token = token.map(Bytes::copy_from_slice);
+        Some(Asked { id: Bytes::copy_from_slice(id), token, take })
     }
 
     fn notice(&self, notification: &Envelope<'_>, running: &Running) {
@@ -221,44 +293,58 @@ impl Stage {
     }
 
     async fn play_all(&self, asked: Vec<Asked>, is_batch: bool, ticket: Option<Ticket>) {
-        let mut answers = Vec::new();
-        let mut status = ResponseStatus::Served;
-        let mut length = 0;
-        for asked in asked {
-            if length > MAX_BATCH {
-                let text = "the answers to the batch are too long".to_owned();
-                answers = vec![refusal(None, failure(ErrorCode::InternalError, text))];
-                break;
-            }
-            if let Some((answer, of)) = self.play(&asked, ticket).await {
-                length += answer.len();
-                answers.push(answer);
-                status = of;
-            }
+        let mut due = Vec::new();
+        for asked in &asked {
+            due.extend(self.lead_up(asked, ticket).await);
         }
-        let bytes = match &mut answers[..] {
-            [] => {
-                if let Some(ticket) = ticket {
-                    self.transport.finish_exchange(ticket);
-                }
-                return;
-            }
-            [one] if !is_batch => std::mem::take(one),
-            answers => [b"[", &answers.join(&b","[..])[..], b"]"].concat().into(),
+        let length = due.iter().map(Due::length).sum();
+        if is_batch && length > room::PER_CLIENT {
+            let text = "the answers to the batch are too long".to_owned();
+            due = vec![Due::Refusal(refusal(None, failure(ErrorCode::InternalError, text)))];
+        }
+        // Nothing is written down before there is room for it.
+        let place = self.room.place(length).await;
+        if place.is_none() {
+            due = asked.iter().map(|asked| Due::Refusal(busy(asked))).collect();
+        }
+        let status = match &due[..] {
+            [Due::Recorded { status, .. }] if !is_batch => *status,
+            _ => ResponseStatus::Served,
         };
-        let status = if is_batch { ResponseStatus::Served } else { status };
-        self.send(bytes, OutboundRole::Response(status), ticket).await;
+        let mut answers = due.iter().filter_map(Due::write);
+        let bytes = if is_batch {
+            let mut batch = BytesMut::with_capacity(length);
+            for answer in answers {
+                batch.extend_from_slice(if batch.is_empty() { b"[" } else { b"," });
+                batch.extend_from_slice(&answer);
+            }
+            (!batch.is_empty()).then(|| {
+                batch.extend_from_slice(b"]");
+                batch.freeze()
+            })
+        } else {
+            answers.next()
+        };
+        match (bytes, ticket) {
+            (Some(bytes), _) => self.send(bytes, OutboundRole::Response(status), ticket).await,
+            (None, Some(ticket)) => self.transport.finish_exchange(ticket),
+            (None, None) => {}
+        }
     }
 
-    /// Plays what came before the answer, and returns the answer.
-    async fn play(&self, asked: &Asked, ticket: Option<Ticket>) -> Option<(Bytes, ResponseStatus)> {
+    /// Plays what came before the answer, and says what the answer is.
+    async fn lead_up<'a>(&self, asked: &'a Asked, ticket: Option<Ticket>) -> Option<Due<'a>> {
         let take = match &asked.take {
             Ok(take) => take.get(),
-            Err(error) => return Some((error.clone(), ResponseStatus::Served)),
+            Err(error) => return Some(Due::Refusal(error.clone())),
         };
         let mut fillings =
             Fillings { request_id: &asked.id, progress_token: asked.token.as_deref(), own_id: 0 };
         for step in &take.steps {
+            let (Step::Notification(message) | Step::Request { message, .. }) = step;
+            let Some(place) = self.room.place(message.length(&fillings)).await else {
+                return Some(Due::Refusal(busy(asked)));
+            };
             match step {
                 Step::Notification(message) => {
                     if let Some(bytes) = message.fill(&fillings) {
@@ -267,12 +353,10 @@ impl Stage {
                 }
                 Step::Request { method, message } => {
                     fillings.own_id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-                    if !self.ask(message, &fillings, ticket).await {
+                    if !self.ask(message, &fillings, place, ticket).await {
                         let text = format!("the client has not answered `{method}`");
                         let error = failure(ErrorCode::InternalError, text);
-                        let id = Parsed::parse(asked.id.clone(), Limits::default()).ok();
-                        let id = id.and_then(|id| JsonRpcId::read(id.document().root()));
-                        return Some((refusal(id, error), ResponseStatus::Served));
+                        return Some(Due::Refusal(refusal(asked.id(), error)));
                     }
                 }
             }
@@ -285,14 +369,16 @@ impl Stage {
             let _ = self.ended.clone().wait_for(|ended| *ended).await;
             return None;
         };
-        Some((answer.fill(&fillings)?, take.status))
+        Some(Due::Recorded { answer, fillings, status: take.status })
     }
 
-    /// Sends a request of the server; whether the client has answered.
+    /// Sends a request of the server, which has a `place` until it is sent; whether the client has
+    /// answered.
     async fn ask(
         &self,
         message: &Template,
         fillings: &Fillings<'_>,
+        place: Place<'_>,
         ticket: Option<Ticket>,
     ) -> bool {
         let Some(bytes) = message.fill(fillings) else { return false };
@@ -301,6 +387,7 @@ impl Stage {
         // Also if this is aborted.
         let _forget = Forget { stage: self, id: fillings.own_id };
         self.send(bytes, OutboundRole::Request, ticket).await;
+        drop(place);
         let mut ended = self.ended.clone();
         tokio::select! {
             biased;
@@ -342,6 +429,12 @@ impl Drop for Forget<'_> {
 
 fn failure(code: ErrorCode, message: String) -> JsonRpcError {
     JsonRpcError { code: code.code(), message, data: None }
+}
+
+/// For a request whose answer finds no room.
+fn busy(asked: &Asked) -> Bytes {
+    let text = "too many answers wait for clients that do not read them".to_owned();
+    refusal(asked.id(), failure(ErrorCode::InternalError, text))
 }
 
 fn refusal(id: Option<JsonRpcId>, error: JsonRpcError) -> Bytes {

@@ -22,13 +22,12 @@ pub fn http_service(
     settings: HttpSettings,
     patience: Duration,
 ) -> HttpService {
-    let stateless = Arc::new(Playback::new(Arc::clone(&script)));
-    HttpService::new(Arc::new(MockApplication { script, stateless, patience }), settings)
+    let stateless = Arc::new(Playback::new(script));
+    HttpService::new(Arc::new(MockApplication { stateless, patience }), settings)
 }
 
 #[derive(Debug)]
 struct MockApplication {
-    script: Arc<Script>,
     /// For exchanges without a session.
     stateless: Arc<Playback>,
     patience: Duration,
@@ -76,7 +75,7 @@ impl Application for MockApplication {
         let playback = if is_modern(opening) {
             Arc::clone(&self.stateless)
         } else {
-            Arc::new(Playback::new(Arc::clone(&self.script)))
+            Arc::new(self.stateless.afresh())
         };
         let conversation = converse(transport, playback, self.patience);
         Box::pin(async move {

@@ -12,6 +12,7 @@ mod http;
 mod key;
 mod open;
 mod playback;
+mod room;
 mod script;
 mod template;
 #[cfg(test)]

@@ -5,11 +5,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use mcp_core::excerpt;
+use mcp_core::{MemoryBudget, excerpt};
 use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 
-use super::script::{Script, Take};
+use super::{
+    room,
+    script::{Script, Take},
+};
 
 /// Methods that an error lists.
 const SHOWN_METHODS: usize = 20;
@@ -23,6 +26,7 @@ pub struct Playback {
     script: Arc<Script>,
     /// How often each request has been made.
     made: Mutex<HashMap<u64, usize>>,
+    waiting: MemoryBudget,
 }
 
 /// A take of a script.
@@ -41,7 +45,24 @@ impl TakeRef {
 impl Playback {
     /// Begins at the beginning.
     pub fn new(script: Arc<Script>) -> Playback {
-        Playback { script, made: Mutex::default() }
+        Playback::within(MemoryBudget::new(room::FOR_ALL), script)
+    }
+
+    /// Begins at the beginning, with `waiting` for what waits for clients that do not read.
+    pub(super) fn within(waiting: MemoryBudget, script: Arc<Script>) -> Playback {
+        Playback { script, made: Mutex::default(), waiting }
+    }
+
+    /// The same from the beginning, for another client. What waits for the clients of both counts
+    /// together.
+    #[must_use]
+    pub fn afresh(&self) -> Playback {
+        Playback::within(self.waiting.clone(), Arc::clone(&self.script))
+    }
+
+    /// What waits for clients that do not read.
+    pub(super) fn waiting(&self) -> &MemoryBudget {
+        &self.waiting
     }
 
     /// The script that is played.

@@ -73,6 +73,17 @@ impl Template {
         Some(out.into())
     }
 
+    /// The most bytes that the message takes for a client.
+    pub(super) fn length(&self, fillings: &Fillings<'_>) -> usize {
+        let filling = |(_, hole): &(_, Hole)| match hole {
+            Hole::RequestId => fillings.request_id.len(),
+            Hole::ProgressToken => fillings.progress_token.map_or(0, <[u8]>::len),
+            // As long as an `i64` can be.
+            Hole::OwnId => 20,
+        };
+        self.text.len() + self.holes.iter().map(filling).sum::<usize>()
+    }
+
     /// Bytes that it takes.
     pub(super) fn memory(&self) -> usize {
         self.text.len() + size_of_val(&*self.holes)

@@ -48,9 +48,12 @@ impl Client {
     }
 
     fn patient(lines: &[Value], patience: Duration) -> Client {
-        let script = Arc::new(script(lines, 1 << 20).unwrap());
+        let playback = Playback::new(Arc::new(script(lines, 2 << 20).unwrap()));
+        Client::playing(Arc::new(playback), patience)
+    }
+
+    fn playing(playback: Arc<Playback>, patience: Duration) -> Client {
         let (transport, other) = memory::pair(16);
-        let playback = Arc::new(Playback::new(script));
         let played = tokio::spawn(converse(Arc::new(other), playback, patience));
         Client { transport, played }
     }
@@ -251,6 +254,94 @@ async fn the_answers_to_a_batch_are_limited() {
     let message = "the answers to the batch are too long";
     assert_eq!(refused[0]["error"]["message"], message, "{} bytes", refused.to_string().len());
     client.leave().await;
+}
+
+/// Lets everything run that can.
+async fn settle() {
+    for _ in 0..10_000 {
+        tokio::task::yield_now().await;
+    }
+}
+
+const LONG: usize = 1 << 20;
+
+fn long_answer() -> Arc<Script> {
+    let lines = [client(call(1, &json!({}))), server(result(1, &"x".repeat(LONG)))];
+    Arc::new(script(&lines, 2 * LONG).unwrap())
+}
+
+#[tokio::test]
+async fn only_so_much_waits_for_a_client_that_does_not_read() {
+    let playback = Arc::new(Playback::new(long_answer()));
+    let client = Client::playing(Arc::clone(&playback), Duration::from_secs(600));
+    for id in 0..100 {
+        client.send(&call(id, &json!({}))).await;
+    }
+    settle().await;
+    let waiting = playback.waiting().used();
+    assert!(waiting <= room::PER_CLIENT + LONG && waiting > room::PER_CLIENT / 2, "{waiting}");
+    // Nothing is lost.
+    let mut answered = std::collections::BTreeSet::new();
+    for _ in 0..100 {
+        let answer = client.receive().await;
+        assert_eq!(answer["result"]["text"].as_str().unwrap().len(), LONG);
+        answered.insert(answer["id"].as_u64().unwrap());
+    }
+    assert_eq!(answered.len(), 100);
+    client.leave().await;
+    assert_eq!(playback.waiting().used(), 0);
+}
+
+#[tokio::test]
+async fn clients_that_do_not_read_leave_room_for_small_answers_to_others() {
+    let ping = || json!({ "jsonrpc": "2.0", "id": 9, "method": "ping" });
+    let lines = [
+        client(call(1, &json!({}))),
+        server(result(1, &"x".repeat(LONG))),
+        client(ping()),
+        server(result(9, "pong")),
+    ];
+    let budget = mcp_core::MemoryBudget::new(8 * LONG);
+    let first = Playback::within(budget, Arc::new(script(&lines, 2 * LONG).unwrap()));
+    let other = Client::playing(Arc::new(first.afresh()), Duration::from_secs(600));
+    let deaf = Client::playing(Arc::new(first), Duration::from_secs(600));
+    for id in 0..30 {
+        deaf.send(&call(id, &json!({}))).await;
+    }
+    settle().await;
+    let error = other.error(call(5, &json!({}))).await;
+    assert_eq!(error, "too many answers wait for clients that do not read them");
+    assert_eq!(other.ask(ping()).await, result(9, "pong"));
+    drop(deaf.transport);
+    let _ = deaf.played.await.unwrap();
+    assert_eq!(other.ask(call(5, &json!({}))).await["id"], 5);
+    other.leave().await;
+}
+
+#[tokio::test]
+async fn what_is_kept_of_requests_is_limited() {
+    let client = Client::of(&with_server_request());
+    let mut long = call(1, &json!({ "name": "x" }));
+    long["id"] = "x".repeat(5000).into();
+    assert_eq!(client.ask(long).await["error"]["code"], -32600);
+    let batch: Value = (0..1001).map(|id| call(id, &json!({}))).collect();
+    assert_eq!(client.ask(batch).await["error"]["code"], -32600);
+    // These wait for the client, which is asked something for each and answers nothing.
+    let batch = |id: &str| -> Value {
+        let entry = |mut call: Value| {
+            call["id"] = id.repeat(4000).into();
+            call
+        };
+        (0..1000).map(|_| entry(call(0, &json!({ "name": "x" })))).collect()
+    };
+    let mut refused = 0;
+    for id in ["a", "b", "c", "d", "e", "f"] {
+        let answer = client.ask(batch(id)).await;
+        refused += usize::from(answer["error"]["message"] == "too many requests at once");
+    }
+    assert_eq!(refused, 2, "each takes 4 MB");
+    drop(client.transport);
+    let _ = client.played.await.unwrap();
 }
 
 #[tokio::test]

@@ -1,14 +1,24 @@
 //! Writes recordings to files.
+//!
+//! ```text
+//! Recorder ─┬─ one RecordFile ─► trace.jsonl, trace.1.jsonl, trace.2.jsonl, …
+//!           └─ Split: a RecordFile for each conversation
+//! ```
+
+mod file;
+mod numbered;
+mod split;
 
 use std::{
-    fmt,
-    fs::{self, File, OpenOptions},
+    fmt, fs,
     hash::RandomState,
-    io::{self, BufWriter, Write},
+    io,
     path::{Path, PathBuf},
 };
 
 use mcp_rules::redact::Redactor;
+
+use self::{file::RecordFile, numbered::Numbered, split::Split};
 
 /// Why a recording could not be begun.
 #[derive(Debug, thiserror::Error)]
@@ -27,13 +37,33 @@ pub enum RecordError {
         #[source]
         source: io::Error,
     },
+    #[error("`{}` is not a directory, so it cannot hold a file for each conversation", path.display())]
+    NotADirectory { path: PathBuf },
+}
+
+/// How a recording is divided into files.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct RecordSettings {
+    /// A file that would grow beyond this many bytes is given a number, and another one is begun. A
+    /// line is never divided. Default: no limit.
+    pub max_size: Option<u64>,
+    /// Whether every conversation gets a file of its own; then the recording is a directory.
+    pub per_conversation: bool,
+    /// How many finished files are kept; older ones are deleted. Default: all.
+    pub keep: Option<usize>,
 }
 
 /// Writes a recording, one line after the other. After a crash it holds every line that was flushed.
 pub struct Recorder {
     path: PathBuf,
-    out: BufWriter<File>,
+    out: Output,
     redactor: Option<Redactor<RandomState>>,
+}
+
+enum Output {
+    File(RecordFile),
+    Split(Box<Split>),
 }
 
 impl Recorder {
@@ -46,16 +76,38 @@ impl Recorder {
     ///
     /// If the file cannot be created.
     pub fn create(path: &Path, name: &str) -> Result<Recorder, RecordError> {
+        Recorder::with(path, name, RecordSettings::default())
+    }
+
+    /// Begins a recording that may be divided into several files.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be created.
+    pub fn with(
+        path: &Path,
+        name: &str,
+        settings: RecordSettings,
+    ) -> Result<Recorder, RecordError> {
+        if settings.per_conversation {
+            if !path.exists() {
+                fs::create_dir(path)
+                    .map_err(|source| RecordError::Create { path: path.to_owned(), source })?;
+            }
+            if !path.is_dir() {
+                return Err(RecordError::NotADirectory { path: path.to_owned() });
+            }
+            let split = Split::new(path, name, settings);
+            let out = Output::Split(Box::new(split));
+            return Ok(Recorder { path: path.to_owned(), out, redactor: None });
+        }
         let path = if path.is_dir() { path.join(format!("{name}.jsonl")) } else { path.to_owned() };
-        keep_existing(&path)?;
-        let mut options = OpenOptions::new();
-        options.write(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options
-            .open(&path)
+        Numbered::of(&path)
+            .set_aside()
+            .map_err(|source| RecordError::Keep { path: path.clone(), source })?;
+        let file = RecordFile::create(&path, settings)
             .map_err(|source| RecordError::Create { path: path.clone(), source })?;
-        Ok(Recorder { path, out: BufWriter::new(file), redactor: None })
+        Ok(Recorder { path, out: Output::File(file), redactor: None })
     }
 
     /// Masks secrets before they are written. Lengths, types and positions stay, so that a recording
@@ -66,50 +118,33 @@ impl Recorder {
         self
     }
 
-    /// Where it is.
+    /// Where it is: a file, or a directory if every conversation has its own.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Writes one line.
     pub(crate) fn write(&mut self, line: &[u8]) -> io::Result<()> {
-        match &self.redactor {
-            Some(redactor) => {
-                let mut masked = line.to_owned();
-                redactor.line(&mut masked);
-                self.out.write_all(&masked)?;
-            }
-            None => self.out.write_all(line)?,
+        let masked = self.redactor.as_ref().map(|redactor| {
+            let mut masked = line.to_owned();
+            redactor.line(&mut masked);
+            masked
+        });
+        let shown = masked.as_deref().unwrap_or(line);
+        match &mut self.out {
+            Output::File(file) => file.write(shown),
+            // Which conversation it belongs to may be told by what is masked.
+            Output::Split(split) => split.write(line, shown),
         }
-        self.out.write_all(b"\n")
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        match &mut self.out {
+            Output::File(file) => file.flush(),
+            Output::Split(split) => split.flush(),
+        }
     }
 }
-
-/// Moves a recording out of the way. A device, a pipe or an empty file is used as it is.
-fn keep_existing(path: &Path) -> Result<(), RecordError> {
-    let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
-    if !metadata.is_file() || metadata.len() == 0 {
-        return Ok(());
-    }
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let extension = path.extension().map(|extension| extension.to_string_lossy());
-    let extension = extension.map(|extension| format!(".{extension}")).unwrap_or_default();
-    let free = (1..=MOST_KEPT)
-        .map(|number| path.with_file_name(format!("{stem}.{number}{extension}")))
-        .find(|other| !other.exists());
-    let renamed = match free {
-        Some(other) => fs::rename(path, other),
-        None => Err(io::Error::other(format!("there are {MOST_KEPT} older ones"))),
-    };
-    renamed.map_err(|source| RecordError::Keep { path: path.to_owned(), source })
-}
-
-/// How many older recordings of one name may be kept.
-const MOST_KEPT: u32 = 9999;
 
 impl fmt::Debug for Recorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -107,9 +107,9 @@ impl Relay {
         End::Closed
     }
 
-    /// Forwards bytes, then looks at them.
+    /// Shows lines to the tap, which does not wait for anything, and forwards the bytes. In this
+    /// order: what they lead to must not be recorded before them.
     fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.lanes.write(self.from.other(), bytes)?;
         let Relay { from, tap, splitter, .. } = self;
         splitter.push(bytes, |line| {
             tap.observe(match line {
@@ -119,7 +119,7 @@ impl Relay {
                 }
             });
         });
-        Ok(())
+        self.lanes.write(self.from.other(), bytes)
     }
 
     fn observe_last_line(&mut self) {
@@ -179,8 +179,8 @@ fn pass_line(from: Side, lanes: &Lanes, tap: &Tap, line: Line<'_>, ends: bool) -
     // Text on a server's output is no request: nobody waits for an answer.
     let is_request = refusals.iter().all(|refusal| refusal.reason != RefusalReason::NotJson);
     if let Some(answer) = to_sender.filter(|_| from == Side::Client || is_request) {
+        tap.observe(Observation::stdio(from.other(), answer.clone()).by_proxy());
         send_line(lanes, from, &answer)?;
-        tap.observe(Observation::stdio(from.other(), answer).by_proxy());
     }
     if let Some(answer) = to_receiver {
         send_line(lanes, from.other(), &answer)?;

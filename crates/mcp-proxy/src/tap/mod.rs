@@ -90,11 +90,33 @@ pub struct Counts {
     pub record_failed: bool,
 }
 
+impl Counts {
+    /// What two taps have seen together.
+    #[must_use]
+    pub fn and(self, other: Counts) -> Counts {
+        let both = |left: [u64; 2], right: [u64; 2]| [left[0] + right[0], left[1] + right[1]];
+        Counts {
+            lines: self.lines + other.lines,
+            messages: self.messages + other.messages,
+            errors: both(self.errors, other.errors),
+            warnings: both(self.warnings, other.warnings),
+            rejected: self.rejected + other.rejected,
+            unjudged: self.unjudged + other.unjudged,
+            lost: self.lost + other.lost,
+            record_failed: self.record_failed || other.record_failed,
+        }
+    }
+}
+
 const DEFAULT_BACKLOG: usize = 64 << 20;
 
 /// Everything that passes is shown to it. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Tap(Arc<Inner>);
+pub struct Tap {
+    inner: Arc<Inner>,
+    /// The server whose traffic is shown to it, if there are several.
+    upstream: Option<Arc<str>>,
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -123,17 +145,23 @@ impl Tap {
             let worker = std::thread::spawn(move || journal.run(&worker));
             Way::Aside { queue, worker: Mutex::new(Some(worker)) }
         };
-        Tap(Arc::new(Inner { policy, way }))
+        Tap { inner: Arc::new(Inner { policy, way }), upstream: None }
+    }
+
+    /// The same tap, for the traffic of the server with this name: watchers are told.
+    #[must_use]
+    pub fn for_upstream(&self, name: Arc<str>) -> Tap {
+        Tap { inner: Arc::clone(&self.inner), upstream: Some(name) }
     }
 
     /// Whether messages of `from` have to wait for [`Tap::judge`].
     pub fn enforces_on(&self, from: Side) -> bool {
-        self.0.policy.enforces_on(from)
+        self.inner.policy.enforces_on(from)
     }
 
     /// Whether anything waits to be judged.
     pub fn is_behind(&self) -> bool {
-        match &self.0.way {
+        match &self.inner.way {
             Way::Inline(_) => false,
             Way::Aside { queue, .. } => !queue.is_empty(),
         }
@@ -141,8 +169,8 @@ impl Tap {
 
     /// Shows what has passed. Does not wait for it to be judged, unless the tap enforces.
     pub fn observe(&self, observation: Observation) {
-        let observation = stamped(observation);
-        match &self.0.way {
+        let observation = self.stamped(observation);
+        match &self.inner.way {
             Way::Aside { queue, .. } => queue.push(observation),
             Way::Inline(journal) => {
                 if let Some(journal) = &mut *lock(journal) {
@@ -154,8 +182,8 @@ impl Tap {
 
     /// Shows what is about to pass. Returns why it must not, or nothing.
     pub fn judge(&self, observation: Observation) -> Vec<Refusal> {
-        let observation = stamped(observation);
-        match &self.0.way {
+        let observation = self.stamped(observation);
+        match &self.inner.way {
             Way::Aside { queue, .. } => {
                 queue.push(observation);
                 Vec::new()
@@ -167,10 +195,17 @@ impl Tap {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "recordings say when something passed")]
+    fn stamped(&self, mut observation: Observation) -> Observation {
+        observation.at = SystemTime::now();
+        observation.upstream.clone_from(&self.upstream);
+        observation
+    }
+
     /// Ends the recording: everything is judged, and what is only known at the end is reported.
     /// Later observations are ignored.
     pub fn finish(&self) -> Counts {
-        match &self.0.way {
+        match &self.inner.way {
             Way::Inline(journal) => {
                 let journal = lock(journal).take();
                 journal.map(|journal| journal.finish()).unwrap_or_default()
@@ -183,12 +218,6 @@ impl Tap {
             }
         }
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "recordings say when something passed")]
-fn stamped(mut observation: Observation) -> Observation {
-    observation.at = SystemTime::now();
-    observation
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

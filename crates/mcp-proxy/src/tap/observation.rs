@@ -19,6 +19,7 @@ pub struct Observation {
     /// How long the text was, if it was too long to be kept.
     skipped: Option<u64>,
     session: Option<Arc<str>>,
+    pub(super) upstream: Option<Arc<str>>,
     by_proxy: bool,
     pub(super) at: SystemTime,
 }
@@ -69,7 +70,15 @@ impl Observation {
 
     fn new(from: Side, traffic: Traffic) -> Observation {
         let at = SystemTime::UNIX_EPOCH;
-        Observation { from, traffic, skipped: None, session: None, by_proxy: false, at }
+        Observation {
+            from,
+            traffic,
+            skipped: None,
+            session: None,
+            upstream: None,
+            by_proxy: false,
+            at,
+        }
     }
 
     /// Stands for a text of this many bytes, which is too long to be kept.
@@ -114,6 +123,11 @@ impl Observation {
     /// The name of its conversation, if there are several.
     pub fn session(&self) -> Option<&Arc<str>> {
         self.session.as_ref()
+    }
+
+    /// The name of the server that it is from or for, if there are several.
+    pub fn upstream(&self) -> Option<&Arc<str>> {
+        self.upstream.as_ref()
     }
 
     /// Whether the proxy has sent it in the place of the side that it is from.

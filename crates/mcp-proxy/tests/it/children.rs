@@ -15,7 +15,6 @@ use std::{
 use mcp_proxy::{
     Policy,
     bridge::children::{Children, ChildrenSettings},
-    http::Guarded,
 };
 use mcp_sdk::{
     CallOptions, Client, ClientBuilder, ClientEvent,
@@ -40,7 +39,7 @@ fn modern_list(id: &str) -> String {
 }
 
 /// The server as a program. Cargo builds it with the tests, unless only some targets are built.
-fn program() -> PathBuf {
+pub(crate) fn program() -> PathBuf {
     static LOOKED: Once = Once::new();
     let tests = std::env::current_exe().unwrap();
     let mut program = tests.clone();
@@ -89,9 +88,9 @@ impl Bridge {
         let service = children.service();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let guarded = Guarded::new(service.clone(), None);
         let never = std::future::pending();
-        let serving = tokio::spawn(serve(listener, guarded, ServeSettings::default(), never));
+        let serving =
+            tokio::spawn(serve(listener, service.clone(), ServeSettings::default(), never));
         Bridge { address, service, children, serving, recording }
     }
 

@@ -1,6 +1,6 @@
 //! What breaks the protocol does not pass under enforcement.
 
-use mcp_proxy::{Policy, http::GatewaySettings};
+use mcp_proxy::{EntranceSettings, Policy};
 use serde_json::Value;
 
 use crate::support::{Proxy, parts, post, raw_client, raw_server};
@@ -26,6 +26,41 @@ async fn an_invalid_request_never_reaches_the_server() {
     let outcome = proxy.stop().await;
     assert_eq!(outcome.counts.rejected, 4);
     serving.abort();
+}
+
+#[tokio::test]
+async fn a_version_that_nobody_published_never_reaches_the_server() {
+    let (upstream, serving) = raw_server(1, Vec::new()).await;
+    let proxy = Proxy::start(upstream, Policy::enforce()).await;
+    let version = "Mcp-Session-Id: abc\r\nMCP-Protocol-Version: 2099-01-01\r\n";
+    let (status, text) = parts(&raw_client(proxy.address, &post(PING, version)).await);
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (status, &answer["id"], &answer["error"]["code"]),
+        (400, &1.into(), &(-32022).into())
+    );
+    assert_eq!(answer["error"]["data"]["requested"], "2099-01-01");
+    let get = format!(
+        "GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept: text/event-stream\r\n{version}\r\n"
+    );
+    assert_eq!(parts(&raw_client(proxy.address, get.as_bytes()).await).0, 400);
+    assert!(!serving.is_finished(), "the server was asked");
+    let outcome = proxy.stop().await;
+    assert_eq!((outcome.counts.rejected, outcome.live.len()), (2, 0), "{:?}", outcome.live);
+    serving.abort();
+}
+
+#[tokio::test]
+async fn a_version_that_nobody_published_passes_where_nothing_is_enforced() {
+    let sound = json(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    let version = "Mcp-Session-Id: abc\r\nMCP-Protocol-Version: 2099-01-01\r\n";
+    let request = post(PING, version);
+    let (upstream, _) = raw_server(request.len() - 30, sound.into_bytes()).await;
+    let proxy = Proxy::start(upstream, Policy::observe()).await;
+    assert_eq!(parts(&raw_client(proxy.address, &request).await).0, 200);
+    let outcome = proxy.stop().await;
+    assert_eq!(outcome.counts.rejected, 0);
+    outcome.assert_same();
 }
 
 async fn answered_with(answer: String) -> (u16, String) {
@@ -76,17 +111,17 @@ async fn an_invalid_event_is_replaced_and_the_others_pass() {
 
 #[tokio::test]
 async fn what_is_too_long_to_be_judged_does_not_pass() {
-    let mut settings = GatewaySettings::default();
-    settings.max_body = PING.len();
+    let mut settings = EntranceSettings::default();
+    settings.max_message = PING.len();
     let long = format!("{PING} ");
     let (upstream, serving) = raw_server(1, json("{}").into()).await;
-    let proxy = Proxy::with(upstream, Policy::enforce(), settings.clone()).await;
+    let proxy = Proxy::with(upstream, Policy::enforce(), &settings).await;
     let (status, _) = parts(&raw_client(proxy.address, &post(&long, "")).await);
     assert_eq!(status, 413);
     assert!(!serving.is_finished());
     proxy.stop().await;
     // The same passes where nothing is held back, and is reported.
-    let proxy = Proxy::with(upstream, Policy::observe(), settings).await;
+    let proxy = Proxy::with(upstream, Policy::observe(), &settings).await;
     let (status, _) = parts(&raw_client(proxy.address, &post(&long, "")).await);
     assert_eq!(status, 200);
     let outcome = proxy.stop().await;

@@ -1,9 +1,6 @@
 //! Servers that fail, and clients that may not ask.
 
-use mcp_proxy::{
-    Policy,
-    http::{GatewaySettings, Upstream},
-};
+use mcp_proxy::{Access, EntranceSettings, Policy, http::Upstream};
 use serde_json::Value;
 use tokio::net::TcpListener;
 
@@ -39,9 +36,9 @@ async fn a_server_that_hangs_up_is_named_too() {
 #[tokio::test]
 async fn foreign_hosts_and_pages_and_wrong_tokens_are_refused() {
     let (upstream, serving) = raw_server(1, Vec::new()).await;
-    let mut settings = GatewaySettings::default();
+    let mut settings = EntranceSettings::default();
     settings.token = Some("right".into());
-    let proxy = Proxy::with(upstream, Policy::observe(), settings).await;
+    let proxy = Proxy::with(upstream, Policy::observe(), &settings).await;
     for (headers, expected) in [
         ("Origin: http://evil.example\r\nAuthorization: Bearer right\r\n", 403),
         ("Host: evil.example\r\nAuthorization: Bearer right\r\n", 403),
@@ -62,8 +59,8 @@ async fn foreign_hosts_and_pages_and_wrong_tokens_are_refused() {
 #[test]
 fn upstream_urls_are_checked() {
     for url in ["", "mcp", "ftp://a/", "http://", "http://user:secret@a/", "//a/b"] {
-        let error = Upstream::new(url).unwrap_err().to_string();
+        let error = Upstream::new(url, &Access::default()).unwrap_err().to_string();
         assert!(!error.contains("secret"), "{error}");
     }
-    assert!(Upstream::new("http://127.0.0.1:1/mcp").is_ok());
+    assert!(Upstream::new("http://127.0.0.1:1/mcp", &Access::default()).is_ok());
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use mcp_proxy::{
-    Policy,
+    Access, Policy,
     bridge::remote::{Remote, RemoteSettings, run_over},
 };
 use mcp_sdk::{
@@ -108,7 +108,8 @@ impl Bridge {
         let recording = Recording::new(policy);
         let (stream, other) = UnixStream::pair().unwrap();
         let input = other.try_clone().unwrap();
-        let remote = Remote::new(&format!("http://{upstream}/mcp"), settings.max_line).unwrap();
+        let url = format!("http://{upstream}/mcp");
+        let remote = Remote::new(&url, settings.max_line, &Access::default()).unwrap();
         let tap = recording.tap.clone();
         let running = tokio::spawn(async move {
             let never = std::future::pending();

@@ -1,14 +1,14 @@
 //! A gateway, raw clients and servers.
 
 use std::{
+    ffi::OsString,
     net::SocketAddr,
     path::PathBuf,
     sync::{Arc, Mutex},
 };
 
 use mcp_proxy::{
-    Counts, Policy, Recorder, Tap, TapSettings,
-    http::{Gateway, GatewaySettings, Upstream},
+    Access, Counts, Entrance, EntranceSettings, Policy, Recorder, Tap, TapSettings, Watcher,
 };
 use mcp_rules::{Engine, LineReader, Observer, Origin, Settings};
 use mcp_schema::Schemas;
@@ -23,7 +23,8 @@ use tokio::{
 /// A gateway that records.
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
-    recording: Recording,
+    pub(crate) recording: Recording,
+    entrance: Entrance,
     serving: JoinHandle<()>,
 }
 
@@ -45,26 +46,56 @@ pub(crate) struct Outcome {
 
 impl Proxy {
     pub(crate) async fn start(upstream: SocketAddr, policy: Policy) -> Proxy {
-        Proxy::with(upstream, policy, GatewaySettings::default()).await
+        Proxy::with(upstream, policy, &EntranceSettings::default()).await
     }
 
     pub(crate) async fn with(
         upstream: SocketAddr,
         policy: Policy,
-        settings: GatewaySettings,
+        settings: &EntranceSettings,
+    ) -> Proxy {
+        Proxy::to(&format!("http://{upstream}/mcp"), policy, settings).await
+    }
+
+    pub(crate) async fn to(url: &str, policy: Policy, settings: &EntranceSettings) -> Proxy {
+        Proxy::reaching(url, &Access::default(), policy, settings).await
+    }
+
+    pub(crate) async fn reaching(
+        url: &str,
+        access: &Access,
+        policy: Policy,
+        settings: &EntranceSettings,
     ) -> Proxy {
         let recording = Recording::new(policy);
+        let entrance = Entrance::to_url(url, access, &recording.tap, settings).unwrap();
+        Proxy::serving(entrance, recording).await
+    }
+
+    /// A gateway to a program that is started for its clients.
+    pub(crate) async fn starting(
+        command: &[OsString],
+        policy: Policy,
+        settings: &EntranceSettings,
+    ) -> Proxy {
+        let recording = Recording::new(policy);
+        let (program, arguments) = command.split_first().unwrap();
+        let entrance = Entrance::to_command(program, arguments, &recording.tap, settings);
+        Proxy::serving(entrance, recording).await
+    }
+
+    async fn serving(entrance: Entrance, recording: Recording) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let upstream = Upstream::new(&format!("http://{upstream}/mcp")).unwrap();
-        let gateway = Gateway::new(upstream, recording.tap.clone(), settings);
         let mut settings = ServeSettings::default();
         settings.keep_header_case = true;
-        let serving = tokio::spawn(serve(listener, gateway, settings, std::future::pending()));
-        Proxy { address, recording, serving }
+        let never = std::future::pending();
+        let serving = tokio::spawn(serve(listener, entrance.clone(), settings, never));
+        Proxy { address, recording, entrance, serving }
     }
 
     pub(crate) async fn stop(self) -> Outcome {
+        self.entrance.close().await;
         self.serving.abort();
         let _ = self.serving.await;
         self.recording.finish().await
@@ -73,6 +104,11 @@ impl Proxy {
 
 impl Recording {
     pub(crate) fn new(policy: Policy) -> Recording {
+        Recording::watched(policy, Box::new(|_| {}))
+    }
+
+    /// A recording that is also shown to `watcher`.
+    pub(crate) fn watched(policy: Policy, watcher: Watcher) -> Recording {
         let folder = tempfile::tempdir().unwrap();
         let record = folder.path().join("record.jsonl");
         let found = Arc::new(Mutex::new(Vec::new()));
@@ -82,11 +118,14 @@ impl Recording {
             TapSettings {
                 policy,
                 recorder: Some(Recorder::create(&record, "").unwrap()),
-                watchers: vec![Box::new(move |passage| {
-                    let findings = passage.findings.iter();
-                    let texts = findings.map(|finding| serde_json::to_string(finding).unwrap());
-                    seen.lock().unwrap().extend(texts);
-                })],
+                watchers: vec![
+                    Box::new(move |passage| {
+                        let findings = passage.findings.iter();
+                        let texts = findings.map(|finding| serde_json::to_string(finding).unwrap());
+                        seen.lock().unwrap().extend(texts);
+                    }),
+                    watcher,
+                ],
                 ..TapSettings::default()
             },
         );
@@ -121,21 +160,26 @@ impl Outcome {
 
     /// What is found in the recording.
     pub(crate) fn recorded(&self) -> Vec<String> {
-        let engine = engine();
-        let mut observer = Observer::new(&engine, Origin::default());
-        let mut reader = LineReader::new(&engine.settings().limits);
-        let mut found = Vec::new();
-        let mut judged = Vec::new();
-        for (number, line) in (1..).zip(self.record.lines()) {
-            let ruling =
-                reader.read(line.as_bytes(), |read| observer.rule(number, read, |_| Some(false)));
-            found.extend(ruling.findings().map(|finding| serde_json::to_string(finding).unwrap()));
-        }
-        observer.finish(&mut judged);
-        let findings = judged.iter().flat_map(|judged| &judged.findings);
-        found.extend(findings.map(|finding| serde_json::to_string(finding).unwrap()));
-        found
+        findings_in(&self.record)
     }
+}
+
+/// What is found in a recording.
+pub(crate) fn findings_in(record: &str) -> Vec<String> {
+    let engine = engine();
+    let mut observer = Observer::new(&engine, Origin::default());
+    let mut reader = LineReader::new(&engine.settings().limits);
+    let mut found = Vec::new();
+    let mut judged = Vec::new();
+    for (number, line) in (1..).zip(record.lines()) {
+        let ruling =
+            reader.read(line.as_bytes(), |read| observer.rule(number, read, |_| Some(false)));
+        found.extend(ruling.findings().map(|finding| serde_json::to_string(finding).unwrap()));
+    }
+    observer.finish(&mut judged);
+    let findings = judged.iter().flat_map(|judged| &judged.findings);
+    found.extend(findings.map(|finding| serde_json::to_string(finding).unwrap()));
+    found
 }
 
 pub(crate) fn engine() -> Arc<Engine> {

@@ -143,6 +143,8 @@ pub(crate) struct Known<'s> {
     pub(crate) from_start: bool,
     /// Whether nothing came before that, not even another session.
     pub(crate) is_all_seen: bool,
+    /// Whether the revision is given, whatever the sides say.
+    pub(crate) is_revision_given: bool,
     pub(crate) lifecycle: &'s Lifecycle,
     pub(crate) declared: &'s Declared,
     pub(crate) requests: &'s Requests,

@@ -13,6 +13,8 @@ struct Noted {
     /// Dropped if the message is broken in an earlier layer: one fault, one report.
     deep: Vec<Fault>,
     always: Vec<Fault>,
+    /// Why nobody can tell whether the message is sound.
+    unjudged: Vec<Fault>,
     changes: Vec<Change>,
 }
 
@@ -45,6 +47,11 @@ impl Notes {
     #[cold]
     pub(crate) fn always(&mut self, fault: Fault) {
         self.noted().always.push(fault);
+    }
+
+    /// Notes that the message, or what carries it, cannot be judged, whatever the level of the rule.
+    pub(crate) fn leave_unjudged(&mut self, fault: Fault) {
+        self.noted().unjudged.push(fault);
     }
 
     /// Notes that this request of `asker` needs no answer any more: it was refused by other means,
@@ -80,7 +87,9 @@ impl Notes {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.as_ref().is_none_or(|noted| noted.deep.is_empty() && noted.always.is_empty())
+        self.0.as_ref().is_none_or(|noted| {
+            noted.deep.is_empty() && noted.always.is_empty() && noted.unjudged.is_empty()
+        })
     }
 
     /// Whether nothing was ever noted, not even a change.
@@ -108,6 +117,7 @@ impl Notes {
         let noted = self.noted();
         noted.deep.append(&mut other.deep);
         noted.always.append(&mut other.always);
+        noted.unjudged.append(&mut other.unjudged);
         noted.changes.append(&mut other.changes);
     }
 
@@ -126,6 +136,9 @@ impl Noted {
         let deep = self.deep.iter().filter(|_| sound);
         for fault in self.always.iter().chain(deep) {
             findings.report(fault.clone());
+        }
+        for fault in &noted.unjudged {
+            findings.leave_unjudged(fault.clone());
         }
     }
 }

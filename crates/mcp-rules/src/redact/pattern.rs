@@ -23,10 +23,13 @@ impl FromStr for PointerPattern {
             return Ok(PointerPattern { tokens: Vec::new() });
         }
         let tokens = text.strip_prefix('/').ok_or(NoPointer)?.split('/');
-        let decode = |token: &str| token.replace("~1", "/").replace("~0", "~");
-        let tokens = tokens.map(|token| (token != "*").then(|| decode(token))).collect();
+        let tokens = tokens.map(|token| (token != "*").then(|| decoded(token))).collect();
         Ok(PointerPattern { tokens })
     }
+}
+
+fn decoded(token: &str) -> String {
+    token.replace("~1", "/").replace("~0", "~")
 }
 
 /// How far a pattern has matched.
@@ -38,6 +41,21 @@ pub(super) struct Progress<'p> {
 impl PointerPattern {
     pub(super) fn start(&self) -> Progress<'_> {
         Progress { rest: &self.tokens }
+    }
+
+    /// Whether it leads to what `pointer` points at, or to something that holds it.
+    pub fn covers(&self, pointer: &str) -> bool {
+        let mut progress = self.start();
+        for token in pointer.split('/').skip(1) {
+            if progress.is_complete() {
+                return true;
+            }
+            match progress.step(&decoded(token)) {
+                Some(next) => progress = next,
+                None => return false,
+            }
+        }
+        progress.is_complete()
     }
 }
 
@@ -52,5 +70,22 @@ impl<'p> Progress<'p> {
         let (first, rest) = self.rest.split_first()?;
         let matches = first.as_ref().is_none_or(|wanted| wanted == token);
         matches.then_some(Progress { rest })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_covers_what_it_leads_to_and_all_below() {
+        let covers = |pattern: &str, pointer: &str| {
+            pattern.parse::<PointerPattern>().unwrap().covers(pointer)
+        };
+        assert!(covers("/result/*/a~1b", "/result/0/a~1b"));
+        assert!(covers("/result", "/result/tools/0/name"));
+        assert!(covers("", "/result") && covers("", ""));
+        assert!(!covers("/result/x", "/result") && !covers("/result", ""));
+        assert!(!covers("/result/x", "/result/y"));
     }
 }

@@ -45,6 +45,7 @@ impl Memory {
             limits: &criteria.settings().limits,
             from_start: self.lifecycle.is_from_start(),
             is_all_seen: self.is_all_seen,
+            is_revision_given: self.versions.is_forced(),
             lifecycle: &self.lifecycle,
             declared: &self.declared,
             requests: &self.requests,

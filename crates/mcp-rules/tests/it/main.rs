@@ -16,6 +16,7 @@ mod observe;
 mod profiles;
 mod recordings;
 mod redact;
+mod rulings;
 mod sessions;
 mod traces;
 mod validator;

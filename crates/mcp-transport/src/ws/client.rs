@@ -54,10 +54,16 @@ pub async fn connect(
     match timeout(settings.connect_timeout, open(url, settings)).await {
         Ok(opened) => opened,
         Err(_) => Err(TransportError::Connect(format!(
-            "no answer from `{url}` within {:?}",
+            "no answer from `{}` within {:?}",
+            shown(url),
             settings.connect_timeout
         ))),
     }
+}
+
+/// A URL without its query, which may hold secrets.
+fn shown(url: &str) -> &str {
+    url.split_once('?').map_or(url, |(start, _)| start)
 }
 
 async fn open(url: &str, settings: &WsClientSettings) -> Result<WsTransport, TransportError> {
@@ -68,9 +74,9 @@ async fn open(url: &str, settings: &WsClientSettings) -> Result<WsTransport, Tra
 }
 
 fn request(url: &str, settings: &WsClientSettings) -> Result<Request, TransportError> {
-    let mut request = url
-        .into_client_request()
-        .map_err(|error| TransportError::Connect(format!("`{url}` is not a URL: {error}")))?;
+    let mut request = url.into_client_request().map_err(|error| {
+        TransportError::Connect(format!("`{}` is not a URL: {error}", shown(url)))
+    })?;
     let headers = request.headers_mut();
     for (name, value) in &settings.headers {
         headers.append(name, value.clone());
@@ -84,15 +90,18 @@ async fn dial(uri: &Uri, settings: &WsClientSettings) -> Result<Metered, Transpo
         Some("ws") => false,
         Some("wss") => true,
         _ => {
-            return Err(TransportError::Connect(format!("`{uri}` is neither ws:// nor wss://")));
+            return Err(TransportError::Connect(format!(
+                "`{}` is neither ws:// nor wss://",
+                shown(&uri.to_string())
+            )));
         }
     };
     let host = uri.host().unwrap_or_default();
     let name = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     let port = uri.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
-    let stream = TcpStream::connect((name, port))
-        .await
-        .map_err(|error| TransportError::Connect(format!("`{uri}`: {error}")))?;
+    let stream = TcpStream::connect((name, port)).await.map_err(|error| {
+        TransportError::Connect(format!("`{}`: {error}", shown(&uri.to_string())))
+    })?;
     // Messages are written whole; Nagle's algorithm would only delay them.
     let _ = stream.set_nodelay(true);
     if is_secure { secure(stream, name, settings).await } else { Ok(Metered::new(stream)) }

@@ -47,7 +47,7 @@ use tokio_tungstenite::tungstenite::protocol::{
 
 pub use client::{WsClientSettings, connect};
 pub use listener::WsListener;
-pub use server::{WsServerSettings, accept};
+pub use server::{WsServerSettings, accept, answer, conversation};
 
 use link::Link;
 

@@ -7,10 +7,11 @@ use tokio::{
     time::timeout,
 };
 use tokio_tungstenite::{
-    accept_hdr_async_with_config,
+    WebSocketStream, accept_hdr_async_with_config,
     tungstenite::{
         Error,
-        handshake::server::{ErrorResponse, Request, Response},
+        handshake::server::{ErrorResponse, Request, Response, create_response},
+        protocol::Role,
     },
 };
 
@@ -96,7 +97,34 @@ where
     accept_holding(stream, settings, None).await
 }
 
-/// The same; `held` is dropped when the conversation ends.
+/// The response to a request that opens a conversation, for HTTP servers that upgrade connections
+/// themselves; [`conversation`] goes on from there. `Err` if the client is rejected.
+///
+/// # Errors
+///
+/// The response to send instead: the request is no proper upgrade, or [`WsServerSettings`] do not
+/// allow it.
+#[expect(clippy::result_large_err, reason = "both are responses")]
+pub fn answer(request: &Request, settings: &WsServerSettings) -> Result<Response, ErrorResponse> {
+    let response = create_response(request).map_err(|error| {
+        refuse(StatusCode::BAD_REQUEST, &format!("this is no WebSocket handshake: {error}"))
+    })?;
+    check_request(request, response, settings)
+}
+
+/// The conversation over a connection that was upgraded after [`answer`].
+pub async fn conversation<S>(stream: S, settings: &WsServerSettings) -> WsTransport
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let config = settings.connection.protocol_config();
+    let stream = Metered::new(stream);
+    let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
+    let partial = PartialMessage::new(&settings.unfinished, settings.message_timeout);
+    Link::open(socket, &settings.connection, Some(Arc::new(partial)), None)
+}
+
+/// The same as [`accept`]; `held` is dropped when the conversation ends.
 pub(super) async fn accept_holding<S>(
     stream: S,
     settings: &WsServerSettings,

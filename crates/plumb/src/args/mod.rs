@@ -5,6 +5,8 @@ mod examples;
 mod mock;
 mod proxy;
 mod recordings;
+mod replay;
+mod upstream;
 mod values;
 
 use std::path::PathBuf;
@@ -17,11 +19,15 @@ pub(crate) use self::choices::{
     Color, FailOn, Format, MaxFindings, ReportFormat, RevisionChoice, RulesFormat, SchemaFormat,
 };
 pub(crate) use self::mock::MockArgs;
-pub(crate) use self::proxy::ProxyArgs;
 pub(crate) use self::recordings::{DiffArgs, DiffFormat, RedactArgs, TailArgs, WrapArgs};
+pub(crate) use self::replay::ReplayArgs;
 use self::values::{
     fail_on, layer, max_findings, profile_name, revision, revision_choice, rule_name, rule_setting,
     side,
+};
+pub(crate) use self::{
+    proxy::ProxyArgs,
+    upstream::{HeaderFromEnvironment, UpstreamArg},
 };
 use crate::selector::Selector;
 
@@ -70,6 +76,9 @@ pub(crate) enum Command {
     /// Serve a recording: the recorded answers to the recorded requests, without the server
     #[command(after_help = mock::MOCK)]
     Mock(MockArgs),
+    /// Send the client's side of a recording to a server again, and show what differs
+    #[command(after_help = replay::REPLAY)]
+    Replay(Box<ReplayArgs>),
     /// Write a completion script for a shell to standard output
     #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
@@ -232,6 +241,21 @@ mod tests {
         assert!(error.to_string().contains("params-invalid=off"), "{error}");
         let error = check_args(&["--rule", "params-invalid=fatal"]).unwrap_err();
         assert!(error.to_string().contains("`fatal`"), "{error}");
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, expected) in [
+            ("4096", Ok(4096)),
+            ("64k", Ok(64 << 10)),
+            ("100M", Ok(100 << 20)),
+            ("2GiB", Ok(2 << 30)),
+        ] {
+            assert_eq!(values::size(text), expected, "{text}");
+        }
+        for wrong in ["", "M", "1T", "-1M", "1.5M", "4095", "99999999999999G"] {
+            assert!(values::size(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

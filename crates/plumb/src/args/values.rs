@@ -44,6 +44,27 @@ impl TypedValueParser for Suggesting {
     }
 }
 
+/// The smallest file that is worth its name.
+const MIN_SIZE: u64 = 4 << 10;
+
+/// A number of bytes: `4096`, `64K`, `100M`, `2G`.
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|it: char| it.is_ascii_alphabetic());
+    let unit = match &*text[digits.len()..].to_ascii_uppercase() {
+        "" | "B" => 1,
+        "K" | "KB" | "KIB" => 1 << 10,
+        "M" | "MB" | "MIB" => 1 << 20,
+        "G" | "GB" | "GIB" => 1 << 30,
+        _ => return Err("write it like 64K, 100M or 2G".to_owned()),
+    };
+    let count: u64 = digits.parse().map_err(|_| "write it like 64K, 100M or 2G".to_owned())?;
+    let size = count.checked_mul(unit).ok_or("that is too large")?;
+    if size < MIN_SIZE {
+        return Err("it must be at least 4K".to_owned());
+    }
+    Ok(size)
+}
+
 pub(super) fn revision_choice() -> impl TypedValueParser<Value = RevisionChoice> {
     let names = std::iter::once("auto").chain(Revision::ALL.into_iter().map(Revision::as_str));
     PossibleValuesParser::new(names).map(|name| match name.parse() {

@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use mcp_json::{Node, push_token};
 use mcp_rules::{HttpRecord, ReadLine};
 
-use super::headers;
+use super::{
+    headers,
+    terms::{Scope, Terms},
+};
 
 /// Differences of one message that are listed; the rest is only mentioned.
 pub(super) const MAX_CHANGES: usize = 50;
@@ -41,10 +44,10 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    pub(super) fn between(left: &ReadLine<'_>, right: &ReadLine<'_>) -> Changes {
+    pub(super) fn between(left: &ReadLine<'_>, right: &ReadLine<'_>, terms: &Terms) -> Changes {
         let mut changes = Changes::default();
         match (left.message(), right.message()) {
-            (Some(left), Some(right)) => changes.compare_values(left, right),
+            (Some(left), Some(right)) => changes.compare_values(left, right, terms),
             (None, None) => changes.compare_texts(left, right),
             (one, other) => {
                 let raw = |node: Option<Node<'_>>, line: &ReadLine<'_>| {
@@ -53,14 +56,16 @@ impl Changes {
                 changes.add(Place::Text, raw(one, left), raw(other, right));
             }
         }
-        if let (Some(left), Some(right)) = (http_of(left), http_of(right)) {
+        if let (Some(left), Some(right)) = (http_of(left), http_of(right))
+            && terms.scope == Scope::Everything
+        {
             changes.compare_http(left, right);
         }
         changes
     }
 
     /// Compares values level by level, without calling itself: peers choose the depth.
-    fn compare_values(&mut self, left: Node<'_>, right: Node<'_>) {
+    fn compare_values(&mut self, left: Node<'_>, right: Node<'_>, terms: &Terms) {
         let mut waiting = vec![(String::new(), Some(left), Some(right))];
         while let Some((pointer, left, right)) = waiting.pop() {
             if self.has_more {
@@ -68,11 +73,12 @@ impl Changes {
             }
             let children = match (left, right) {
                 (Some(left), Some(right)) if is_same(left, right) => continue,
+                _ if terms.ignores(&pointer, left, right) => continue,
                 (Some(left), Some(right)) if left.is_object() && right.is_object() => {
                     members(&pointer, left, right)
                 }
                 (Some(left), Some(right)) if left.is_array() && right.is_array() => {
-                    elements(&pointer, left, right)
+                    elements(&pointer, left, right, terms)
                 }
                 (left, right) => {
                     let raw = |node: Option<Node<'_>>| node.map(|node| kept(node.raw()));
@@ -157,7 +163,7 @@ fn members<'a>(pointer: &str, left: Node<'a>, right: Node<'a>) -> Vec<Pair<'a>> 
     pairs
 }
 
-fn elements<'a>(pointer: &str, left: Node<'a>, right: Node<'a>) -> Vec<Pair<'a>> {
+fn elements<'a>(pointer: &str, left: Node<'a>, right: Node<'a>, terms: &Terms) -> Vec<Pair<'a>> {
     let (mut left, mut right) = (left.elements(), right.elements());
     let mut pairs = Vec::new();
     for index in 0_usize.. {
@@ -165,8 +171,8 @@ fn elements<'a>(pointer: &str, left: Node<'a>, right: Node<'a>) -> Vec<Pair<'a>>
         if one.is_none() && other.is_none() {
             break;
         }
-        // One more than is listed, so that it is noticed.
-        if pairs.len() > MAX_CHANGES {
+        // One more than is listed, so that it is noticed; unless some may not count.
+        if pairs.len() > MAX_CHANGES && terms.ignores_nothing() {
             break;
         }
         let is_equal = matches!((one, other), (Some(one), Some(other)) if is_same(one, other));
@@ -203,7 +209,7 @@ mod tests {
         let (mut one, mut other) =
             (LineReader::new(&Limits::default()), LineReader::new(&Limits::default()));
         one.read(left.as_bytes(), |left| {
-            other.read(right.as_bytes(), |right| Changes::between(left, right))
+            other.read(right.as_bytes(), |right| Changes::between(left, right, &Terms::default()))
         })
     }
 

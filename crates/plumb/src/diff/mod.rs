@@ -1,4 +1,5 @@
-//! Compares two recordings of the same conversation, one from each side of a middlebox.
+//! Compares two recordings of the same conversation: from both sides of a middlebox, or with two
+//! servers.
 
 mod compare;
 mod digest;
@@ -8,6 +9,7 @@ mod order;
 mod recording;
 mod report;
 mod rewrites;
+mod terms;
 #[cfg(test)]
 mod tests;
 
@@ -19,12 +21,13 @@ use self::{
     compare::Changes,
     digest::Digester,
     matching::Matching,
-    recording::Recording,
+    recording::{Entry, Kind},
     rewrites::{Replacements, Rewrites, Rewritten},
 };
 pub(crate) use self::{
-    recording::RecordingError,
+    recording::{Recording, RecordingError},
     report::{DiffReport, HumanDiff, JsonDiff, Totals},
+    terms::{Scope, Terms},
 };
 use crate::message_name::MessageName;
 
@@ -58,29 +61,60 @@ pub(crate) struct Place {
     title: String,
 }
 
-/// Compares the recordings, and reports each difference where it comes up.
+/// Compares two recordings, and reports each difference where it comes up.
 pub(crate) fn run(
     left: &Path,
     right: &Path,
     report: &mut dyn DiffReport,
 ) -> Result<Totals, DiffError> {
-    let digester = Digester::default();
-    let read = |index: usize, path: &Path| {
-        Recording::read(path, &digester).map_err(|error| DiffError::Recording(index, error))
-    };
-    let (left, right) = (read(0, left)?, read(1, right)?);
-    let matching = matching::best(&left.entries, &right.entries);
-    let moved = order::moved(&left.entries, &matching.to_right);
-    let too_long = left.too_long + right.too_long;
-    let totals = Totals::new(left.entries.len(), right.entries.len(), too_long);
-    let mut comparison = Comparison { left, right, matching, moved, totals, report };
-    comparison.run()?;
-    Ok(comparison.totals)
+    let differ = Differ::default();
+    let left = differ.read(left).map_err(|error| DiffError::Recording(0, error))?;
+    let right = differ.read(right).map_err(|error| DiffError::Recording(1, error))?;
+    differ.compare(left, right, report)
+}
+
+/// Reads recordings and compares them.
+#[derive(Debug, Default)]
+pub(crate) struct Differ {
+    digester: Digester,
+    terms: Terms,
+}
+
+impl Differ {
+    pub(crate) fn new(terms: Terms) -> Differ {
+        Differ { digester: Digester::default(), terms }
+    }
+
+    pub(crate) fn read(&self, path: &Path) -> Result<Recording, RecordingError> {
+        Recording::read(path, &self.digester, self.terms.scope)
+    }
+
+    /// Compares recordings that it has read.
+    pub(crate) fn compare(
+        &self,
+        left: Recording,
+        right: Recording,
+        report: &mut dyn DiffReport,
+    ) -> Result<Totals, DiffError> {
+        let matching = matching::best(&left.entries, &right.entries);
+        let moved = match self.terms.scope {
+            Scope::Everything => order::moved(&left.entries, &matching.to_right),
+            // What is concurrent comes in any order.
+            Scope::Server { .. } => BTreeSet::new(),
+        };
+        let too_long = left.too_long + right.too_long;
+        let totals = Totals::new(left.entries.len(), right.entries.len(), too_long);
+        let terms = &self.terms;
+        let mut comparison = Comparison { left, right, terms, matching, moved, totals, report };
+        comparison.run()?;
+        Ok(comparison.totals)
+    }
 }
 
 struct Comparison<'r> {
     left: Recording,
     right: Recording,
+    terms: &'r Terms,
     matching: Matching,
     moved: BTreeSet<usize>,
     totals: Totals,
@@ -92,6 +126,9 @@ impl Comparison<'_> {
         let mut rewrites = Rewrites::default();
         let mut next = 0;
         for index in 0..self.left.entries.len() {
+            if !self.counts(&self.left.entries[index]) {
+                continue;
+            }
             let Some(other) = self.matching.to_right[index] else {
                 let place = self.left_place(index)?;
                 self.add(&Difference::Lost(place))?;
@@ -107,6 +144,9 @@ impl Comparison<'_> {
         }
         let end = self.right.entries.len();
         self.add_up_to(&mut next, end)?;
+        if self.terms.scope != Scope::Everything {
+            return Ok(());
+        }
         for (what, side, replacements) in rewrites.into_summary() {
             self.add(&Difference::Rewritten(what, side, replacements))?;
         }
@@ -123,10 +163,10 @@ impl Comparison<'_> {
         if entry.whole == self.right.entries[other].whole {
             return Ok(());
         }
-        let right = &mut self.right;
+        let (right, terms) = (&mut self.right, self.terms);
         let mut changes = self
             .left
-            .visit(index, |left| right.visit(other, |right| Changes::between(left, right)))
+            .visit(index, |left| right.visit(other, |right| Changes::between(left, right, terms)))
             .map_err(|error| unreadable(0, error))?
             .map_err(|error| unreadable(1, error))?;
         rewrites.take_out(&entry, &mut changes.list);
@@ -140,13 +180,24 @@ impl Comparison<'_> {
     /// Reports what was added before `end`.
     fn add_up_to(&mut self, next: &mut usize, end: usize) -> Result<(), DiffError> {
         while *next < end {
-            if self.matching.to_left[*next].is_none() {
+            let is_added = self.matching.to_left[*next].is_none();
+            if is_added && self.counts(&self.right.entries[*next]) {
                 let place = self.right_place(*next)?;
                 self.add(&Difference::Added(place))?;
             }
             *next += 1;
         }
         Ok(())
+    }
+
+    /// Whether differences of an entry are of interest.
+    fn counts(&self, entry: &Entry) -> bool {
+        match self.terms.scope {
+            Scope::Everything => true,
+            Scope::Server { answers_only } => {
+                entry.from == Some(Side::Server) && (!answers_only || entry.kind == Kind::Response)
+            }
+        }
     }
 
     fn add(&mut self, difference: &Difference) -> Result<(), DiffError> {

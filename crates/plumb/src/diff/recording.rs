@@ -10,9 +10,10 @@ use std::{
 use mcp_core::Side;
 use mcp_json::{Limits, Node};
 use mcp_jsonrpc::{Envelope, MessageKind};
+use mcp_proxy::Conversations;
 use mcp_rules::{LineReader, ReadLine};
 
-use super::{digest::Digester, headers};
+use super::{digest::Digester, headers, terms::Scope};
 use crate::line_stream::{LineStream, MAX_LINE, Piece};
 
 /// Messages beyond this many are too many to be kept.
@@ -55,11 +56,12 @@ pub(super) enum Kind {
 
 /// A recording whose lines can be read again.
 #[derive(Debug)]
-pub(super) struct Recording {
+pub(crate) struct Recording {
     file: File,
     pub(super) entries: Vec<Entry>,
     /// Lines that were too long to be compared.
     pub(super) too_long: u64,
+    has_http: bool,
 }
 
 /// Why a recording cannot be compared.
@@ -74,15 +76,25 @@ pub(crate) enum RecordingError {
 }
 
 impl Recording {
-    pub(super) fn read(path: &Path, digester: &Digester) -> Result<Recording, RecordingError> {
+    pub(super) fn read(
+        path: &Path,
+        digester: &Digester,
+        scope: Scope,
+    ) -> Result<Recording, RecordingError> {
         let file = File::open(path)?;
         if !file.metadata()?.is_file() {
             return Err(RecordingError::NotRegular);
         }
         let mut reading = Reading {
             digester,
+            conversations: (scope != Scope::Everything).then(Conversations::default),
             requests: HashMap::new(),
-            recording: Recording { file: file.try_clone()?, entries: Vec::new(), too_long: 0 },
+            recording: Recording {
+                file: file.try_clone()?,
+                entries: Vec::new(),
+                too_long: 0,
+                has_http: false,
+            },
         };
         let mut reader = reader();
         let mut lines = LineStream::new(file, MAX_LINE);
@@ -111,6 +123,16 @@ impl Recording {
         Ok(reading.recording)
     }
 
+    /// Whether a client has sent anything.
+    pub(crate) fn has_client(&self) -> bool {
+        self.entries.iter().any(|entry| entry.from == Some(Side::Client))
+    }
+
+    /// Whether anything was sent over HTTP.
+    pub(crate) fn has_http(&self) -> bool {
+        self.has_http
+    }
+
     /// Reads a line again and passes it to `visit`.
     pub(super) fn visit<R>(
         &mut self,
@@ -136,6 +158,8 @@ fn reader() -> LineReader {
 /// A recording that is being read.
 struct Reading<'d> {
     digester: &'d Digester,
+    /// Unless what carries messages is compared too.
+    conversations: Option<Conversations>,
     /// The last request of a side with an id, by conversation.
     requests: HashMap<(Option<Side>, u64, u64), usize>,
     recording: Recording,
@@ -146,10 +170,21 @@ impl Reading<'_> {
         let digester = self.digester;
         let record = line.record();
         let from = record.map(|record| record.from);
-        let session = record.map_or(0, |record| digester.of(&*record.session));
+        let conversation = self.conversations.as_mut().map(|conversations| conversations.of(line));
+        let session = match conversation {
+            Some(conversation) => digester.of(conversation),
+            None => record.map_or(0, |record| digester.of(&*record.session)),
+        };
         let http = record.and_then(|record| record.http.as_deref());
         let message = line.message();
+        self.recording.has_http |= http.is_some();
         if record.is_some_and(|record| record.is_gap) {
+            return;
+        }
+        // Only messages count, not what is for an authorization server, for example.
+        let is_message =
+            |message: Node<'_>| message.is_array() || Envelope::of(message).kind().is_some();
+        if conversation.is_some() && http.is_some() && !message.is_some_and(is_message) {
             return;
         }
         // The end of a stream is no message, and differs with every buffer on the way.
@@ -172,7 +207,7 @@ impl Reading<'_> {
             answer: None,
             session,
         };
-        let around = http.map_or(0, |http| {
+        let around = http.filter(|_| conversation.is_none()).map_or(0, |http| {
             let body = http.body.as_deref();
             digester.of((headers::digest(digester, &http.headers), http.status, body))
         });

@@ -61,7 +61,8 @@ impl Totals {
         self.lost + self.added + self.changed + self.moved + self.rewritten == 0
     }
 
-    fn sentence(&self) -> String {
+    /// All of it in one sentence.
+    pub(crate) fn sentence(&self) -> String {
         let (left, right) = self.messages;
         let kinds = [
             (self.lost, "lost"),

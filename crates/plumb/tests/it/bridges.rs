@@ -3,8 +3,9 @@
 use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
     process::{Child, ChildStderr, Command, Stdio},
+    thread,
 };
 
 use crate::Place;
@@ -31,9 +32,14 @@ struct Listening {
 
 impl Listening {
     fn start(place: &Place, args: &[&str]) -> Listening {
+        let args: Vec<&str> = args.iter().copied().chain(["--", "sh", "-c", SERVER]).collect();
+        Listening::in_front_of(place, &args)
+    }
+
+    /// In front of the server that `args` name.
+    fn in_front_of(place: &Place, args: &[&str]) -> Listening {
         let mut all = vec!["proxy", "--listen", "127.0.0.1:0"];
         all.extend(args);
-        all.extend(["--", "sh", "-c", SERVER]);
         let mut child = place.command(&all).spawn().unwrap();
         let mut errors = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
@@ -144,7 +150,7 @@ fn clients_of_a_child_need_the_token() {
 #[test]
 fn unusable_arguments_are_told() {
     let place = Place::new();
-    place.run(&["proxy", "--listen", "127.0.0.1:0"]).exits(2).complains("COMMAND");
+    place.run(&["proxy", "--listen", "127.0.0.1:0"]).exits(2).complains("name a command");
     place.run(&["proxy", "--upstream", "localhost:1"]).exits(2).complains("http://");
     place
         .run(&["proxy", "--upstream", "http://localhost:1/", "--max-children", "3"])
@@ -154,4 +160,37 @@ fn unusable_arguments_are_told() {
         .run(&["proxy", "--listen", "0.0.0.0:0", "--", "cat"])
         .exits(2)
         .complains("other machines");
+}
+
+#[test]
+fn under_enforcement_a_version_that_nobody_published_does_not_pass() {
+    const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    const PONG: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+    let place = Place::new();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let upstream = format!("http://{}/mcp", server.local_addr().unwrap());
+    // It answers one request: if the first were let through, the second would get no answer.
+    let serving = thread::spawn(move || {
+        let (mut stream, _) = server.accept().unwrap();
+        let mut asked = Vec::new();
+        while !asked.ends_with(PING.as_bytes()) {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            asked.extend(byte);
+        }
+        let length = PONG.len();
+        write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{PONG}").unwrap();
+        String::from_utf8(asked).unwrap()
+    });
+    let proxy = Listening::in_front_of(&place, &["-q", "--enforce", "--upstream", &upstream]);
+    let named = |message: &str, version: &str| {
+        proxy.post(message, &format!("Mcp-Session-Id: abc\r\nMCP-Protocol-Version: {version}\r\n"))
+    };
+    let refused = named(&PING.replace("1,", "7,"), "2099-01-01");
+    assert!(refused.starts_with("HTTP/1.1 400 ") && refused.contains("-32022"), "{refused}");
+    let passed = named(PING, "2025-11-25");
+    assert!(passed.starts_with("HTTP/1.1 200 ") && passed.ends_with(PONG), "{passed}");
+    let asked = serving.join().unwrap();
+    assert!(asked.contains("2025-11-25") && !asked.contains("2099-01-01"), "{asked}");
+    proxy.stop();
 }

@@ -58,6 +58,16 @@ fn diff() {
 }
 
 #[test]
+fn proxy() {
+    insta::assert_snapshot!(help(&["proxy", "--help"]));
+}
+
+#[test]
+fn replay() {
+    insta::assert_snapshot!(help(&["replay", "--help"]));
+}
+
+#[test]
 fn mock() {
     insta::assert_snapshot!(help(&["mock", "--help"]));
 }

@@ -20,7 +20,11 @@ mod mock;
 mod proxy;
 mod readme;
 mod redact;
+#[cfg(unix)]
+mod replay;
 mod tail;
+#[cfg(unix)]
+mod upstreams;
 mod wrap;
 
 use std::{

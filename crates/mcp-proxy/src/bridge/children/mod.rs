@@ -1,9 +1,9 @@
 //! Clients over HTTP, a server that is started here: one child per session, and one for all
-//! requests without a session.
+//! requests without a session. A server that is reached over WebSocket is treated alike, with a
+//! connection in the place of each child.
 
 mod callers;
 mod inspect;
-mod overlong;
 mod session;
 mod shared;
 
@@ -31,8 +31,13 @@ use mcp_transport::{
 use tokio::sync::Semaphore;
 
 use self::{inspect::HeaderVersion, session::SessionRelay, shared::SharedChild};
-use super::{glance::Glance, lane::Lane, text::failure};
-use crate::Tap;
+use super::{
+    dial::WsServer,
+    glance::Glance,
+    lane::{Lane, Wire},
+    text::failure,
+};
+use crate::{Access, Tap, UpstreamError};
 
 /// Whom [`Children`] serve, and their limits.
 #[derive(Debug, Clone)]
@@ -54,6 +59,8 @@ pub struct ChildrenSettings {
     pub exit_wait: Duration,
     /// How long it may take after that, before it is killed. Default: 2 s.
     pub terminate_wait: Duration,
+    /// The name of the server in recordings, if there are several.
+    pub name: Option<Arc<str>>,
 }
 
 impl Default for ChildrenSettings {
@@ -66,33 +73,53 @@ impl Default for ChildrenSettings {
             max_message: 16 << 20,
             exit_wait: Duration::from_secs(5),
             terminate_wait: Duration::from_secs(2),
+            name: None,
         }
     }
 }
 
-/// Starts children, and shows their conversations to the tap.
+/// Opens conversations with the server, and shows them to the tap.
 #[derive(Debug)]
 struct Launcher {
-    command: ChildCommand,
-    settings: ChildSettings,
+    server: Server,
     limits: Limits,
     tap: Tap,
+    /// The name of the server, if there are several.
+    prefix: Option<Arc<str>>,
     /// How many conversations had a name.
     names: Mutex<HashMap<&'static str, u64>>,
 }
 
+/// Where conversations are opened.
+#[derive(Debug)]
+enum Server {
+    Child(Box<(ChildCommand, ChildSettings)>),
+    WebSocket(Box<WsServer>),
+}
+
 impl Launcher {
-    /// Starts a child, whose conversation gets a name with this beginning.
-    fn start(&self, name: &'static str) -> Result<(ChildTransport, Lane), TransportError> {
-        let child = ChildTransport::spawn(&self.command, &self.settings)?;
+    /// Opens a conversation, which gets a name with this beginning.
+    async fn start(
+        &self,
+        name: &'static str,
+    ) -> Result<(Arc<dyn Transport>, Lane), TransportError> {
+        let (transport, wire): (Arc<dyn Transport>, Wire) = match &self.server {
+            Server::Child(child) => {
+                (Arc::new(ChildTransport::spawn(&child.0, &child.1)?), Wire::Lines)
+            }
+            Server::WebSocket(server) => (Arc::new(server.connect().await?), Wire::WebSocket),
+        };
         let number = {
             let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
             let number = names.entry(name).or_default();
             *number += 1;
             *number
         };
-        let name = format!("{name}-{number}").into();
-        Ok((child, Lane::new(self.tap.clone(), Some(name))))
+        let name = match &self.prefix {
+            Some(prefix) => format!("{prefix}/{name}-{number}").into(),
+            None => format!("{name}-{number}").into(),
+        };
+        Ok((transport, Lane::new(self.tap.clone(), Some(name), wire)))
     }
 }
 
@@ -119,11 +146,32 @@ impl Children {
         let mut child = ChildSettings::default();
         child.lines.max_message = settings.max_message;
         (child.exit_wait, child.terminate_wait) = (settings.exit_wait, settings.terminate_wait);
+        let command = ChildCommand::new(program).args(arguments);
+        Children::of(Server::Child(Box::new((command, child))), tap, settings)
+    }
+
+    /// Opens a connection to the server at `url`, which is `ws` or `wss`, for each session, and one
+    /// for all requests without a session.
+    ///
+    /// # Errors
+    ///
+    /// If the URL cannot be used.
+    pub fn connecting(
+        url: &str,
+        access: &Access,
+        tap: &Tap,
+        settings: ChildrenSettings,
+    ) -> Result<Children, UpstreamError> {
+        let server = WsServer::new(url, settings.max_message, access)?;
+        Ok(Children::of(Server::WebSocket(Box::new(server)), tap, settings))
+    }
+
+    fn of(server: Server, tap: &Tap, settings: ChildrenSettings) -> Children {
         let launcher = Arc::new(Launcher {
-            command: ChildCommand::new(program).args(arguments),
-            settings: child,
+            server,
             limits: Limits { max_bytes: settings.max_message, ..Limits::default() },
             tap: tap.clone(),
+            prefix: settings.name.clone(),
             names: Mutex::default(),
         });
         let shared = SharedChild::new(Arc::clone(&launcher), settings.max_starts);
@@ -163,7 +211,7 @@ impl Children {
         // A session that gave way still has to end its child.
         let patience = settings.exit_wait + settings.terminate_wait + Duration::from_secs(1);
         let started = match tokio::time::timeout(patience, room.acquire()).await {
-            Ok(Ok(permit)) => launcher.start("session").map(|started| (started, permit)),
+            Ok(Ok(permit)) => launcher.start("session").await.map(|started| (started, permit)),
             _ => Err(TransportError::Connect("too many servers are running".to_owned())),
         };
         match started {

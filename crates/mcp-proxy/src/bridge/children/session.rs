@@ -7,15 +7,14 @@ use mcp_core::{
 };
 use mcp_json::Limits;
 use mcp_jsonrpc::{ErrorCode, JsonRpcId, JsonRpcNotification, MessageKind};
-use mcp_transport::ChildTransport;
 use tokio::task::JoinSet;
 
-use super::overlong;
 use crate::{
     bridge::{
         glance::{Glance, Reference},
         lane::Lane,
-        text::{failure, one_line, refusal},
+        overlong,
+        text::{failure, refusal},
         waiting::{Exchange, Waiting},
     },
     respond::Replacement,
@@ -29,7 +28,7 @@ const MAX_HELD: usize = 64;
 pub(super) struct SessionRelay {
     /// Towards the client.
     transport: Arc<dyn Transport>,
-    child: ChildTransport,
+    child: Arc<dyn Transport>,
     lane: Lane,
     limits: Limits,
     waiting: Mutex<Waiting>,
@@ -38,7 +37,7 @@ pub(super) struct SessionRelay {
 impl SessionRelay {
     pub(super) fn new(
         transport: Arc<dyn Transport>,
-        child: ChildTransport,
+        child: Arc<dyn Transport>,
         lane: Lane,
         limits: Limits,
     ) -> Arc<SessionRelay> {
@@ -79,7 +78,7 @@ impl SessionRelay {
 
     /// Takes a message of the client.
     async fn take_from_client(&self, ticket: Option<Ticket>, text: Bytes) {
-        let line = one_line(text);
+        let line = self.lane.carried(text, self.limits);
         let glance = Glance::at(&line, self.limits);
         let mut refusals = self.lane.pass(Side::Client, &line);
         if refusals.is_empty() && !glance.as_ref().is_some_and(is_answerable) {

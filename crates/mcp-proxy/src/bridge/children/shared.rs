@@ -13,7 +13,6 @@ use mcp_core::{
 };
 use mcp_json::Limits;
 use mcp_jsonrpc::{ErrorCode, MessageKind};
-use mcp_transport::ChildTransport;
 use tokio::{
     sync::{Mutex as AsyncMutex, mpsc},
     time::Instant,
@@ -22,13 +21,13 @@ use tokio::{
 use super::{
     Launcher,
     callers::{Addressed, Callers, Delivery, Numbered},
-    overlong,
     session::cancelled,
 };
 use crate::{
     bridge::{
         glance::{Glance, Message, Reference},
         lane::Lane,
+        overlong,
         text::{failure, one_line, refusal},
     },
     respond::Replacement,
@@ -69,7 +68,7 @@ impl SharedChild {
         ticket: Option<Ticket>,
         text: Bytes,
     ) {
-        let line = one_line(text);
+        let line = one_line(text, self.launcher.limits);
         let exchange = Exchange { transport, ticket };
         let glance = Glance::at(&line, self.launcher.limits);
         let single = glance.as_ref().and_then(Glance::single);
@@ -131,7 +130,8 @@ impl SharedChild {
             ));
         }
         state.starts.push_back(now);
-        let (child, lane) = self.launcher.start("shared").map_err(|error| error.to_string())?;
+        let started = self.launcher.start("shared").await;
+        let (child, lane) = started.map_err(|error| error.to_string())?;
         let limits = self.launcher.limits;
         let running = Arc::new(Running { child, lane, limits, callers: Mutex::default() });
         tokio::spawn(Arc::clone(&running).read_all());
@@ -192,7 +192,7 @@ enum Step {
 /// A child that runs, and those who wait for it.
 #[derive(Debug)]
 struct Running {
-    child: ChildTransport,
+    child: Arc<dyn Transport>,
     lane: Lane,
     limits: Limits,
     callers: Mutex<Callers>,

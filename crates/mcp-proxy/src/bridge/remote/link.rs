@@ -13,14 +13,18 @@ use mcp_core::{
 };
 use mcp_json::{Limits, Node};
 use mcp_jsonrpc::{ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind};
-use tokio::sync::{Notify, mpsc};
+use tokio::{
+    sync::{Notify, mpsc, watch},
+    time::Instant,
+};
 
-use super::{Remote, console::ClientLine, headers::MarkedTools};
+use super::{Remote, console::ClientLine, headers::MarkedTools, redial::Redial, server::Renewal};
 use crate::{
     bridge::{
         glance::{Glance, Reference, read},
         lane::Lane,
-        text::{failure, one_line, refusal},
+        overlong,
+        text::{failure, refusal},
         waiting::{Exchange, Waiting},
     },
     respond::Replacement,
@@ -37,10 +41,15 @@ pub(super) struct Link {
     next_ticket: AtomicU64,
     /// Whenever something has come from the server.
     pub(super) heard: Notify,
+    has_ended: watch::Sender<bool>,
 }
 
 struct State {
-    transport: Arc<dyn Transport>,
+    /// Until it is needed, and after a connection was lost, there is none.
+    transport: Option<Arc<dyn Transport>>,
+    redial: Redial,
+    /// Why the connection was lost on which the client has opened its conversation.
+    lost: Option<String>,
     /// Whether a handshake was completed over the transport, so that another needs a new one.
     is_used: bool,
     waiting: Waiting,
@@ -54,15 +63,16 @@ impl Link {
         (max_message, max_waiting): (usize, usize),
         to_client: mpsc::Sender<Bytes>,
     ) -> Arc<Link> {
-        let transport = remote.connect();
         let state = State {
-            transport: Arc::clone(&transport),
+            transport: None,
+            redial: Redial::default(),
+            lost: None,
             is_used: false,
             waiting: Waiting::default(),
             marked: MarkedTools::default(),
         };
         let limits = Limits { max_bytes: max_message, ..Limits::default() };
-        let link = Arc::new(Link {
+        Arc::new(Link {
             remote,
             lane,
             limits,
@@ -71,9 +81,8 @@ impl Link {
             state: Mutex::new(state),
             next_ticket: AtomicU64::new(0),
             heard: Notify::new(),
-        });
-        tokio::spawn(Arc::clone(&link).receive_all(transport));
-        link
+            has_ended: watch::channel(false).0,
+        })
     }
 
     /// Whether the client waits for answers.
@@ -86,11 +95,50 @@ impl Link {
         self.to_client.closed().await;
     }
 
+    /// Completes when the server has ended for good.
+    pub(super) async fn ended(&self) {
+        let _ = self.has_ended.subscribe().wait_for(|ended| *ended).await;
+    }
+
     /// Ends the conversation: whoever still waits is told why.
     pub(super) async fn close(&self, reason: &str) {
         self.fail_all(reason).await;
-        let transport = Arc::clone(&self.lock().transport);
-        transport.close().await;
+        self.leave().await;
+    }
+
+    /// Ends the conversation without a word to whoever still waits.
+    pub(super) async fn leave(&self) {
+        self.lock().waiting.end_all();
+        let transport = self.lock().transport.take();
+        if let Some(transport) = transport {
+            transport.close().await;
+        }
+    }
+
+    /// The connection to the server, opened if there is none.
+    async fn transport(self: &Arc<Self>) -> Result<Arc<dyn Transport>, TransportError> {
+        {
+            let state = self.lock();
+            if let Some(transport) = &state.transport {
+                return Ok(Arc::clone(transport));
+            }
+            state.redial.pause(Instant::now())?;
+        }
+        let connected = self.remote.connect().await;
+        let mut state = self.lock();
+        match connected {
+            Ok(transport) => {
+                state.redial.reached();
+                state.transport = Some(Arc::clone(&transport));
+                drop(state);
+                tokio::spawn(Arc::clone(self).receive_all(Arc::clone(&transport)));
+                Ok(transport)
+            }
+            Err(error) => {
+                state.redial.failed(Instant::now(), error.clone());
+                Err(error)
+            }
+        }
     }
 
     /// Takes a line of the client.
@@ -128,7 +176,7 @@ impl Link {
     }
 
     /// Tells both sides why a line of the client was not sent on.
-    async fn refuse(&self, text: &[u8], refusals: &[Refusal]) {
+    async fn refuse(self: &Arc<Self>, text: &[u8], refusals: &[Refusal]) {
         let Replacement { to_sender, to_receiver } = Replacement::of(text, refusals);
         if let Some(answer) = to_sender {
             self.answer_for_server(answer).await;
@@ -172,50 +220,64 @@ impl Link {
         let revision = headers.as_ref().and_then(|headers| headers.revision);
         let is_modern = revision.is_some_and(|revision| revision.era() == Era::Modern);
         let ticket = Ticket(self.next_ticket.fetch_add(1, Ordering::Relaxed));
-        let (transport, has_room) = {
+        let (has_room, lost) = {
             let mut state = self.lock();
             state.waiting.begin(ticket, glance, is_modern);
-            (Arc::clone(&state.transport), state.waiting.len() <= self.max_waiting)
+            (state.waiting.len() <= self.max_waiting, state.lost.clone())
         };
         if !has_room {
             let limit = self.max_waiting;
             return self.fail(ticket, &format!("more than {limit} requests are waiting")).await;
         }
-        let (ticket, parsed) = (Some(ticket), None);
-        let role = OutboundRole::Request;
-        let sent = transport.send(Outbound { bytes, role, ticket, headers, parsed }).await;
-        if let (Err(error), Some(ticket)) = (sent, ticket) {
+        if let Some(lost) = lost.filter(|_| !is_modern) {
+            let reason = format!("{lost}; begin a new conversation with `initialize`");
+            return self.fail(ticket, &reason).await;
+        }
+        let sent = async {
+            let (role, ticket) = (OutboundRole::Request, Some(ticket));
+            let outbound = Outbound { bytes, role, ticket, headers, parsed: None };
+            self.transport().await?.send(outbound).await
+        };
+        if let Err(error) = sent.await {
             self.fail(ticket, &shown(&error)).await;
         }
     }
 
     /// Without a session, ending the exchange is what cancels a request; otherwise the message is.
     /// Whatever comes too late is not for anyone.
-    async fn cancel(&self, text: Bytes, id: &JsonRpcId, headers: Option<Box<MessageHeaders>>) {
-        let (ticket, cancelled) = {
+    async fn cancel(
+        self: &Arc<Self>,
+        text: Bytes,
+        id: &JsonRpcId,
+        headers: Option<Box<MessageHeaders>>,
+    ) {
+        let (ticket, cancelled, transport) = {
             let mut state = self.lock();
             let ticket = state.waiting.exchange_of(id);
-            (ticket, ticket.and_then(|ticket| state.waiting.end(ticket)))
+            let cancelled = ticket.and_then(|ticket| state.waiting.end(ticket));
+            (ticket, cancelled, state.transport.clone())
         };
-        if !cancelled.is_some_and(|exchange| exchange.is_modern) {
+        let ends_exchange = transport.as_ref().is_some_and(Transport::finishing_cancels);
+        if !(ends_exchange && cancelled.is_some_and(|exchange| exchange.is_modern)) {
             self.deliver(OutboundRole::Notification, text, headers).await;
         }
-        if let Some(ticket) = ticket {
-            let transport = Arc::clone(&self.lock().transport);
+        if let (Some(ticket), Some(transport)) = (ticket, transport) {
             transport.finish_exchange(ticket);
         }
     }
 
     /// Sends what gets no answer.
     async fn deliver(
-        &self,
+        self: &Arc<Self>,
         role: OutboundRole,
         bytes: Bytes,
         headers: Option<Box<MessageHeaders>>,
     ) {
-        let transport = Arc::clone(&self.lock().transport);
-        let outbound = Outbound { bytes, role, ticket: None, headers, parsed: None };
-        if let Err(error) = transport.send(outbound).await {
+        let sent = async {
+            let outbound = Outbound { bytes, role, ticket: None, headers, parsed: None };
+            self.transport().await?.send(outbound).await
+        };
+        if let Err(error) = sent.await {
             tracing::warn!(%error, "a message of the client did not reach the server");
         }
     }
@@ -224,32 +286,55 @@ impl Link {
     async fn begin_anew(self: &Arc<Self>) {
         let old = {
             let mut state = self.lock();
-            if !std::mem::take(&mut state.is_used) {
+            state.lost = None;
+            if self.remote.renewal() != Renewal::Always || !std::mem::take(&mut state.is_used) {
                 return;
             }
-            std::mem::replace(&mut state.transport, self.remote.connect())
+            state.transport.take()
         };
         self.fail_all("the client has opened a new conversation").await;
-        old.close().await;
-        let transport = Arc::clone(&self.lock().transport);
-        tokio::spawn(Arc::clone(self).receive_all(transport));
-    }
-
-    async fn receive_all(self: Arc<Self>, transport: Arc<dyn Transport>) {
-        loop {
-            match transport.receive().await {
-                Ok(Some(inbound)) => self.take_from_server(&*transport, inbound).await,
-                Ok(None) => return,
-                Err(error) => {
-                    self.lock().is_used = true;
-                    return self.fail_all(&shown(&error)).await;
-                }
-            }
-            self.heard.notify_one();
+        if let Some(old) = old {
+            old.close().await;
         }
     }
 
-    async fn take_from_server(&self, transport: &dyn Transport, inbound: Inbound) {
+    async fn receive_all(self: Arc<Self>, transport: Arc<dyn Transport>) {
+        let reason = loop {
+            match transport.receive().await {
+                Ok(Some(inbound)) => self.take_from_server(&transport, inbound).await,
+                // Over HTTP it is always us who ends it.
+                Ok(None) if self.remote.renewal() == Renewal::Always => return,
+                Ok(None) => break "the server has closed the connection".to_owned(),
+                Err(error) => break shown(&error),
+            }
+            self.heard.notify_one();
+        };
+        {
+            let mut state = self.lock();
+            let is_current =
+                state.transport.as_ref().is_some_and(|current| Arc::ptr_eq(current, &transport));
+            if !is_current {
+                return;
+            }
+            match self.remote.renewal() {
+                // The transport knows best what to say to whoever uses it again.
+                Renewal::Always => state.is_used = true,
+                Renewal::WhenLost => {
+                    state.transport = None;
+                    if std::mem::take(&mut state.is_used) {
+                        state.lost = Some(reason.clone());
+                    }
+                }
+                Renewal::Never => {}
+            }
+        }
+        self.fail_all(&reason).await;
+        if self.remote.renewal() == Renewal::Never {
+            self.has_ended.send_replace(true);
+        }
+    }
+
+    async fn take_from_server(&self, transport: &Arc<dyn Transport>, inbound: Inbound) {
         match inbound {
             Inbound::Message { ticket, bytes } => self.pass_back(transport, ticket, bytes).await,
             Inbound::Parsed { ticket, message, .. } => {
@@ -258,7 +343,19 @@ impl Link {
             Inbound::ErrorBody { ticket, bytes, .. } => {
                 self.explain(transport, ticket, bytes).await;
             }
-            Inbound::TooLong { length, .. } => self.lane.skip(Side::Server, length),
+            Inbound::TooLong { ticket, length, limit, ends } => {
+                self.lane.skip(Side::Server, length);
+                // Where there are exchanges, the end of this one says it.
+                if let Some(id) = overlong::id_of(&ends).filter(|_| ticket.is_none()) {
+                    let reason =
+                        format!("the answer has {length} bytes, more than the limit of {limit}");
+                    let waits = self.lock().waiting.answer(None, &id).is_some();
+                    if waits {
+                        let answer = failure(Some(id), ErrorCode::InternalError, &reason);
+                        self.answer_for_server(answer).await;
+                    }
+                }
+            }
             Inbound::ExchangeEnded { ticket, error } => {
                 let reason = match error {
                     Some(error) => shown(&error),
@@ -275,8 +372,8 @@ impl Link {
     }
 
     /// Passes a message of the server to the client.
-    async fn pass_back(&self, transport: &dyn Transport, ticket: Option<Ticket>, text: Bytes) {
-        let line = one_line(text);
+    async fn pass_back(&self, transport: &Arc<dyn Transport>, ticket: Option<Ticket>, text: Bytes) {
+        let line = self.lane.carried(text, self.limits);
         let glance = read(&line, self.limits, |root| {
             self.lock().marked.learn(root);
             Glance::of(root)
@@ -299,11 +396,21 @@ impl Link {
         }
         if let Some(answer) = to_sender.filter(|_| glance.is_some()) {
             self.lane.stand_in(Side::Client, &answer);
-            self.deliver(OutboundRole::Response(ResponseStatus::Served), answer, None).await;
+            let role = OutboundRole::Response(ResponseStatus::Served);
+            let (ticket, headers, parsed) = (None, None, None);
+            let outbound = Outbound { bytes: answer, role, ticket, headers, parsed };
+            if let Err(error) = transport.send(outbound).await {
+                tracing::warn!(%error, "an answer of the proxy did not reach the server");
+            }
         }
     }
 
-    fn note_answers(&self, transport: &dyn Transport, ticket: Option<Ticket>, glance: &Glance) {
+    fn note_answers(
+        &self,
+        transport: &Arc<dyn Transport>,
+        ticket: Option<Ticket>,
+        glance: &Glance,
+    ) {
         for response in glance.responses() {
             let Some(id) = &response.id else { continue };
             let answered = self.lock().waiting.answer(ticket, &id.id);
@@ -319,7 +426,7 @@ impl Link {
     }
 
     /// The body of an HTTP error says more than its status, if it is a protocol error.
-    async fn explain(&self, transport: &dyn Transport, ticket: Ticket, body: Bytes) {
+    async fn explain(&self, transport: &Arc<dyn Transport>, ticket: Ticket, body: Bytes) {
         let found = read(&body, self.limits, |root| {
             let has_id = root.get("id").is_some_and(|id| !id.is_null());
             error_of(root).map(|error| (has_id, error))

@@ -1,8 +1,11 @@
-//! A client on our standard streams, a server at a URL.
+//! A client on our standard streams or over WebSocket, a server at a URL or as a child process.
 
 mod console;
 mod headers;
 mod link;
+mod redial;
+mod server;
+mod socket;
 
 use std::{
     io::{self, Read, Write},
@@ -10,36 +13,39 @@ use std::{
     time::Duration,
 };
 
-use mcp_core::Transport;
-use mcp_transport::http::client::{HttpSettings, HttpSetupError, HttpTransport};
+use bytes::Bytes;
+use tokio::sync::mpsc;
 
-use self::link::Link;
-use super::lane::Lane;
+pub use self::server::{Remote, RemoteError};
+pub(crate) use self::socket::run_socket;
+
+use self::{console::ClientLine, link::Link};
+use super::lane::{Lane, Wire};
 use crate::{Tap, stdio::streams};
 
-/// A server at a URL.
-#[derive(Debug)]
-pub struct Remote {
-    /// Never used itself: conversations are made from it, over the same connections.
-    first: HttpTransport,
-}
+/// A conversation of a client that has no streams of its own.
+#[derive(Debug, Clone)]
+pub(crate) struct Dialogue(Arc<Link>);
 
-impl Remote {
-    /// The server at `url`, which is not contacted yet. Messages of more than `max_message` bytes
-    /// are not passed.
-    ///
-    /// # Errors
-    ///
-    /// If the URL cannot be used.
-    pub fn new(url: &str, max_message: usize) -> Result<Remote, HttpSetupError> {
-        // There is a limit on requests already, which does not make others wait.
-        let settings =
-            HttpSettings { max_message, max_exchanges: usize::MAX, ..HttpSettings::default() };
-        Ok(Remote { first: HttpTransport::new(url, settings)? })
+impl Dialogue {
+    /// Begins it: what the server says goes to `to_client`, line by line.
+    pub(crate) fn begin(
+        remote: &Remote,
+        lane: Lane,
+        max_message: usize,
+        to_client: mpsc::Sender<Bytes>,
+    ) -> Dialogue {
+        let limits = (max_message, RemoteSettings::default().max_waiting);
+        Dialogue(Link::new(remote.clone(), lane, limits, to_client))
     }
 
-    fn connect(&self) -> Arc<dyn Transport> {
-        Arc::new(self.first.renewed())
+    pub(crate) async fn say(&self, text: Bytes) {
+        self.0.take_from_client(ClientLine::Whole { text, ends: true }).await;
+    }
+
+    /// Ends the conversation. Nobody is told that there will be no more answers.
+    pub(crate) async fn leave(&self) {
+        self.0.leave().await;
     }
 }
 
@@ -89,7 +95,8 @@ pub async fn run_over(
     let RemoteSettings { max_line, max_waiting, exit_wait } = *settings;
     let mut lines = console::lines_of(input, max_line);
     let (to_client, written) = console::writer_to(output);
-    let link = Link::new(remote, Lane::new(tap.clone(), None), (max_line, max_waiting), to_client);
+    let lane = Lane::new(tap.clone(), None, Wire::Lines);
+    let link = Link::new(remote, lane, (max_line, max_waiting), to_client);
     let talk = async {
         while let Some(line) = lines.recv().await {
             link.take_from_client(line).await;
@@ -104,6 +111,7 @@ pub async fn run_over(
     let reason = tokio::select! {
         reason = talk => reason,
         () = link.client_left() => "the client has left",
+        () = link.ended() => "the server has ended",
         () = stop => "the proxy was told to stop",
     };
     // A client that does not read its answers must not keep us.

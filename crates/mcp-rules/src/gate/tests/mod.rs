@@ -1,7 +1,8 @@
 mod limits;
 mod revisions;
+mod unpublished_headers;
 
-use mcp_core::RefusalReason;
+use mcp_core::{Refusal, RefusalReason};
 use mcp_json::Limits;
 use mcp_jsonrpc::{JsonRpcId, MessageKind};
 use mcp_schema::Schemas;

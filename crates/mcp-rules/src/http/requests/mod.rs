@@ -64,6 +64,7 @@ pub(crate) struct Seen {
     pub(crate) server_is_modern: bool,
     held: Option<Box<accept::Held>>,
     version: Option<version::Unsupported>,
+    unpublished: Option<version::Unpublished>,
     foreign_origin: Option<Box<str>>,
     retry: retry::Seen,
 }
@@ -101,6 +102,7 @@ impl HttpFamily for Requests {
             HttpPart::Request { headers, .. } => {
                 note_endpoint(headers, exchange);
                 self.note_transport(event, exchange, known);
+                self.versions.judge_unpublished(event, headers, exchange, known, notes);
                 if exchange.request.at_endpoint() {
                     self.judge_request(event, headers, exchange, known, notes);
                 } else if exchange.request.place == Place::Unclear && exchange.request.headers_known
@@ -111,6 +113,7 @@ impl HttpFamily for Requests {
             HttpPart::Response { status, .. } => {
                 self.note_answered(event, status, exchange, known);
                 self.note_answer(event, exchange, known);
+                version::leave_unjudged(event, exchange, notes);
                 if exchange.request.at_endpoint() {
                     accept::judge_held(status, exchange, notes);
                     version::judge_answer(status, event, exchange, notes);
@@ -119,6 +122,7 @@ impl HttpFamily for Requests {
             }
             HttpPart::Event(sse) => {
                 self.note_answer(event, exchange, known);
+                version::leave_unjudged(event, exchange, notes);
                 exchange.request.retry.note(sse);
             }
             HttpPart::End => self.retries.note_end(event, exchange, known.limits.remembered),

@@ -1,22 +1,29 @@
 //! The `MCP-Protocol-Version` header.
 
-use mcp_core::{Era, Revision};
+use std::borrow::Cow;
+
+use mcp_core::{Era, Revision, excerpt};
 use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{
     Exchange, HeaderName, Headers, Observation, VERSION_MISMATCH, VERSION_MISSING,
     VERSION_NOT_REJECTED, WITH_VERSION, is_other_refusal,
 };
 use crate::{
+    Layer,
     conversation::{Bounded, Known, META_VERSION, Notes, Phase, request_id},
     findings::Fault,
 };
 
 const NAME: HeaderName = HeaderName::McpProtocolVersion;
+const UNSUPPORTED_VERSION: i64 = -32022;
 /// Maximum versions kept of a server's list; more than anyone needs.
 const MAX_LISTED: usize = 64;
+/// How much of a version is quoted; published ones have ten characters.
+const LONGEST_VERSION: usize = 64;
 
 /// What is known of the versions a server supports.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -33,7 +40,45 @@ pub(super) struct Versions {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Unsupported(Box<str>);
 
+/// A version, named in a request, that was never published, where nothing else says by which revision
+/// the exchange is to be judged.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Unpublished(Box<str>);
+
 impl Versions {
+    /// Judges whether the revision of a request is known at all. What a handshake or the message
+    /// itself says is held against the header elsewhere.
+    pub(super) fn judge_unpublished(
+        &self,
+        event: &Observation<'_>,
+        headers: &Headers<'_>,
+        exchange: &mut Exchange,
+        known: &Known<'_>,
+        notes: &mut Notes,
+    ) {
+        let is_mcp = exchange.is_post() || exchange.is_get() || exchange.is_delete();
+        let is_guessed = !known.is_revision_given
+            && !exchange.initializes()
+            && declared(event).is_none()
+            && self.agreed(exchange, known).is_none();
+        if !is_mcp || !is_guessed || known.criteria.settings().stops_before(Layer::Schema) {
+            return;
+        }
+        let is_unpublished = |version: &str| version.trim().parse::<Revision>().is_err();
+        if let Some(version) = headers.values(NAME).find(|version| is_unpublished(version)) {
+            let unpublished = Unpublished(excerpt(version.trim(), LONGEST_VERSION).into());
+            notes.leave_unjudged(unpublished.fault());
+            exchange.request.unpublished = Some(unpublished);
+        }
+    }
+
+    /// The version of the handshake, if that was seen and the exchange belongs to its session.
+    fn agreed(&self, exchange: &Exchange, known: &Known<'_>) -> Option<&str> {
+        let initialised = matches!(known.lifecycle.phase(), Phase::Answered | Phase::Ready);
+        let applies = initialised && !exchange.session.is_of_another;
+        self.agreed.as_deref().filter(|_| applies)
+    }
+
     pub(super) fn judge(
         &self,
         event: &Observation<'_>,
@@ -58,11 +103,7 @@ impl Versions {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        let initialised = matches!(known.lifecycle.phase(), Phase::Answered | Phase::Ready);
-        let Some(agreed) = self.agreed.as_deref().filter(|_| initialised) else { return };
-        if exchange.session.is_of_another {
-            return;
-        }
+        let Some(agreed) = self.agreed(exchange, known) else { return };
         let Some(header) = headers.value(NAME) else {
             let message = format!("{} names no protocol version", exchange.method);
             notes.always(missing(message, agreed));
@@ -93,12 +134,7 @@ impl Versions {
         if exchange.requests().next().is_none() {
             return;
         }
-        let declared = event
-            .single
-            .and_then(|message| message.envelope.params)
-            .and_then(|params| params.get("_meta"))
-            .and_then(|meta| meta.get(META_VERSION))
-            .and_then(Node::as_str);
+        let declared = declared(event);
         let Some(header) = headers.value(NAME) else {
             let version = declared.as_deref().unwrap_or(event.revision.as_str());
             notes.always(missing(
@@ -155,7 +191,7 @@ impl Versions {
                 }
             }
             ("server/discover", Some(result)) => self.note_list(result.get("supportedVersions")),
-            (_, None) if envelope.error_code() == Some(-32022) => {
+            (_, None) if envelope.error_code() == Some(UNSUPPORTED_VERSION) => {
                 let data = envelope.error.and_then(|error| error.get("data"));
                 self.note_list(data.and_then(|data| data.get("supported")));
             }
@@ -170,6 +206,32 @@ impl Versions {
             self.supported = Some(versions.map(Into::into).collect());
         }
     }
+}
+
+impl Unpublished {
+    fn fault(&self) -> Fault {
+        let Unpublished(requested) = self;
+        let supported: Vec<&str> = Revision::ALL.into_iter().map(Revision::as_str).collect();
+        let message = format!("the header names `{requested}`, a revision that is unknown here");
+        Fault::unjudged(&VERSION_MISMATCH, message)
+            .code(UNSUPPORTED_VERSION)
+            .facts(json!({"supported": supported, "requested": requested}))
+    }
+}
+
+/// What a server says where the revision is not known cannot be judged, except that an error is the
+/// answer that it owes.
+pub(super) fn leave_unjudged(event: &Observation<'_>, exchange: &Exchange, notes: &mut Notes) {
+    let Some(unpublished) = &exchange.request.unpublished else { return };
+    if event.messages().any(|message| message.envelope.error.is_none()) {
+        notes.leave_unjudged(unpublished.fault());
+    }
+}
+
+/// The version that the message of a request declares itself.
+fn declared<'a>(event: &Observation<'a>) -> Option<Cow<'a, str>> {
+    let params = event.single.and_then(|message| message.envelope.params);
+    params?.get("_meta")?.get(META_VERSION).and_then(Node::as_str)
 }
 
 /// Judges the answer to a request with a version that should have been refused.

@@ -5,16 +5,14 @@ use http::{Request, Response};
 use http_body::Body;
 use http_body_util::BodyExt as _;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::graceful::{GracefulShutdown, Watcher},
-};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
 };
+use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 use super::{
@@ -100,6 +98,9 @@ where
 
 /// Serves connections until `shutdown` completes; then lets running requests finish.
 ///
+/// A connection that a service upgrades, to WebSocket for example, does not count any more: it is up
+/// to the service.
+///
 /// The service may be an [`HttpService`](super::HttpService) or a router around it. Notification
 /// streams last until [`ServeSettings::grace`] is over unless the service is drained:
 ///
@@ -117,9 +118,9 @@ pub async fn serve<S: Servable>(
     settings: ServeSettings,
     shutdown: impl Future<Output = ()>,
 ) {
-    let welcome = |client: Client, service, settings: Arc<ServeSettings>, watcher| async move {
+    let welcome = |client: Client, service, settings: Arc<ServeSettings>, stop| async move {
         let Client { stream, address, open } = client;
-        serve_connection(stream, service, &settings, (address, &open.activity), watcher).await;
+        serve_connection(stream, service, &settings, (address, &open.activity), stop).await;
     };
     accept_all(listener, service, settings, shutdown, welcome).await;
 }
@@ -134,7 +135,7 @@ pub async fn serve_tls<S: Servable>(
     shutdown: impl Future<Output = ()>,
 ) {
     let acceptor = tokio_rustls::TlsAcceptor::from(tls);
-    let welcome = move |client: Client, service, settings: Arc<ServeSettings>, watcher| {
+    let welcome = move |client: Client, service, settings: Arc<ServeSettings>, stop| {
         let Client { stream, address, open } = client;
         let handshake = acceptor.accept(stream);
         async move {
@@ -146,7 +147,7 @@ pub async fn serve_tls<S: Servable>(
             match outcome {
                 Ok(Ok(stream)) => {
                     let origin = (address, &open.activity);
-                    serve_connection(stream, service, &settings, origin, watcher).await;
+                    serve_connection(stream, service, &settings, origin, stop).await;
                 }
                 Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
                 Err(_) => tracing::debug!("a TLS handshake took too long"),
@@ -161,7 +162,7 @@ async fn accept_all<S, F>(
     service: S,
     settings: ServeSettings,
     shutdown: impl Future<Output = ()>,
-    welcome: impl Fn(Client, S, Arc<ServeSettings>, Watcher) -> F,
+    welcome: impl Fn(Client, S, Arc<ServeSettings>, CancellationToken) -> F,
 ) where
     S: Clone,
     F: Future<Output = ()> + Send + 'static,
@@ -169,7 +170,7 @@ async fn accept_all<S, F>(
     let settings = Arc::new(settings);
     let room = Arc::new(Semaphore::new(settings.max_connections.clamp(1, Semaphore::MAX_PERMITS)));
     let open = Arc::new(Connections::default());
-    let graceful = GracefulShutdown::new();
+    let stop = CancellationToken::new();
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {
@@ -183,7 +184,7 @@ async fn accept_all<S, F>(
             Some(_) = connections.join_next() => {}
             ((stream, address), permit) = accepted => {
                 let client = Client { stream, address, open: open.add() };
-                let served = welcome(client, service.clone(), settings.clone(), graceful.watcher());
+                let served = welcome(client, service.clone(), settings.clone(), stop.clone());
                 connections.spawn(async move {
                     served.await;
                     drop(permit);
@@ -192,7 +193,9 @@ async fn accept_all<S, F>(
         }
     }
     drop(listener);
-    if tokio::time::timeout(settings.grace, graceful.shutdown()).await.is_err() {
+    stop.cancel();
+    let finished = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(settings.grace, finished).await.is_err() {
         tracing::debug!(connections = connections.len(), "some requests did not finish in time");
     }
     connections.shutdown().await;
@@ -245,7 +248,7 @@ async fn serve_connection<IO, S: Servable>(
     service: S,
     settings: &ServeSettings,
     (address, activity): (IpAddr, &Arc<Activity>),
-    watcher: Watcher,
+    stop: CancellationToken,
 ) where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -276,10 +279,19 @@ async fn serve_connection<IO, S: Servable>(
     if settings.max_headers != DEFAULT_HEADERS {
         builder.max_headers(settings.max_headers);
     }
-    let connection = watcher.watch(builder.serve_connection(io, service));
+    let mut connection = pin!(builder.serve_connection(io, service).with_upgrades());
+    let served = async {
+        tokio::select! {
+            biased;
+            outcome = &mut connection => return outcome,
+            () = stop.cancelled() => {}
+        }
+        connection.as_mut().graceful_shutdown();
+        connection.await
+    };
     tokio::select! {
         biased;
-        outcome = connection => if let Err(error) = outcome {
+        outcome = served => if let Err(error) = outcome {
             tracing::debug!(%error, "a connection ended with an error");
         },
         () = activity.gives_way() => tracing::debug!("an idle connection gave way to another"),

@@ -1,47 +1,113 @@
-use mcp_proxy::{
-    Tap,
-    http::{Gateway, GatewaySettings, Upstream},
-    shutdown,
+use std::{io, time::Duration};
+
+use mcp_proxy::{Entrance, EntranceSettings, Routes, Tap, shutdown};
+use mcp_transport::http::server::{Servable, ServeSettings, serve, serve_tls};
+use tokio::net::TcpListener;
+
+use super::{
+    listener::ListenerPlan,
+    servers::{Server, Target},
 };
-use mcp_transport::http::server::{ServeSettings, serve};
+use crate::{args::ProxyArgs, failure::Failure};
 
-use super::listener::ListenerPlan;
-use crate::args::ProxyArgs;
-
-/// A gateway for HTTP clients, checked and ready to run.
+/// A gateway for clients over HTTP and WebSocket, checked and ready to run.
 #[derive(Debug)]
 pub(super) struct GatewayPlan {
     listener: ListenerPlan,
-    upstream: Upstream,
-    settings: GatewaySettings,
+    inside: Inside,
+}
+
+/// What clients find.
+#[derive(Debug)]
+enum Inside {
+    One(Entrance),
+    Several(Routes),
 }
 
 impl GatewayPlan {
+    /// Each server comes with the tap for its traffic.
     pub(super) fn new(
-        upstream: &str,
         listen: &str,
         args: &ProxyArgs,
+        servers: &[(Server, Tap)],
         limit: usize,
     ) -> anyhow::Result<GatewayPlan> {
-        let mut settings = GatewaySettings::default();
         let listener = ListenerPlan::new(listen, args)?;
+        let mut settings = EntranceSettings::default();
         settings.hosts = listener.hosts.clone();
         settings.origins = listener.origins.clone();
         settings.token.clone_from(&listener.token);
-        settings.max_body = limit;
-        Ok(GatewayPlan { listener, upstream: Upstream::new(upstream)?, settings })
+        settings.secure = listener.tls.is_some();
+        settings.max_message = limit;
+        settings.max_children = args.max_children.into();
+        settings.exit_wait = Duration::from_secs(args.exit_wait.into());
+        if let [(server @ Server { prefix: None, .. }, tap)] = servers {
+            let inside = Inside::One(entrance(server, tap, &settings)?);
+            return Ok(GatewayPlan { listener, inside });
+        }
+        let mut routes = Vec::new();
+        for (server, tap) in servers {
+            let Some(prefix) = server.prefix.clone() else { continue };
+            settings.name = server.name();
+            routes.push((prefix, entrance(server, tap, &settings)?));
+        }
+        let inside = Inside::Several(Routes::new(routes, settings));
+        Ok(GatewayPlan { listener, inside })
     }
 
-    /// Serves clients until we are told to stop.
-    pub(super) fn run(self, tap: &Tap) -> anyhow::Result<()> {
+    /// Serves clients until we are told to stop, and ends what was started for them.
+    pub(super) fn run(self) -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
-            let listener = self.listener.open().await?;
-            let gateway = Gateway::new(self.upstream, tap.clone(), self.settings);
-            let mut settings = ServeSettings::default();
-            settings.keep_header_case = true;
-            serve(listener, gateway, settings, shutdown::requested()).await;
+            let GatewayPlan { listener: plan, inside } = self;
+            let listener = plan.open().await?;
+            match inside {
+                Inside::One(entrance) => {
+                    let drain = || entrance.drain();
+                    welcome(listener, plan, entrance.clone(), drain).await;
+                    entrance.close().await;
+                }
+                Inside::Several(routes) => {
+                    let drain = || routes.drain();
+                    welcome(listener, plan, routes.clone(), drain).await;
+                    routes.close().await;
+                }
+            }
             Ok(())
         })
+    }
+}
+
+async fn welcome(
+    listener: TcpListener,
+    plan: ListenerPlan,
+    service: impl Servable,
+    drain: impl FnOnce(),
+) {
+    let mut settings = ServeSettings::default();
+    settings.keep_header_case = true;
+    let stop = async {
+        shutdown::requested().await;
+        drain();
+    };
+    match plan.tls {
+        Some(tls) => serve_tls(listener, tls, service, settings, stop).await,
+        None => serve(listener, service, settings, stop).await,
+    }
+}
+
+fn entrance(server: &Server, tap: &Tap, settings: &EntranceSettings) -> anyhow::Result<Entrance> {
+    match &server.target {
+        Target::Url(url) => Entrance::to_url(url, &server.access, tap, settings).map_err(|error| {
+            Failure::new("the server cannot be used")
+                .because(error)
+                .hint("its URL is like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
+                .into()
+        }),
+        Target::Command(command) => {
+            let (program, arguments) =
+                command.split_first().ok_or_else(|| io::Error::other("a server has no command"))?;
+            Ok(Entrance::to_command(program, arguments, tap, settings))
+        }
     }
 }

@@ -1,0 +1,105 @@
+use std::{ffi::OsString, sync::Arc, time::Duration};
+
+use mcp_core::{Transport, TransportError};
+use mcp_transport::{
+    ChildCommand, ChildSettings, ChildTransport,
+    http::client::{HttpSettings, HttpSetupError, HttpTransport},
+};
+
+use crate::{Access, UpstreamError, UrlKind, bridge::dial::WsServer};
+
+/// Why a server cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+#[non_exhaustive]
+pub enum RemoteError {
+    #[error(transparent)]
+    Url(#[from] UpstreamError),
+    #[error(transparent)]
+    Http(#[from] HttpSetupError),
+}
+
+/// A server that one client at a time is connected to, as often as needed. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Remote(Arc<Kind>);
+
+#[derive(Debug)]
+enum Kind {
+    /// Never used itself: conversations are made from it, over the same connections.
+    Http(HttpTransport),
+    WebSocket(WsServer),
+    Child(ChildCommand, ChildSettings),
+}
+
+/// What happens when a client opens its conversation again, or has lost it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Renewal {
+    /// The server gets a new conversation.
+    Always,
+    /// If the connection was lost, another is opened.
+    WhenLost,
+    /// The end of the server is the end of the conversation.
+    Never,
+}
+
+impl Remote {
+    /// The server at `url` (`http`, `https`, `ws` or `wss`), which is not contacted yet. Messages of
+    /// more than `max_message` bytes are not passed.
+    ///
+    /// # Errors
+    ///
+    /// If the URL cannot be used.
+    pub fn new(url: &str, max_message: usize, access: &Access) -> Result<Remote, RemoteError> {
+        // What is no URL at all is best explained by the client.
+        if matches!(UrlKind::of(url), Ok(UrlKind::WebSocket)) {
+            let server = WsServer::new(url, max_message, access)?;
+            return Ok(Remote(Arc::new(Kind::WebSocket(server))));
+        }
+        let secure = url.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:"));
+        let settings = HttpSettings {
+            max_message,
+            // There is a limit on requests already, which does not make others wait.
+            max_exchanges: usize::MAX,
+            headers: access.headers().clone(),
+            tls: Some(access.tls(secure).map_err(UpstreamError::from)?),
+            ..HttpSettings::default()
+        };
+        Ok(Remote(Arc::new(Kind::Http(HttpTransport::new(url, settings)?))))
+    }
+
+    /// A server that is started for each conversation. It has `exit_wait` to exit after its input was
+    /// closed, and `terminate_wait` when it was told to.
+    pub fn child(
+        program: &OsString,
+        arguments: &[OsString],
+        max_message: usize,
+        (exit_wait, terminate_wait): (Duration, Duration),
+    ) -> Remote {
+        let mut settings = ChildSettings::default();
+        settings.lines.max_message = max_message;
+        (settings.exit_wait, settings.terminate_wait) = (exit_wait, terminate_wait);
+        let command = ChildCommand::new(program).args(arguments);
+        Remote(Arc::new(Kind::Child(command, settings)))
+    }
+
+    pub(super) async fn connect(&self) -> Result<Arc<dyn Transport>, TransportError> {
+        Ok(match &*self.0 {
+            Kind::Http(first) => Arc::new(first.renewed()),
+            Kind::WebSocket(server) => Arc::new(server.connect().await?),
+            Kind::Child(command, settings) => Arc::new(ChildTransport::spawn(command, settings)?),
+        })
+    }
+
+    pub(super) fn renewal(&self) -> Renewal {
+        match &*self.0 {
+            Kind::Http(_) => Renewal::Always,
+            Kind::WebSocket(_) => Renewal::WhenLost,
+            Kind::Child(..) => Renewal::Never,
+        }
+    }
+
+    /// Whether it is talked to in lines.
+    pub(crate) fn has_lines(&self) -> bool {
+        matches!(&*self.0, Kind::Child(..))
+    }
+}

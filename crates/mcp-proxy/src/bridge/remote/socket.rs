@@ -1,0 +1,76 @@
+//! A client over WebSocket.
+
+use mcp_core::{Inbound, Outbound, OutboundRole, Side, Transport as _, TransportError};
+use mcp_json::Limits;
+use mcp_transport::ws::{WsCloseReason, WsTransport};
+use tokio::sync::mpsc;
+
+use super::{Remote, RemoteSettings, console::ClientLine, link::Link};
+use crate::bridge::lane::Lane;
+
+/// How many messages may wait for the client.
+const QUEUE: usize = 16;
+
+/// Connects a client over WebSocket to a server, until either leaves or `stop` completes.
+pub(crate) async fn run_socket(
+    remote: Remote,
+    socket: WsTransport,
+    lane: Lane,
+    settings: &RemoteSettings,
+    stop: impl Future<Output = ()>,
+) {
+    let RemoteSettings { max_line, max_waiting, .. } = *settings;
+    let limits = Limits { max_bytes: max_line, ..Limits::default() };
+    let (to_client, mut texts) = mpsc::channel(QUEUE);
+    let link = Link::new(remote, lane.clone(), (max_line, max_waiting), to_client);
+    let listen = async {
+        loop {
+            match socket.receive().await {
+                Ok(Some(Inbound::Message { bytes, .. })) => {
+                    let text = lane.carried(bytes, limits);
+                    link.take_from_client(ClientLine::Whole { text, ends: true }).await;
+                }
+                Ok(Some(other)) => tracing::debug!(?other, "an unknown event of the transport"),
+                Ok(None) => return,
+                Err(error) => {
+                    // It ends the connection, so there is nobody to be told.
+                    if let TransportError::TooLong { length, .. } = error {
+                        lane.skip(Side::Client, length);
+                    }
+                    tracing::debug!(%error, "a client was lost");
+                    return;
+                }
+            }
+        }
+    };
+    let speak = async {
+        while let Some(bytes) = texts.recv().await {
+            if say(&socket, bytes).await.is_err() {
+                return;
+            }
+        }
+    };
+    let (reason, close) = tokio::select! {
+        () = listen => ("the client has left", WsCloseReason::Normal),
+        () = speak => ("the client has left", WsCloseReason::Normal),
+        () = link.ended() => ("the server has ended", WsCloseReason::InternalError),
+        () = stop => ("the proxy was told to stop", WsCloseReason::GoingAway),
+    };
+    let told = async {
+        while let Some(bytes) = texts.recv().await {
+            let _ = say(&socket, bytes).await;
+        }
+        socket.close_with(close).await;
+    };
+    let ended = async {
+        link.close(reason).await;
+        // Nothing more comes for the client then.
+        drop(link);
+    };
+    tokio::join!(told, ended);
+}
+
+async fn say(socket: &WsTransport, bytes: bytes::Bytes) -> Result<(), TransportError> {
+    let role = OutboundRole::Notification;
+    socket.send(Outbound { bytes, role, ticket: None, headers: None, parsed: None }).await
+}

@@ -1,0 +1,158 @@
+//! The server that a recording is sent to.
+
+use std::{ffi::OsString, sync::Arc};
+
+use bytes::Bytes;
+use mcp_core::{Inbound, Outbound, OutboundRole, Side, Transport as _, TransportError};
+use mcp_transport::{ChildCommand, ChildSettings, ChildTransport};
+use tokio::sync::mpsc;
+
+use crate::{
+    Access, Tap,
+    bridge::{
+        lane::{Lane, Wire},
+        remote::{Dialogue, Remote, RemoteError},
+    },
+};
+
+/// Where the messages go.
+#[derive(Debug, Clone)]
+pub struct Target(Kind);
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Command { command: ChildCommand, max_message: usize },
+    Url { remote: Remote, max_message: usize },
+}
+
+impl Target {
+    /// A server on standard streams, started for each conversation.
+    pub fn command(program: &OsString, arguments: &[OsString], max_message: usize) -> Target {
+        let command = ChildCommand::new(program).args(arguments);
+        Target(Kind::Command { command, max_message })
+    }
+
+    /// A server at a URL, which is not contacted yet.
+    ///
+    /// # Errors
+    ///
+    /// If the URL cannot be used.
+    pub fn url(url: &str, max_message: usize) -> Result<Target, RemoteError> {
+        let remote = Remote::new(url, max_message, &Access::default())?;
+        Ok(Target(Kind::Url { remote, max_message }))
+    }
+
+    /// Begins a conversation. What the server says goes to `heard`.
+    pub(super) fn connect(
+        &self,
+        number: usize,
+        tap: &Tap,
+        heard: &mpsc::Sender<Heard>,
+    ) -> Result<Peer, TransportError> {
+        // A single conversation needs no name.
+        let name = (number > 0).then(|| Arc::from(format!("conversation-{}", number + 1)));
+        let lane = Lane::new(tap.clone(), name, Wire::Lines);
+        match &self.0 {
+            Kind::Command { command, max_message } => {
+                let mut settings = ChildSettings::default();
+                settings.lines.max_message = *max_message;
+                let child = Arc::new(ChildTransport::spawn(command, &settings)?);
+                tokio::spawn(listen(number, Arc::clone(&child), lane.clone(), heard.clone()));
+                Ok(Peer::Child { child, lane })
+            }
+            Kind::Url { remote, max_message } => {
+                let (to_client, mut lines) = mpsc::channel(QUEUE);
+                let heard = heard.clone();
+                tokio::spawn(async move {
+                    while let Some(text) = lines.recv().await {
+                        let said = Heard { conversation: number, what: Said::Line(text) };
+                        if heard.send(said).await.is_err() {
+                            return;
+                        }
+                    }
+                });
+                Ok(Peer::Remote(Dialogue::begin(remote, lane, *max_message, to_client)))
+            }
+        }
+    }
+}
+
+/// Lines that may wait to be looked at.
+pub(super) const QUEUE: usize = 16;
+
+/// Something that a server has said.
+#[derive(Debug)]
+pub(super) struct Heard {
+    pub(super) conversation: usize,
+    pub(super) what: Said,
+}
+
+#[derive(Debug)]
+pub(super) enum Said {
+    Line(Bytes),
+    /// Nothing more will come, for this reason.
+    Ended(String),
+}
+
+/// One conversation with the server.
+#[derive(Debug, Clone)]
+pub(super) enum Peer {
+    Child { child: Arc<ChildTransport>, lane: Lane },
+    Remote(Dialogue),
+}
+
+impl Peer {
+    /// Sends a line. If it does not arrive, the end of the conversation says why.
+    pub(super) async fn send(&self, line: Bytes) {
+        match self {
+            Peer::Child { child, lane } => {
+                lane.pass(Side::Client, &line);
+                let role = OutboundRole::Notification;
+                let outbound =
+                    Outbound { bytes: line, role, ticket: None, headers: None, parsed: None };
+                if let Err(error) = child.send(outbound).await {
+                    tracing::debug!(%error, "a message did not reach the server");
+                }
+            }
+            Peer::Remote(dialogue) => dialogue.say(line).await,
+        }
+    }
+
+    pub(super) async fn close(&self) {
+        match self {
+            Peer::Child { child, .. } => child.close().await,
+            Peer::Remote(dialogue) => dialogue.leave().await,
+        }
+    }
+}
+
+/// Passes on what a child says, until its end.
+async fn listen(
+    conversation: usize,
+    child: Arc<ChildTransport>,
+    lane: Lane,
+    heard: mpsc::Sender<Heard>,
+) {
+    loop {
+        let text = match child.receive().await {
+            Ok(Some(Inbound::Message { bytes, .. })) => bytes,
+            Ok(Some(Inbound::Parsed { message, .. })) => message.text(),
+            Ok(Some(Inbound::TooLong { length, .. })) => {
+                lane.skip(Side::Server, length);
+                continue;
+            }
+            Ok(Some(_)) => continue,
+            Ok(None) => return,
+            Err(error) => {
+                let what = Said::Ended(error.to_string());
+                // If nobody listens any more, nobody needs to know.
+                let _ = heard.send(Heard { conversation, what }).await;
+                return;
+            }
+        };
+        lane.pass(Side::Server, &text);
+        if heard.send(Heard { conversation, what: Said::Line(text) }).await.is_err() {
+            return;
+        }
+    }
+}

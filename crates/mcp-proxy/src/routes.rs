@@ -1,0 +1,188 @@
+use std::{
+    convert::Infallible,
+    fmt,
+    str::FromStr,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use http::{Request, Response, Uri, uri::PathAndQuery};
+use hyper::body::Incoming;
+use mcp_core::BoxFuture;
+use mcp_transport::check_source;
+use tower_service::Service;
+
+use crate::{
+    Entrance, EntranceSettings,
+    http::{Answer, ProxyBody, has_token},
+};
+
+/// The path below which a server is found, `/files` for example.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Prefix(Arc<str>);
+
+/// A text is no prefix.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not a prefix: write it like /files, with letters, digits and any of `-._~/`, and no slash at the end"
+)]
+pub struct PrefixError(String);
+
+const LONGEST_PREFIX: usize = 100;
+
+impl FromStr for Prefix {
+    type Err = PrefixError;
+
+    fn from_str(text: &str) -> Result<Prefix, PrefixError> {
+        let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        let is_part = |part: &str| {
+            !part.is_empty() && part != "." && part != ".." && part.bytes().all(is_usual)
+        };
+        let mut parts = text.strip_prefix('/').unwrap_or_default().split('/');
+        if text.len() <= LONGEST_PREFIX && parts.all(is_part) {
+            return Ok(Prefix(text.into()));
+        }
+        Err(PrefixError(text.to_owned()))
+    }
+}
+
+impl Prefix {
+    /// The prefix without its slash, which names the server.
+    pub fn name(&self) -> &str {
+        self.0.get(1..).unwrap_or_default()
+    }
+
+    /// What follows the prefix in a path; `/` if nothing does. `None` for other paths.
+    fn rest(&self, path: &str) -> Option<PathAndQuery> {
+        let rest = path.strip_prefix(&*self.0)?;
+        match rest.bytes().next() {
+            None => Some(PathAndQuery::from_static("/")),
+            Some(b'/') => rest.parse().ok(),
+            Some(b'?') => format!("/{rest}").parse().ok(),
+            Some(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Leads clients to one of several servers, by the beginning of the path. A `tower` service.
+#[derive(Debug, Clone)]
+pub struct Routes(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// The longest prefixes come first, since one may be the beginning of another.
+    routes: Vec<(Prefix, Entrance)>,
+    settings: EntranceSettings,
+}
+
+impl Routes {
+    /// Leads to these servers. `settings` decide who is told which ones there are.
+    pub fn new(mut routes: Vec<(Prefix, Entrance)>, settings: EntranceSettings) -> Routes {
+        routes.sort_by(|(left, _), (right, _)| {
+            right.0.len().cmp(&left.0.len()).then_with(|| left.cmp(right))
+        });
+        Routes(Arc::new(Inner { routes, settings }))
+    }
+
+    /// Opens no more sessions.
+    pub fn drain(&self) {
+        for (_, entrance) in &self.0.routes {
+            entrance.drain();
+        }
+    }
+
+    /// Ends all conversations, and what was started for them.
+    pub async fn close(&self) {
+        let mut closing = tokio::task::JoinSet::new();
+        for (_, entrance) in &self.0.routes {
+            let entrance = entrance.clone();
+            closing.spawn(async move { entrance.close().await });
+        }
+        closing.join_all().await;
+    }
+}
+
+impl Inner {
+    /// The server that a request is for. The prefix is removed from its path.
+    fn find(&self, request: &mut Request<Incoming>) -> Option<Entrance> {
+        let path = request.uri().path_and_query()?.as_str();
+        let found =
+            self.routes.iter().find_map(|(prefix, entrance)| Some((prefix.rest(path)?, entrance)));
+        let (rest, entrance) = found?;
+        let mut parts = request.uri().clone().into_parts();
+        parts.path_and_query = Some(rest);
+        *request.uri_mut() = Uri::from_parts(parts).ok()?;
+        Some(entrance.clone())
+    }
+
+    fn nothing_here(&self, request: &Request<Incoming>) -> Answer {
+        let EntranceSettings { hosts, origins, token, .. } = &self.settings;
+        if let Err(foreign) = check_source(hosts, origins, request.uri(), request.headers()) {
+            return Answer::foreign(&foreign);
+        }
+        if token.as_ref().is_some_and(|token| !has_token(request.headers(), token)) {
+            return Answer::unauthorized();
+        }
+        let mut prefixes: Vec<&str> = self.routes.iter().map(|(prefix, _)| &*prefix.0).collect();
+        prefixes.sort_unstable();
+        Answer::no_such_prefix(&prefixes)
+    }
+}
+
+impl Service<Request<Incoming>> for Routes {
+    type Response = Response<ProxyBody>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response<ProxyBody>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
+        if let Some(mut entrance) = self.0.find(&mut request) {
+            return entrance.call(request);
+        }
+        let answer = self.0.nothing_here(&request).into_response();
+        Box::pin(std::future::ready(Ok(answer)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_are_paths_without_an_end() {
+        for text in ["/files", "/a/b", "/A-1._~"] {
+            assert_eq!(text.parse::<Prefix>().unwrap().to_string(), text);
+        }
+        let long = format!("/{}", "a".repeat(LONGEST_PREFIX));
+        for text in ["", "/", "files", "/a/", "//a", "/a//b", "/a b", "/a?b", "/..", "/ä", &long] {
+            assert!(text.parse::<Prefix>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_whole_names_match() {
+        let prefix: Prefix = "/files".parse().unwrap();
+        for (path, rest) in [
+            ("/files", Some("/")),
+            ("/files/", Some("/")),
+            ("/files?a=b", Some("/?a=b")),
+            ("/files/mcp?a", Some("/mcp?a")),
+            ("/files//x", Some("//x")),
+            ("/filesystem", None),
+            ("/", None),
+            ("/Files", None),
+        ] {
+            let found = prefix.rest(path);
+            assert_eq!(found.as_ref().map(PathAndQuery::as_str), rest, "{path}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+use std::{io, sync::Arc, time::Duration};
+
+use mcp_core::{Refusal, RefusalReason, Side};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf},
+    sync::Mutex,
+};
+
+use super::frames::{self, Frames, Item, Opcode};
+use crate::{Observation, Tap, respond::Replacement};
+
+/// Two WebSocket connections, after their handshake.
+///
+/// If nothing is held back, bytes pass as they come, and are looked at then. Otherwise messages pass
+/// when they are judged, each as one frame.
+#[derive(Debug)]
+pub(super) struct Tunnel<C, S> {
+    to_client: Mutex<WriteHalf<C>>,
+    to_server: Mutex<WriteHalf<S>>,
+    tap: Tap,
+    name: Arc<str>,
+    max_message: usize,
+    stall_timeout: Duration,
+}
+
+/// How a direction has ended.
+type Ended = io::Result<()>;
+
+const BUFFER: usize = 16 << 10;
+/// "Going away": this side is shutting down.
+const GOING_AWAY: u16 = 1001;
+const PROTOCOL_ERROR: u16 = 1002;
+
+impl<C, S> Tunnel<C, S>
+where
+    C: AsyncRead + AsyncWrite + Send + Unpin,
+    S: AsyncRead + AsyncWrite + Send + Unpin,
+{
+    /// Passes everything between `client` and `server` until both have ended, or `stop` completes.
+    pub(super) async fn run(
+        (client, server): (C, S),
+        tap: Tap,
+        name: Arc<str>,
+        (max_message, stall_timeout): (usize, Duration),
+        stop: impl Future<Output = ()>,
+    ) {
+        let (from_client, to_client) = tokio::io::split(client);
+        let (from_server, to_server) = tokio::io::split(server);
+        let (to_client, to_server) = (Mutex::new(to_client), Mutex::new(to_server));
+        let tunnel = Tunnel { to_client, to_server, tap, name, max_message, stall_timeout };
+        let passed = async {
+            let client = tunnel.pass_all(Side::Client, from_client);
+            let server = tunnel.pass_all(Side::Server, from_server);
+            tokio::pin!(client, server);
+            let (first, rest): (Ended, std::pin::Pin<&mut (dyn Future<Output = Ended> + Send)>) = tokio::select! {
+                ended = &mut client => (ended, server),
+                ended = &mut server => (ended, client),
+            };
+            // What is on its way may still arrive; a connection of which half is broken is over.
+            if first.is_ok() {
+                let _ = tokio::time::timeout(stall_timeout, rest).await;
+            }
+        };
+        tokio::select! {
+            () = passed => {}
+            () = stop => tunnel.say_goodbye(GOING_AWAY, "the proxy is stopping").await,
+        }
+    }
+
+    async fn pass_all<R: AsyncRead>(&self, from: Side, mut input: ReadHalf<R>) -> Ended {
+        let enforces = Side::BOTH.into_iter().any(|side| self.tap.enforces_on(side));
+        let frames = Frames::new(self.max_message, from == Side::Client);
+        let mut frames = if enforces { frames.strict() } else { frames };
+        let mut buffer = vec![0; BUFFER];
+        let mut items = Vec::new();
+        loop {
+            let count = input.read(&mut buffer).await?;
+            if count == 0 {
+                return self.end(from.other()).await;
+            }
+            let bytes = buffer.get(..count).unwrap_or_default();
+            if !enforces {
+                self.write(from.other(), bytes).await?;
+                frames.push(bytes, |item| self.observe(from, item));
+                continue;
+            }
+            frames.push(bytes, |item| items.push(item));
+            for item in items.drain(..) {
+                self.pass(from, item).await?;
+            }
+            if let Some(broken) = frames.broken() {
+                self.say_goodbye(PROTOCOL_ERROR, broken.0).await;
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+        }
+    }
+
+    fn seen(&self, from: Side, text: impl Into<bytes::Bytes>) -> Observation {
+        Observation::web_socket(from, text).in_session(Some(Arc::clone(&self.name)))
+    }
+
+    fn observe(&self, from: Side, item: Item) {
+        match item {
+            Item::Message { text, .. } => self.tap.observe(self.seen(from, text)),
+            Item::TooLong { length } => self.tap.observe(self.seen(from, "").skipping(length)),
+            Item::Control { .. } => {}
+        }
+    }
+
+    /// Passes what may pass, or tells both sides why not.
+    async fn pass(&self, from: Side, item: Item) -> io::Result<()> {
+        let (opcode, text, refusals) = match item {
+            Item::Control { opcode, payload } => {
+                return self.send(from.other(), opcode, &payload).await;
+            }
+            Item::Message { opcode, text } => {
+                let seen = self.seen(from, text.clone());
+                let refusals = if self.tap.enforces_on(from) {
+                    self.tap.judge(seen)
+                } else {
+                    self.tap.observe(seen);
+                    Vec::new()
+                };
+                (opcode, text, refusals)
+            }
+            Item::TooLong { length } => {
+                self.tap.observe(self.seen(from, "").skipping(length));
+                (Opcode::TEXT, bytes::Bytes::new(), vec![too_long(length)])
+            }
+        };
+        if refusals.is_empty() {
+            return self.send(from.other(), opcode, &text).await;
+        }
+        let Replacement { to_sender, to_receiver } = Replacement::of(&text, &refusals);
+        // Other text of a server is no request: nobody waits for an answer.
+        let is_request = refusals.iter().all(|refusal| refusal.reason != RefusalReason::NotJson);
+        if let Some(answer) = to_sender.filter(|_| from == Side::Client || is_request) {
+            self.send(from, Opcode::TEXT, &answer).await?;
+            self.tap.observe(self.seen(from.other(), answer).by_proxy());
+        }
+        if let Some(answer) = to_receiver {
+            self.send(from.other(), Opcode::TEXT, &answer).await?;
+        }
+        Ok(())
+    }
+
+    async fn send(&self, to: Side, opcode: Opcode, payload: &[u8]) -> io::Result<()> {
+        self.write(to, &frames::encode(opcode, payload, to == Side::Server)).await
+    }
+
+    async fn write(&self, to: Side, bytes: &[u8]) -> io::Result<()> {
+        self.within(async {
+            match to {
+                Side::Client => write(&mut *self.to_client.lock().await, bytes).await,
+                Side::Server => write(&mut *self.to_server.lock().await, bytes).await,
+            }
+        })
+        .await
+    }
+
+    /// Nothing more comes for a side.
+    async fn end(&self, to: Side) -> io::Result<()> {
+        self.within(async {
+            match to {
+                Side::Client => self.to_client.lock().await.shutdown().await,
+                Side::Server => self.to_server.lock().await.shutdown().await,
+            }
+        })
+        .await
+    }
+
+    async fn within(&self, work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+        tokio::time::timeout(self.stall_timeout, work)
+            .await
+            .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Tells both sides that the connection is closed, if they listen.
+    async fn say_goodbye(&self, code: u16, reason: &str) {
+        for to in Side::BOTH {
+            let frame = frames::close(code, reason, to == Side::Server);
+            let goodbye = async {
+                self.write(to, &frame).await?;
+                self.end(to).await
+            };
+            let _ = tokio::time::timeout(GOODBYE, goodbye).await;
+        }
+    }
+}
+
+/// How long a side may take to be told that the connection is closed.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+async fn write(to: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<()> {
+    to.write_all(bytes).await?;
+    to.flush().await
+}
+
+fn too_long(length: u64) -> Refusal {
+    Refusal {
+        index: None,
+        reason: RefusalReason::NotAMessage,
+        message: format!("a message of {length} bytes is too long to be judged"),
+        facts: None,
+        findings: Vec::new(),
+    }
+}

@@ -1,0 +1,127 @@
+use std::{
+    convert::Infallible,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use http::{
+    HeaderValue, Request, Response, StatusCode,
+    header::{CONNECTION, SEC_WEBSOCKET_EXTENSIONS, UPGRADE},
+};
+use hyper::{body::Incoming, upgrade::OnUpgrade};
+use hyper_util::rt::TokioIo;
+use mcp_core::BoxFuture;
+use mcp_transport::check_source;
+use tower_service::Service;
+
+use super::{
+    places::{Place, Places, SocketSettings},
+    tunnel::Tunnel,
+};
+use crate::{
+    Tap,
+    http::{Answer, ProxyBody, Upstream, boxed, full, remove_hop_by_hop},
+};
+
+/// Connects WebSocket clients to a WebSocket server, as a `tower` service. Handshakes are passed on
+/// too, without extensions: what is compressed could not be judged.
+#[derive(Debug, Clone)]
+pub struct Tunnels(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    upstream: Upstream,
+    tap: Tap,
+    settings: SocketSettings,
+    places: Places,
+}
+
+impl Tunnels {
+    /// Connects clients to `upstream`.
+    pub fn new(upstream: Upstream, tap: Tap, settings: SocketSettings) -> Tunnels {
+        let places = Places::new(&settings);
+        Tunnels(Arc::new(Inner { upstream, tap, settings, places }))
+    }
+
+    /// Ends all connections, and waits for that.
+    pub async fn close(&self) {
+        self.0.places.close().await;
+    }
+}
+
+impl Service<Request<Incoming>> for Tunnels {
+    type Response = Response<ProxyBody>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response<ProxyBody>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
+        let inner = Arc::clone(&self.0);
+        Box::pin(async move {
+            Ok(match inner.open(request).await {
+                Ok(response) => response,
+                Err(answer) => answer.into_response(),
+            })
+        })
+    }
+}
+
+impl Inner {
+    async fn open(
+        self: &Arc<Self>,
+        mut request: Request<Incoming>,
+    ) -> Result<Response<ProxyBody>, Box<Answer>> {
+        let SocketSettings { hosts, origins, open_timeout, .. } = &self.settings;
+        check_source(hosts, origins, request.uri(), request.headers())
+            .map_err(|foreign| Box::new(Answer::foreign(&foreign)))?;
+        let place = self.places.take().ok_or_else(|| Box::new(Answer::full()))?;
+        let client = hyper::upgrade::on(&mut request);
+        let mut request = request.map(|_| full(bytes::Bytes::new()));
+        let headers = request.headers_mut();
+        remove_hop_by_hop(headers);
+        headers.remove(SEC_WEBSOCKET_EXTENSIONS);
+        insert_upgrade(headers);
+        self.upstream.address(&mut request);
+        let sent = self.upstream.send(request, *open_timeout).await;
+        let mut response = sent.map_err(|failure| {
+            tracing::warn!(%failure, "a connection was not opened");
+            Box::new(Answer::failed(&failure, b""))
+        })?;
+        if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            let (mut head, body) = response.into_parts();
+            remove_hop_by_hop(&mut head.headers);
+            return Ok(Response::from_parts(head, boxed(body)));
+        }
+        let server = hyper::upgrade::on(&mut response);
+        tokio::spawn(Arc::clone(self).connect(client, server, place));
+        let mut headers = std::mem::take(response.headers_mut());
+        remove_hop_by_hop(&mut headers);
+        insert_upgrade(&mut headers);
+        let mut answer = Response::new(full(bytes::Bytes::new()));
+        *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        *answer.headers_mut() = headers;
+        Ok(answer)
+    }
+
+    async fn connect(self: Arc<Self>, client: OnUpgrade, server: OnUpgrade, mut place: Place) {
+        let streams = tokio::time::timeout(self.settings.open_timeout, async {
+            let (client, server) = tokio::join!(client, server);
+            Some((TokioIo::new(client.ok()?), TokioIo::new(server.ok()?)))
+        });
+        let Ok(Some(streams)) = streams.await else {
+            tracing::debug!("a client has left before its connection was open");
+            return;
+        };
+        let name = Arc::clone(&place.name);
+        let limits = (self.settings.max_message, self.settings.stall_timeout);
+        Tunnel::run(streams, self.tap.clone(), name, limits, place.should_end()).await;
+    }
+}
+
+fn insert_upgrade(headers: &mut http::HeaderMap) {
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+}

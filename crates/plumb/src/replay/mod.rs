@@ -1,0 +1,70 @@
+//! Sends a recording to a server and compares what comes back.
+
+mod findings;
+mod report;
+
+use std::{fs::File, io, path::Path};
+
+use mcp_proxy::{
+    Conversations,
+    replay::{Cue, Player, ReplayError},
+};
+use mcp_rules::{Engine, LineReader, Observer, Origin};
+
+pub(crate) use self::{
+    findings::{FindingTally, Shift},
+    report::{HumanReplay, JsonReplay, ReplayReport},
+};
+use crate::line_stream::{LineStream, MAX_LINE, Piece};
+
+/// Why a recording could not be sent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PlayError {
+    #[error("could not read the recording")]
+    Read(#[from] io::Error),
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+}
+
+/// Sends the client's side of the recording at `path`. Returns what is wrong with the recording.
+pub(crate) async fn play(
+    path: &Path,
+    player: &mut Player,
+    engine: &Engine,
+    origin: Origin,
+) -> Result<FindingTally, PlayError> {
+    let mut lines = LineStream::new(File::open(path)?, MAX_LINE);
+    let mut reader = LineReader::new(&engine.settings().limits);
+    let mut observer = Observer::new(engine, origin);
+    let mut conversations = Conversations::default();
+    let mut tally = FindingTally::default();
+    let mut text = Vec::new();
+    let mut number = 0;
+    loop {
+        let piece = match lines.next(&mut text)? {
+            Some(piece) => piece,
+            None => match lines.rest(&mut text) {
+                Some(piece) => piece,
+                None => break,
+            },
+        };
+        number += u64::from(piece != Piece::LongRest);
+        let line = text.trim_ascii();
+        if piece != Piece::Line || line.is_empty() {
+            continue;
+        }
+        let (ruling, cue) = reader.read(line, |line| {
+            let ruling = observer.rule(number, line, |_| Some(false));
+            (ruling, Cue::of(line, &mut conversations))
+        });
+        ruling.findings().for_each(|finding| tally.add(finding));
+        if let Some(cue) = cue {
+            player.play(cue).await?;
+        }
+    }
+    let mut judged = Vec::new();
+    observer.finish(&mut judged);
+    let findings = judged.iter().flat_map(|judged| &judged.findings);
+    findings.for_each(|finding| tally.add(finding));
+    Ok(tally)
+}
