@@ -50,6 +50,7 @@ impl Notes {
     }
 
     /// Notes that the message, or what carries it, cannot be judged, whatever the level of the rule.
+    #[cold]
     pub(crate) fn leave_unjudged(&mut self, fault: Fault) {
         self.noted().unjudged.push(fault);
     }
@@ -137,7 +138,7 @@ impl Noted {
         for fault in self.always.iter().chain(deep) {
             findings.report(fault.clone());
         }
-        for fault in &noted.unjudged {
+        for fault in &self.unjudged {
             findings.leave_unjudged(fault.clone());
         }
     }
