@@ -12,7 +12,7 @@ use std::sync::Arc;
 use mcp_core::Side;
 use prometheus_client::{
     encoding::text,
-    metrics::{counter::Counter, family::Family, histogram::Histogram},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Registry, Unit},
 };
 
@@ -21,7 +21,7 @@ use self::{
     answers::Answers,
     labels::{ByUpstream, FindingLabels, MessageLabels, MethodLabels, SideLabels},
 };
-use crate::{Observation, Passage, Watcher};
+use crate::{Knowledge, Observation, Passage, Watcher};
 
 /// What a proxy has passed, found and held back.
 #[derive(Debug, Clone)]
@@ -38,6 +38,8 @@ struct Figures {
     rejected: Family<ByUpstream<SideLabels>, Counter>,
     unjudged: Counter,
     lost: Counter,
+    apart: Counter,
+    store_away: Gauge,
     answers: Family<ByUpstream<MethodLabels>, Histogram, fn() -> Histogram>,
 }
 
@@ -64,6 +66,8 @@ impl Metrics {
             rejected: Family::default(),
             unjudged: Counter::default(),
             lost: Counter::default(),
+            apart: Counter::default(),
+            store_away: Gauge::default(),
             answers: Family::new_with_constructor(seconds),
         };
         // What has not happened yet is shown as zero.
@@ -96,6 +100,16 @@ impl Metrics {
             "lost",
             "Observations that came too fast to be recorded or judged",
             figures.lost.clone(),
+        );
+        registry.register(
+            "apart",
+            "Observations that were not judged by the rules of sessions, the store being away",
+            figures.apart.clone(),
+        );
+        registry.register(
+            "store_away",
+            "1 if the session store was away when it was needed last, else 0",
+            figures.store_away.clone(),
         );
         registry.register_with_unit(
             "answer",
@@ -141,8 +155,18 @@ impl Figures {
         let labels = SideLabels::of(observation.from());
         let from = ByUpstream { upstream: upstream.clone(), labels };
         self.bytes.get_or_create(&from).inc_by(observation.bytes());
-        if !passage.judged {
-            self.unjudged.inc();
+        match passage.knowledge {
+            Knowledge::Missing => {
+                self.apart.inc();
+                self.store_away.set(1);
+            }
+            Knowledge::Shared => {
+                self.store_away.set(0);
+            }
+            Knowledge::Own if !passage.judged => {
+                self.unjudged.inc();
+            }
+            Knowledge::Own => {}
         }
         if !passage.refusals.is_empty() {
             self.rejected.get_or_create(&from).inc();
@@ -197,6 +221,8 @@ mod tests {
             "plumb_proxy_rejected counter",
             "plumb_proxy_unjudged counter",
             "plumb_proxy_lost counter",
+            "plumb_proxy_apart counter",
+            "plumb_proxy_store_away gauge",
             "plumb_proxy_answer_seconds histogram",
         ];
         assert_eq!(names, expected);

@@ -10,9 +10,12 @@ mod children;
 mod enforce;
 mod failures;
 mod record;
+mod redis_server;
 #[cfg(unix)]
 mod remote;
+mod replicas;
 mod routes;
+mod store;
 mod support;
 mod tls;
 #[cfg(unix)]

@@ -5,6 +5,7 @@ mod remote;
 mod report;
 mod secrets;
 mod servers;
+mod sharing;
 mod taps;
 
 use std::{ffi::OsString, process::ExitStatus, sync::Arc, time::Duration};
@@ -21,6 +22,7 @@ use self::{
     gateway::GatewayPlan,
     report::{Report, ReportStyle},
     servers::{Server, Target},
+    sharing::Sharing,
     taps::Taps,
 };
 use super::{Outcome, notes::Notes};
@@ -46,18 +48,25 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     let servers = servers::chosen(args, &config)?;
     let names: Vec<Arc<str>> = servers.iter().filter_map(Server::name).collect();
     let report = Report::new(Palette::of_stderr(color), verbosity, style_of(args));
+    let sharing = Sharing::of(args, &servers)?;
     let admin = Admin::start(args.admin.as_deref(), &names)?;
     let mut taps = Taps::new(&names, args, |recorder| {
         let settings = TapSettings {
             policy: if args.enforce { Policy::enforce() } else { Policy::observe() },
             revision: plan.forced_revision,
             recorder,
-            watchers: report.watcher(&limits).into_iter().chain(admin.watcher()).collect(),
+            watchers: report
+                .watcher(&limits)
+                .into_iter()
+                .chain(admin.watcher())
+                .chain(sharing.as_ref().and_then(Sharing::watcher))
+                .collect(),
             backlog: 0,
+            store: sharing.as_ref().and_then(Sharing::memory),
         };
         Tap::new(Arc::clone(&engine), settings)
     })?;
-    let outcome = pass(args, servers, &mut taps, limit);
+    let outcome = pass(args, servers, &mut taps, limit, sharing);
     let (counts, records) = taps.finish();
     report.finish(&counts, &records);
     outcome
@@ -69,6 +78,7 @@ fn pass(
     servers: Vec<Server>,
     taps: &mut Taps,
     limit: usize,
+    sharing: Option<Sharing<'_>>,
 ) -> anyhow::Result<Outcome> {
     if let Some(listen) = &args.listen {
         let with_tap = |server: Server| {
@@ -76,7 +86,7 @@ fn pass(
             (server, tap)
         };
         let servers: Vec<(Server, Tap)> = servers.into_iter().map(with_tap).collect();
-        GatewayPlan::new(listen, args, &servers, limit)?.run()?;
+        GatewayPlan::new(listen, args, &servers, limit, sharing)?.run()?;
         return Ok(Outcome::Clean);
     }
     let tap = taps.of(None);
