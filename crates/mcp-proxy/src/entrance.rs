@@ -39,6 +39,8 @@ pub struct EntranceSettings {
     pub secure: bool,
     /// The longest message that is judged and recorded, in bytes. Default: 16 MiB.
     pub max_message: usize,
+    /// How long an HTTP server may take to begin its answer. Default: 10 min.
+    pub answer_timeout: Duration,
     /// How many servers may be started, or connections opened to one. Default: 100.
     pub max_children: usize,
     /// How long a server that was started may take to exit after its input was closed. Default: 5 s.
@@ -55,6 +57,7 @@ impl Default for EntranceSettings {
             token: None,
             secure: false,
             max_message: 16 << 20,
+            answer_timeout: Duration::from_secs(600),
             max_children: 100,
             exit_wait: Duration::from_secs(5),
             name: None,
@@ -226,6 +229,7 @@ impl EntranceSettings {
             hosts: self.hosts.clone(),
             origins: self.origins.clone(),
             secure: self.secure,
+            answer_timeout: self.answer_timeout,
             max_body: self.max_message,
             name: self.name.clone(),
             ..GatewaySettings::default()

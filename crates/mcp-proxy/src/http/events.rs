@@ -13,6 +13,7 @@ use mcp_transport::http::sse::{self, Decoded, Decoder};
 
 use super::{
     body::BoxError,
+    encoding::{Encoding, StreamDecoder},
     exchange::Exchange,
     tee::{End, Watch},
 };
@@ -26,26 +27,54 @@ use crate::{
 pub(super) struct PassingEvents {
     exchange: Exchange,
     decoder: Decoder,
+    text: Text,
+}
+
+/// How the text of a stream is read.
+#[derive(Debug)]
+enum Text {
+    Plain,
+    Compressed(Box<StreamDecoder>),
+    /// Not any more: it could not be decoded.
+    Unreadable,
 }
 
 impl PassingEvents {
-    pub(super) fn new(exchange: Exchange) -> PassingEvents {
+    pub(super) fn new(exchange: Exchange, encoding: Option<Encoding>) -> PassingEvents {
         let decoder = Decoder::new(exchange.limit());
-        PassingEvents { exchange, decoder }
+        let text = match encoding {
+            Some(encoding) => Text::Compressed(Box::new(StreamDecoder::new(encoding))),
+            None => Text::Plain,
+        };
+        PassingEvents { exchange, decoder, text }
+    }
+
+    fn take(exchange: &Exchange, decoder: &mut Decoder, text: Bytes) {
+        decoder.push(text);
+        while let Some(decoded) = decoder.next_event() {
+            match decoded {
+                Decoded::Event(event) => {
+                    let (event, data) = split(event);
+                    exchange.observe_event(event, data);
+                }
+                Decoded::Skipped { length, .. } => exchange.observe_overlong_event(length),
+            }
+        }
     }
 }
 
 impl Watch for PassingEvents {
     fn data(&mut self, data: &Bytes) {
-        self.decoder.push(data.clone());
-        while let Some(decoded) = self.decoder.next_event() {
-            match decoded {
-                Decoded::Event(event) => {
-                    let (event, data) = split(event);
-                    self.exchange.observe_event(event, data);
-                }
-                Decoded::Skipped { length, .. } => self.exchange.observe_overlong_event(length),
-            }
+        let PassingEvents { exchange, decoder, text } = self;
+        let stream = match text {
+            Text::Plain => return PassingEvents::take(exchange, decoder, data.clone()),
+            Text::Compressed(stream) => stream,
+            Text::Unreadable => return,
+        };
+        let pushed = stream.push(data, |text| PassingEvents::take(exchange, decoder, text));
+        if let Err(error) = pushed {
+            tracing::warn!(?error, "the rest of an event stream cannot be decoded or judged");
+            *text = Text::Unreadable;
         }
     }
 

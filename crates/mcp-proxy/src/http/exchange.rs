@@ -12,6 +12,7 @@ use ring::digest::{SHA256, digest};
 
 use super::{
     body::Collected,
+    encoding::Encoding,
     tee::{End, Watch},
 };
 use crate::{
@@ -187,6 +188,7 @@ struct Passing {
     /// Until it is observed.
     part: Option<Part>,
     body: Collected,
+    encoding: Option<Encoding>,
     /// What of the body may be needed to answer in the server's place.
     text: Bytes,
 }
@@ -195,7 +197,8 @@ impl PassingRequest {
     pub(super) fn new(exchange: Exchange, head: &request::Parts) -> PassingRequest {
         let body = Collected::new(exchange.limit);
         let part = Some(request_part(head));
-        PassingRequest(Arc::new(Mutex::new(Passing { exchange, part, body, text: Bytes::new() })))
+        let (encoding, text) = (Encoding::of(&head.headers), Bytes::new());
+        PassingRequest(Arc::new(Mutex::new(Passing { exchange, part, body, encoding, text })))
     }
 
     /// The server answers: nothing that still comes can be about the request.
@@ -203,11 +206,13 @@ impl PassingRequest {
         self.lock().observe();
     }
 
-    /// The body, as far as it has passed.
+    /// The text of the body, as far as it has passed.
     pub(super) fn text(&self) -> Bytes {
         let mut passing = self.lock();
         passing.observe();
-        passing.text.clone()
+        let text = passing.text.clone();
+        let limit = passing.exchange.limit;
+        passing.encoding.and_then(|encoding| encoding.decode(&text, limit).ok()).unwrap_or(text)
     }
 
     fn lock(&self) -> MutexGuard<'_, Passing> {
@@ -220,7 +225,10 @@ impl Passing {
         let Some(part) = self.part.take() else { return };
         self.text = self.body.take();
         let body = Some(self.text.clone());
-        let mut seen = self.exchange.seen(Side::Client, part, body);
+        let mut seen = self
+            .exchange
+            .seen(Side::Client, part, body)
+            .encoded(self.encoding, self.exchange.limit);
         if self.body.is_too_long() {
             seen = seen.skipping(self.body.length());
         }
@@ -266,7 +274,9 @@ impl Watch for PassingResponse {
         let Some((status, headers)) = self.head.take() else { return };
         // A body that is cut off says nothing about what was meant.
         let body = (end == End::Complete).then(|| self.body.take());
-        let mut seen = self.exchange.seen(Side::Server, response_part(status, headers), body);
+        let encoding = Encoding::of(&headers);
+        let seen = self.exchange.seen(Side::Server, response_part(status, headers), body);
+        let mut seen = seen.encoded(encoding, self.exchange.limit);
         if self.body.is_too_long() {
             seen = seen.skipping(self.body.length());
         }

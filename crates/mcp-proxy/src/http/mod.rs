@@ -8,6 +8,7 @@
 
 mod answer;
 mod body;
+mod encoding;
 mod events;
 mod exchange;
 mod forwarding;
@@ -21,6 +22,7 @@ mod upstream;
 pub(crate) use self::{
     answer::Answer,
     body::{ProxyBody, boxed, full},
+    encoding::{Encoding, Undecoded},
     forwarding::{Forwarding, OriginalPath},
     headers::remove_hop_by_hop,
     token::has_token,

@@ -10,13 +10,18 @@ use mcp_json::{Limits, Tape};
 use mcp_jsonrpc::Envelope;
 use mcp_rules::{Headers, HttpEvent, HttpPart, SseEvent, TraceEntry, TraceWriter};
 
-use crate::respond::PROXY;
+use crate::{
+    http::{Encoding, Undecoded},
+    respond::PROXY,
+};
 
 /// Something that passes the proxy, to be recorded and judged.
 #[derive(Debug, Clone)]
 pub struct Observation {
     from: Side,
     traffic: Traffic,
+    /// How its body is compressed, and how long the text may be.
+    encoding: Option<(Encoding, usize)>,
     /// How long the text was, if it was too long to be kept.
     skipped: Option<u64>,
     session: Option<Arc<str>>,
@@ -78,6 +83,7 @@ impl Observation {
         Observation {
             from,
             traffic,
+            encoding: None,
             skipped: None,
             session: None,
             kept_in: None,
@@ -86,6 +92,13 @@ impl Observation {
             by_proxy: false,
             at,
         }
+    }
+
+    /// Its body is compressed: what is judged and recorded is the text, up to `limit` bytes.
+    #[must_use]
+    pub(crate) fn encoded(mut self, encoding: Option<Encoding>, limit: usize) -> Observation {
+        self.encoding = encoding.map(|encoding| (encoding, limit));
+        self
     }
 
     /// Stands for a text of this many bytes, which is too long to be kept.
@@ -262,7 +275,24 @@ impl Scribe {
             Traffic::Stdio { text, ends: true } => write(TraceEntry::unterminated(*from, text)),
             Traffic::WebSocket { text } => write(TraceEntry::web_socket(*from, text)),
             Traffic::Http { exchange, part, body } => {
-                with_event(*from, *exchange, part, body.as_ref(), (tape, *limits), |event| {
+                let decoded = match (observation.encoding, body) {
+                    (Some((encoding, limit)), Some(body)) => encoding.decode(body, limit),
+                    _ => Err(Undecoded::Broken),
+                };
+                let body = match &decoded {
+                    Ok(text) => Some(text),
+                    // It is recorded by the length that it has at least.
+                    Err(Undecoded::TooLong) => None,
+                    Err(Undecoded::Broken) => body.as_ref(),
+                };
+                let too_long = observation.encoding.filter(|_| decoded == Err(Undecoded::TooLong));
+                let mut write = |entry: TraceEntry<'_>| {
+                    write(match too_long {
+                        Some((_, limit)) => entry.skipping(limit as u64 + 1),
+                        None => entry,
+                    });
+                };
+                with_event(*from, *exchange, part, body, (tape, *limits), |event| {
                     write(TraceEntry::http(event));
                 });
             }

@@ -6,9 +6,13 @@ mod access;
 mod backlog;
 mod bytes;
 #[cfg(unix)]
+mod bytes_random;
+#[cfg(unix)]
 mod children;
+mod encoding;
 mod enforce;
 mod failures;
+mod lost;
 mod record;
 mod redis_server;
 #[cfg(unix)]
