@@ -7,10 +7,7 @@ mod shared;
 
 use std::{
     fmt,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     thread::JoinHandle,
     time::SystemTime,
 };
@@ -170,7 +167,6 @@ struct SharedWay {
     journal: Arc<Mutex<Option<Box<Journal>>>>,
     queue: Arc<Queue>,
     worker: Mutex<Option<JoinHandle<()>>>,
-    is_busy: Arc<AtomicBool>,
     enforces: bool,
 }
 
@@ -184,12 +180,11 @@ impl SharedWay {
         let enforces = policy.enforces();
         let journal = Arc::new(Mutex::new(Some(Box::new(journal))));
         let queue = Arc::new(Queue::new(backlog));
-        let is_busy = Arc::new(AtomicBool::new(false));
         let policy = (Arc::new(policy), revision);
         let worker = Worker::new(Arc::clone(&journal), engine, policy, store);
-        let (items, busy) = (Arc::clone(&queue), Arc::clone(&is_busy));
-        let worker = std::thread::spawn(move || worker.run(&items, &busy));
-        SharedWay { journal, queue, worker: Mutex::new(Some(worker)), is_busy, enforces }
+        let items = Arc::clone(&queue);
+        let worker = std::thread::spawn(move || worker.run(&items));
+        SharedWay { journal, queue, worker: Mutex::new(Some(worker)), enforces }
     }
 
     fn observe(&self, observation: Observation) {
@@ -266,9 +261,7 @@ impl Tap {
         match &self.inner.way {
             Way::Inline(_) => false,
             Way::Aside { queue, .. } => !queue.is_empty(),
-            Way::Shared(SharedWay { queue, is_busy, .. }) => {
-                !queue.is_empty() || is_busy.load(Ordering::Acquire)
-            }
+            Way::Shared(SharedWay { queue, .. }) => !queue.is_at_rest(),
         }
     }
 

@@ -53,6 +53,8 @@ struct State {
     lost_in: BTreeSet<Arc<str>>,
     closed: bool,
     waiting: bool,
+    /// Whether whoever takes items has something to do.
+    busy: bool,
 }
 
 impl Queue {
@@ -104,6 +106,7 @@ impl Queue {
             if let Some(item) = state.items.pop_front() {
                 let behind = state.bytes > self.capacity / 4 * 3;
                 state.bytes -= item.size;
+                state.busy = true;
                 return Next::Item { item, behind };
             }
             if state.closed {
@@ -114,7 +117,10 @@ impl Queue {
             }
             state.waiting = true;
             state = match limit {
-                None => self.filled.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => {
+                    state.busy = false;
+                    self.filled.wait(state).unwrap_or_else(PoisonError::into_inner)
+                }
                 Some(time) => {
                     // Whoever limits the time looks after everything then.
                     limit = Some(Duration::ZERO);
@@ -124,6 +130,12 @@ impl Queue {
             };
             state.waiting = false;
         }
+    }
+
+    /// Whether nothing waits, and nothing that was handed out is still worked on.
+    pub(super) fn is_at_rest(&self) -> bool {
+        let state = self.lock();
+        state.items.is_empty() && !state.busy
     }
 
     pub(super) fn is_empty(&self) -> bool {

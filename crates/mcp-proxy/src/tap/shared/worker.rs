@@ -1,10 +1,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fmt,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -88,7 +85,7 @@ impl Worker {
     }
 
     /// Takes all observations of a queue until it is closed.
-    pub(in crate::tap) fn run(mut self, queue: &Queue, is_busy: &AtomicBool) {
+    pub(in crate::tap) fn run(mut self, queue: &Queue) {
         let mut is_flushed = true;
         loop {
             let limit = match (is_flushed, self.deferred.is_empty()) {
@@ -98,7 +95,6 @@ impl Worker {
             };
             match queue.next_within(limit) {
                 Next::Item { item, behind } => {
-                    is_busy.store(true, Ordering::Release);
                     is_flushed = false;
                     self.take_batch(item, behind, queue);
                 }
@@ -108,7 +104,6 @@ impl Worker {
                     }
                     self.with_journal(Journal::flush);
                     is_flushed = true;
-                    is_busy.store(!self.deferred.is_empty(), Ordering::Release);
                 }
                 Next::Closed { lost } => {
                     self.process(Vec::new(), true);
