@@ -8,6 +8,7 @@ mod bytes;
 mod children;
 mod enforce;
 mod failures;
+mod otlp;
 mod record;
 #[cfg(unix)]
 mod remote;

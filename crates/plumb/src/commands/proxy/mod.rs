@@ -3,6 +3,7 @@ mod gateway;
 mod listener;
 mod remote;
 mod report;
+mod spans;
 
 use std::{
     ffi::OsString,
@@ -23,6 +24,7 @@ use self::{
     admin::Admin,
     gateway::GatewayPlan,
     report::{Report, ReportStyle},
+    spans::Spans,
 };
 use super::{Outcome, notes::Notes};
 use crate::{
@@ -49,13 +51,15 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     let record = recorder.as_ref().map(|recorder| recorder.path().to_owned());
     let report = Report::new(Palette::of_stderr(color), verbosity, style_of(args));
     let admin = Admin::start(args.admin.as_deref())?;
+    let spans = Spans::start(args.otlp.as_deref(), admin.spans())?;
+    let watchers = [report.watcher(&limits), admin.watcher(), spans.watcher()];
     let tap = Tap::new(
         engine,
         TapSettings {
             policy: if args.enforce { Policy::enforce() } else { Policy::observe() },
             revision: plan.forced_revision,
             recorder,
-            watchers: report.watcher(&limits).into_iter().chain(admin.watcher()).collect(),
+            watchers: watchers.into_iter().flatten().collect(),
             backlog: 0,
         },
     );
@@ -67,6 +71,7 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
         (None, None) => run_stdio(args, &tap, limit),
     };
     report.finish(&tap.finish(), record.as_deref());
+    spans.finish(verbosity);
     outcome
 }
 
