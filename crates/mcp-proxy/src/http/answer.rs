@@ -94,7 +94,16 @@ impl Answer {
             Failure::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,
             Failure::Unreachable(_) | Failure::Broken(_) => StatusCode::BAD_GATEWAY,
         };
-        let error = JsonRpcError::new(ErrorCode::InternalError.code(), failure.to_string());
+        Answer::to_request(status, &failure.to_string(), text)
+    }
+
+    /// Tells a client why there is no answer of the server to the request in `text` that may pass.
+    pub(crate) fn lacking(message: &str, text: &[u8]) -> Answer {
+        Answer::to_request(StatusCode::BAD_GATEWAY, message, text)
+    }
+
+    fn to_request(status: StatusCode, message: &str, text: &[u8]) -> Answer {
+        let error = JsonRpcError::new(ErrorCode::InternalError.code(), message);
         let id = request_id(text);
         Answer::json(status, JsonRpcResponse { id, outcome: Err(error) }.to_bytes())
     }

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use http::{
     HeaderMap, Request, Response, StatusCode,
     header::{CONTENT_LENGTH, CONTENT_TYPE},
@@ -134,8 +135,10 @@ impl Inner {
         };
         match self.send(head, body).await {
             Ok(response) => {
+                let asked =
+                    if exchange.enforces_on(Side::Server) { passing.text() } else { Bytes::new() };
                 passing.is_answered();
-                self.pass_back(exchange, response).await
+                self.pass_back(exchange, &asked, response).await
             }
             Err(failure) => {
                 let answer = Answer::failed(&failure, &passing.text());
@@ -173,7 +176,7 @@ impl Inner {
             return give(&exchange, Answer::refused(&head.headers, &body, &refusals));
         }
         match self.send(head, full(body.clone())).await {
-            Ok(response) => self.pass_back(exchange, response).await,
+            Ok(response) => self.pass_back(exchange, &body, response).await,
             Err(failure) => {
                 tracing::warn!(%failure, "a request was not answered");
                 give(&exchange, Answer::failed(&failure, &body))
@@ -195,6 +198,7 @@ impl Inner {
     async fn pass_back(
         &self,
         exchange: Exchange,
+        asked: &[u8],
         response: Response<Incoming>,
     ) -> Response<ProxyBody> {
         let (mut head, body) = response.into_parts();
@@ -217,17 +221,19 @@ impl Inner {
                 let passing = PassingResponse::new(exchange, head.status, shown);
                 boxed(Tee::new(body, passing))
             }
-            (false, true) => return judge_and_pass_back(&exchange, head, shown, body).await,
+            (false, true) => {
+                return judge_and_pass_back(&exchange, asked, (head, shown), body).await;
+            }
         };
         Response::from_parts(head, body)
     }
 }
 
-/// Reads and judges a whole response before it is passed on.
+/// Reads and judges a whole response to the request in `asked` before it is passed on.
 async fn judge_and_pass_back(
     exchange: &Exchange,
-    head: response::Parts,
-    shown: HeaderMap,
+    asked: &[u8],
+    (head, shown): (response::Parts, HeaderMap),
     body: Incoming,
 ) -> Response<ProxyBody> {
     match read_whole(body, exchange.limit()).await {
@@ -243,8 +249,7 @@ async fn judge_and_pass_back(
                 Unread::TooLong => "the server's response is too long to be judged",
                 Unread::Broken => "the server broke off its response",
             };
-            let status = StatusCode::BAD_GATEWAY;
-            give(exchange, Answer::error(status, ErrorCode::InternalError, message))
+            give(exchange, Answer::lacking(message, asked))
         }
     }
 }
