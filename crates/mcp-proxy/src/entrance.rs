@@ -32,6 +32,8 @@ pub struct EntranceSettings {
     pub origins: Allowed,
     /// The token that clients must send as `Authorization: Bearer`. It is not passed on.
     pub token: Option<Arc<str>>,
+    /// Whether clients are served over TLS, for the URLs in recordings. Default: no.
+    pub secure: bool,
     /// The longest message that is judged and recorded, in bytes. Default: 16 MiB.
     pub max_message: usize,
     /// How many servers may be started, or connections opened to one. Default: 100.
@@ -48,6 +50,7 @@ impl Default for EntranceSettings {
             hosts: Allowed::loopback(),
             origins: Allowed::loopback(),
             token: None,
+            secure: false,
             max_message: 16 << 20,
             max_children: 100,
             exit_wait: Duration::from_secs(5),
@@ -206,6 +209,7 @@ impl EntranceSettings {
         GatewaySettings {
             hosts: self.hosts.clone(),
             origins: self.origins.clone(),
+            secure: self.secure,
             max_body: self.max_message,
             name: self.name.clone(),
             ..GatewaySettings::default()

@@ -145,13 +145,11 @@ impl Service<Request<Incoming>> for Routes {
     }
 
     fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
-        match self.0.find(&mut request) {
-            Some(mut entrance) => entrance.call(request),
-            None => {
-                let answer = self.0.nothing_here(&request).into_response();
-                Box::pin(std::future::ready(Ok(answer)))
-            }
+        if let Some(mut entrance) = self.0.find(&mut request) {
+            return entrance.call(request);
         }
+        let answer = self.0.nothing_here(&request).into_response();
+        Box::pin(std::future::ready(Ok(answer)))
     }
 }
 

@@ -100,11 +100,16 @@ impl Exchange {
     }
 }
 
+/// Marks requests that came over TLS.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OverTls;
+
 fn request_part(head: &request::Parts) -> Part {
     let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let scheme = if head.extensions.get::<OverTls>().is_some() { "https" } else { "http" };
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
     let url = match host {
-        Some(host) => format!("http://{host}{path}"),
+        Some(host) => format!("{scheme}://{host}{path}"),
         None => path.to_owned(),
     };
     Part::Request { method: head.method.to_string(), url, headers: head.headers.clone() }

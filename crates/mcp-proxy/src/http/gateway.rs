@@ -24,7 +24,7 @@ use super::{
     answer::Answer,
     body::{ProxyBody, Unread, boxed, full, read_whole},
     events::{JudgedEvents, PassingEvents},
-    exchange::{Exchange, PassingRequest, PassingResponse},
+    exchange::{Exchange, OverTls, PassingRequest, PassingResponse},
     headers::remove_hop_by_hop,
     tee::Tee,
     upstream::{Failure, Upstream},
@@ -39,6 +39,8 @@ pub struct GatewaySettings {
     pub hosts: Allowed,
     /// The pages that may send requests. Default: loopback.
     pub origins: Allowed,
+    /// Whether clients are served over TLS, for the URLs in recordings. Default: no.
+    pub secure: bool,
     /// The longest body that is judged and recorded, in bytes. Longer ones pass, unless messages of
     /// their sender are held back. Default: 16 MiB.
     pub max_body: usize,
@@ -53,6 +55,7 @@ impl Default for GatewaySettings {
         GatewaySettings {
             hosts: Allowed::loopback(),
             origins: Allowed::loopback(),
+            secure: false,
             max_body: 16 << 20,
             answer_timeout: Duration::from_secs(600),
             name: None,
@@ -95,12 +98,15 @@ impl Service<Request<Incoming>> for Gateway {
 }
 
 impl Inner {
-    async fn answer(&self, request: Request<Incoming>) -> Response<ProxyBody> {
+    async fn answer(&self, mut request: Request<Incoming>) -> Response<ProxyBody> {
         if let Err(answer) = self.admit(&request) {
             return answer.into_response();
         }
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
         let settings = &self.settings;
+        if settings.secure {
+            request.extensions_mut().insert(OverTls);
+        }
         let name = settings.name.clone();
         let exchange = Exchange::new(self.tap.clone(), number, name, settings.max_body);
         if exchange.enforces_on(Side::Client) {

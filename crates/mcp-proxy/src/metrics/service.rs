@@ -2,6 +2,7 @@
 
 use std::{
     convert::Infallible,
+    fmt::Write as _,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -51,7 +52,12 @@ impl Health {
         if self.upstreams.is_empty() {
             return format!("{state}\n");
         }
-        self.upstreams.iter().map(|name| format!("{name}: {state}\n")).collect()
+        let mut text = String::new();
+        for name in &*self.upstreams {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{name}: {state}");
+        }
+        text
     }
 
     fn is_ready(&self) -> bool {

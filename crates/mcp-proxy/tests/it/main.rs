@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod access;
 mod backlog;
 mod bytes;
 #[cfg(unix)]
@@ -12,6 +13,8 @@ mod otlp;
 mod record;
 #[cfg(unix)]
 mod remote;
+mod routes;
 mod support;
+mod tls;
 #[cfg(unix)]
 mod web_socket;

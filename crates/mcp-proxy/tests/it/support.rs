@@ -7,7 +7,9 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use mcp_proxy::{Access, Counts, Entrance, EntranceSettings, Policy, Recorder, Tap, TapSettings};
+use mcp_proxy::{
+    Access, Counts, Entrance, EntranceSettings, Policy, Recorder, Tap, TapSettings, Watcher,
+};
 use mcp_rules::{Engine, LineReader, Observer, Origin, Settings};
 use mcp_schema::Schemas;
 use mcp_transport::http::server::{ServeSettings, serve};
@@ -102,6 +104,11 @@ impl Proxy {
 
 impl Recording {
     pub(crate) fn new(policy: Policy) -> Recording {
+        Recording::watched(policy, Box::new(|_| {}))
+    }
+
+    /// A recording that is also shown to `watcher`.
+    pub(crate) fn watched(policy: Policy, watcher: Watcher) -> Recording {
         let folder = tempfile::tempdir().unwrap();
         let record = folder.path().join("record.jsonl");
         let found = Arc::new(Mutex::new(Vec::new()));
@@ -111,11 +118,14 @@ impl Recording {
             TapSettings {
                 policy,
                 recorder: Some(Recorder::create(&record, "").unwrap()),
-                watchers: vec![Box::new(move |passage| {
-                    let findings = passage.findings.iter();
-                    let texts = findings.map(|finding| serde_json::to_string(finding).unwrap());
-                    seen.lock().unwrap().extend(texts);
-                })],
+                watchers: vec![
+                    Box::new(move |passage| {
+                        let findings = passage.findings.iter();
+                        let texts = findings.map(|finding| serde_json::to_string(finding).unwrap());
+                        seen.lock().unwrap().extend(texts);
+                    }),
+                    watcher,
+                ],
                 ..TapSettings::default()
             },
         );

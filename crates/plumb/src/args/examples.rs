@@ -43,7 +43,9 @@ Examples:
   plumb proxy --upstream https://example.com/mcp
                                                 a client that only starts programs, a remote server
   plumb proxy --listen 127.0.0.1:8900 -- ./my-server
-                                                HTTP clients, a server on standard streams
+                                                HTTP and WebSocket clients, a server on standard streams
+  plumb proxy --listen 127.0.0.1:8900 --upstream /a=http://127.0.0.1:3000/mcp --upstream /b=ws://127.0.0.1:3001/
+                                                several servers, each below a path of its own
 
 Bytes pass untouched unless --enforce is given; between different transports, messages do. Findings
 go to standard error, which clients usually keep in a log; standard output belongs to the protocol.

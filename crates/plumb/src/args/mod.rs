@@ -6,6 +6,7 @@ mod mock;
 mod proxy;
 mod recordings;
 mod replay;
+mod upstream;
 mod values;
 
 use std::path::PathBuf;
@@ -18,12 +19,15 @@ pub(crate) use self::choices::{
     Color, FailOn, Format, MaxFindings, ReportFormat, RevisionChoice, RulesFormat, SchemaFormat,
 };
 pub(crate) use self::mock::MockArgs;
-pub(crate) use self::proxy::ProxyArgs;
 pub(crate) use self::recordings::{DiffArgs, DiffFormat, RedactArgs, TailArgs, WrapArgs};
 pub(crate) use self::replay::ReplayArgs;
 use self::values::{
     fail_on, layer, max_findings, profile_name, revision, revision_choice, rule_name, rule_setting,
     side,
+};
+pub(crate) use self::{
+    proxy::ProxyArgs,
+    upstream::{HeaderFromEnvironment, UpstreamArg},
 };
 use crate::selector::Selector;
 

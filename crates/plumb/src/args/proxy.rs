@@ -3,21 +3,42 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::Args as ClapArgs;
 use mcp_rules::redact::PointerPattern;
 
-use super::{JudgingArgs, OUTPUT, ReportFormat, values::size};
+use super::{
+    JudgingArgs, OUTPUT, ReportFormat,
+    upstream::{HeaderFromEnvironment, UpstreamArg},
+    values::size,
+};
+
+const UPSTREAM: &str = "Access to the server at --upstream";
 
 #[derive(Debug, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a command-line flag")]
 pub(crate) struct ProxyArgs {
     /// The server to start, with its arguments
-    #[arg(value_name = "COMMAND", last = true, required_unless_present = "upstream")]
+    #[arg(value_name = "COMMAND", last = true)]
     pub(crate) command: Vec<OsString>,
     /// Serve clients over HTTP and WebSocket on this address, instead of one client on the standard
     /// streams
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
-    /// Pass messages on to the server at this URL (http, https, ws or wss), instead of starting one
-    #[arg(long, value_name = "URL", conflicts_with = "command")]
-    pub(crate) upstream: Option<String>,
+    /// Pass messages on to the server at this URL (http, https, ws or wss), instead of starting one;
+    /// with --listen there may be several, each below a path of its own: /files=http://…/mcp
+    #[arg(long, value_name = "[/PREFIX=]URL", conflicts_with = "command")]
+    pub(crate) upstream: Vec<UpstreamArg>,
+    /// A file with a token that is sent to the server as `Authorization: Bearer`
+    #[arg(long, value_name = "FILE", requires = "upstream", help_heading = UPSTREAM)]
+    pub(crate) upstream_auth_token_file: Option<PathBuf>,
+    /// A file with headers that are sent to the server, each on a line as `Name: value`. Secrets are
+    /// not taken from the command line itself, which other users of this machine can see
+    #[arg(long, value_name = "FILE", requires = "upstream", help_heading = UPSTREAM)]
+    pub(crate) upstream_header_file: Option<PathBuf>,
+    /// A header that is sent to the server, with the value of an environment variable; may be
+    /// repeated
+    #[arg(long, value_name = "NAME=VARIABLE", requires = "upstream", help_heading = UPSTREAM)]
+    pub(crate) upstream_header_env: Vec<HeaderFromEnvironment>,
+    /// A file with the certificates (PEM) to trust the server by, instead of those of the system
+    #[arg(long, value_name = "FILE", requires = "upstream", help_heading = UPSTREAM)]
+    pub(crate) upstream_ca: Option<PathBuf>,
     /// A host, besides this machine, that HTTP clients may address; may be repeated
     #[arg(long = "allow-host", value_name = "HOST", requires = "listen")]
     pub(crate) hosts: Vec<String>,
@@ -27,7 +48,17 @@ pub(crate) struct ProxyArgs {
     /// A file with the token that HTTP clients must send as `Authorization: Bearer`
     #[arg(long, value_name = "FILE", requires = "listen")]
     pub(crate) auth_token_file: Option<PathBuf>,
-    /// Listen beyond this machine without a token
+    /// A file with the certificates (PEM) of this proxy, to serve clients over TLS
+    #[arg(long, value_name = "FILE", requires = "listen", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// A file with the private key (PEM) of --tls-cert
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// A file with certificates (PEM): only clients with a certificate signed by one of them are
+    /// served. Takes the place of a token
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) client_ca: Option<PathBuf>,
+    /// Listen beyond this machine without a token or certificates of clients
     #[arg(long, requires = "listen")]
     pub(crate) insecure: bool,
     /// How many copies of the server HTTP clients may have running, one for each session

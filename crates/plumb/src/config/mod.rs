@@ -1,4 +1,4 @@
-//! `plumb.toml`: a project's configuration of `plumb check`.
+//! `plumb.toml`: a project's configuration of `plumb check` and `plumb proxy`.
 //!
 //! ```toml
 //! revision = "2025-11-25"        # or "auto"
@@ -25,6 +25,17 @@
 //! rules = { id-unsafe-integer = "error" }
 //! requests = ["weather/forecast"]             # known besides those of the revision
 //! notifications = ["notifications/weather"]
+//!
+//! [[proxy.upstream]]             # for `plumb proxy --listen`, unless the command line names a server
+//! prefix = "/files"              # if there are several
+//! url = "https://files.example.com/mcp"       # http, https, ws or wss
+//! auth_token_file = "files.token"             # relative to this file
+//! header_file = "files.headers"               # lines of `Name: value`
+//! ca = "files.pem"                            # trusted instead of the system's certificates
+//!
+//! [[proxy.upstream]]
+//! prefix = "/git"
+//! command = ["git-server", "--stdio"]
 //! ```
 //!
 //! Anything not understood is an error, and anything without effect is a warning: a setting that
@@ -32,6 +43,7 @@
 
 mod fault;
 mod profiles;
+mod proxy;
 mod reader;
 
 use std::{
@@ -43,6 +55,7 @@ use mcp_rules::Limits;
 
 pub(crate) use fault::ConfigError;
 pub(crate) use profiles::{Profiles, ResolvedProfile};
+pub(crate) use proxy::{ProxyConfig, UpstreamConfig};
 
 use crate::{
     args::{FailOn, Format, JudgingArgs, MaxFindings, RevisionChoice},
@@ -73,6 +86,7 @@ pub(crate) struct Config {
     pub(crate) levels: Levels,
     pub(crate) limits: Limits,
     pub(crate) profiles: Profiles,
+    pub(crate) proxy: ProxyConfig,
 }
 
 /// Why a configuration could not be read.

@@ -14,6 +14,7 @@ use super::{
     Config,
     fault::Fault,
     profiles::{Profiles, UserProfile},
+    proxy::proxy,
 };
 use crate::{
     args::{FailOn, Format, MaxFindings, RevisionChoice},
@@ -22,8 +23,8 @@ use crate::{
     selector::{Selector, SelectorError},
 };
 
-type Value<'i> = Spanned<DeValue<'i>>;
-type Faults = Vec<Fault>;
+pub(super) type Value<'i> = Spanned<DeValue<'i>>;
+pub(super) type Faults = Vec<Fault>;
 
 /// Reads `text`; on failure reports everything that is wrong with it.
 pub(super) fn read(text: &str) -> Result<Config, Faults> {
@@ -36,7 +37,7 @@ pub(super) fn read(text: &str) -> Result<Config, Faults> {
     if faults.is_empty() { Ok(config) } else { Err(faults) }
 }
 
-const ROOT_KEYS: [&str; 13] = [
+const ROOT_KEYS: [&str; 14] = [
     "allowed_origins",
     "baseline",
     "fail_on",
@@ -46,6 +47,7 @@ const ROOT_KEYS: [&str; 13] = [
     "max_findings",
     "profile",
     "profiles",
+    "proxy",
     "revision",
     "rules",
     "schema",
@@ -70,6 +72,7 @@ fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
             "rules" => config.levels = rules(value, faults),
             "limits" => config.limits = limits(value, faults),
             "profiles" => config.profiles = profiles(value, faults),
+            "proxy" => config.proxy = proxy(value, faults),
             unknown => faults.push(unknown_key(unknown, key.span(), &ROOT_KEYS)),
         }
     }
@@ -221,25 +224,25 @@ fn check_profile(name: &str, span: Range<usize>, profiles: &Profiles, faults: &m
     faults.push(Fault::new(span, format!("there is no profile `{name}`")).suggest(near, &known));
 }
 
-fn unknown_key(name: &str, span: Range<usize>, known: &[&str]) -> Fault {
+pub(super) fn unknown_key(name: &str, span: Range<usize>, known: &[&str]) -> Fault {
     let near = names::nearest(name, known.iter().copied());
     Fault::new(span, format!("unknown key `{name}`")).suggest(near, known)
 }
 
-fn keep<T>(result: Result<T, Fault>, faults: &mut Faults) -> Option<T> {
+pub(super) fn keep<T>(result: Result<T, Fault>, faults: &mut Faults) -> Option<T> {
     result.map_err(|fault| faults.push(fault)).ok()
 }
 
-fn wrong_type(value: &Value<'_>, expected: &str) -> Fault {
+pub(super) fn wrong_type(value: &Value<'_>, expected: &str) -> Fault {
     let found = value.get_ref().type_str();
     Fault::new(value.span(), format!("expected {expected}, found {found}"))
 }
 
-fn string<'v>(value: &'v Value<'_>) -> Result<&'v str, Fault> {
+pub(super) fn string<'v>(value: &'v Value<'_>) -> Result<&'v str, Fault> {
     value.get_ref().as_str().ok_or_else(|| wrong_type(value, "a string"))
 }
 
-fn strings(value: &Value<'_>) -> Result<Vec<String>, Fault> {
+pub(super) fn strings(value: &Value<'_>) -> Result<Vec<String>, Fault> {
     match value.get_ref() {
         DeValue::String(text) => Ok(vec![text.to_string()]),
         DeValue::Array(array) => {
@@ -253,7 +256,7 @@ fn boolean(value: &Value<'_>) -> Result<bool, Fault> {
     value.get_ref().as_bool().ok_or_else(|| wrong_type(value, "true or false"))
 }
 
-fn table<'v, 'i>(value: &'v Value<'i>) -> Result<&'v DeTable<'i>, Fault> {
+pub(super) fn table<'v, 'i>(value: &'v Value<'i>) -> Result<&'v DeTable<'i>, Fault> {
     value.get_ref().as_table().ok_or_else(|| wrong_type(value, "a table"))
 }
 

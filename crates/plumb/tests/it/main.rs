@@ -25,6 +25,8 @@ mod redact;
 #[cfg(unix)]
 mod replay;
 mod tail;
+#[cfg(unix)]
+mod upstreams;
 mod wrap;
 
 use std::{

@@ -1,5 +1,6 @@
 use std::{
     io::{self, Write as _},
+    sync::Arc,
     thread,
 };
 
@@ -13,15 +14,16 @@ use mcp_proxy::{
 pub(super) struct Admin(Option<Metrics>);
 
 impl Admin {
-    /// Begins to serve, if there is an address. Ends with the process.
-    pub(super) fn start(address: Option<&str>) -> anyhow::Result<Admin> {
+    /// Begins to serve, if there is an address. Ends with the process. If there are several servers,
+    /// these are their names.
+    pub(super) fn start(address: Option<&str>, upstreams: &[Arc<str>]) -> anyhow::Result<Admin> {
         let Some(address) = address else { return Ok(Admin(None)) };
-        let metrics = Metrics::new();
+        let metrics = Metrics::of_upstreams(upstreams);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listener = runtime.block_on(mcp_transport::bind(address))?;
         let bound = listener.local_addr()?;
         let _ = writeln!(io::stderr(), "plumb: metrics on http://{bound}/metrics");
-        let health = Health::new();
+        let health = Health::of_upstreams(upstreams);
         // Whoever asks gets an answer only while the process runs, which is as long as it serves.
         health.set_ready(true);
         let shown = metrics.clone();

@@ -1,23 +1,35 @@
-use std::time::Duration;
+use std::{io, time::Duration};
 
-use mcp_proxy::{Access, Entrance, EntranceSettings, Tap, shutdown};
-use mcp_transport::http::server::{ServeSettings, serve};
+use mcp_proxy::{Entrance, EntranceSettings, Routes, Tap, shutdown};
+use mcp_transport::http::server::{Servable, ServeSettings, serve, serve_tls};
+use tokio::net::TcpListener;
 
-use super::{command, listener::ListenerPlan};
+use super::{
+    listener::ListenerPlan,
+    servers::{Server, Target},
+};
 use crate::{args::ProxyArgs, failure::Failure};
 
 /// A gateway for clients over HTTP and WebSocket, checked and ready to run.
 #[derive(Debug)]
 pub(super) struct GatewayPlan {
     listener: ListenerPlan,
-    entrance: Entrance,
+    inside: Inside,
+}
+
+/// What clients find.
+#[derive(Debug)]
+enum Inside {
+    One(Entrance),
+    Several(Routes),
 }
 
 impl GatewayPlan {
+    /// Each server comes with the tap for its traffic.
     pub(super) fn new(
         listen: &str,
         args: &ProxyArgs,
-        tap: &Tap,
+        servers: &[(Server, Tap)],
         limit: usize,
     ) -> anyhow::Result<GatewayPlan> {
         let listener = ListenerPlan::new(listen, args)?;
@@ -25,36 +37,77 @@ impl GatewayPlan {
         settings.hosts = listener.hosts.clone();
         settings.origins = listener.origins.clone();
         settings.token.clone_from(&listener.token);
+        settings.secure = listener.tls.is_some();
         settings.max_message = limit;
         settings.max_children = args.max_children.into();
         settings.exit_wait = Duration::from_secs(args.exit_wait.into());
-        let entrance = if let Some(url) = &args.upstream {
-            Entrance::to_url(url, &Access::default(), tap, &settings).map_err(|error| {
-                Failure::new("the server has no usable URL")
-                    .because(error)
-                    .hint("write it like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
-            })?
-        } else {
-            let (program, arguments) = command(args)?;
-            Entrance::to_command(program, arguments, tap, &settings)
-        };
-        Ok(GatewayPlan { listener, entrance })
+        if let [(server @ Server { prefix: None, .. }, tap)] = servers {
+            let inside = Inside::One(entrance(server, tap, &settings)?);
+            return Ok(GatewayPlan { listener, inside });
+        }
+        let mut routes = Vec::new();
+        for (server, tap) in servers {
+            let Some(prefix) = server.prefix.clone() else { continue };
+            settings.name = server.name();
+            routes.push((prefix, entrance(server, tap, &settings)?));
+        }
+        let inside = Inside::Several(Routes::new(routes, settings));
+        Ok(GatewayPlan { listener, inside })
     }
 
     /// Serves clients until we are told to stop, and ends what was started for them.
     pub(super) fn run(self) -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
-            let listener = self.listener.open().await?;
-            let mut settings = ServeSettings::default();
-            settings.keep_header_case = true;
-            let stop = async {
-                shutdown::requested().await;
-                self.entrance.drain();
-            };
-            serve(listener, self.entrance.clone(), settings, stop).await;
-            self.entrance.close().await;
+            let GatewayPlan { listener: plan, inside } = self;
+            let listener = plan.open().await?;
+            match inside {
+                Inside::One(entrance) => {
+                    let drain = || entrance.drain();
+                    welcome(listener, plan, entrance.clone(), drain).await;
+                    entrance.close().await;
+                }
+                Inside::Several(routes) => {
+                    let drain = || routes.drain();
+                    welcome(listener, plan, routes.clone(), drain).await;
+                    routes.close().await;
+                }
+            }
             Ok(())
         })
+    }
+}
+
+async fn welcome(
+    listener: TcpListener,
+    plan: ListenerPlan,
+    service: impl Servable,
+    drain: impl FnOnce(),
+) {
+    let mut settings = ServeSettings::default();
+    settings.keep_header_case = true;
+    let stop = async {
+        shutdown::requested().await;
+        drain();
+    };
+    match plan.tls {
+        Some(tls) => serve_tls(listener, tls, service, settings, stop).await,
+        None => serve(listener, service, settings, stop).await,
+    }
+}
+
+fn entrance(server: &Server, tap: &Tap, settings: &EntranceSettings) -> anyhow::Result<Entrance> {
+    match &server.target {
+        Target::Url(url) => Entrance::to_url(url, &server.access, tap, settings).map_err(|error| {
+            Failure::new("the server cannot be used")
+                .because(error)
+                .hint("its URL is like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
+                .into()
+        }),
+        Target::Command(command) => {
+            let (program, arguments) =
+                command.split_first().ok_or_else(|| io::Error::other("a server has no command"))?;
+            Ok(Entrance::to_command(program, arguments, tap, settings))
+        }
     }
 }

@@ -1,14 +1,14 @@
 use std::{
-    fs,
     io::{self, Write as _},
-    path::Path,
     sync::Arc,
 };
 
-use mcp_transport::Allowed;
+use mcp_transport::{Allowed, http::tls};
+use rustls::ServerConfig;
 use tokio::net::TcpListener;
 
-use crate::{args::ProxyArgs, commands::listen::is_local, failure::Failure, text::shown_path};
+use super::secrets;
+use crate::{args::ProxyArgs, commands::listen::is_local, failure::Failure};
 
 /// Where HTTP clients are served, and which of them.
 #[derive(Debug)]
@@ -17,14 +17,19 @@ pub(super) struct ListenerPlan {
     pub(super) hosts: Allowed,
     pub(super) origins: Allowed,
     pub(super) token: Option<Arc<str>>,
+    pub(super) tls: Option<Arc<ServerConfig>>,
 }
 
 impl ListenerPlan {
     pub(super) fn new(address: &str, args: &ProxyArgs) -> anyhow::Result<ListenerPlan> {
-        let token = args.auth_token_file.as_deref().map(read_token).transpose()?;
-        if token.is_none() && !args.insecure && !is_local(address) {
+        let token = args.auth_token_file.as_deref().map(secrets::token).transpose()?;
+        let is_closed = token.is_some() || args.client_ca.is_some();
+        if !is_closed && !args.insecure && !is_local(address) {
             return Err(Failure::new(format!("`{address}` can be reached from other machines"))
-                .hint("require a token with --auth-token-file, or say --insecure")
+                .hint(
+                    "require a token with --auth-token-file or certificates with --client-ca, or \
+                     say --insecure",
+                )
                 .into());
         }
         Ok(ListenerPlan {
@@ -32,6 +37,7 @@ impl ListenerPlan {
             hosts: args.hosts.iter().fold(Allowed::loopback(), Allowed::and),
             origins: args.origins.iter().fold(Allowed::loopback(), Allowed::and),
             token,
+            tls: tls(args)?,
         })
     }
 
@@ -40,20 +46,26 @@ impl ListenerPlan {
         let listener = mcp_transport::bind(&*self.address).await?;
         let address = listener.local_addr()?;
         // Whoever starts it has to know, however quiet it is.
-        let _ = writeln!(io::stderr(), "plumb: listening on http://{address}");
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        let _ = writeln!(io::stderr(), "plumb: listening on {scheme}://{address}");
         Ok(listener)
     }
 }
 
-fn read_token(path: &Path) -> anyhow::Result<Arc<str>> {
-    let text = fs::read_to_string(path).map_err(|error| {
-        Failure::new(format!("could not read the token in {}", shown_path(path))).because(error)
+fn tls(args: &ProxyArgs) -> anyhow::Result<Option<Arc<ServerConfig>>> {
+    let (Some(certificates), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
+    let certificates = secrets::read(certificates, "certificates")?;
+    let key = secrets::read(key, "private key")?;
+    let clients = args.client_ca.as_deref();
+    let clients = clients.map(|path| secrets::read(path, "certificates")).transpose()?;
+    let config = match clients {
+        Some(clients) => tls::server_config_for_clients(&certificates, &key, &clients),
+        None => tls::server_config(&certificates, &key),
+    };
+    let config = config.map_err(|error| {
+        Failure::new("clients cannot be served over TLS")
+            .because(error)
+            .hint("--tls-cert and --tls-key are PEM files that belong together")
     })?;
-    let token = text.trim();
-    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(Failure::new(format!("{} holds no token", shown_path(path)))
-            .hint("write one line of letters, digits and punctuation to it")
-            .into());
-    }
-    Ok(token.into())
+    Ok(Some(config))
 }

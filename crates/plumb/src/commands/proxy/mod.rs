@@ -3,28 +3,27 @@ mod gateway;
 mod listener;
 mod remote;
 mod report;
+mod secrets;
+mod servers;
 mod spans;
+mod taps;
 
-use std::{
-    ffi::OsString,
-    hash::RandomState,
-    path::Path,
-    process::{self, ExitStatus},
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{ffi::OsString, process::ExitStatus, sync::Arc, time::Duration};
 
 use mcp_proxy::{
-    Policy, RecordSettings, Recorder, Tap, TapSettings,
+    Policy, Tap, TapSettings,
     stdio::{self, StdioSettings},
 };
-use mcp_rules::{Engine, redact::Redactor};
+use mcp_rules::Engine;
 
+pub(super) use self::taps::record_name;
 use self::{
     admin::Admin,
     gateway::GatewayPlan,
     report::{Report, ReportStyle},
+    servers::{Server, Target},
     spans::Spans,
+    taps::Taps,
 };
 use super::{Outcome, notes::Notes};
 use crate::{
@@ -33,7 +32,6 @@ use crate::{
     failure::Failure,
     plan::{JudgingPlan, Verbosity},
     style::Palette,
-    text::shown_path,
 };
 
 /// Passes traffic between a client and a server.
@@ -47,32 +45,56 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     let limits = plan.settings.limits;
     let limit = limits.message_bytes;
     let engine = Arc::new(Engine::new(schemas, plan.settings));
-    let recorder = args.record.as_deref().map(|path| begin_record(path, args)).transpose()?;
-    let record = recorder.as_ref().map(|recorder| recorder.path().to_owned());
+    let servers = servers::chosen(args, &config)?;
+    let names: Vec<Arc<str>> = servers.iter().filter_map(Server::name).collect();
     let report = Report::new(Palette::of_stderr(color), verbosity, style_of(args));
-    let admin = Admin::start(args.admin.as_deref())?;
+    let admin = Admin::start(args.admin.as_deref(), &names)?;
     let spans = Spans::start(args.otlp.as_deref(), admin.spans())?;
-    let watchers = [report.watcher(&limits), admin.watcher(), spans.watcher()];
-    let tap = Tap::new(
-        engine,
-        TapSettings {
+    let mut taps = Taps::new(&names, args, |recorder| {
+        let watchers = [report.watcher(&limits), admin.watcher(), spans.watcher()];
+        let settings = TapSettings {
             policy: if args.enforce { Policy::enforce() } else { Policy::observe() },
             revision: plan.forced_revision,
             recorder,
             watchers: watchers.into_iter().flatten().collect(),
             backlog: 0,
-        },
-    );
-    let outcome = match (args.listen.as_deref(), args.upstream.as_deref()) {
-        (Some(listen), _) => {
-            GatewayPlan::new(listen, args, &tap, limit)?.run().map(|()| Outcome::Clean)
-        }
-        (None, Some(upstream)) => remote::run(upstream, args, &tap, limit).map(|()| Outcome::Clean),
-        (None, None) => run_stdio(args, &tap, limit),
-    };
-    report.finish(&tap.finish(), record.as_deref());
+        };
+        Tap::new(Arc::clone(&engine), settings)
+    })?;
+    let outcome = pass(args, servers, &mut taps, limit);
+    let (counts, records) = taps.finish();
+    report.finish(&counts, &records);
     spans.finish(verbosity);
     outcome
+}
+
+/// Passes traffic until it ends.
+fn pass(
+    args: &ProxyArgs,
+    servers: Vec<Server>,
+    taps: &mut Taps,
+    limit: usize,
+) -> anyhow::Result<Outcome> {
+    if let Some(listen) = &args.listen {
+        let with_tap = |server: Server| {
+            let tap = taps.of(server.name());
+            (server, tap)
+        };
+        let servers: Vec<(Server, Tap)> = servers.into_iter().map(with_tap).collect();
+        GatewayPlan::new(listen, args, &servers, limit)?.run()?;
+        return Ok(Outcome::Clean);
+    }
+    let tap = taps.of(None);
+    let Some(Server { target, access, .. }) = servers.into_iter().next() else {
+        return Ok(Outcome::Clean);
+    };
+    match target {
+        Target::Url(url) => {
+            remote::run(&url, &access, args, &tap, limit)?;
+            Ok(Outcome::Clean)
+        }
+        Target::Command(command) => run_stdio(&command, args, &tap, limit),
+    }
 }
 
 fn style_of(args: &ProxyArgs) -> ReportStyle {
@@ -84,50 +106,20 @@ fn style_of(args: &ProxyArgs) -> ReportStyle {
 }
 
 /// Passes the traffic of one client on our standard streams.
-fn run_stdio(args: &ProxyArgs, tap: &Tap, limit: usize) -> anyhow::Result<Outcome> {
+fn run_stdio(
+    command: &[OsString],
+    args: &ProxyArgs,
+    tap: &Tap,
+    limit: usize,
+) -> anyhow::Result<Outcome> {
     let mut settings = StdioSettings::default();
     settings.exit_wait = Duration::from_secs(args.exit_wait.into());
     settings.max_line = limit;
-    let (program, arguments) = command(args)?;
+    let Some((program, arguments)) = command.split_first() else {
+        return Err(Failure::new("no server to start").hint("name it after `--`").into());
+    };
     let status = stdio::run(program, arguments, tap, &settings)?;
     Ok(Outcome::Exit(code_of(status)))
-}
-
-/// The server to start, and its arguments.
-fn command(args: &ProxyArgs) -> anyhow::Result<(&OsString, &[OsString])> {
-    let command = args.command.split_first();
-    command.ok_or_else(|| Failure::new("no server to start").hint("name it after `--`").into())
-}
-
-fn begin_record(path: &Path, args: &ProxyArgs) -> anyhow::Result<Recorder> {
-    let mut settings = RecordSettings::default();
-    settings.max_size = args.record_max_size;
-    settings.per_conversation = args.record_per_session;
-    settings.keep = args.record_keep.map(usize::from);
-    if settings.keep.is_some() && settings.max_size.is_none() && !settings.per_conversation {
-        return Err(Failure::new("--record-keep has nothing to count")
-            .hint("add --record-max-size or --record-per-session")
-            .into());
-    }
-    let recorder = Recorder::with(path, &record_name(), settings).map_err(|error| {
-        let place = shown_path(path);
-        Failure::new(format!("could not record to {place}"))
-            .because(error)
-            .hint("name a file or a directory that you may write to")
-    })?;
-    if !args.redact && args.redact_pointer.is_empty() {
-        return Ok(recorder);
-    }
-    let redactor = Redactor::new(RandomState::new());
-    let patterns = args.redact_pointer.iter().cloned();
-    Ok(recorder.redacting(patterns.fold(redactor, Redactor::pointer)))
-}
-
-/// The name of a recording that begins now.
-#[expect(clippy::disallowed_methods, reason = "recordings are named after their beginning")]
-pub(super) fn record_name() -> String {
-    let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(':', "");
-    format!("{time}-{}", process::id())
 }
 
 /// The exit code that a shell would show.

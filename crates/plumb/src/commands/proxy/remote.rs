@@ -9,11 +9,17 @@ use mcp_proxy::{
 use crate::{args::ProxyArgs, failure::Failure};
 
 /// Passes the traffic of the client on our standard streams to a server at a URL.
-pub(super) fn run(upstream: &str, args: &ProxyArgs, tap: &Tap, limit: usize) -> anyhow::Result<()> {
-    let remote = Remote::new(upstream, limit, &Access::default()).map_err(|error| {
-        Failure::new("the server has no usable URL")
+pub(super) fn run(
+    url: &str,
+    access: &Access,
+    args: &ProxyArgs,
+    tap: &Tap,
+    limit: usize,
+) -> anyhow::Result<()> {
+    let remote = Remote::new(url, limit, access).map_err(|error| {
+        Failure::new("the server cannot be used")
             .because(error)
-            .hint("write it like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
+            .hint("its URL is like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
     })?;
     let mut settings = RemoteSettings::default();
     settings.max_line = limit;

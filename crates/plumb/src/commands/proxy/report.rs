@@ -4,13 +4,13 @@ use std::{
     collections::BTreeMap,
     fmt::Write as _,
     io::{self, Write as _},
-    path::Path,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use mcp_core::Side;
 use mcp_jsonrpc::MessageKind;
-use mcp_proxy::{Counts, Passage, Watcher};
+use mcp_proxy::{Counts, Observation, Passage, Watcher};
 use mcp_rules::{Finding, Limits, LineReader, Severity};
 
 use crate::{
@@ -55,7 +55,7 @@ impl Report {
             return None;
         }
         match self.style {
-            ReportStyle::Json => return Some(Box::new(|passage| print_json(passage.findings))),
+            ReportStyle::Json => return Some(Box::new(print_json)),
             ReportStyle::EveryMessage => return Some(self.tail(limits)),
             ReportStyle::Findings => {}
         }
@@ -95,7 +95,7 @@ impl Report {
     }
 
     /// Prints what all of it came to.
-    pub(super) fn finish(&self, counts: &Counts, record: Option<&Path>) {
+    pub(super) fn finish(&self, counts: &Counts, records: &[PathBuf]) {
         if self.verbosity == Verbosity::Quiet || self.style == ReportStyle::Json {
             return;
         }
@@ -106,19 +106,36 @@ impl Report {
             let _ = writeln!(text, "plumb: {more} of {rule}{}", by(*side));
         }
         let _ = writeln!(text, "plumb: {}", summary(counts));
-        if let Some(path) = record.filter(|_| !counts.record_failed) {
+        for path in records.iter().filter(|_| !counts.record_failed) {
             let _ = writeln!(text, "plumb: recorded in {}", shown_path(path));
         }
         let _ = io::stderr().write_all(text.as_bytes());
     }
 }
 
-fn print_json(findings: &[&Finding]) {
-    for finding in findings {
-        let mut line = serde_json::to_vec(finding).unwrap_or_default();
+fn print_json(passage: &Passage<'_>) {
+    for finding in passage.findings {
+        let mut line = match upstream(passage) {
+            Some(upstream) => serde_json::to_vec(&OfUpstream { upstream, finding }),
+            None => serde_json::to_vec(finding),
+        }
+        .unwrap_or_default();
         line.push(b'\n');
         let _ = io::stderr().write_all(&line);
     }
+}
+
+/// A finding in the traffic of one of several servers.
+#[derive(serde::Serialize)]
+struct OfUpstream<'a> {
+    upstream: &'a str,
+    #[serde(flatten)]
+    finding: &'a Finding,
+}
+
+/// The server whose traffic it is, if there are several.
+fn upstream<'p>(passage: &Passage<'p>) -> Option<&'p str> {
+    passage.observation.and_then(Observation::upstream).map(|name| &**name)
 }
 
 fn described(passage: &Passage<'_>, palette: &Palette, alike: &mut BTreeMap<Kind, u64>) -> String {
@@ -127,7 +144,7 @@ fn described(passage: &Passage<'_>, palette: &Palette, alike: &mut BTreeMap<Kind
         let count = alike.entry((finding.rule.name, finding.at_fault)).or_default();
         *count += 1;
         if *count <= ALIKE {
-            describe(finding, palette, &mut text);
+            describe(finding, upstream(passage), palette, &mut text);
         }
     }
     if !passage.refusals.is_empty() {
@@ -136,7 +153,7 @@ fn described(passage: &Passage<'_>, palette: &Palette, alike: &mut BTreeMap<Kind
     text
 }
 
-fn describe(finding: &Finding, palette: &Palette, out: &mut String) {
+fn describe(finding: &Finding, upstream: Option<&str>, palette: &Palette, out: &mut String) {
     let style = match finding.severity {
         Severity::Error => palette.error,
         Severity::Warning => palette.warning,
@@ -155,6 +172,8 @@ fn describe(finding: &Finding, palette: &Palette, out: &mut String) {
     }
     let line = finding.line.map(|line| format!("message {line}"));
     let facts: Vec<String> = line.into_iter().chain(finding.method.map(str::to_owned)).collect();
+    let facts: Vec<String> =
+        upstream.map(|name| format!("/{name}")).into_iter().chain(facts).collect();
     if !facts.is_empty() {
         let _ = write!(out, " ({})", facts.join(", "));
     }
