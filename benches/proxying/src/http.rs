@@ -16,6 +16,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Session {
     stream: BufReader<TcpStream>,
+    address: String,
     path: String,
     id: Option<String>,
     next: u64,
@@ -28,11 +29,9 @@ impl Session {
     ///
     /// If the server does not answer as it should.
     pub fn open(address: &str, path: &str) -> io::Result<Session> {
-        let stream = TcpStream::connect(address)?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-        let stream = BufReader::new(stream);
-        let mut session = Session { stream, path: path.to_owned(), id: None, next: 1 };
+        let stream = connect(address)?;
+        let address = address.to_owned();
+        let mut session = Session { stream, address, path: path.to_owned(), id: None, next: 1 };
         let answer = session.exchange(INITIALIZE)?;
         if !answer.contains("protocolVersion") {
             return Err(io::Error::other(format!("no session: {answer}")));
@@ -69,9 +68,16 @@ impl Session {
             self.path,
             message.len()
         );
-        self.stream.get_mut().write_all(request.as_bytes())?;
+        let status = match self.begin(&request) {
+            Ok(status) => status,
+            // Servers close connections that were idle for some seconds.
+            Err(error) if is_closed(&error) => {
+                self.stream = connect(&self.address)?;
+                self.begin(&request)?
+            }
+            Err(error) => return Err(error),
+        };
         let (mut length, mut is_chunked) = (0, false);
-        let status = self.line()?;
         loop {
             let header = self.line()?;
             if header.is_empty() {
@@ -102,6 +108,12 @@ impl Session {
         String::from_utf8(body).map_err(io::Error::other)
     }
 
+    /// Sends a request and returns the first line of the response.
+    fn begin(&mut self, request: &str) -> io::Result<String> {
+        self.stream.get_mut().write_all(request.as_bytes())?;
+        self.line()
+    }
+
     fn line(&mut self) -> io::Result<String> {
         let mut line = String::new();
         if self.stream.read_line(&mut line)? == 0 {
@@ -109,6 +121,18 @@ impl Session {
         }
         Ok(line.trim_end().to_owned())
     }
+}
+
+fn connect(address: &str) -> io::Result<BufReader<TcpStream>> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    Ok(BufReader::new(stream))
+}
+
+fn is_closed(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), UnexpectedEof | ConnectionReset | BrokenPipe)
 }
 
 /// Several sessions that call at the same time.
