@@ -6,7 +6,8 @@ use std::{
     env,
     error::Error,
     fs, io,
-    path::{Path, PathBuf},
+    path::PathBuf,
+    sync::atomic::{AtomicU32, Ordering},
     time::Duration,
 };
 
@@ -250,7 +251,9 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new() -> io::Result<Scratch> {
-        let name = format!("plumb-proxying-{}-{:p}", std::process::id(), &raw const *Path::new(""));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("plumb-proxying-{}-{number}", std::process::id());
         let folder = env::temp_dir().join(name);
         fs::create_dir_all(&folder)?;
         Ok(Scratch(folder))
