@@ -18,7 +18,10 @@ use crate::{
         children::{Children, ChildrenSettings},
         remote::{Remote, RemoteError, RemoteSettings},
     },
-    http::{Answer, Gateway, GatewaySettings, ProxyBody, Upstream, boxed, has_token},
+    http::{
+        Answer, Forwarding, Gateway, GatewaySettings, ProxyBody, Replica, Upstream, boxed,
+        has_token,
+    },
     ws::{self, SocketSettings, Sockets, Tunnels},
 };
 
@@ -72,6 +75,8 @@ pub struct Entrance {
     token: Option<Arc<str>>,
     http: HttpDoor,
     web_socket: WebSocketDoor,
+    /// If others take requests of sessions that are bridged here.
+    replica: Option<Arc<Replica>>,
 }
 
 /// Where HTTP clients go.
@@ -110,6 +115,7 @@ impl Entrance {
                     token,
                     http: HttpDoor::PassedOn(http),
                     web_socket: settings.bridge(remote, tap),
+                    replica: None,
                 }
             }
             UrlKind::WebSocket => {
@@ -119,6 +125,7 @@ impl Entrance {
                     token,
                     http: HttpDoor::Bridged(children.service(), children),
                     web_socket: WebSocketDoor::PassedOn(tunnels),
+                    replica: None,
                 }
             }
         })
@@ -138,7 +145,15 @@ impl Entrance {
             token: settings.token.clone(),
             http: HttpDoor::Bridged(children.service(), children),
             web_socket: settings.bridge(remote, tap),
+            replica: None,
         }
+    }
+
+    /// Has other replicas find the sessions that are bridged here, and finds theirs.
+    #[must_use]
+    pub fn as_replica(mut self, replica: Arc<Replica>) -> Entrance {
+        self.replica = Some(replica);
+        self
     }
 
     /// Opens no more sessions.
@@ -180,9 +195,10 @@ impl Entrance {
         } else {
             match &mut self.http {
                 HttpDoor::PassedOn(gateway) => gateway.call(request).await,
-                HttpDoor::Bridged(service, _) => {
-                    service.call(request).await.map(|response| response.map(boxed))
-                }
+                HttpDoor::Bridged(service, _) => match self.replica {
+                    Some(replica) => Forwarding::new(service.clone(), replica).call(request).await,
+                    None => service.call(request).await.map(|response| response.map(boxed)),
+                },
             }
         };
         response

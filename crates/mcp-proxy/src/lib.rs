@@ -31,6 +31,7 @@ mod respond;
 mod routes;
 pub mod shutdown;
 pub mod stdio;
+pub mod store;
 mod tap;
 pub mod ws;
 
@@ -42,4 +43,4 @@ pub use entrance::{Entrance, EntranceSettings};
 pub use policy::{Action, Policy};
 pub use record::{RecordError, RecordSettings, Recorder};
 pub use routes::{Prefix, PrefixError, Routes};
-pub use tap::{Counts, Observation, Passage, Tap, TapSettings, Watcher};
+pub use tap::{Counts, Knowledge, Observation, Passage, Tap, TapSettings, Watcher};

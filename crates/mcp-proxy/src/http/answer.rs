@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue, Response, StatusCode,
-    header::{CONTENT_TYPE, WWW_AUTHENTICATE},
+    header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
 };
-use mcp_core::{Era, Json, Refusal, RefusalReason, Revision};
+use mcp_core::{Era, Json, Refusal, RefusalReason, Revision, Side};
 use mcp_json::{Limits, Tape};
 use mcp_jsonrpc::{Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind};
 use mcp_transport::Foreign;
@@ -108,6 +108,21 @@ impl Answer {
         Answer::json(status, JsonRpcResponse { id, outcome: Err(error) }.to_bytes())
     }
 
+    /// Tells a client that its request could not be judged, or the response to it: the session store
+    /// is away. `text` is from the side that sent it.
+    pub(super) fn unavailable(from: Side, text: &[u8]) -> Answer {
+        let message = "the session cannot be judged at the moment: the session store is away";
+        let error = JsonRpcError::new(ErrorCode::InternalError.code(), message);
+        let id = match from {
+            Side::Client => request_id(text),
+            Side::Server => id_of(text, MessageKind::Response),
+        };
+        let body = JsonRpcResponse { id, outcome: Err(error) }.to_bytes();
+        let mut answer = Answer::json(StatusCode::SERVICE_UNAVAILABLE, body);
+        answer.headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        answer
+    }
+
     pub(crate) fn into_response(self) -> Response<ProxyBody> {
         let mut response = Response::new(full(self.body));
         *response.status_mut() = self.status;
@@ -135,8 +150,13 @@ fn status_of(request: &HeaderMap, reason: RefusalReason) -> StatusCode {
 
 /// The id of the request in `text`, if it is one.
 fn request_id(text: &[u8]) -> Option<JsonRpcId> {
+    id_of(text, MessageKind::Request)
+}
+
+/// The id of the message in `text`, if it is of this kind.
+fn id_of(text: &[u8], kind: MessageKind) -> Option<JsonRpcId> {
     let mut tape = Tape::new();
     let document = tape.parse(text, Limits::default()).ok()?;
     let envelope = Envelope::of(document.root());
-    envelope.readable_id().filter(|_| envelope.kind() == Some(MessageKind::Request))
+    envelope.readable_id().filter(|_| envelope.kind() == Some(kind))
 }

@@ -18,6 +18,7 @@ use hyper::body::Incoming;
 use mcp_core::{BoxFuture, Side};
 use mcp_jsonrpc::ErrorCode;
 use mcp_transport::{Allowed, check_source};
+use ring::rand::{SecureRandom as _, SystemRandom};
 use tower_service::Service;
 
 use super::{
@@ -29,7 +30,7 @@ use super::{
     tee::Tee,
     upstream::{Failure, Upstream},
 };
-use crate::Tap;
+use crate::{Tap, tap::StoreAway};
 
 /// Whom a [`Gateway`] serves, and its limits.
 #[derive(Debug, Clone)]
@@ -78,7 +79,8 @@ struct Inner {
 impl Gateway {
     /// Passes requests on to `upstream`.
     pub fn new(upstream: Upstream, tap: Tap, settings: GatewaySettings) -> Gateway {
-        Gateway(Arc::new(Inner { upstream, tap, settings, exchanges: AtomicU64::new(1) }))
+        let exchanges = AtomicU64::new(if tap.is_shared() { first_exchange() } else { 1 });
+        Gateway(Arc::new(Inner { upstream, tap, settings, exchanges }))
     }
 }
 
@@ -108,7 +110,8 @@ impl Inner {
             request.extensions_mut().insert(OverTls);
         }
         let name = settings.name.clone();
-        let exchange = Exchange::new(self.tap.clone(), number, name, settings.max_body);
+        let exchange = Exchange::new(self.tap.clone(), number, name, settings.max_body)
+            .named_by(request.headers());
         if exchange.enforces_on(Side::Client) {
             self.judge_and_pass(exchange, request).await
         } else {
@@ -177,9 +180,15 @@ impl Inner {
                 return answer.into_response();
             }
         };
-        let refusals = exchange.judge_request(&head, body.clone());
-        if !refusals.is_empty() {
-            return give(&exchange, Answer::refused(&head.headers, &body, &refusals));
+        let exchange = exchange.opened_by(&body);
+        match exchange.judge_request(&head, body.clone()).await {
+            Ok(refusals) if refusals.is_empty() => {}
+            Ok(refusals) => {
+                return give(&exchange, Answer::refused(&head.headers, &body, &refusals));
+            }
+            Err(StoreAway) => {
+                return give_unjudged(&exchange, Answer::unavailable(Side::Client, &body));
+            }
         }
         match self.send(head, full(body.clone())).await {
             Ok(response) => self.pass_back(exchange, &body, response).await,
@@ -208,6 +217,7 @@ impl Inner {
         response: Response<Incoming>,
     ) -> Response<ProxyBody> {
         let (mut head, body) = response.into_parts();
+        let exchange = exchange.named_by(&head.headers);
         let shown = head.headers.clone();
         remove_hop_by_hop(&mut head.headers);
         let enforced = exchange.enforces_on(Side::Server);
@@ -217,9 +227,12 @@ impl Inner {
                 boxed(Tee::new(body, PassingEvents::new(exchange)))
             }
             (true, true) => {
-                let refusals = exchange.judge_response(head.status, shown, None);
-                if !refusals.is_empty() {
-                    return Answer::instead_of(b"", &refusals).into_response();
+                match exchange.judge_response(head.status, shown, None).await {
+                    Ok(refusals) if refusals.is_empty() => {}
+                    Ok(refusals) => return Answer::instead_of(b"", &refusals).into_response(),
+                    Err(StoreAway) => {
+                        return give_unjudged(&exchange, Answer::unavailable(Side::Server, b""));
+                    }
                 }
                 boxed(JudgedEvents::new(body, exchange))
             }
@@ -243,13 +256,11 @@ async fn judge_and_pass_back(
     body: Incoming,
 ) -> Response<ProxyBody> {
     match read_whole(body, exchange.limit()).await {
-        Ok(body) => {
-            let refusals = exchange.judge_response(head.status, shown, Some(body.clone()));
-            if refusals.is_empty() {
-                return Response::from_parts(head, full(body));
-            }
-            Answer::instead_of(&body, &refusals).into_response()
-        }
+        Ok(body) => match exchange.judge_response(head.status, shown, Some(body.clone())).await {
+            Ok(refusals) if refusals.is_empty() => Response::from_parts(head, full(body)),
+            Ok(refusals) => Answer::instead_of(&body, &refusals).into_response(),
+            Err(StoreAway) => give_unjudged(exchange, Answer::unavailable(Side::Server, &body)),
+        },
         Err(unread) => {
             let message = match unread {
                 Unread::TooLong => "the server's response is too long to be judged",
@@ -260,9 +271,24 @@ async fn judge_and_pass_back(
     }
 }
 
+/// Where a replica begins to count exchanges: others must not use the same numbers in a session.
+/// Numbers stay exact in JSON.
+fn first_exchange() -> u64 {
+    let mut bytes = [0; 4];
+    // Without randomness they may meet, and be taken for one exchange.
+    let _ = SystemRandom::new().fill(&mut bytes);
+    (u64::from(u32::from_be_bytes(bytes) >> 8) << 28) + 1
+}
+
 /// Gives a response in the server's place.
 fn give(exchange: &Exchange, answer: Answer) -> Response<ProxyBody> {
     exchange.observe_answer(answer.status, answer.headers.clone(), answer.body.clone());
+    answer.into_response()
+}
+
+/// Gives a response in the place of one that nothing is known about.
+fn give_unjudged(exchange: &Exchange, answer: Answer) -> Response<ProxyBody> {
+    exchange.record_answer(answer.status, answer.headers.clone(), answer.body.clone());
     answer.into_response()
 }
 

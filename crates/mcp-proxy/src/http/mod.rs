@@ -10,8 +10,10 @@ mod answer;
 mod body;
 mod events;
 mod exchange;
+mod forwarding;
 mod gateway;
 mod headers;
+mod seal;
 mod tee;
 mod token;
 mod upstream;
@@ -19,10 +21,13 @@ mod upstream;
 pub(crate) use self::{
     answer::Answer,
     body::{ProxyBody, boxed, full},
+    forwarding::{Forwarding, OriginalPath},
     headers::remove_hop_by_hop,
     token::has_token,
 };
 pub use self::{
+    forwarding::Replica,
     gateway::{Gateway, GatewaySettings},
+    seal::{SessionSeal, ShortKey},
     upstream::Upstream,
 };

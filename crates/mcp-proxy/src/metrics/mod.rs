@@ -11,13 +11,13 @@ use std::{sync::Arc, time::SystemTime};
 use mcp_core::Side;
 use prometheus_client::{
     encoding::text,
-    metrics::{counter::Counter, family::Family, histogram::Histogram},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Registry, Unit},
 };
 
 use self::labels::{ByUpstream, FindingLabels, MessageLabels, MethodLabels, SideLabels, method_of};
 pub use self::service::{Health, serve};
-use crate::{Observation, Passage, Watcher, otlp::SpanCounts, pairs::Pairs};
+use crate::{Knowledge, Observation, Passage, Watcher, otlp::SpanCounts, pairs::Pairs};
 
 /// What a proxy has passed, found and held back.
 #[derive(Debug, Clone)]
@@ -34,6 +34,8 @@ struct Figures {
     rejected: Family<ByUpstream<SideLabels>, Counter>,
     unjudged: Counter,
     lost: Counter,
+    apart: Counter,
+    store_away: Gauge,
     answers: Family<ByUpstream<MethodLabels>, Histogram, fn() -> Histogram>,
     spans: SpanCounts,
 }
@@ -64,6 +66,8 @@ impl Metrics {
             rejected: Family::default(),
             unjudged: Counter::default(),
             lost: Counter::default(),
+            apart: Counter::default(),
+            store_away: Gauge::default(),
             answers: Family::new_with_constructor(seconds),
             spans: SpanCounts::default(),
         };
@@ -97,6 +101,16 @@ impl Metrics {
             "lost",
             "Observations that came too fast to be recorded or judged",
             figures.lost.clone(),
+        );
+        registry.register(
+            "apart",
+            "Observations that were not judged by the rules of sessions, the store being away",
+            figures.apart.clone(),
+        );
+        registry.register(
+            "store_away",
+            "1 if the session store was away when it was needed last, else 0",
+            figures.store_away.clone(),
         );
         registry.register_with_unit(
             "answer",
@@ -154,8 +168,18 @@ impl Figures {
         let labels = SideLabels::of(observation.from());
         let from = ByUpstream { upstream: upstream.clone(), labels };
         self.bytes.get_or_create(&from).inc_by(observation.bytes());
-        if !passage.judged {
-            self.unjudged.inc();
+        match passage.knowledge {
+            Knowledge::Missing => {
+                self.apart.inc();
+                self.store_away.set(1);
+            }
+            Knowledge::Shared => {
+                self.store_away.set(0);
+            }
+            Knowledge::Own if !passage.judged => {
+                self.unjudged.inc();
+            }
+            Knowledge::Own => {}
         }
         if !passage.refusals.is_empty() {
             self.rejected.get_or_create(&from).inc();
@@ -212,6 +236,8 @@ mod tests {
             "plumb_proxy_rejected counter",
             "plumb_proxy_unjudged counter",
             "plumb_proxy_lost counter",
+            "plumb_proxy_apart counter",
+            "plumb_proxy_store_away gauge",
             "plumb_proxy_answer_seconds histogram",
             "plumb_proxy_spans counter",
             "plumb_proxy_spans_dropped counter",

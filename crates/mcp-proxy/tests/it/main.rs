@@ -11,9 +11,12 @@ mod enforce;
 mod failures;
 mod otlp;
 mod record;
+mod redis_server;
 #[cfg(unix)]
 mod remote;
+mod replicas;
 mod routes;
+mod store;
 mod support;
 mod tls;
 #[cfg(unix)]

@@ -51,6 +51,10 @@ pub struct Session {
 const MAX_SUGGESTIONS: u8 = 100;
 
 impl Session {
+    /// The version of the saved form. Whoever changes what is saved counts it up, so that others do
+    /// not misread what they find.
+    pub const SAVED_VERSION: u32 = 1;
+
     /// Creates a session for a conversation of which nothing is known. `forced` overrides whatever
     /// the peers say about the revision.
     pub fn new(forced: Option<Revision>) -> Session {
@@ -449,6 +453,19 @@ fn infer_sender(method: Option<&'static Method>, name: &[u8]) -> Option<Side> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Replicas of different builds read each other's sessions. If this changes, so has the form:
+    /// count up `SAVED_VERSION`, and only then accept the new snapshot.
+    #[test]
+    fn the_saved_form_has_a_version() {
+        let session = Session {
+            http: Some(Box::default()),
+            lanes: Some(Box::default()),
+            ..Session::default()
+        };
+        let saved = serde_json::to_string_pretty(&session).unwrap();
+        insta::assert_snapshot!(format!("version {}\n{saved}", Session::SAVED_VERSION));
+    }
 
     #[test]
     #[cfg(target_pointer_width = "64")]

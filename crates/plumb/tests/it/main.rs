@@ -23,7 +23,13 @@ mod proxy;
 mod readme;
 mod redact;
 #[cfg(unix)]
+#[path = "../../../mcp-proxy/tests/it/redis_server.rs"]
+#[allow(dead_code, reason = "the tests of `mcp-proxy` use all of it")]
+mod redis_server;
+#[cfg(unix)]
 mod replay;
+#[cfg(unix)]
+mod replicas;
 mod tail;
 #[cfg(unix)]
 mod upstreams;
