@@ -22,6 +22,8 @@ mod entrance;
 pub mod http;
 pub mod metrics;
 pub mod mock;
+pub mod otlp;
+mod pairs;
 mod policy;
 mod record;
 pub mod replay;

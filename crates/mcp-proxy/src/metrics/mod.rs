@@ -3,11 +3,10 @@
 //! Labels have few values: sides, rules, kinds, and the methods that some revision defines. Names
 //! that a peer chooses are never labels.
 
-mod answers;
 mod labels;
 mod service;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::SystemTime};
 
 use mcp_core::Side;
 use prometheus_client::{
@@ -16,12 +15,9 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
+use self::labels::{ByUpstream, FindingLabels, MessageLabels, MethodLabels, SideLabels, method_of};
 pub use self::service::{Health, serve};
-use self::{
-    answers::Answers,
-    labels::{ByUpstream, FindingLabels, MessageLabels, MethodLabels, SideLabels},
-};
-use crate::{Knowledge, Observation, Passage, Watcher};
+use crate::{Knowledge, Observation, Passage, Watcher, otlp::SpanCounts, pairs::Pairs};
 
 /// What a proxy has passed, found and held back.
 #[derive(Debug, Clone)]
@@ -41,7 +37,11 @@ struct Figures {
     apart: Counter,
     store_away: Gauge,
     answers: Family<ByUpstream<MethodLabels>, Histogram, fn() -> Histogram>,
+    spans: SpanCounts,
 }
+
+/// When a request was sent, and its method.
+type Asked = (SystemTime, &'static str);
 
 /// From a quick answer on this machine to a tool that takes its time, in seconds.
 const SECONDS: [f64; 12] =
@@ -69,6 +69,7 @@ impl Metrics {
             apart: Counter::default(),
             store_away: Gauge::default(),
             answers: Family::new_with_constructor(seconds),
+            spans: SpanCounts::default(),
         };
         // What has not happened yet is shown as zero.
         let names = names.iter().cloned().map(Some);
@@ -117,14 +118,26 @@ impl Metrics {
             Unit::Seconds,
             figures.answers.clone(),
         );
+        let SpanCounts { exported, dropped } = &figures.spans;
+        registry.register("spans", "Spans that a collector has taken", exported.clone());
+        registry.register(
+            "spans_dropped",
+            "Spans that were dropped, because the collector is away or too slow",
+            dropped.clone(),
+        );
         Metrics { registry: Arc::new(registry), figures }
     }
 
     /// Counts what passes.
     pub fn watcher(&self) -> Watcher {
         let figures = self.figures.clone();
-        let mut answers = Answers::default();
-        Box::new(move |passage| figures.count(passage, &mut answers))
+        let mut asked = Pairs::default();
+        Box::new(move |passage| figures.count(passage, &mut asked))
+    }
+
+    /// Where an exporter counts its spans.
+    pub fn spans(&self) -> SpanCounts {
+        self.figures.spans.clone()
     }
 
     /// All figures as text.
@@ -143,7 +156,7 @@ impl Default for Metrics {
 }
 
 impl Figures {
-    fn count(&self, passage: &Passage<'_>, answers: &mut Answers) {
+    fn count(&self, passage: &Passage<'_>, pairs: &mut Pairs<Asked>) {
         self.lost.inc_by(passage.lost);
         let upstream = passage.observation.and_then(Observation::upstream).cloned();
         for finding in passage.findings {
@@ -175,7 +188,9 @@ impl Figures {
             let labels = MessageLabels::of(observation.from(), message);
             let labels = ByUpstream { upstream: upstream.clone(), labels };
             self.messages.get_or_create(&labels).inc();
-            if let Some((method, time)) = answers.note(observation, message) {
+            let asked = || (observation.at(), method_of(message));
+            if let Some((at, method)) = pairs.note(observation, message, asked) {
+                let time = observation.at().duration_since(at).unwrap_or_default();
                 let labels = MethodLabels { method };
                 let labels = ByUpstream { upstream: upstream.clone(), labels };
                 self.answers.get_or_create(&labels).observe(time.as_secs_f64());
@@ -224,6 +239,8 @@ mod tests {
             "plumb_proxy_apart counter",
             "plumb_proxy_store_away gauge",
             "plumb_proxy_answer_seconds histogram",
+            "plumb_proxy_spans counter",
+            "plumb_proxy_spans_dropped counter",
         ];
         assert_eq!(names, expected);
     }

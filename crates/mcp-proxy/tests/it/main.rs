@@ -13,6 +13,7 @@ mod encoding;
 mod enforce;
 mod failures;
 mod lost;
+mod otlp;
 mod record;
 mod redis_server;
 #[cfg(unix)]

@@ -102,6 +102,10 @@ pub(crate) struct ProxyArgs {
     /// Serve /metrics, /healthz and /readyz on this address
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) admin: Option<String>,
+    /// Send a span for every request to the OpenTelemetry collector at this URL (OTLP/HTTP), such as
+    /// http://127.0.0.1:4318
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp: Option<String>,
     /// Seconds that the server may stay silent after the client has left, before it is ended
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub(crate) exit_wait: u16,

@@ -15,6 +15,8 @@ mod har;
 mod help;
 mod hostile;
 mod jobs;
+#[cfg(unix)]
+mod kills;
 mod mock;
 #[cfg(unix)]
 mod proxy;

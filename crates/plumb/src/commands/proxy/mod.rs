@@ -6,6 +6,7 @@ mod report;
 mod secrets;
 mod servers;
 mod sharing;
+mod spans;
 mod taps;
 
 use std::{ffi::OsString, process::ExitStatus, sync::Arc, time::Duration};
@@ -23,6 +24,7 @@ use self::{
     report::{Report, ReportStyle},
     servers::{Server, Target},
     sharing::Sharing,
+    spans::Spans,
     taps::Taps,
 };
 use super::{Outcome, notes::Notes};
@@ -50,17 +52,15 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     let report = Report::new(Palette::of_stderr(color), verbosity, style_of(args));
     let sharing = Sharing::of(args, &servers)?;
     let admin = Admin::start(args.admin.as_deref(), &names)?;
+    let spans = Spans::start(args.otlp.as_deref(), admin.spans())?;
     let mut taps = Taps::new(&names, args, |recorder| {
+        let shared = sharing.as_ref().and_then(Sharing::watcher);
+        let watchers = [report.watcher(&limits), admin.watcher(), spans.watcher(), shared];
         let settings = TapSettings {
             policy: if args.enforce { Policy::enforce() } else { Policy::observe() },
             revision: plan.forced_revision,
             recorder,
-            watchers: report
-                .watcher(&limits)
-                .into_iter()
-                .chain(admin.watcher())
-                .chain(sharing.as_ref().and_then(Sharing::watcher))
-                .collect(),
+            watchers: watchers.into_iter().flatten().collect(),
             backlog: 0,
             store: sharing.as_ref().and_then(Sharing::memory),
         };
@@ -69,6 +69,7 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     let outcome = pass(args, servers, &mut taps, limit, sharing);
     let (counts, records) = taps.finish();
     report.finish(&counts, &records);
+    spans.finish(verbosity);
     outcome
 }
 
