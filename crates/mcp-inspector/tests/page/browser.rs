@@ -1,4 +1,4 @@
-//! Chromium, driven through ChromeDriver.
+//! Chromium, driven through `chromedriver`.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -6,9 +6,12 @@ use std::{
     time::Duration,
 };
 
-use fantoccini::{Client, ClientBuilder, Locator, elements::Element, key::Key};
+use fantoccini::{
+    Client, ClientBuilder, Locator, elements::Element, key::Key, wd::WebDriverCompatibleCommand,
+};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
+use url::{ParseError, Url};
 
 /// How long something may take to become visible.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -23,7 +26,10 @@ pub(crate) struct Browser {
 pub(crate) async fn start() -> Option<Browser> {
     let mut command = Command::new("chromedriver");
     let Ok(mut driver) = command.arg("--port=0").stdout(Stdio::piped()).spawn() else {
-        assert!(std::env::var_os("CI").is_none(), "there is no chromedriver: install chromium-driver");
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "there is no chromedriver: install chromium-driver"
+        );
         eprintln!("skipped: there is no chromedriver; install the package chromium-driver");
         return None;
     };
@@ -41,6 +47,20 @@ pub(crate) async fn start() -> Option<Browser> {
     let mut builder = ClientBuilder::new(HttpConnector::new());
     let page = builder.capabilities(options).connect(&address).await.unwrap();
     Some(Browser { page, driver })
+}
+
+/// Everything that the page has written to its console, and what it was refused.
+#[derive(Debug)]
+struct BrowserLog;
+
+impl WebDriverCompatibleCommand for BrowserLog {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
+        base.join(&format!("session/{}/se/log", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (http::Method, Option<String>) {
+        (http::Method::POST, Some(r#"{"type":"browser"}"#.to_owned()))
+    }
 }
 
 impl Browser {
@@ -80,9 +100,9 @@ impl Browser {
     }
 
     /// Ends the browser. Anything that the page has complained about is a failure.
-    pub(crate) async fn end(mut self, complaints: bool) {
-        let shown = self.page.execute("return window.__complaints ?? []", Vec::new()).await.unwrap();
-        assert!(complaints || shown == json!([]), "{shown}");
+    pub(crate) async fn end(mut self) {
+        let log = self.page.issue_cmd(BrowserLog).await.unwrap();
+        assert_eq!(log, json!([]));
         self.page.clone().close().await.unwrap();
         let _ = self.driver.kill();
         let _ = self.driver.wait();

@@ -21,16 +21,30 @@ fn faulty() -> Vec<String> {
         client(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })),
         json!({ "from": "server", "raw": "Loading <b>model</b> weights…" }).to_string(),
         client(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" })),
-        server(&json!({ "jsonrpc": "2.0", "id": 2, "result": { "tools": [{ "name": "add", "inputSchema": schema }] } })),
-        client(&json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": "add", "arguments": { "a": "x" } } })),
-        server(&json!({ "jsonrpc": "2.0", "id": 3, "error": { "code": -32602, "message": "Invalid params", "data": [
+        server(
+            &json!({ "jsonrpc": "2.0", "id": 2, "result": { "tools": [{ "name": "add", "inputSchema": schema }] } }),
+        ),
+        client(
+            &json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": "add", "arguments": { "a": "x" } } }),
+        ),
+        server(
+            &json!({ "jsonrpc": "2.0", "id": 3, "error": { "code": -32602, "message": "Invalid params", "data": [
             { "instancePath": "/a", "schemaPath": "#/properties/a/type", "keyword": "type", "params": { "type": "number" }, "message": "must be number" },
-        ] } })),
-        client(&json!({ "jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": { "name": "add", "arguments": {} } })),
+        ] } }),
+        ),
+        client(
+            &json!({ "jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": { "name": "add", "arguments": {} } }),
+        ),
         server(&json!({ "jsonrpc": "2.0", "id": "4", "result": { "content": [] } })),
-        client(&json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": { "name": "add", "arguments": {} } })),
-        server(&json!({ "jsonrpc": "2.0", "id": 5, "result": { "content": [{ "type": "txt", "text": "äöü" }] } })),
-        client(&json!({ "jsonrpc": "2.0", "id": 6, "method": "tools/call", "params": { "name": "add", "arguments": {} } })),
+        client(
+            &json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": { "name": "add", "arguments": {} } }),
+        ),
+        server(
+            &json!({ "jsonrpc": "2.0", "id": 5, "result": { "content": [{ "type": "txt", "text": "äöü" }] } }),
+        ),
+        client(
+            &json!({ "jsonrpc": "2.0", "id": 6, "method": "tools/call", "params": { "name": "add", "arguments": {} } }),
+        ),
         server(&json!({ "jsonrpc": "2.0", "id": 6, "result": {} })),
     ]
 }
@@ -82,7 +96,7 @@ async fn a_faulty_conversation_is_shown_row_by_row() {
     browser.find("plumb-finding-card[data-severity='error']").await;
     let shown = browser.find("plumb-frame-detail").await.text().await.unwrap();
     assert!(!shown.to_lowercase().contains("success"), "{shown}");
-    browser.end(false).await;
+    browser.end().await;
 }
 
 #[tokio::test]
@@ -115,7 +129,8 @@ async fn keys_filters_and_reloads_keep_their_promises() {
     browser.filter("weights").await;
     browser.until(&format!("{count} === 1")).await;
     browser.filter("colour:red").await;
-    let alert = browser.until("document.querySelector('plumb-filter-bar [role=alert]').textContent").await;
+    let alert =
+        browser.until("document.querySelector('plumb-filter-bar [role=alert]').textContent").await;
     assert!(alert.as_str().unwrap().contains("no term \"colour:\""));
 
     // A reload shows the same frame through the same filter, and new frames come by themselves.
@@ -126,9 +141,11 @@ async fn keys_filters_and_reloads_keep_their_promises() {
     page.refresh().await.unwrap();
     browser.until(&format!("{selected} === 11")).await;
     assert!(page.current_url().await.unwrap().as_str().contains("filter="));
-    served.add(&[client(&json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "add" } }))]);
+    served.add(&[client(
+        &json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "add" } }),
+    )]);
     browser.find("tr[data-number='15']").await;
-    browser.end(false).await;
+    browser.end().await;
 }
 
 #[tokio::test]
@@ -137,24 +154,34 @@ async fn fifty_thousand_frames_and_hostile_text_leave_the_page_alive() {
     let evil = "<script>window.__owned = 1</script><img src=x onerror='window.__owned=1'>\u{202e}";
     let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
     let mut lines = vec![
-        client(&json!({ "jsonrpc": "2.0", "id": evil, "method": evil, "params": { "name": evil } })),
+        client(
+            &json!({ "jsonrpc": "2.0", "id": evil, "method": evil, "params": { "name": evil } }),
+        ),
         format!(r#"{{"from":"server","msg":{deep}}}"#),
         json!({ "from": "server", "raw": "x".repeat(3 << 20) }).to_string(),
     ];
-    lines.extend((0..50_000).map(|id| client(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }))));
+    lines.extend(
+        (0..50_000).map(|id| client(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }))),
+    );
     let served = Served::new(&lines).await;
     let page = &browser.page;
     page.goto(&served.address).await.unwrap();
     browser.until("document.querySelector('.list-foot').textContent.startsWith('50003')").await;
     for frame in [1, 2, 3] {
         page.execute(&format!("location.hash = 'frame={frame}'"), Vec::new()).await.unwrap();
-        let title = format!("document.querySelector('plumb-frame-detail h2')?.textContent.startsWith('#{frame} ')");
+        let title = format!(
+            "document.querySelector('plumb-frame-detail h2')?.textContent.startsWith('#{frame} ')"
+        );
         browser.until(&title).await;
     }
-    assert_eq!(page.execute("return window.__owned ?? null", Vec::new()).await.unwrap(), json!(null));
-    let rows = page.execute("return document.querySelectorAll('tr[data-number]').length", Vec::new());
+    assert_eq!(
+        page.execute("return window.__owned ?? null", Vec::new()).await.unwrap(),
+        json!(null)
+    );
+    let rows =
+        page.execute("return document.querySelectorAll('tr[data-number]').length", Vec::new());
     assert!(rows.await.unwrap().as_u64().unwrap() < 200, "only what is in sight exists");
     page.execute("document.querySelector('.frames').scrollTop = 600000", Vec::new()).await.unwrap();
     browser.until("document.querySelector(\"tr[data-number='25010']\") !== null").await;
-    browser.end(false).await;
+    browser.end().await;
 }

@@ -8,27 +8,30 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use http::{
     HeaderMap, Request, Response, StatusCode,
-    header::{CONTENT_LENGTH, CONTENT_TYPE},
+    header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE},
     request, response,
 };
 use hyper::body::Incoming;
 use mcp_core::{BoxFuture, Side};
 use mcp_jsonrpc::ErrorCode;
 use mcp_transport::{Allowed, check_source};
+use ring::rand::{SecureRandom as _, SystemRandom};
 use tower_service::Service;
 
 use super::{
     answer::Answer,
     body::{ProxyBody, Unread, boxed, full, read_whole},
+    encoding::{Encoding, Undecoded},
     events::{JudgedEvents, PassingEvents},
     exchange::{Exchange, OverTls, PassingRequest, PassingResponse},
     headers::remove_hop_by_hop,
     tee::Tee,
     upstream::{Failure, Upstream},
 };
-use crate::Tap;
+use crate::{Tap, tap::StoreAway};
 
 /// Whom a [`Gateway`] serves, and its limits.
 #[derive(Debug, Clone)]
@@ -77,7 +80,8 @@ struct Inner {
 impl Gateway {
     /// Passes requests on to `upstream`.
     pub fn new(upstream: Upstream, tap: Tap, settings: GatewaySettings) -> Gateway {
-        Gateway(Arc::new(Inner { upstream, tap, settings, exchanges: AtomicU64::new(1) }))
+        let exchanges = AtomicU64::new(if tap.is_shared() { first_exchange() } else { 1 });
+        Gateway(Arc::new(Inner { upstream, tap, settings, exchanges }))
     }
 }
 
@@ -107,7 +111,8 @@ impl Inner {
             request.extensions_mut().insert(OverTls);
         }
         let name = settings.name.clone();
-        let exchange = Exchange::new(self.tap.clone(), number, name, settings.max_body);
+        let exchange = Exchange::new(self.tap.clone(), number, name, settings.max_body)
+            .named_by(request.headers());
         if exchange.enforces_on(Side::Client) {
             self.judge_and_pass(exchange, request).await
         } else {
@@ -141,7 +146,7 @@ impl Inner {
         match self.send(head, body).await {
             Ok(response) => {
                 passing.is_answered();
-                self.pass_back(exchange, response).await
+                self.pass_back(exchange, response, || passing.text()).await
             }
             Err(failure) => {
                 let answer = Answer::failed(&failure, &passing.text());
@@ -174,15 +179,29 @@ impl Inner {
                 return answer.into_response();
             }
         };
-        let refusals = exchange.judge_request(&head, body.clone());
-        if !refusals.is_empty() {
-            return give(&exchange, Answer::refused(&head.headers, &body, &refusals));
+        let text = match text_of(&head.headers, &body, exchange.limit()) {
+            Ok(text) => text,
+            Err(message) => {
+                exchange.observe_overlong(&head, exchange.limit() as u64 + 1);
+                let status = StatusCode::PAYLOAD_TOO_LARGE;
+                return give(&exchange, Answer::error(status, ErrorCode::InvalidRequest, message));
+            }
+        };
+        let exchange = exchange.opened_by(&text);
+        match exchange.judge_request(&head, text.clone()).await {
+            Ok(refusals) if refusals.is_empty() => {}
+            Ok(refusals) => {
+                return give(&exchange, Answer::refused(&head.headers, &text, &refusals));
+            }
+            Err(StoreAway) => {
+                return give_unjudged(&exchange, Answer::unavailable(Side::Client, &text));
+            }
         }
         match self.send(head, full(body.clone())).await {
-            Ok(response) => self.pass_back(exchange, response).await,
+            Ok(response) => self.pass_back(exchange, response, || text.clone()).await,
             Err(failure) => {
                 tracing::warn!(%failure, "a request was not answered");
-                give(&exchange, Answer::failed(&failure, &body))
+                give(&exchange, Answer::failed(&failure, &text))
             }
         }
     }
@@ -194,6 +213,10 @@ impl Inner {
     ) -> Result<Response<Incoming>, Failure> {
         let mut request = Request::from_parts(head, body);
         remove_hop_by_hop(request.headers_mut());
+        if self.tap.enforces_on(Side::Server) {
+            // Events of a compressed stream could not be held back one by one.
+            request.headers_mut().remove(ACCEPT_ENCODING);
+        }
         self.upstream.address(&mut request);
         self.upstream.send(request, self.settings.answer_timeout).await
     }
@@ -202,20 +225,32 @@ impl Inner {
         &self,
         exchange: Exchange,
         response: Response<Incoming>,
+        asked: impl Fn() -> Bytes,
     ) -> Response<ProxyBody> {
         let (mut head, body) = response.into_parts();
+        let exchange = exchange.named_by(&head.headers);
         let shown = head.headers.clone();
         remove_hop_by_hop(&mut head.headers);
         let enforced = exchange.enforces_on(Side::Server);
         let body = match (is_event_stream(&head.headers), enforced) {
             (true, false) => {
                 exchange.observe_response(head.status, shown, None);
-                boxed(Tee::new(body, PassingEvents::new(exchange)))
+                let encoding = Encoding::of(&head.headers);
+                boxed(Tee::new(body, PassingEvents::new(exchange, encoding)))
+            }
+            (true, true) if head.headers.contains_key(CONTENT_ENCODING) => {
+                let failure = Failure::Unjudged(
+                    "the server's event stream is compressed and cannot be judged",
+                );
+                return give(&exchange, Answer::failed(&failure, &asked()));
             }
             (true, true) => {
-                let refusals = exchange.judge_response(head.status, shown, None);
-                if !refusals.is_empty() {
-                    return Answer::instead_of(b"", &refusals).into_response();
+                match exchange.judge_response(head.status, shown, None).await {
+                    Ok(refusals) if refusals.is_empty() => {}
+                    Ok(refusals) => return Answer::instead_of(b"", &refusals).into_response(),
+                    Err(StoreAway) => {
+                        return give_unjudged(&exchange, Answer::unavailable(Side::Server, b""));
+                    }
                 }
                 boxed(JudgedEvents::new(body, exchange))
             }
@@ -223,7 +258,12 @@ impl Inner {
                 let passing = PassingResponse::new(exchange, head.status, shown);
                 boxed(Tee::new(body, passing))
             }
-            (false, true) => return judge_and_pass_back(&exchange, head, shown, body).await,
+            (false, true) => {
+                return match judge_and_pass_back(&exchange, head, shown, body).await {
+                    Ok(response) => response,
+                    Err(failure) => give(&exchange, Answer::failed(&failure, &asked())),
+                };
+            }
         };
         Response::from_parts(head, body)
     }
@@ -235,30 +275,51 @@ async fn judge_and_pass_back(
     head: response::Parts,
     shown: HeaderMap,
     body: Incoming,
-) -> Response<ProxyBody> {
-    match read_whole(body, exchange.limit()).await {
-        Ok(body) => {
-            let refusals = exchange.judge_response(head.status, shown, Some(body.clone()));
-            if refusals.is_empty() {
-                return Response::from_parts(head, full(body));
-            }
-            Answer::instead_of(&body, &refusals).into_response()
+) -> Result<Response<ProxyBody>, Failure> {
+    let body = match read_whole(body, exchange.limit()).await {
+        Ok(body) => body,
+        Err(Unread::TooLong) => {
+            return Err(Failure::Unjudged("the server's response is too long to be judged"));
         }
-        Err(unread) => {
-            let message = match unread {
-                Unread::TooLong => "the server's response is too long to be judged",
-                Unread::Broken => "the server broke off its response",
-            };
-            let status = StatusCode::BAD_GATEWAY;
-            give(exchange, Answer::error(status, ErrorCode::InternalError, message))
-        }
-    }
+        Err(Unread::Broken) => return Err(Failure::Broken("its response is incomplete".into())),
+    };
+    let text = text_of(&shown, &body, exchange.limit()).map_err(Failure::Unjudged)?;
+    Ok(match exchange.judge_response(head.status, shown, Some(text.clone())).await {
+        Ok(refusals) if refusals.is_empty() => Response::from_parts(head, full(body)),
+        Ok(refusals) => Answer::instead_of(&text, &refusals).into_response(),
+        Err(StoreAway) => give_unjudged(exchange, Answer::unavailable(Side::Server, &text)),
+    })
+}
+
+/// Where a replica begins to count exchanges: others must not use the same numbers in a session.
+/// Numbers stay exact in JSON.
+fn first_exchange() -> u64 {
+    let mut bytes = [0; 4];
+    // Without randomness they may meet, and be taken for one exchange.
+    let _ = SystemRandom::new().fill(&mut bytes);
+    (u64::from(u32::from_be_bytes(bytes) >> 8) << 28) + 1
 }
 
 /// Gives a response in the server's place.
 fn give(exchange: &Exchange, answer: Answer) -> Response<ProxyBody> {
     exchange.observe_answer(answer.status, answer.headers.clone(), answer.body.clone());
     answer.into_response()
+}
+
+/// Gives a response in the place of one that nothing is known about.
+fn give_unjudged(exchange: &Exchange, answer: Answer) -> Response<ProxyBody> {
+    exchange.record_answer(answer.status, answer.headers.clone(), answer.body.clone());
+    answer.into_response()
+}
+
+/// The text of a body, or why it cannot be judged. What cannot be decoded is judged as it is.
+fn text_of(headers: &HeaderMap, body: &Bytes, limit: usize) -> Result<Bytes, &'static str> {
+    let Some(encoding) = Encoding::of(headers) else { return Ok(body.clone()) };
+    match encoding.decode(body, limit) {
+        Ok(text) => Ok(text),
+        Err(Undecoded::Broken) => Ok(body.clone()),
+        Err(Undecoded::TooLong) => Err("the decoded body is too long to be judged"),
+    }
 }
 
 fn is_event_stream(headers: &HeaderMap) -> bool {

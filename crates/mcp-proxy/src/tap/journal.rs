@@ -4,7 +4,7 @@ use mcp_core::{Refusal, Revision, Side};
 use mcp_rules::{Engine, Finding, LineReader, Observer, Origin, Ruling, Severity, Suspended};
 
 use super::{
-    Counts, Observation, Passage, Watcher,
+    Counts, Knowledge, Observation, Passage, Watcher,
     observation::Scribe,
     queue::{Item, Next, Queue},
 };
@@ -101,8 +101,9 @@ impl Journal {
         let mut judged = Vec::new();
         if let Some(observer) = self.observer.take() {
             let mut observer = observer.resume(&self.engine);
+            let before = observer.messages();
             observer.finish(&mut judged);
-            self.counts.messages = observer.messages();
+            self.counts.messages += observer.messages() - before;
         }
         let ruling = {
             let mut ruling = Ruling::default();
@@ -110,26 +111,61 @@ impl Journal {
             ruling
         };
         if ruling.findings().next().is_some() {
-            self.tell(b"", None, true, &ruling);
+            self.tell(b"", None, (true, Knowledge::Own), &ruling);
         }
         self.flush();
         self.counts
     }
 
-    fn take(
+    pub(super) fn take(
         &mut self,
         line: &[u8],
         observation: Option<&Observation>,
         policy: &Policy,
     ) -> Vec<Refusal> {
+        self.take_in(Knowledge::Own, line, observation, policy, |journal, number| {
+            let Some(mut observer) = journal.observer.take() else { return Ruling::default() };
+            if std::mem::take(&mut journal.has_missed) {
+                let mut resumed = observer.resume(&journal.engine);
+                resumed.forget();
+                observer = resumed.suspend();
+            }
+            let (observer, ruling) = journal.rule(observer, number, line, policy);
+            journal.observer = Some(observer);
+            ruling
+        })
+    }
+
+    /// Records a line, has it judged by `rule`, and tells of it.
+    pub(super) fn take_in(
+        &mut self,
+        knowledge: Knowledge,
+        line: &[u8],
+        observation: Option<&Observation>,
+        policy: &Policy,
+        rule: impl FnOnce(&mut Journal, u64) -> Ruling,
+    ) -> Vec<Refusal> {
         self.record(line);
-        let Some(observer) = self.observer.take() else { return Vec::new() };
-        let mut observer = observer.resume(&self.engine);
-        if std::mem::take(&mut self.has_missed) {
-            observer.forget();
+        let mut ruling = rule(self, self.counts.lines);
+        if !policy.enforces() {
+            ruling.refusals.clear();
         }
-        let number = self.counts.lines;
-        let mut ruling = self.reader.read(line, |read| {
+        self.counts.rejected += u64::from(!ruling.refusals.is_empty());
+        self.tell(line, observation, (true, knowledge), &ruling);
+        ruling.refusals
+    }
+
+    /// Judges a line by what an observer knows.
+    pub(super) fn rule(
+        &mut self,
+        observer: Suspended,
+        number: u64,
+        line: &[u8],
+        policy: &Policy,
+    ) -> (Suspended, Ruling) {
+        let mut observer = observer.resume(&self.engine);
+        let before = observer.messages();
+        let ruling = self.reader.read(line, |read| {
             observer.rule(number, read, |finding| match finding.from {
                 // What passes anyway is judged as in a recording.
                 _ if !policy.enforces() => Some(false),
@@ -137,24 +173,44 @@ impl Journal {
                 None => None,
             })
         });
-        self.counts.messages = observer.messages();
-        self.observer = Some(observer.suspend());
-        if !policy.enforces() {
-            ruling.refusals.clear();
-        }
-        self.counts.rejected += u64::from(!ruling.refusals.is_empty());
-        self.tell(line, observation, true, &ruling);
-        ruling.refusals
+        self.counts.messages += observer.messages() - before;
+        (observer.suspend(), ruling)
     }
 
-    fn pass_unjudged(&mut self, line: &[u8], observation: &Observation) {
-        self.record(line);
+    /// Takes in a line that was recorded and judged before, as part of another conversation.
+    pub(super) fn follow(&mut self, number: u64, line: &[u8]) {
+        let Some(observer) = self.observer.take() else { return };
+        let mut observer = observer.resume(&self.engine);
+        let mut judged = Vec::new();
+        self.reader.read(line, |read| observer.follow(number, read, &mut judged));
+        self.observer = Some(observer.suspend());
+    }
+
+    pub(super) fn pass_unjudged(&mut self, line: &[u8], observation: &Observation) {
         self.has_missed = true;
         self.counts.unjudged += 1;
-        self.tell(line, Some(observation), false, &Ruling::default());
+        self.record_unjudged(Knowledge::Own, line, observation);
     }
 
-    fn note_lost(&mut self, lost: u64) {
+    /// Takes a line that is not judged, since the session store is away.
+    pub(super) fn record_only(&mut self, observation: &Observation) {
+        let line = self.scribe.line(observation);
+        self.record_unjudged(Knowledge::Missing, &line, observation);
+        self.flush();
+    }
+
+    /// Takes a line that is not judged.
+    pub(super) fn record_unjudged(
+        &mut self,
+        knowledge: Knowledge,
+        line: &[u8],
+        observation: &Observation,
+    ) {
+        self.record(line);
+        self.tell(line, Some(observation), (false, knowledge), &Ruling::default());
+    }
+
+    pub(super) fn note_lost(&mut self, lost: u64) {
         if lost == 0 {
             return;
         }
@@ -175,7 +231,7 @@ impl Journal {
         }
     }
 
-    fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         if let Some(recorder) = &mut self.recorder
             && let Err(error) = recorder.flush()
         {
@@ -194,9 +250,10 @@ impl Journal {
         &mut self,
         line: &[u8],
         observation: Option<&Observation>,
-        judged: bool,
+        (judged, knowledge): (bool, Knowledge),
         ruling: &Ruling,
     ) {
+        self.counts.apart += u64::from(knowledge == Knowledge::Missing);
         let findings: Vec<&Finding> = ruling.findings().collect();
         for finding in &findings {
             let side = finding.at_fault.unwrap_or(Side::Server) as usize;
@@ -211,6 +268,7 @@ impl Journal {
             observation,
             lost: std::mem::take(&mut self.newly_lost),
             judged,
+            knowledge,
             messages: &ruling.messages,
             findings: &findings,
             refusals: &ruling.refusals,

@@ -6,13 +6,21 @@ mod access;
 mod backlog;
 mod bytes;
 #[cfg(unix)]
+mod bytes_random;
+#[cfg(unix)]
 mod children;
+mod encoding;
 mod enforce;
 mod failures;
+mod lost;
+mod otlp;
 mod record;
+mod redis_server;
 #[cfg(unix)]
 mod remote;
+mod replicas;
 mod routes;
+mod store;
 mod support;
 mod tls;
 #[cfg(unix)]

@@ -106,6 +106,12 @@ impl<'e> Observer<'e> {
         self.conversations.iter_mut()
     }
 
+    /// Goes on with a saved session as the conversation of this name.
+    pub fn restore(&mut self, name: &[u8], session: Session) {
+        self.is_trace = true;
+        self.conversations.named(name, self.engine, self.origin).session = session;
+    }
+
     /// The number of messages so far.
     pub fn messages(&self) -> u64 {
         self.messages

@@ -206,7 +206,7 @@ fn profiles_must_be_new_and_acyclic() {
 fn every_fault_is_reported_in_order() {
     check_faults(
         "zz = 1\nrevision = 7\n",
-        "plumb.toml:1:1: unknown key `zz` (use one of: allowed_origins, baseline, fail_on, format, from_start, limits, max_findings, profile, profiles, revision, rules, schema, schema_required)\nplumb.toml:2:12: expected a string, found integer",
+        "plumb.toml:1:1: unknown key `zz` (use one of: allowed_origins, baseline, fail_on, format, from_start, limits, max_findings, profile, profiles, proxy, revision, rules, schema, schema_required)\nplumb.toml:2:12: expected a string, found integer",
     );
 }
 

@@ -7,6 +7,7 @@ use std::{
 use mcp_proxy::{
     Watcher,
     metrics::{self, Health, Metrics},
+    otlp::SpanCounts,
 };
 
 /// Figures and health for operators, on an address of their own.
@@ -31,6 +32,11 @@ impl Admin {
             runtime.block_on(metrics::serve(listener, shown, health, never));
         });
         Ok(Admin(Some(metrics)))
+    }
+
+    /// Where an exporter counts its spans.
+    pub(super) fn spans(&self) -> SpanCounts {
+        self.0.as_ref().map(Metrics::spans).unwrap_or_default()
     }
 
     /// Counts what passes.

@@ -5,6 +5,8 @@ mod remote;
 mod report;
 mod secrets;
 mod servers;
+mod sharing;
+mod spans;
 mod taps;
 mod ui;
 
@@ -22,6 +24,8 @@ use self::{
     gateway::GatewayPlan,
     report::{Report, ReportStyle},
     servers::{Server, Target},
+    sharing::Sharing,
+    spans::Spans,
     taps::Taps,
     ui::Ui,
 };
@@ -48,26 +52,28 @@ pub(crate) fn proxy(args: &ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     let servers = servers::chosen(args, &config)?;
     let names: Vec<Arc<str>> = servers.iter().filter_map(Server::name).collect();
     let report = Report::new(Palette::of_stderr(color), verbosity, style_of(args));
+    let sharing = Sharing::of(args, &servers)?;
     let admin = Admin::start(args.admin.as_deref(), &names)?;
     let ui = Ui::start(args, &servers)?;
+    let spans = Spans::start(args.otlp.as_deref(), admin.spans())?;
     let mut taps = Taps::new(&names, args, |recorder| {
+        let shared = sharing.as_ref().and_then(Sharing::watcher);
+        let shown = ui.watcher(&limits);
+        let watchers = [report.watcher(&limits), admin.watcher(), spans.watcher(), shared, shown];
         let settings = TapSettings {
             policy: if args.enforce { Policy::enforce() } else { Policy::observe() },
             revision: plan.forced_revision,
             recorder,
-            watchers: report
-                .watcher(&limits)
-                .into_iter()
-                .chain(admin.watcher())
-                .chain(ui.watcher(&limits))
-                .collect(),
+            watchers: watchers.into_iter().flatten().collect(),
             backlog: 0,
+            store: sharing.as_ref().and_then(Sharing::memory),
         };
         Tap::new(Arc::clone(&engine), settings)
     })?;
-    let outcome = pass(args, servers, &mut taps, limit);
+    let outcome = pass(args, servers, &mut taps, limit, sharing);
     let (counts, records) = taps.finish();
     report.finish(&counts, &records);
+    spans.finish(verbosity);
     outcome
 }
 
@@ -77,6 +83,7 @@ fn pass(
     servers: Vec<Server>,
     taps: &mut Taps,
     limit: usize,
+    sharing: Option<Sharing<'_>>,
 ) -> anyhow::Result<Outcome> {
     if let Some(listen) = &args.listen {
         let with_tap = |server: Server| {
@@ -84,7 +91,7 @@ fn pass(
             (server, tap)
         };
         let servers: Vec<(Server, Tap)> = servers.into_iter().map(with_tap).collect();
-        GatewayPlan::new(listen, args, &servers, limit)?.run()?;
+        GatewayPlan::new(listen, args, &servers, limit, sharing)?.run()?;
         return Ok(Outcome::Clean);
     }
     let tap = taps.of(None);
