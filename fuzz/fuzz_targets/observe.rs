@@ -2,6 +2,8 @@
 
 #![no_main]
 
+use std::sync::OnceLock;
+
 use libfuzzer_sys::fuzz_target;
 use mcp_rules::{
     Engine, Finding, Findings, Judged, LineReader, Observer, Origin, Routed, Settings,
@@ -11,8 +13,10 @@ use mcp_schema::Schemas;
 fuzz_target!(|file: &[u8]| assert_eq!(observe(file), observe(file)));
 
 fn observe(file: &[u8]) -> Vec<Finding> {
-    let engine = Engine::new(Schemas::embedded(), Settings::default());
-    let mut observer = Observer::new(&engine, Origin::default());
+    // What it has compiled for one input serves the next, and must not change what is found.
+    static ENGINE: OnceLock<Engine> = OnceLock::new();
+    let engine = ENGINE.get_or_init(|| Engine::new(Schemas::embedded(), Settings::default()));
+    let mut observer = Observer::new(engine, Origin::default());
     let mut found = Vec::new();
     let mut judged = Vec::new();
     let mut reader = LineReader::new(&engine.settings().limits);
@@ -23,7 +27,7 @@ fn observe(file: &[u8]) -> Vec<Finding> {
             if let Routed::Judge(followed) = routed {
                 let mut findings = Findings::new(engine.settings());
                 findings.set_line(number);
-                line.judge(&engine, &followed, &mut findings);
+                line.judge(engine, &followed, &mut findings);
                 let text = line.message().expect("there is something to judge").raw().to_vec();
                 judged.push(Judged { text, findings: findings.take() });
                 keep(&mut judged, &mut found);

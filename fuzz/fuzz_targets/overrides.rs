@@ -19,10 +19,13 @@ fn compare(input: &[u8]) -> Option<()> {
     let source = Source::File("given.json".into());
     let given = Override { revision: Some(Revision::V2025_11_25), source };
     let loaded = LoadedOverride::from_slice(document, &given).ok()?;
-    let schemas = Schemas::embedded().with_override(loaded);
     let mut tape = Tape::new();
     let value = tape.parse(value, Limits::default()).ok()?;
-    for definition in definitions(Revision::V2025_11_25) {
+    // The embedded ones would be compiled again for every input, to no use.
+    let missing: Vec<_> = loaded.missing().map(|definition| definition.name).collect();
+    let schemas = Schemas::embedded().with_override(loaded);
+    let given = definitions(Revision::V2025_11_25).iter();
+    for definition in given.filter(|definition| !missing.contains(&definition.name)) {
         let violations = schemas.violations(definition, value.root());
         assert_eq!(schemas.accepts(definition, value.root()), violations.is_empty());
     }

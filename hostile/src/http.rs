@@ -99,6 +99,42 @@ pub(crate) fn connect(address: &str) -> anyhow::Result<TcpStream> {
     Ok(stream)
 }
 
+/// A connection that carries one request after the other.
+pub(crate) struct KeptAlive(TcpStream);
+
+impl KeptAlive {
+    pub(crate) fn open(address: &str) -> anyhow::Result<KeptAlive> {
+        Ok(KeptAlive(connect(address)?))
+    }
+
+    /// Asks what the server supports, in a revision without sessions; whether it has answered.
+    pub(crate) fn discover(&mut self) -> anyhow::Result<bool> {
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+        let headers = "mcp-protocol-version: 2026-07-28\r\nmcp-method: server/discover\r\n";
+        let request = request(body, headers).replace("connection: close\r\n", "");
+        self.0.write_all(request.as_bytes())?;
+        let mut answer = Vec::new();
+        let mut part = [0; 4096];
+        while !is_whole(&answer) {
+            let length = self.0.read(&mut part)?;
+            anyhow::ensure!(length > 0, "the server has closed the connection");
+            answer.extend_from_slice(&part[..length]);
+        }
+        let response = Response(String::from_utf8_lossy(&answer).into_owned());
+        Ok(response.status() == 200 && response.contains("supportedVersions"))
+    }
+}
+
+/// Whether a response with a length, or in chunks, is complete.
+fn is_whole(answer: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(answer);
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    match Response(head.to_owned()).header("content-length").map(str::parse) {
+        Some(Ok(length)) => body.len() >= length,
+        _ => body.ends_with("0\r\n\r\n"),
+    }
+}
+
 /// Sends a request and reads until the server closes the connection.
 pub(crate) fn exchange(address: &str, request: &str) -> anyhow::Result<Response> {
     let mut stream = connect(address)?;

@@ -9,8 +9,18 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::stage::Stage;
+
+/// Lets this process, and the programs it starts, open as many files as the system allows; returns how
+/// many those are.
+pub(crate) fn raise_file_limit() -> anyhow::Result<u64> {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).context("cannot raise the limit of open files")?;
+    Ok(limit.maximum.unwrap_or(u64::MAX))
+}
 
 /// A program that runs until it is dropped.
 pub(crate) struct Program {

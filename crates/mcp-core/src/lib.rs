@@ -64,9 +64,10 @@ pub use model::{
     ServerCapabilities, TextContent, Tool, ToolAnnotations, UriTemplate, UriTemplateError,
 };
 pub use ports::{
-    BoxFuture, Call, Clock, Contract, ContractError, ContractKind, Contracts, Framing, Handler,
-    Inbound, MessageEnds, MessageHeaders, Outbound, OutboundRole, OutgoingRequest, Peer, PeerError,
-    Refusal, RefusalReason, ResponseStatus, Seal, Ticket, Transport, TransportError, Unchecked,
+    Append, Appended, BoxFuture, Call, Clock, Contract, ContractError, ContractKind, Contracts,
+    Framing, Handler, Inbound, LogEnd, LogReplacement, MessageEnds, MessageHeaders, Missed,
+    Outbound, OutboundRole, OutgoingRequest, Peer, PeerError, Refusal, RefusalReason,
+    ResponseStatus, Seal, SessionStore, StoreError, Ticket, Transport, TransportError, Unchecked,
     UncheckedResponse,
 };
 pub use request_id::RequestId;

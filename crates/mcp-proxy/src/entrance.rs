@@ -18,7 +18,10 @@ use crate::{
         children::{Children, ChildrenSettings},
         remote::{Remote, RemoteError, RemoteSettings},
     },
-    http::{Answer, Gateway, GatewaySettings, ProxyBody, Upstream, boxed, has_token},
+    http::{
+        Answer, Forwarding, Gateway, GatewaySettings, ProxyBody, Replica, Upstream, boxed,
+        has_token,
+    },
     shutdown::Drain,
     ws::{self, SocketSettings, Sockets, Tunnels},
 };
@@ -37,6 +40,8 @@ pub struct EntranceSettings {
     pub secure: bool,
     /// The longest message that is judged and recorded, in bytes. Default: 16 MiB.
     pub max_message: usize,
+    /// How long an HTTP server may take to begin its answer. Default: 10 min.
+    pub answer_timeout: Duration,
     /// How many servers may be started, or connections opened to one. Default: 100.
     pub max_children: usize,
     /// How long a server that was started may take to exit after its input was closed. Default: 5 s.
@@ -58,6 +63,7 @@ impl Default for EntranceSettings {
             token: None,
             secure: false,
             max_message: 16 << 20,
+            answer_timeout: Duration::from_secs(600),
             max_children: 100,
             exit_wait: Duration::from_secs(5),
             name: None,
@@ -80,6 +86,8 @@ pub struct Entrance {
     token: Option<Arc<str>>,
     http: HttpDoor,
     web_socket: WebSocketDoor,
+    /// If others take requests of sessions that are bridged here.
+    replica: Option<Arc<Replica>>,
 }
 
 /// Where HTTP clients go.
@@ -118,6 +126,7 @@ impl Entrance {
                     token,
                     http: HttpDoor::PassedOn(http),
                     web_socket: settings.bridge(remote, tap),
+                    replica: None,
                 }
             }
             UrlKind::WebSocket => {
@@ -127,6 +136,7 @@ impl Entrance {
                     token,
                     http: HttpDoor::Bridged(children.service(), children),
                     web_socket: WebSocketDoor::PassedOn(tunnels),
+                    replica: None,
                 }
             }
         })
@@ -146,7 +156,15 @@ impl Entrance {
             token: settings.token.clone(),
             http: HttpDoor::Bridged(children.service(), children),
             web_socket: settings.bridge(remote, tap),
+            replica: None,
         }
+    }
+
+    /// Has other replicas find the sessions that are bridged here, and finds theirs.
+    #[must_use]
+    pub fn as_replica(mut self, replica: Arc<Replica>) -> Entrance {
+        self.replica = Some(replica);
+        self
     }
 
     /// Opens no more sessions.
@@ -188,9 +206,10 @@ impl Entrance {
         } else {
             match &mut self.http {
                 HttpDoor::PassedOn(gateway) => gateway.call(request).await,
-                HttpDoor::Bridged(service, _) => {
-                    service.call(request).await.map(|response| response.map(boxed))
-                }
+                HttpDoor::Bridged(service, _) => match self.replica {
+                    Some(replica) => Forwarding::new(service.clone(), replica).call(request).await,
+                    None => service.call(request).await.map(|response| response.map(boxed)),
+                },
             }
         };
         response
@@ -218,6 +237,7 @@ impl EntranceSettings {
             hosts: self.hosts.clone(),
             origins: self.origins.clone(),
             secure: self.secure,
+            answer_timeout: self.answer_timeout,
             max_body: self.max_message,
             name: self.name.clone(),
             drain: self.drain.clone(),

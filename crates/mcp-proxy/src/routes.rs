@@ -14,7 +14,7 @@ use tower_service::Service;
 
 use crate::{
     Entrance, EntranceSettings,
-    http::{Answer, ProxyBody, has_token},
+    http::{Answer, OriginalPath, ProxyBody, Replica, has_token},
 };
 
 /// The path below which a server is found, `/files` for example.
@@ -90,6 +90,16 @@ impl Routes {
         Routes(Arc::new(Inner { routes, settings }))
     }
 
+    /// Has other replicas find the sessions that are bridged here, and finds theirs.
+    #[must_use]
+    pub fn as_replica(&self, replica: &Arc<Replica>) -> Routes {
+        let Inner { routes, settings } = &*self.0;
+        let routes = routes.iter().map(|(prefix, entrance)| {
+            (prefix.clone(), entrance.clone().as_replica(Arc::clone(replica)))
+        });
+        Routes(Arc::new(Inner { routes: routes.collect(), settings: settings.clone() }))
+    }
+
     /// Opens no more sessions.
     pub fn drain(&self) {
         for (_, entrance) in &self.0.routes {
@@ -116,7 +126,10 @@ impl Inner {
             self.routes.iter().find_map(|(prefix, entrance)| Some((prefix.rest(path)?, entrance)));
         let (rest, entrance) = found?;
         let mut parts = request.uri().clone().into_parts();
-        parts.path_and_query = Some(rest);
+        let original = parts.path_and_query.replace(rest);
+        if let Some(original) = original {
+            request.extensions_mut().insert(OriginalPath(original));
+        }
         *request.uri_mut() = Uri::from_parts(parts).ok()?;
         Some(entrance.clone())
     }

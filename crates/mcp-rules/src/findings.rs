@@ -117,6 +117,7 @@ impl<'s> Findings<'s> {
     }
 
     /// Adds `fault` unless its rule is off or does not apply to the revision.
+    #[cold]
     pub(crate) fn report(&mut self, fault: Fault) {
         let revision = fault.revision.or(self.scene.revision);
         let enforcement = fault.rule.enforcement;
@@ -309,6 +310,8 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    // Cold: faults are rare, and the code around them shall not be in the way of all that is sound.
+    #[cold]
     pub(crate) fn new(rule: &'static RuleMeta, message: impl Into<String>) -> Fault {
         Fault {
             rule,

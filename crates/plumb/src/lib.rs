@@ -70,6 +70,7 @@ fn run(args: Args) -> anyhow::Result<Outcome> {
         Command::Rules(args) => commands::rules(&args, color),
         Command::Explain(args) => commands::explain(&args, color),
         Command::Wrap(args) => commands::wrap(&args, color),
+        Command::Inspect(args) => commands::inspect(args, color),
         Command::Tail(args) => commands::tail(args, color),
         Command::Diff(args) => commands::diff(&args, color),
         Command::Redact(args) => commands::redact(args),

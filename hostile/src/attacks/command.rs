@@ -1,45 +1,23 @@
 //! Against `plumb check`, with files that somebody else has written.
 
 use std::{
-    fs,
     io::{BufRead as _, BufReader},
     os::unix::fs::symlink,
-    path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,
 };
 
 use anyhow::Context as _;
 
-use crate::{attacks::shows_controls, outcome::Outcome, process::Program, stage::Stage};
-
-/// A folder that is removed when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> anyhow::Result<Folder> {
-        let path =
-            std::env::temp_dir().join(format!("plumb-hostile-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path)?;
-        Ok(Folder(path))
-    }
-
-    fn write(&self, name: &str, content: &str) -> anyhow::Result<PathBuf> {
-        let path = self.0.join(name);
-        fs::write(&path, content)?;
-        Ok(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn text(path: &Path) -> anyhow::Result<&str> {
-    path.to_str().context("a path in UTF-8")
-}
+use crate::{
+    attacks::{
+        folder::{Folder, text},
+        shows_controls,
+    },
+    outcome::Outcome,
+    process::Program,
+    stage::Stage,
+};
 
 /// Lines that look like the beginning of something.
 pub(crate) fn open_braces(stage: &Stage) -> anyhow::Result<Outcome> {
@@ -77,12 +55,12 @@ pub(crate) fn folder(stage: &Stage) -> anyhow::Result<Outcome> {
     let (folder, outside) = (Folder::new("folder")?, Folder::new("outside")?);
     folder.write("good.jsonl", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n")?;
     let secret = outside.write("secret.jsonl", "{\"canary\":\"4711\"}\n")?;
-    symlink(&secret, folder.0.join("link.jsonl"))?;
-    symlink("/dev/zero", folder.0.join("endless.jsonl"))?;
-    symlink(&outside.0, folder.0.join("elsewhere"))?;
-    Command::new("mkfifo").arg(folder.0.join("pipe.jsonl")).status()?;
+    symlink(&secret, folder.path().join("link.jsonl"))?;
+    symlink("/dev/zero", folder.path().join("endless.jsonl"))?;
+    symlink(outside.path(), folder.path().join("elsewhere"))?;
+    Command::new("mkfifo").arg(folder.path().join("pipe.jsonl")).status()?;
     let child = Command::new(stage.folder.join("plumb"))
-        .args(["check", text(&folder.0)?])
+        .args(["check", text(folder.path())?])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -7,9 +7,10 @@ use std::{
 };
 
 use crate::{
-    http::{self, Session},
+    healthy::Healthy,
+    http::{self, KeptAlive, Session},
     outcome::Outcome,
-    process::Program,
+    process::{Program, raise_file_limit},
     stage::Stage,
 };
 
@@ -31,6 +32,34 @@ pub(crate) fn idle(stage: &Stage) -> anyhow::Result<Outcome> {
     Ok(Outcome::new()
         .memory(server.peak()?, 64)
         .check(is_served, format!("a newcomer is served beside {} idle ones", open.len())))
+}
+
+/// Thousands of connections at once, each of which is used, kept, and used again.
+pub(crate) fn many(stage: &Stage) -> anyhow::Result<Outcome> {
+    let wanted = stage.times(5_000, 500);
+    let files = raise_file_limit()?;
+    let mut server = Program::start(stage, "example-conformance-server", &["--port", "0"])?;
+    let address = server.address()?;
+    let healthy = Healthy::start(&address)?;
+    let mut open = Vec::new();
+    while open.len() < wanted {
+        let opened = KeptAlive::open(&address).and_then(|mut connection| {
+            anyhow::ensure!(connection.discover()?, "the server has refused");
+            Ok(connection)
+        });
+        match opened {
+            Ok(connection) => open.push(connection),
+            Err(_) => break,
+        }
+    }
+    // Only those that are still served were held.
+    let held = open.iter_mut().filter_map(|connection| connection.discover().ok());
+    let held = held.filter(|is_served| *is_served).count();
+    let said = format!("{held} of {wanted} connections held; at most {files} files may be open");
+    Ok(Outcome::new()
+        .memory(server.peak()?, 250)
+        .check(held == wanted, said)
+        .answers(healthy.stop(), stage.times(20, 3)))
 }
 
 /// Requests whose heads never end: the connections must not stay open for good.

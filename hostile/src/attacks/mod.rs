@@ -3,6 +3,9 @@
 mod client;
 mod command;
 mod connections;
+mod folder;
+mod long_lines;
+mod mock;
 mod sessions;
 mod stdio;
 mod websocket;
@@ -30,12 +33,17 @@ pub(crate) const ATTACKS: &[Attack] = &[
     Attack { name: "http: flood of unknown notifications", run: sessions::unknown },
     Attack { name: "http: duplicate envelope members", run: sessions::duplicates },
     Attack { name: "http: more idle connections than files", run: connections::idle },
+    Attack { name: "http: 5,000 connections in use", run: connections::many },
     Attack { name: "http: heads that never end", run: connections::slow_heads },
     Attack { name: "stdio: pings with large ids", run: stdio::large_ids },
     Attack { name: "stdio: standard output closed", run: stdio::closed_output },
+    Attack { name: "stdio: lines of 64 MB", run: long_lines::to_server },
+    Attack { name: "proxy: lines of 64 MB", run: long_lines::through_proxy },
+    Attack { name: "mock: long answers, never read", run: mock::answers_unread },
     Attack { name: "client: pings, answers never read", run: client::pings_unread },
     Attack { name: "client: terminal escapes in names", run: client::escapes },
     Attack { name: "check: lines of `{`", run: command::open_braces },
+    Attack { name: "check: lines of 64 MB", run: long_lines::in_file },
     Attack { name: "check: the reader leaves", run: command::reader_leaves },
     Attack { name: "check: links, pipes and devices in a folder", run: command::folder },
     Attack { name: "check: terminal escapes in names", run: command::escapes },

@@ -9,6 +9,7 @@ mod message_ends;
 mod peer;
 mod refusal;
 mod seal;
+mod session_store;
 mod transport;
 
 pub use clock::Clock;
@@ -18,6 +19,9 @@ pub use message_ends::MessageEnds;
 pub use peer::{OutgoingRequest, Peer, PeerError};
 pub use refusal::{Refusal, RefusalReason};
 pub use seal::Seal;
+pub use session_store::{
+    Append, Appended, LogEnd, LogReplacement, Missed, SessionStore, StoreError,
+};
 pub use transport::{
     Framing, Inbound, MessageHeaders, Outbound, OutboundRole, ResponseStatus, Ticket, Transport,
     TransportError,

@@ -3,10 +3,10 @@
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue, Response, StatusCode,
-    header::{CONTENT_TYPE, WWW_AUTHENTICATE},
+    header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
 };
-use mcp_core::{Era, Json, Refusal, RefusalReason, Revision};
-use mcp_json::{Limits, Tape};
+use mcp_core::{Era, Json, Refusal, RefusalReason, Revision, Side};
+use mcp_json::{Limits, Node, Tape};
 use mcp_jsonrpc::{Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind};
 use mcp_transport::Foreign;
 
@@ -91,16 +91,33 @@ impl Answer {
         Answer::json(StatusCode::OK, body)
     }
 
-    /// Tells a client that the server has not answered the request in `text`.
+    /// Tells a client that the server has not answered the request in `text`, or those of a batch.
     pub(crate) fn failed(failure: &Failure, text: &[u8]) -> Answer {
         let status = match failure {
             Failure::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,
-            Failure::Unreachable(_) | Failure::Broken(_) => StatusCode::BAD_GATEWAY,
+            Failure::Unreachable(_) | Failure::Broken(_) | Failure::Unjudged(_) => {
+                StatusCode::BAD_GATEWAY
+            }
             Failure::Stopped => StatusCode::SERVICE_UNAVAILABLE,
         };
         let error = JsonRpcError::new(ErrorCode::InternalError.code(), failure.to_string());
-        let id = request_id(text);
-        Answer::json(status, JsonRpcResponse { id, outcome: Err(error) }.to_bytes())
+        Answer::json(status, error_for(text, &error))
+    }
+
+    /// Tells a client that its request could not be judged, or the response to it: the session store
+    /// is away. `text` is from the side that sent it.
+    pub(super) fn unavailable(from: Side, text: &[u8]) -> Answer {
+        let message = "the session cannot be judged at the moment: the session store is away";
+        let error = JsonRpcError::new(ErrorCode::InternalError.code(), message);
+        let body = match from {
+            Side::Client => error_for(text, &error),
+            Side::Server => {
+                JsonRpcResponse { id: response_id(text), outcome: Err(error) }.to_bytes()
+            }
+        };
+        let mut answer = Answer::json(StatusCode::SERVICE_UNAVAILABLE, body);
+        answer.headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        answer
     }
 
     pub(crate) fn into_response(self) -> Response<ProxyBody> {
@@ -128,10 +145,35 @@ fn status_of(request: &HeaderMap, reason: RefusalReason) -> StatusCode {
     }
 }
 
-/// The id of the request in `text`, if it is one.
-fn request_id(text: &[u8]) -> Option<JsonRpcId> {
+/// An error for each request in `text`; without an id if there is none.
+fn error_for(text: &[u8], error: &JsonRpcError) -> Bytes {
+    let mut tape = Tape::new();
+    let answer = |id| JsonRpcResponse { id, outcome: Err(error.clone()) }.to_bytes();
+    let Ok(document) = tape.parse(text, Limits::default()) else { return answer(None) };
+    let root = document.root();
+    if !root.is_array() {
+        return answer(id_of(root, MessageKind::Request));
+    }
+    let answers: Vec<Bytes> = root
+        .elements()
+        .filter_map(|entry| id_of(entry, MessageKind::Request))
+        .map(|id| answer(Some(id)))
+        .collect();
+    if answers.is_empty() {
+        return answer(None);
+    }
+    [b"[", &*answers.join(&b","[..]), b"]"].concat().into()
+}
+
+/// The id of the response in `text`, if it is one.
+fn response_id(text: &[u8]) -> Option<JsonRpcId> {
     let mut tape = Tape::new();
     let document = tape.parse(text, Limits::default()).ok()?;
-    let envelope = Envelope::of(document.root());
-    envelope.readable_id().filter(|_| envelope.kind() == Some(MessageKind::Request))
+    id_of(document.root(), MessageKind::Response)
+}
+
+/// The id of a message, if it is of this kind.
+fn id_of(message: Node<'_>, kind: MessageKind) -> Option<JsonRpcId> {
+    let envelope = Envelope::of(message);
+    envelope.readable_id().filter(|_| envelope.kind() == Some(kind))
 }

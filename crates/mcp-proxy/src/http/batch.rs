@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
+use mcp_core::Side;
 use mcp_json::{Limits, Span, Tape};
 use mcp_jsonrpc::ErrorCode;
 
@@ -11,7 +12,7 @@ use super::{
     body::{ProxyBody, after, full, read_whole},
     events::event_with,
     exchange::Exchange,
-    gateway::{give, is_event_stream, pass_events_back, set_length},
+    gateway::{describe, give, give_unjudged, is_event_stream, pass_events_back, text_of},
     headers::remove_hop_by_hop,
 };
 use crate::{respond::Replacement, splice::with_parts};
@@ -24,36 +25,45 @@ pub(super) async fn pass_back(
     errors: Bytes,
 ) -> Response<ProxyBody> {
     let (mut head, body) = response.into_parts();
+    let exchange = exchange.named_by(&head.headers);
     let shown = head.headers.clone();
     remove_hop_by_hop(&mut head.headers);
     if is_event_stream(&head.headers) {
         let seen = exchange.clone();
-        let passed = pass_events_back(exchange, head, shown, body);
+        let passed = pass_events_back(exchange, (head, shown), body, &Bytes::new()).await;
         if !is_event_stream(passed.headers()) {
             return passed;
         }
         seen.observe_own_event(errors.clone());
         return passed.map(|body| after(event_with(errors), body));
     }
-    let Ok(body) = read_whole(body, exchange.limit()).await else {
-        let message = "the server's response is too long, or it broke off";
+    let lacking = |message| {
         let status = StatusCode::BAD_GATEWAY;
-        return give(&exchange, Answer::error(status, ErrorCode::InternalError, message));
+        give(&exchange, Answer::error(status, ErrorCode::InternalError, message))
+    };
+    let Ok(body) = read_whole(body, exchange.limit()).await else {
+        return lacking("the server's response is too long, or it broke off");
+    };
+    let text = match text_of(&shown, &body, exchange.limit()) {
+        Ok(text) => text,
+        Err(message) => return lacking(message),
     };
     let status = head.status;
-    let verdict = exchange.judge_response(status, shown, Some(body.clone()));
+    let Ok(verdict) = exchange.judge_response(status, shown, Some(text.clone())).await else {
+        return give_unjudged(&exchange, Answer::unavailable(Side::Server, &text));
+    };
     if !status.is_success() {
         // It is about the whole exchange.
         return Response::from_parts(head, full(body));
     }
     let body =
-        if verdict.passes() { Some(body) } else { Replacement::of(&body, &verdict).to_receiver };
+        if verdict.passes() { Some(text) } else { Replacement::of(&text, &verdict).to_receiver };
     let combined = body.map_or(errors.clone(), |body| combine(&body, errors));
     let mut answer = Answer::json(StatusCode::OK, combined);
     if status == StatusCode::OK {
         let kind = std::mem::replace(&mut answer.headers, head.headers);
         answer.headers.extend(kind);
-        set_length(&mut answer.headers, &answer.body);
+        describe(&mut answer.headers, &answer.body);
     }
     let Answer { status, headers, body } = &answer;
     // Not in place of the server's response: it answers more than that does.

@@ -8,40 +8,74 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame};
+use mcp_core::BoxFuture;
 use mcp_transport::http::sse::{self, Decoded, Decoder};
 
 use super::{
     body::BoxError,
+    encoding::{Encoding, StreamDecoder},
     exchange::Exchange,
     tee::{End, Watch},
 };
-use crate::{respond::Replacement, tap::Event};
+use crate::{
+    Verdict,
+    respond::Replacement,
+    tap::{Event, Judgement},
+};
 
 /// An event stream that is being passed on.
 #[derive(Debug)]
 pub(super) struct PassingEvents {
     exchange: Exchange,
     decoder: Decoder,
+    text: Text,
+}
+
+/// How the text of a stream is read.
+#[derive(Debug)]
+enum Text {
+    Plain,
+    Compressed(Box<StreamDecoder>),
+    /// Not any more: it could not be decoded.
+    Unreadable,
 }
 
 impl PassingEvents {
-    pub(super) fn new(exchange: Exchange) -> PassingEvents {
+    pub(super) fn new(exchange: Exchange, encoding: Option<Encoding>) -> PassingEvents {
         let decoder = Decoder::new(exchange.limit());
-        PassingEvents { exchange, decoder }
+        let text = match encoding {
+            Some(encoding) => Text::Compressed(Box::new(StreamDecoder::new(encoding))),
+            None => Text::Plain,
+        };
+        PassingEvents { exchange, decoder, text }
+    }
+
+    fn take(exchange: &Exchange, decoder: &mut Decoder, text: Bytes) {
+        decoder.push(text);
+        while let Some(decoded) = decoder.next_event() {
+            match decoded {
+                Decoded::Event(event) => {
+                    let (event, data) = split(event);
+                    exchange.observe_event(event, data);
+                }
+                Decoded::Skipped { length, .. } => exchange.observe_overlong_event(length),
+            }
+        }
     }
 }
 
 impl Watch for PassingEvents {
     fn data(&mut self, data: &Bytes) {
-        self.decoder.push(data.clone());
-        while let Some(decoded) = self.decoder.next_event() {
-            match decoded {
-                Decoded::Event(event) => {
-                    let (event, data) = split(event);
-                    self.exchange.observe_event(event, data);
-                }
-                Decoded::Skipped { length, .. } => self.exchange.observe_overlong_event(length),
-            }
+        let PassingEvents { exchange, decoder, text } = self;
+        let stream = match text {
+            Text::Plain => return PassingEvents::take(exchange, decoder, data.clone()),
+            Text::Compressed(stream) => stream,
+            Text::Unreadable => return,
+        };
+        let pushed = stream.push(data, |text| PassingEvents::take(exchange, decoder, text));
+        if let Err(error) = pushed {
+            tracing::warn!(?error, "the rest of an event stream cannot be decoded or judged");
+            *text = Text::Unreadable;
         }
     }
 
@@ -68,25 +102,31 @@ pub(super) struct JudgedEvents<B> {
     body: B,
     exchange: Exchange,
     blocks: Blocks,
+    judging: Option<Judging>,
     /// What may pass and has not passed yet.
     ready: VecDeque<Bytes>,
     ended: bool,
 }
 
+/// An event that waits for its verdict.
+struct Judging {
+    block: Bytes,
+    event: sse::Event,
+    judgement: BoxFuture<'static, Judgement>,
+}
+
 impl<B> JudgedEvents<B> {
     pub(super) fn new(body: B, exchange: Exchange) -> JudgedEvents<B> {
         let blocks = Blocks::new(exchange.limit());
-        JudgedEvents { body, exchange, blocks, ready: VecDeque::new(), ended: false }
+        let ready = VecDeque::new();
+        JudgedEvents { body, exchange, blocks, judging: None, ready, ended: false }
     }
 
-    fn take(&mut self, data: &Bytes) {
-        self.blocks.push(data);
-        while let Some(block) = self.blocks.next() {
-            match block {
-                Block::Whole(text) => self.judge(text),
-                // It is over the limit, and so not judged.
-                Block::TooLong(length) => self.exchange.observe_overlong_event(length),
-            }
+    fn take(&mut self, block: Block) {
+        match block {
+            Block::Whole(text) => self.judge(text),
+            // It is over the limit, and so not judged.
+            Block::TooLong(length) => self.exchange.observe_overlong_event(length),
         }
     }
 
@@ -98,17 +138,23 @@ impl<B> JudgedEvents<B> {
             self.ready.push_back(block);
             return;
         };
-        let (id, name, retry) = (event.id.clone(), event.event.clone(), event.retry);
-        let (event, data) = split(event);
-        let verdict = self.exchange.judge_event(event.clone(), data.clone());
+        let exchange = self.exchange.clone();
+        let (shown, data) = split(event.clone());
+        let judgement = Box::pin(async move { exchange.judge_event(shown, data).await });
+        self.judging = Some(Judging { block, event, judgement });
+    }
+
+    /// Passes an event, or what takes its place.
+    fn pass(&mut self, block: Bytes, event: sse::Event, verdict: &Verdict) {
         if verdict.passes() {
             self.ready.push_back(block);
             return;
         }
-        if let Some(rest) = Replacement::of(&data, &verdict).to_receiver {
-            self.exchange.observe_replaced_event(event, &verdict, rest.clone());
+        if let Some(rest) = Replacement::of(&event.data, verdict).to_receiver {
+            let (shown, _) = split(event.clone());
+            self.exchange.observe_replaced_event(shown, verdict, rest.clone());
             let mut out = BytesMut::new();
-            sse::Event { event: name, data: rest, id, retry }.encode(&mut out);
+            sse::Event { data: rest, ..event }.encode(&mut out);
             self.ready.push_back(out.freeze());
         }
     }
@@ -137,10 +183,25 @@ where
             if let Some(bytes) = this.ready.pop_front() {
                 return Poll::Ready(Some(Ok(Frame::data(bytes))));
             }
+            if let Some(judging) = &mut this.judging {
+                let judgement = ready!(judging.judgement.as_mut().poll(context));
+                let Some(Judging { block, event, .. }) = this.judging.take() else { continue };
+                let Ok(verdict) = judgement else {
+                    // The client can ask for the rest of the stream when there are verdicts again.
+                    this.end(End::Broken);
+                    return Poll::Ready(Some(Err("the session store is away".into())));
+                };
+                this.pass(block, event, &verdict);
+                continue;
+            }
+            if let Some(block) = this.blocks.next() {
+                this.take(block);
+                continue;
+            }
             match ready!(Pin::new(&mut this.body).poll_frame(context)) {
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
-                        this.take(&data);
+                        this.blocks.push(&data);
                     }
                 }
                 Some(Err(error)) => {

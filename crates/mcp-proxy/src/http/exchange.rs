@@ -1,16 +1,23 @@
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    borrow::Cow,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header::HOST, request};
 use mcp_core::Side;
+use mcp_json::{Limits, Tape};
+use ring::digest::{SHA256, digest};
 
 use super::{
     body::Collected,
+    encoding::Encoding,
     tee::{End, Watch},
 };
 use crate::{
     Observation, Tap, Verdict,
-    tap::{Event, Part},
+    tap::{Event, Judgement, Part, is_initialize},
 };
 
 /// A request and everything that answers it, as the tap is told about them.
@@ -19,13 +26,34 @@ pub(super) struct Exchange {
     tap: Tap,
     number: u64,
     session: Option<Arc<str>>,
+    /// The session that the server knows it by, if replicas share what they know of it.
+    kept_in: Option<Arc<str>>,
+    /// Whether it may open one.
+    opens: bool,
     /// The longest body that is kept.
     limit: usize,
 }
 
 impl Exchange {
     pub(super) fn new(tap: Tap, number: u64, session: Option<Arc<str>>, limit: usize) -> Exchange {
-        Exchange { tap, number, session, limit }
+        Exchange { tap, number, session, kept_in: None, opens: false, limit }
+    }
+
+    /// Notes the session that a request, or the response that opens one, names.
+    pub(super) fn named_by(mut self, headers: &HeaderMap) -> Exchange {
+        if self.tap.is_shared() && self.kept_in.is_none() {
+            self.kept_in = session_id(self.session.as_deref(), headers);
+        }
+        self
+    }
+
+    /// Notes whether a request may open a session.
+    pub(super) fn opened_by(mut self, body: &[u8]) -> Exchange {
+        if self.tap.is_shared() && self.kept_in.is_none() {
+            let limits = Limits { max_bytes: self.limit, ..Limits::default() };
+            self.opens = is_initialize(body, &mut Tape::new(), limits);
+        }
+        self
     }
 
     pub(super) fn limit(&self) -> usize {
@@ -33,12 +61,15 @@ impl Exchange {
     }
 
     fn seen(&self, from: Side, part: Part, body: Option<Bytes>) -> Observation {
-        Observation::http(from, self.number, part, body).in_session(self.session.clone())
+        Observation::http(from, self.number, part, body)
+            .in_session(self.session.clone())
+            .kept_in(self.kept_in.clone())
+            .opening(self.opens)
     }
 
     /// The request, before it is passed on.
-    pub(super) fn judge_request(&self, head: &request::Parts, body: Bytes) -> Verdict {
-        self.tap.judge(self.seen(Side::Client, request_part(head), Some(body)))
+    pub(super) async fn judge_request(&self, head: &request::Parts, body: Bytes) -> Judgement {
+        self.tap.judge_shared(self.seen(Side::Client, request_part(head), Some(body))).await
     }
 
     /// What of a request is passed on.
@@ -59,13 +90,14 @@ impl Exchange {
     }
 
     /// A whole response, before it is passed on.
-    pub(super) fn judge_response(
+    pub(super) async fn judge_response(
         &self,
         status: StatusCode,
         headers: HeaderMap,
         body: Option<Bytes>,
-    ) -> Verdict {
-        self.tap.judge(self.seen(Side::Server, response_part(status, headers), body))
+    ) -> Judgement {
+        let seen = self.seen(Side::Server, response_part(status, headers), body);
+        self.tap.judge_shared(seen).await
     }
 
     pub(super) fn observe_response(
@@ -95,8 +127,14 @@ impl Exchange {
         self.tap.observe(seen.by_proxy());
     }
 
-    pub(super) fn judge_event(&self, event: Event, data: Bytes) -> Verdict {
-        self.tap.judge(self.seen(Side::Server, Part::Event(event), Some(data)))
+    /// The same, if there can be no verdict on it.
+    pub(super) fn record_answer(&self, status: StatusCode, headers: HeaderMap, body: Bytes) {
+        let seen = self.seen(Side::Server, response_part(status, headers), Some(body));
+        self.tap.record(seen.by_proxy());
+    }
+
+    pub(super) async fn judge_event(&self, event: Event, data: Bytes) -> Judgement {
+        self.tap.judge_shared(self.seen(Side::Server, Part::Event(event), Some(data))).await
     }
 
     /// An event that the client gets instead of one that was held back.
@@ -134,6 +172,26 @@ impl Exchange {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OverTls;
 
+/// The header that names a session.
+const SESSION_ID: &str = "mcp-session-id";
+
+/// Longer ids are known by their digest.
+const LONG_ID: usize = 256;
+
+/// The session that headers name. Servers may choose the same ids, so their names come first.
+fn session_id(server: Option<&str>, headers: &HeaderMap) -> Option<Arc<str>> {
+    let id = headers.get(SESSION_ID)?.as_bytes().trim_ascii();
+    let id: Cow<'_, str> = match std::str::from_utf8(id) {
+        Ok("") => return None,
+        Ok(id) if id.len() <= LONG_ID => id.into(),
+        _ => URL_SAFE_NO_PAD.encode(digest(&SHA256, id)).into(),
+    };
+    Some(match server {
+        Some(server) => format!("{server}\n{id}").into(),
+        None => id.into(),
+    })
+}
+
 fn request_part(head: &request::Parts) -> Part {
     let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
     let scheme = if head.extensions.get::<OverTls>().is_some() { "https" } else { "http" };
@@ -160,6 +218,7 @@ struct Passing {
     /// Until it is observed.
     part: Option<Part>,
     body: Collected,
+    encoding: Option<Encoding>,
     /// What of the body may be needed to answer in the server's place.
     text: Bytes,
 }
@@ -168,15 +227,18 @@ impl PassingRequest {
     pub(super) fn new(exchange: Exchange, head: &request::Parts) -> PassingRequest {
         let body = Collected::new(exchange.limit);
         let part = Some(request_part(head));
-        PassingRequest(Arc::new(Mutex::new(Passing { exchange, part, body, text: Bytes::new() })))
+        let (encoding, text) = (Encoding::of(&head.headers), Bytes::new());
+        PassingRequest(Arc::new(Mutex::new(Passing { exchange, part, body, encoding, text })))
     }
 
-    /// The body, as far as it has passed. The server has answered, or never will: nothing that still
+    /// The text of the body, as far as it has passed. The server has answered, or never will: nothing that still
     /// comes can be about the request.
     pub(super) fn text(&self) -> Bytes {
         let mut passing = self.lock();
         passing.observe();
-        passing.text.clone()
+        let text = passing.text.clone();
+        let limit = passing.exchange.limit;
+        passing.encoding.and_then(|encoding| encoding.decode(&text, limit).ok()).unwrap_or(text)
     }
 
     fn lock(&self) -> MutexGuard<'_, Passing> {
@@ -189,7 +251,10 @@ impl Passing {
         let Some(part) = self.part.take() else { return };
         self.text = self.body.take();
         let body = Some(self.text.clone());
-        let mut seen = self.exchange.seen(Side::Client, part, body);
+        let mut seen = self
+            .exchange
+            .seen(Side::Client, part, body)
+            .encoded(self.encoding, self.exchange.limit);
         if self.body.is_too_long() {
             seen = seen.skipping(self.body.length());
         }
@@ -235,7 +300,9 @@ impl Watch for PassingResponse {
         let Some((status, headers)) = self.head.take() else { return };
         // A body that is cut off says nothing about what was meant.
         let body = (end == End::Complete).then(|| self.body.take());
-        let mut seen = self.exchange.seen(Side::Server, response_part(status, headers), body);
+        let encoding = Encoding::of(&headers);
+        let seen = self.exchange.seen(Side::Server, response_part(status, headers), body);
+        let mut seen = seen.encoded(encoding, self.exchange.limit);
         if self.body.is_too_long() {
             seen = seen.skipping(self.body.length());
         }

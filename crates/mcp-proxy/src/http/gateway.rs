@@ -11,19 +11,21 @@ use std::{
 use bytes::Bytes;
 use http::{
     HeaderMap, Request, Response, StatusCode,
-    header::{CONTENT_LENGTH, CONTENT_TYPE},
+    header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE},
     request, response,
 };
 use hyper::body::Incoming;
 use mcp_core::{BoxFuture, Side};
 use mcp_jsonrpc::ErrorCode;
 use mcp_transport::{Allowed, check_source};
+use ring::rand::{SecureRandom as _, SystemRandom};
 use tower_service::Service;
 
 use super::{
     answer::Answer,
     batch,
     body::{ProxyBody, Unread, boxed, events_until, full, read_whole},
+    encoding::{Encoding, Undecoded},
     events::{JudgedEvents, PassingEvents, event_with},
     exchange::{Exchange, OverTls, PassingRequest, PassingResponse},
     headers::remove_hop_by_hop,
@@ -34,6 +36,7 @@ use crate::{
     Tap,
     respond::Replacement,
     shutdown::{Drain, Phase},
+    tap::StoreAway,
 };
 
 /// Whom a [`Gateway`] serves, and its limits.
@@ -86,7 +89,8 @@ struct Inner {
 impl Gateway {
     /// Passes requests on to `upstream`.
     pub fn new(upstream: Upstream, tap: Tap, settings: GatewaySettings) -> Gateway {
-        Gateway(Arc::new(Inner { upstream, tap, settings, exchanges: AtomicU64::new(1) }))
+        let exchanges = AtomicU64::new(if tap.is_shared() { first_exchange() } else { 1 });
+        Gateway(Arc::new(Inner { upstream, tap, settings, exchanges }))
     }
 }
 
@@ -117,7 +121,8 @@ impl Inner {
             request.extensions_mut().insert(OverTls);
         }
         let name = settings.name.clone();
-        let exchange = Exchange::new(self.tap.clone(), number, name, settings.max_body);
+        let exchange = Exchange::new(self.tap.clone(), number, name, settings.max_body)
+            .named_by(request.headers());
         if exchange.enforces_on(Side::Client) {
             self.judge_and_pass(exchange, request).await
         } else {
@@ -177,7 +182,7 @@ impl Inner {
         match self.send(head, body).await {
             Ok(response) => {
                 let text = passing.text();
-                let response = pass_back(exchange.clone(), response).await;
+                let response = pass_back(exchange.clone(), response, &text).await;
                 self.ending(exchange, text, response)
             }
             Err(failure) => {
@@ -211,30 +216,41 @@ impl Inner {
                 return answer.into_response();
             }
         };
-        let verdict = exchange.judge_request(&head, body.clone());
+        let mut text = match text_of(&head.headers, &body, exchange.limit()) {
+            Ok(text) => text,
+            Err(message) => {
+                exchange.observe_overlong(&head, exchange.limit() as u64 + 1);
+                let status = StatusCode::PAYLOAD_TOO_LARGE;
+                return give(&exchange, Answer::error(status, ErrorCode::InvalidRequest, message));
+            }
+        };
+        let exchange = exchange.opened_by(&text);
+        let Ok(verdict) = exchange.judge_request(&head, text.clone()).await else {
+            return give_unjudged(&exchange, Answer::unavailable(Side::Client, &text));
+        };
         let (mut head, mut body, mut errors) = (head, body, None);
         if !verdict.passes() {
             let Replacement { to_sender, to_receiver, passes_in_part } =
-                Replacement::of(&body, &verdict);
+                Replacement::of(&text, &verdict);
             let Some(rest) = to_receiver.filter(|_| passes_in_part) else {
                 let answer = Answer::refused(&head.headers, &verdict.refusals, to_sender);
                 return give(&exchange, answer);
             };
             exchange.observe_rest(&head, &verdict, rest.clone());
-            set_length(&mut head.headers, &rest);
-            (body, errors) = (rest, to_sender);
+            describe(&mut head.headers, &rest);
+            (text, body, errors) = (rest.clone(), rest, to_sender);
         }
-        match self.send(head, full(body.clone())).await {
+        match self.send(head, full(body)).await {
             Ok(response) => {
                 let response = match errors {
                     Some(errors) => batch::pass_back(exchange.clone(), response, errors).await,
-                    None => pass_back(exchange.clone(), response).await,
+                    None => pass_back(exchange.clone(), response, &text).await,
                 };
-                self.ending(exchange, body, response)
+                self.ending(exchange, text, response)
             }
             Err(failure) => {
                 tracing::warn!(%failure, "a request was not answered");
-                give(&exchange, Answer::failed(&failure, &body))
+                give(&exchange, Answer::failed(&failure, &text))
             }
         }
     }
@@ -246,6 +262,10 @@ impl Inner {
     ) -> Result<Response<Incoming>, Failure> {
         let mut request = Request::from_parts(head, body);
         remove_hop_by_hop(request.headers_mut());
+        if self.tap.enforces_on(Side::Server) {
+            // Events of a compressed stream could not be held back one by one.
+            request.headers_mut().remove(ACCEPT_ENCODING);
+        }
         self.upstream.address(&mut request);
         tokio::select! {
             response = self.upstream.send(request, self.settings.answer_timeout) => response,
@@ -254,41 +274,53 @@ impl Inner {
     }
 }
 
-/// Passes a response on.
+/// Passes the response to the request in `asked` on.
 pub(super) async fn pass_back(
     exchange: Exchange,
     response: Response<Incoming>,
+    asked: &Bytes,
 ) -> Response<ProxyBody> {
     let (mut head, body) = response.into_parts();
+    let exchange = exchange.named_by(&head.headers);
     let shown = head.headers.clone();
     remove_hop_by_hop(&mut head.headers);
     let enforced = exchange.enforces_on(Side::Server);
     match (is_event_stream(&head.headers), enforced) {
-        (true, _) => pass_events_back(exchange, head, shown, body),
+        (true, _) => pass_events_back(exchange, (head, shown), body, asked).await,
         (false, false) => {
             let passing = PassingResponse::new(exchange, head.status, shown);
             Response::from_parts(head, boxed(Tee::new(body, passing)))
         }
-        (false, true) => judge_and_pass_back(&exchange, head, shown, body).await,
+        (false, true) => match judge_and_pass_back(&exchange, head, shown, body).await {
+            Ok(response) => response,
+            Err(failure) => give(&exchange, Answer::failed(&failure, asked)),
+        },
     }
 }
 
-pub(super) fn pass_events_back(
+pub(super) async fn pass_events_back(
     exchange: Exchange,
-    head: response::Parts,
-    shown: HeaderMap,
+    (head, shown): (response::Parts, HeaderMap),
     body: Incoming,
+    asked: &Bytes,
 ) -> Response<ProxyBody> {
+    let encoding = Encoding::of(&head.headers);
     if !exchange.enforces_on(Side::Server) {
         exchange.observe_response(head.status, shown, None);
-        let body = boxed(Tee::new(body, PassingEvents::new(exchange)));
+        let body = boxed(Tee::new(body, PassingEvents::new(exchange, encoding)));
         return Response::from_parts(head, body);
     }
-    let verdict = exchange.judge_response(head.status, shown, None);
-    if !verdict.passes() {
-        return Answer::instead(&verdict.refusals, None).into_response();
+    if head.headers.contains_key(CONTENT_ENCODING) {
+        let reason = "the server's event stream is compressed and cannot be judged";
+        return give(&exchange, Answer::failed(&Failure::Unjudged(reason), asked));
     }
-    Response::from_parts(head, boxed(JudgedEvents::new(body, exchange)))
+    match exchange.judge_response(head.status, shown, None).await {
+        Ok(verdict) if verdict.passes() => {
+            Response::from_parts(head, boxed(JudgedEvents::new(body, exchange)))
+        }
+        Ok(verdict) => Answer::instead(&verdict.refusals, None).into_response(),
+        Err(StoreAway) => give_unjudged(&exchange, Answer::unavailable(Side::Server, b"")),
+    }
 }
 
 /// Reads and judges a whole response before it is passed on.
@@ -297,38 +329,65 @@ async fn judge_and_pass_back(
     mut head: response::Parts,
     shown: HeaderMap,
     body: Incoming,
-) -> Response<ProxyBody> {
-    match read_whole(body, exchange.limit()).await {
-        Ok(body) => {
-            let verdict = exchange.judge_response(head.status, shown, Some(body.clone()));
-            if verdict.passes() {
-                return Response::from_parts(head, full(body));
-            }
-            let replacement = Replacement::of(&body, &verdict);
-            let mut answer = Answer::instead(&verdict.refusals, replacement.to_receiver);
-            if replacement.passes_in_part {
-                set_length(&mut head.headers, &answer.body);
-                (answer.status, answer.headers) = (head.status, head.headers);
-            }
-            let Answer { status, headers, body } = &answer;
-            exchange.observe_replaced(*status, headers.clone(), &verdict, body.clone());
-            answer.into_response()
+) -> Result<Response<ProxyBody>, Failure> {
+    let body = match read_whole(body, exchange.limit()).await {
+        Ok(body) => body,
+        Err(Unread::TooLong) => {
+            return Err(Failure::Unjudged("the server's response is too long to be judged"));
         }
-        Err(unread) => {
-            let message = match unread {
-                Unread::TooLong => "the server's response is too long to be judged",
-                Unread::Broken => "the server broke off its response",
-            };
-            let status = StatusCode::BAD_GATEWAY;
-            give(exchange, Answer::error(status, ErrorCode::InternalError, message))
-        }
+        Err(Unread::Broken) => return Err(Failure::Broken("its response is incomplete".into())),
+    };
+    let text = text_of(&shown, &body, exchange.limit()).map_err(Failure::Unjudged)?;
+    let Ok(verdict) = exchange.judge_response(head.status, shown, Some(text.clone())).await else {
+        return Ok(give_unjudged(exchange, Answer::unavailable(Side::Server, &text)));
+    };
+    if verdict.passes() {
+        return Ok(Response::from_parts(head, full(body)));
     }
+    let replacement = Replacement::of(&text, &verdict);
+    let mut answer = Answer::instead(&verdict.refusals, replacement.to_receiver);
+    if replacement.passes_in_part {
+        describe(&mut head.headers, &answer.body);
+        (answer.status, answer.headers) = (head.status, head.headers);
+    }
+    let Answer { status, headers, body } = &answer;
+    exchange.observe_replaced(*status, headers.clone(), &verdict, body.clone());
+    Ok(answer.into_response())
+}
+
+/// Where a replica begins to count exchanges: others must not use the same numbers in a session.
+/// Numbers stay exact in JSON.
+fn first_exchange() -> u64 {
+    let mut bytes = [0; 4];
+    // Without randomness they may meet, and be taken for one exchange.
+    let _ = SystemRandom::new().fill(&mut bytes);
+    (u64::from(u32::from_be_bytes(bytes) >> 8) << 28) + 1
 }
 
 /// Gives a response in the server's place.
 pub(super) fn give(exchange: &Exchange, answer: Answer) -> Response<ProxyBody> {
     exchange.observe_answer(answer.status, answer.headers.clone(), answer.body.clone());
     answer.into_response()
+}
+
+/// Gives a response in the place of one that nothing is known about.
+pub(super) fn give_unjudged(exchange: &Exchange, answer: Answer) -> Response<ProxyBody> {
+    exchange.record_answer(answer.status, answer.headers.clone(), answer.body.clone());
+    answer.into_response()
+}
+
+/// The text of a body, or why it cannot be judged. What cannot be decoded is judged as it is.
+pub(super) fn text_of(
+    headers: &HeaderMap,
+    body: &Bytes,
+    limit: usize,
+) -> Result<Bytes, &'static str> {
+    let Some(encoding) = Encoding::of(headers) else { return Ok(body.clone()) };
+    match encoding.decode(body, limit) {
+        Ok(text) => Ok(text),
+        Err(Undecoded::Broken) => Ok(body.clone()),
+        Err(Undecoded::TooLong) => Err("the decoded body is too long to be judged"),
+    }
 }
 
 pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
@@ -344,7 +403,8 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// States the length of a body that is not the one that came.
-pub(super) fn set_length(headers: &mut HeaderMap, body: &Bytes) {
+/// Describes a body that is not the one that came: its length, and that it is not compressed.
+pub(super) fn describe(headers: &mut HeaderMap, body: &Bytes) {
     headers.insert(CONTENT_LENGTH, body.len().into());
+    headers.remove(CONTENT_ENCODING);
 }

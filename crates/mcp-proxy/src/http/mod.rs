@@ -9,10 +9,13 @@
 mod answer;
 mod batch;
 mod body;
+mod encoding;
 mod events;
 mod exchange;
+mod forwarding;
 mod gateway;
 mod headers;
+mod seal;
 mod tee;
 mod token;
 mod upstream;
@@ -20,10 +23,14 @@ mod upstream;
 pub(crate) use self::{
     answer::Answer,
     body::{ProxyBody, boxed, full},
+    encoding::{Encoding, Undecoded},
+    forwarding::{Forwarding, OriginalPath},
     headers::remove_hop_by_hop,
     token::has_token,
 };
 pub use self::{
+    forwarding::Replica,
     gateway::{Gateway, GatewaySettings},
+    seal::{SessionSeal, ShortKey},
     upstream::Upstream,
 };

@@ -26,6 +26,8 @@ pub(crate) enum Failure {
     Broken(String),
     /// The proxy was told to stop before.
     Stopped,
+    /// Its answer cannot be judged.
+    Unjudged(&'static str),
 }
 
 impl fmt::Display for Failure {
@@ -39,6 +41,7 @@ impl fmt::Display for Failure {
             Failure::Stopped => {
                 f.write_str("the proxy was told to stop before the server has answered")
             }
+            Failure::Unjudged(reason) => f.write_str(reason),
         }
     }
 }
@@ -57,6 +60,9 @@ pub struct Upstream {
 }
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const KEEPALIVE: Duration = Duration::from_secs(30);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+const KEEPALIVE_RETRIES: u32 = 3;
 /// Idle connections are closed before most servers would close them.
 const IDLE: Duration = Duration::from_secs(4);
 const MAX_IDLE: usize = 256;
@@ -124,6 +130,10 @@ fn connector(
     tcp.set_nodelay(true);
     tcp.enforce_http(false);
     tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+    // A machine that has vanished says nothing: whoever waits for it must not wait for ever.
+    tcp.set_keepalive(Some(KEEPALIVE));
+    tcp.set_keepalive_interval(Some(KEEPALIVE_INTERVAL));
+    tcp.set_keepalive_retries(Some(KEEPALIVE_RETRIES));
     let config = access.tls(secure)?;
     let builder = hyper_rustls::HttpsConnectorBuilder::new().with_tls_config((*config).clone());
     Ok(builder.https_or_http().enable_http1().wrap_connector(tcp))

@@ -3,25 +3,21 @@
 //! Labels have few values: sides, rules, kinds, and the methods that some revision defines. Names
 //! that a peer chooses are never labels.
 
-mod answers;
 mod labels;
 mod service;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::SystemTime};
 
 use mcp_core::Side;
 use prometheus_client::{
     encoding::text,
-    metrics::{counter::Counter, family::Family, histogram::Histogram},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Registry, Unit},
 };
 
+use self::labels::{ByUpstream, FindingLabels, MessageLabels, MethodLabels, SideLabels, method_of};
 pub use self::service::{Health, serve};
-use self::{
-    answers::Answers,
-    labels::{ByUpstream, FindingLabels, MessageLabels, MethodLabels, SideLabels},
-};
-use crate::{Observation, Passage, Watcher};
+use crate::{Knowledge, Observation, Passage, Watcher, otlp::SpanCounts, pairs::Pairs};
 
 /// What a proxy has passed, found and held back.
 #[derive(Debug, Clone)]
@@ -38,8 +34,14 @@ struct Figures {
     rejected: Family<ByUpstream<SideLabels>, Counter>,
     unjudged: Counter,
     lost: Counter,
+    apart: Counter,
+    store_away: Gauge,
     answers: Family<ByUpstream<MethodLabels>, Histogram, fn() -> Histogram>,
+    spans: SpanCounts,
 }
+
+/// When a request was sent, and its method.
+type Asked = (SystemTime, &'static str);
 
 /// From a quick answer on this machine to a tool that takes its time, in seconds.
 const SECONDS: [f64; 12] =
@@ -64,7 +66,10 @@ impl Metrics {
             rejected: Family::default(),
             unjudged: Counter::default(),
             lost: Counter::default(),
+            apart: Counter::default(),
+            store_away: Gauge::default(),
             answers: Family::new_with_constructor(seconds),
+            spans: SpanCounts::default(),
         };
         // What has not happened yet is shown as zero.
         let names = names.iter().cloned().map(Some);
@@ -97,11 +102,28 @@ impl Metrics {
             "Observations that came too fast to be recorded or judged",
             figures.lost.clone(),
         );
+        registry.register(
+            "apart",
+            "Observations that were not judged by the rules of sessions, the store being away",
+            figures.apart.clone(),
+        );
+        registry.register(
+            "store_away",
+            "1 if the session store was away when it was needed last, else 0",
+            figures.store_away.clone(),
+        );
         registry.register_with_unit(
             "answer",
             "Time from a request to its answer",
             Unit::Seconds,
             figures.answers.clone(),
+        );
+        let SpanCounts { exported, dropped } = &figures.spans;
+        registry.register("spans", "Spans that a collector has taken", exported.clone());
+        registry.register(
+            "spans_dropped",
+            "Spans that were dropped, because the collector is away or too slow",
+            dropped.clone(),
         );
         Metrics { registry: Arc::new(registry), figures }
     }
@@ -109,8 +131,13 @@ impl Metrics {
     /// Counts what passes.
     pub fn watcher(&self) -> Watcher {
         let figures = self.figures.clone();
-        let mut answers = Answers::default();
-        Box::new(move |passage| figures.count(passage, &mut answers))
+        let mut asked = Pairs::default();
+        Box::new(move |passage| figures.count(passage, &mut asked))
+    }
+
+    /// Where an exporter counts its spans.
+    pub fn spans(&self) -> SpanCounts {
+        self.figures.spans.clone()
     }
 
     /// All figures as text.
@@ -129,7 +156,7 @@ impl Default for Metrics {
 }
 
 impl Figures {
-    fn count(&self, passage: &Passage<'_>, answers: &mut Answers) {
+    fn count(&self, passage: &Passage<'_>, pairs: &mut Pairs<Asked>) {
         self.lost.inc_by(passage.lost);
         let upstream = passage.observation.and_then(Observation::upstream).cloned();
         for finding in passage.findings {
@@ -141,8 +168,18 @@ impl Figures {
         let labels = SideLabels::of(observation.from());
         let from = ByUpstream { upstream: upstream.clone(), labels };
         self.bytes.get_or_create(&from).inc_by(observation.bytes());
-        if !passage.judged {
-            self.unjudged.inc();
+        match passage.knowledge {
+            Knowledge::Missing => {
+                self.apart.inc();
+                self.store_away.set(1);
+            }
+            Knowledge::Shared => {
+                self.store_away.set(0);
+            }
+            Knowledge::Own if !passage.judged => {
+                self.unjudged.inc();
+            }
+            Knowledge::Own => {}
         }
         if !passage.refusals.is_empty() {
             self.rejected.get_or_create(&from).inc();
@@ -151,7 +188,9 @@ impl Figures {
             let labels = MessageLabels::of(observation.from(), message);
             let labels = ByUpstream { upstream: upstream.clone(), labels };
             self.messages.get_or_create(&labels).inc();
-            if let Some((method, time)) = answers.note(observation, message) {
+            let asked = || (observation.at(), method_of(message));
+            if let Some((at, method)) = pairs.note(observation, message, asked) {
+                let time = observation.at().duration_since(at).unwrap_or_default();
                 let labels = MethodLabels { method };
                 let labels = ByUpstream { upstream: upstream.clone(), labels };
                 self.answers.get_or_create(&labels).observe(time.as_secs_f64());
@@ -197,7 +236,11 @@ mod tests {
             "plumb_proxy_rejected counter",
             "plumb_proxy_unjudged counter",
             "plumb_proxy_lost counter",
+            "plumb_proxy_apart counter",
+            "plumb_proxy_store_away gauge",
             "plumb_proxy_answer_seconds histogram",
+            "plumb_proxy_spans counter",
+            "plumb_proxy_spans_dropped counter",
         ];
         assert_eq!(names, expected);
     }

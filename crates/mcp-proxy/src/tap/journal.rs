@@ -4,7 +4,7 @@ use mcp_core::{Revision, Side};
 use mcp_rules::{Finding, LineReader, Observer, Origin, Ruling, Severity, Suspended};
 
 use super::{
-    Counts, Observation, Passage, Rules, Watcher,
+    Counts, Knowledge, Observation, Passage, Rules, Watcher,
     observation::Scribe,
     queue::{Item, Next, Queue},
 };
@@ -28,9 +28,23 @@ pub(super) struct Journal {
 
 /// Whether a line may be held back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
+pub(super) enum Mode {
     Observe,
     Enforce,
+}
+
+/// How a line was judged, for watchers.
+#[derive(Debug, Clone, Copy)]
+struct Telling {
+    judged: bool,
+    knowledge: Knowledge,
+    passes_in_part: bool,
+}
+
+impl Telling {
+    fn of(knowledge: Knowledge) -> Telling {
+        Telling { judged: true, knowledge, passes_in_part: false }
+    }
 }
 
 impl Journal {
@@ -101,11 +115,16 @@ impl Journal {
     /// Takes a line that passes only as the verdict says.
     pub(super) fn judge(&mut self, observation: &Observation) -> Verdict {
         let line = self.scribe.line(observation);
-        let is_enforced = self.rules.policy.enforces_on(observation.from());
-        let mode = if is_enforced { Mode::Enforce } else { Mode::Observe };
+        let mode = self.mode(observation);
         let verdict = self.take(&line, Some(observation), mode);
         self.flush();
         verdict
+    }
+
+    /// How to judge what is about to pass.
+    pub(super) fn mode(&self, observation: &Observation) -> Mode {
+        let is_enforced = self.rules.policy.enforces_on(observation.from());
+        if is_enforced { Mode::Enforce } else { Mode::Observe }
     }
 
     /// Reports what is only known at the end.
@@ -113,8 +132,9 @@ impl Journal {
         let mut judged = Vec::new();
         if let Some(observer) = self.observer.take() {
             let mut observer = observer.resume(&self.rules.engine);
+            let before = observer.messages();
             observer.finish(&mut judged);
-            self.counts.messages = observer.messages();
+            self.counts.messages += observer.messages() - before;
         }
         let ruling = {
             let mut ruling = Ruling::default();
@@ -122,30 +142,43 @@ impl Journal {
             ruling
         };
         if ruling.findings().next().is_some() {
-            self.tell(b"", None, true, true, &ruling);
+            self.tell(b"", None, Telling::of(Knowledge::Own), &ruling);
         }
         self.flush();
         self.counts
     }
 
-    fn take(&mut self, line: &[u8], observation: Option<&Observation>, mode: Mode) -> Verdict {
+    pub(super) fn take(
+        &mut self,
+        line: &[u8],
+        observation: Option<&Observation>,
+        mode: Mode,
+    ) -> Verdict {
+        self.take_in(Knowledge::Own, line, observation, mode, |journal, number| {
+            let Some(mut observer) = journal.observer.take() else { return Ruling::default() };
+            if std::mem::take(&mut journal.has_missed) {
+                let mut resumed = observer.resume(&journal.rules.engine);
+                resumed.forget();
+                observer = resumed.suspend();
+            }
+            let (observer, ruling) = journal.rule(observer, number, line, mode);
+            journal.observer = Some(observer);
+            ruling
+        })
+    }
+
+    /// Records a line, has it judged by `rule`, and tells of it.
+    pub(super) fn take_in(
+        &mut self,
+        knowledge: Knowledge,
+        line: &[u8],
+        observation: Option<&Observation>,
+        mode: Mode,
+        rule: impl FnOnce(&mut Journal, u64) -> Ruling,
+    ) -> Verdict {
         self.record(line);
-        let Some(observer) = self.observer.take() else { return Verdict::default() };
-        let mut observer = observer.resume(&self.rules.engine);
-        if std::mem::take(&mut self.has_missed) {
-            observer.forget();
-        }
         let number = self.counts.lines;
-        let policy = &self.rules.policy;
-        let mut ruling = self.reader.read(line, |read| {
-            observer.rule(number, read, |ground| match mode {
-                // What passes anyway is judged as in a recording.
-                Mode::Observe => Some(false),
-                Mode::Enforce => policy.holds(ground),
-            })
-        });
-        self.counts.messages = observer.messages();
-        self.observer = Some(observer.suspend());
+        let mut ruling = rule(self, number);
         let mut verdict = match mode {
             Mode::Observe => {
                 ruling.refusals.clear();
@@ -158,19 +191,69 @@ impl Journal {
         let passes_in_part = !verdict.bad_tools.is_empty()
             || ruling.refusals.len() < ruling.messages.len()
                 && ruling.refusals.iter().all(|refusal| refusal.index.is_some());
-        self.tell(line, observation, true, passes_in_part, &ruling);
+        let telling = Telling { passes_in_part, ..Telling::of(knowledge) };
+        self.tell(line, observation, telling, &ruling);
         verdict.refusals = ruling.refusals;
         verdict
     }
 
-    fn pass_unjudged(&mut self, line: &[u8], observation: &Observation) {
-        self.record(line);
-        self.has_missed = true;
-        self.counts.unjudged += 1;
-        self.tell(line, Some(observation), false, true, &Ruling::default());
+    /// Judges a line by what an observer knows.
+    pub(super) fn rule(
+        &mut self,
+        observer: Suspended,
+        number: u64,
+        line: &[u8],
+        mode: Mode,
+    ) -> (Suspended, Ruling) {
+        let mut observer = observer.resume(&self.rules.engine);
+        let before = observer.messages();
+        let policy = &self.rules.policy;
+        let ruling = self.reader.read(line, |read| {
+            observer.rule(number, read, |ground| match mode {
+                // What passes anyway is judged as in a recording.
+                Mode::Observe => Some(false),
+                Mode::Enforce => policy.holds(ground),
+            })
+        });
+        self.counts.messages += observer.messages() - before;
+        (observer.suspend(), ruling)
     }
 
-    fn note_lost(&mut self, lost: u64) {
+    /// Takes in a line that was recorded and judged before, as part of another conversation.
+    pub(super) fn follow(&mut self, number: u64, line: &[u8]) {
+        let Some(observer) = self.observer.take() else { return };
+        let mut observer = observer.resume(&self.rules.engine);
+        let mut judged = Vec::new();
+        self.reader.read(line, |read| observer.follow(number, read, &mut judged));
+        self.observer = Some(observer.suspend());
+    }
+
+    pub(super) fn pass_unjudged(&mut self, line: &[u8], observation: &Observation) {
+        self.has_missed = true;
+        self.counts.unjudged += 1;
+        self.record_unjudged(Knowledge::Own, line, observation);
+    }
+
+    /// Takes a line that is not judged, since the session store is away.
+    pub(super) fn record_only(&mut self, observation: &Observation) {
+        let line = self.scribe.line(observation);
+        self.record_unjudged(Knowledge::Missing, &line, observation);
+        self.flush();
+    }
+
+    /// Takes a line that is not judged.
+    pub(super) fn record_unjudged(
+        &mut self,
+        knowledge: Knowledge,
+        line: &[u8],
+        observation: &Observation,
+    ) {
+        self.record(line);
+        let telling = Telling { judged: false, ..Telling::of(knowledge) };
+        self.tell(line, Some(observation), telling, &Ruling::default());
+    }
+
+    pub(super) fn note_lost(&mut self, lost: u64) {
         if lost == 0 {
             return;
         }
@@ -191,7 +274,7 @@ impl Journal {
         }
     }
 
-    fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         if let Some(recorder) = &mut self.recorder
             && let Err(error) = recorder.flush()
         {
@@ -210,10 +293,11 @@ impl Journal {
         &mut self,
         line: &[u8],
         observation: Option<&Observation>,
-        judged: bool,
-        passes_in_part: bool,
+        telling: Telling,
         ruling: &Ruling,
     ) {
+        let Telling { judged, knowledge, passes_in_part } = telling;
+        self.counts.apart += u64::from(knowledge == Knowledge::Missing);
         let policy = &self.rules.policy;
         let findings: Vec<&Finding> =
             ruling.findings().filter(|finding| policy.reports(finding)).collect();
@@ -230,6 +314,7 @@ impl Journal {
             observation,
             lost: std::mem::take(&mut self.newly_lost),
             judged,
+            knowledge,
             messages: &ruling.messages,
             findings: &findings,
             refusals: &ruling.refusals,

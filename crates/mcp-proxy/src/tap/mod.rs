@@ -4,6 +4,7 @@ mod journal;
 mod observation;
 mod open_requests;
 mod queue;
+mod shared;
 
 use std::{
     fmt,
@@ -12,13 +13,14 @@ use std::{
     time::SystemTime,
 };
 
-use mcp_core::{Refusal, Revision, Side};
+use mcp_core::{Refusal, Revision, SessionStore, Side};
 use mcp_rules::{Engine, Finding, Identity};
+use tokio::sync::oneshot;
 
-pub(crate) use self::observation::{Event, Part};
+pub(crate) use self::observation::{Event, Part, is_initialize};
 pub use self::{observation::Observation, open_requests::OpenRequests};
 
-use self::{journal::Journal, queue::Queue};
+use self::{journal::Journal, queue::Queue, shared::Worker};
 use crate::{Policy, Recorder, Verdict};
 
 /// What has passed the proxy, or was held back by it, as [`Watcher`]s see it.
@@ -33,8 +35,10 @@ pub struct Passage<'a> {
     pub observation: Option<&'a Observation>,
     /// How many observations were lost here, because the proxy had fallen behind.
     pub lost: u64,
-    /// Whether it was judged. If not, the proxy had fallen behind.
+    /// Whether it was judged. If not, the proxy had fallen behind, or the session store was away.
     pub judged: bool,
+    /// By what it was judged.
+    pub knowledge: Knowledge,
     /// The message in it, or each entry of a batch.
     pub messages: &'a [Identity],
     /// What was found, which may be about earlier passages too.
@@ -44,6 +48,25 @@ pub struct Passage<'a> {
     /// Whether some of it was passed on all the same: the rest of a batch or of a list of tools.
     pub passes_in_part: bool,
 }
+
+/// By what a passage is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Knowledge {
+    /// What this process has observed.
+    Own,
+    /// What all replicas have observed of its session.
+    Shared,
+    /// Nothing but itself: the session store is away.
+    Missing,
+}
+
+/// Why there is no verdict: the session store is away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StoreAway;
+
+/// Whether something may pass.
+pub(crate) type Judgement = Result<Verdict, StoreAway>;
 
 /// Sees every passage, in order. Must not block.
 pub type Watcher = Box<dyn FnMut(&Passage<'_>) + Send>;
@@ -63,6 +86,8 @@ pub struct TapSettings {
     /// How many bytes of traffic may wait to be judged; 0 means 64 MiB. Beyond three quarters it is
     /// recorded unjudged, beyond that it is lost and counted. Traffic itself never waits.
     pub backlog: usize,
+    /// Where replicas share what they know of sessions over HTTP.
+    pub store: Option<Box<dyn SessionStore>>,
 }
 
 impl fmt::Debug for TapSettings {
@@ -87,6 +112,8 @@ pub struct Counts {
     pub rejected: u64,
     /// Lines that were recorded but not judged.
     pub unjudged: u64,
+    /// Lines that were judged by themselves, or not at all, because the session store was away.
+    pub apart: u64,
     /// Observations that were neither recorded nor judged.
     pub lost: u64,
     /// Whether recording has failed.
@@ -105,6 +132,7 @@ impl Counts {
             warnings: both(self.warnings, other.warnings),
             rejected: self.rejected + other.rejected,
             unjudged: self.unjudged + other.unjudged,
+            apart: self.apart + other.apart,
             lost: self.lost + other.lost,
             record_failed: self.record_failed || other.record_failed,
         }
@@ -139,16 +167,84 @@ struct Rules {
 enum Way {
     Inline(Mutex<Option<Box<Journal>>>),
     Aside { queue: Arc<Queue>, worker: Mutex<Option<JoinHandle<Counts>>> },
+    Shared(SharedWay),
+}
+
+/// A worker judges what belongs to sessions. Under enforcement everything else is judged by whoever
+/// sends it.
+#[derive(Debug)]
+struct SharedWay {
+    journal: Arc<Mutex<Option<Box<Journal>>>>,
+    queue: Arc<Queue>,
+    worker: Mutex<Option<JoinHandle<()>>>,
+    enforces: bool,
+}
+
+impl SharedWay {
+    fn new(
+        engine: Arc<Engine>,
+        (enforces, revision): (bool, Option<Revision>),
+        journal: Journal,
+        (store, backlog): (Box<dyn SessionStore>, usize),
+    ) -> SharedWay {
+        let journal = Arc::new(Mutex::new(Some(Box::new(journal))));
+        let queue = Arc::new(Queue::new(backlog));
+        let how = (enforces, revision);
+        let worker = Worker::new(Arc::clone(&journal), engine, how, store);
+        let items = Arc::clone(&queue);
+        let worker = std::thread::spawn(move || worker.run(&items));
+        SharedWay { journal, queue, worker: Mutex::new(Some(worker)), enforces }
+    }
+
+    fn observe(&self, observation: Observation) {
+        if !self.enforces || observation.is_shared() {
+            self.queue.push(observation);
+        } else if let Some(journal) = &mut *lock(&self.journal) {
+            journal.observe(&observation);
+        }
+    }
+
+    fn judge_own(&self, observation: &Observation) -> Verdict {
+        lock(&self.journal).as_mut().map(|journal| journal.judge(observation)).unwrap_or_default()
+    }
+
+    async fn judge(&self, observation: Observation) -> Judgement {
+        if !self.enforces {
+            self.queue.push(observation);
+            return Ok(Verdict::default());
+        }
+        if !observation.is_shared() {
+            return Ok(self.judge_own(&observation));
+        }
+        let (reply, verdict) = oneshot::channel();
+        self.queue.push_held(observation, reply);
+        // A worker that has gone judges nothing.
+        verdict.await.unwrap_or(Err(StoreAway))
+    }
+
+    fn finish(&self) -> Counts {
+        self.queue.close();
+        if let Some(worker) = lock(&self.worker).take() {
+            // A watcher that panics takes the worker with it, not the traffic.
+            let _ = worker.join();
+        }
+        let journal = lock(&self.journal).take();
+        journal.map(|journal| journal.finish()).unwrap_or_default()
+    }
 }
 
 impl Tap {
     /// Begins a recording, to be judged with `engine`.
     pub fn new(engine: Arc<Engine>, settings: TapSettings) -> Tap {
-        let TapSettings { policy, revision, recorder, watchers, backlog } = settings;
+        let TapSettings { policy, revision, recorder, watchers, backlog, store } = settings;
         let backlog = if backlog == 0 { DEFAULT_BACKLOG } else { backlog };
-        let rules = Rules { engine, policy: policy.clone() };
+        let judging = Arc::clone(&engine);
+        let rules = Rules { engine: judging, policy: policy.clone() };
         let journal = Journal::new(rules, revision, recorder, watchers);
-        let way = if policy.enforces() {
+        let way = if let Some(store) = store {
+            let how = (policy.enforces(), revision);
+            Way::Shared(SharedWay::new(engine, how, journal, (store, backlog)))
+        } else if policy.enforces() {
             Way::Inline(Mutex::new(Some(Box::new(journal))))
         } else {
             let queue = Arc::new(Queue::new(backlog));
@@ -178,10 +274,9 @@ impl Tap {
             .fold(policy, |policy, side| policy.enforcing(side, self.enforces_on(side)));
         match &self.inner.way {
             Way::Aside { queue, .. } => queue.change_rules(Rules { engine, policy }),
-            Way::Inline(journal) => {
-                if let Some(journal) = &mut *lock(journal) {
-                    journal.change_rules(Rules { engine, policy });
-                }
+            Way::Inline(journal) => change_rules(&mut lock(journal), Rules { engine, policy }),
+            Way::Shared(shared) => {
+                change_rules(&mut lock(&shared.journal), Rules { engine, policy });
             }
         }
     }
@@ -191,7 +286,13 @@ impl Tap {
         match &self.inner.way {
             Way::Inline(_) => false,
             Way::Aside { queue, .. } => !queue.is_empty(),
+            Way::Shared(SharedWay { queue, .. }) => !queue.is_at_rest(),
         }
+    }
+
+    /// Whether it shares what it knows of sessions with other replicas.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.inner.way, Way::Shared(_))
     }
 
     /// Shows what has passed. Does not wait for it to be judged, unless the tap enforces.
@@ -199,11 +300,30 @@ impl Tap {
         let observation = self.stamped(observation);
         match &self.inner.way {
             Way::Aside { queue, .. } => queue.push(observation),
+            Way::Shared(shared) => shared.observe(observation),
             Way::Inline(journal) => {
                 if let Some(journal) = &mut *lock(journal) {
                     journal.observe(&observation);
                 }
             }
+        }
+    }
+
+    /// Shows what has passed while the session store was away. It is recorded and not judged.
+    pub(crate) fn record(&self, observation: Observation) {
+        let observation = self.stamped(observation);
+        match &self.inner.way {
+            Way::Aside { queue, .. } => queue.push(observation),
+            Way::Inline(journal) => record(&mut lock(journal), &observation),
+            Way::Shared(shared) => record(&mut lock(&shared.journal), &observation),
+        }
+    }
+
+    /// Shows what is about to pass over HTTP, where a verdict may have to wait for other replicas.
+    pub(crate) async fn judge_shared(&self, observation: Observation) -> Judgement {
+        match &self.inner.way {
+            Way::Shared(shared) => shared.judge(self.stamped(observation)).await,
+            Way::Inline(_) | Way::Aside { .. } => Ok(self.judge(observation)),
         }
     }
 
@@ -213,6 +333,11 @@ impl Tap {
         match &self.inner.way {
             Way::Aside { queue, .. } => {
                 queue.push(observation);
+                Verdict::default()
+            }
+            Way::Shared(shared) if shared.enforces => shared.judge_own(&observation),
+            Way::Shared(shared) => {
+                shared.observe(observation);
                 Verdict::default()
             }
             Way::Inline(journal) => match &mut *lock(journal) {
@@ -233,6 +358,7 @@ impl Tap {
     /// Later observations are ignored.
     pub fn finish(&self) -> Counts {
         match &self.inner.way {
+            Way::Shared(shared) => shared.finish(),
             Way::Inline(journal) => {
                 let journal = lock(journal).take();
                 journal.map(|journal| journal.finish()).unwrap_or_default()
@@ -244,6 +370,18 @@ impl Tap {
                 worker.and_then(|worker| worker.join().ok()).unwrap_or_default()
             }
         }
+    }
+}
+
+fn change_rules(journal: &mut Option<Box<Journal>>, rules: Rules) {
+    if let Some(journal) = journal {
+        journal.change_rules(rules);
+    }
+}
+
+fn record(journal: &mut Option<Box<Journal>>, observation: &Observation) {
+    if let Some(journal) = journal {
+        journal.record_only(observation);
     }
 }
 

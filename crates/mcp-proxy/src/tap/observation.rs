@@ -7,18 +7,28 @@ use http::{
 };
 use mcp_core::Side;
 use mcp_json::{Limits, Tape};
+use mcp_jsonrpc::Envelope;
 use mcp_rules::{Headers, HttpEvent, HttpPart, SseEvent, TraceEntry, TraceWriter};
 
-use crate::respond::PROXY;
+use crate::{
+    http::{Encoding, Undecoded},
+    respond::PROXY,
+};
 
 /// Something that passes the proxy, to be recorded and judged.
 #[derive(Debug, Clone)]
 pub struct Observation {
     from: Side,
     traffic: Traffic,
+    /// How its body is compressed, and how long the text may be.
+    encoding: Option<(Encoding, usize)>,
     /// How long the text was, if it was too long to be kept.
     skipped: Option<u64>,
     session: Option<Arc<str>>,
+    /// The id of the session it belongs to, if replicas share what they know of it.
+    kept_in: Option<Arc<str>>,
+    /// Whether its exchange may open such a session.
+    opens: bool,
     pub(super) upstream: Option<Arc<str>>,
     by_proxy: bool,
     /// The line that it is passed on instead of.
@@ -75,13 +85,23 @@ impl Observation {
         Observation {
             from,
             traffic,
+            encoding: None,
             skipped: None,
             session: None,
+            kept_in: None,
+            opens: false,
             upstream: None,
             by_proxy: false,
             replaces: None,
             at,
         }
+    }
+
+    /// Its body is compressed: what is judged and recorded is the text, up to `limit` bytes.
+    #[must_use]
+    pub(crate) fn encoded(mut self, encoding: Option<Encoding>, limit: usize) -> Observation {
+        self.encoding = encoding.map(|encoding| (encoding, limit));
+        self
     }
 
     /// Stands for a text of this many bytes, which is too long to be kept.
@@ -95,6 +115,13 @@ impl Observation {
     #[must_use]
     pub fn in_session(mut self, session: Option<Arc<str>>) -> Observation {
         self.session = session;
+        self
+    }
+
+    /// Names the session by the id that the server gave it. Replicas share what they know of it.
+    #[must_use]
+    pub(crate) fn kept_in(mut self, session: Option<Arc<str>>) -> Observation {
+        self.kept_in = session;
         self
     }
 
@@ -133,6 +160,46 @@ impl Observation {
     /// The name of its conversation, if there are several.
     pub fn session(&self) -> Option<&Arc<str>> {
         self.session.as_ref()
+    }
+
+    /// The session of which replicas share what they know, if it is of one.
+    pub(super) fn shared_session(&self) -> Option<&Arc<str>> {
+        self.kept_in.as_ref()
+    }
+
+    /// Whether it is a request that may open a session.
+    pub(super) fn is_initialize(&self, tape: &mut Tape, limits: Limits) -> bool {
+        match &self.traffic {
+            Traffic::Http { part: Part::Request { .. }, body: Some(body), .. } => {
+                self.kept_in.is_none() && is_initialize(body, tape, limits)
+            }
+            _ => false,
+        }
+    }
+
+    /// Says that its exchange may open a session.
+    #[must_use]
+    pub(crate) fn opening(mut self, opens: bool) -> Observation {
+        self.opens = opens;
+        self
+    }
+
+    /// Whether replicas may share what they know of its session.
+    pub(super) fn is_shared(&self) -> bool {
+        self.kept_in.is_some() || self.opens
+    }
+
+    /// Whether it is the beginning of an answer.
+    pub(super) fn is_response(&self) -> bool {
+        matches!(self.traffic, Traffic::Http { part: Part::Response { .. }, .. })
+    }
+
+    /// Whether it is the beginning of an answer that the server gives to what it accepts.
+    pub(super) fn is_success(&self) -> bool {
+        let Traffic::Http { part: Part::Response { status, .. }, .. } = &self.traffic else {
+            return false;
+        };
+        (200..300).contains(status) && !self.by_proxy
     }
 
     /// The name of the server that it is from or for, if there are several.
@@ -222,7 +289,24 @@ impl Scribe {
             Traffic::Stdio { text, ends: true } => write(TraceEntry::unterminated(*from, text)),
             Traffic::WebSocket { text } => write(TraceEntry::web_socket(*from, text)),
             Traffic::Http { exchange, part, body } => {
-                with_event(*from, *exchange, part, body.as_ref(), (tape, *limits), |event| {
+                let decoded = match (observation.encoding, body) {
+                    (Some((encoding, limit)), Some(body)) => encoding.decode(body, limit),
+                    _ => Err(Undecoded::Broken),
+                };
+                let body = match &decoded {
+                    Ok(text) => Some(text),
+                    // It is recorded by the length that it has at least.
+                    Err(Undecoded::TooLong) => None,
+                    Err(Undecoded::Broken) => body.as_ref(),
+                };
+                let too_long = observation.encoding.filter(|_| decoded == Err(Undecoded::TooLong));
+                let mut write = |entry: TraceEntry<'_>| {
+                    write(match too_long {
+                        Some((_, limit)) => entry.skipping(limit as u64 + 1),
+                        None => entry,
+                    });
+                };
+                with_event(*from, *exchange, part, body, (tape, *limits), |event| {
                     write(TraceEntry::http(event));
                 });
             }
@@ -287,6 +371,17 @@ fn with_event(
         Err(error) if expects_json => visit(event.with_unreadable(body, error)),
         Err(_) => visit(event.with_body(body)),
     }
+}
+
+/// Whether a body is an `initialize` request, which may open a session.
+pub(crate) fn is_initialize(body: &[u8], tape: &mut Tape, limits: Limits) -> bool {
+    // Few messages have the word in them, and only these are parsed for it.
+    if memchr::memmem::find(body, b"\"initialize\"").is_none() {
+        return false;
+    }
+    tape.parse(body, limits).is_ok_and(|document| {
+        Envelope::of(document.root()).method.is_some_and(|method| method.str_eq("initialize"))
+    })
 }
 
 fn text_of(bytes: Option<&Bytes>) -> Option<Cow<'_, str>> {

@@ -1,9 +1,12 @@
 use std::{
-    collections::VecDeque,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    collections::{BTreeSet, VecDeque},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-use super::{Observation, Rules};
+use tokio::sync::oneshot;
+
+use super::{Judgement, Observation, Rules};
 
 /// An observation that waits to be judged.
 #[derive(Debug)]
@@ -12,6 +15,10 @@ pub(super) struct Item {
     size: usize,
     /// How many just before it found no room.
     pub(super) lost: u64,
+    /// The shared sessions that they belong to.
+    pub(super) lost_in: BTreeSet<Arc<str>>,
+    /// Who waits for the verdict.
+    pub(super) reply: Option<oneshot::Sender<Judgement>>,
 }
 
 /// What a queue hands out.
@@ -45,10 +52,13 @@ struct State {
     items: VecDeque<Item>,
     bytes: usize,
     lost: u64,
+    lost_in: BTreeSet<Arc<str>>,
     /// The rules for what is taken next, if they have changed.
     rules: Option<Box<Rules>>,
     closed: bool,
     waiting: bool,
+    /// Whether whoever takes items has something to do.
+    busy: bool,
 }
 
 impl Queue {
@@ -58,19 +68,30 @@ impl Queue {
 
     /// Adds an observation, if there is room for it.
     pub(super) fn push(&self, observation: Observation) {
+        self.add(observation, None);
+    }
+
+    /// Adds an observation that somebody holds until it is judged, which limits how many there are.
+    pub(super) fn push_held(&self, observation: Observation, reply: oneshot::Sender<Judgement>) {
+        self.add(observation, Some(reply));
+    }
+
+    fn add(&self, observation: Observation, reply: Option<oneshot::Sender<Judgement>>) {
         let size = observation.size();
         let mut state = self.lock();
         if state.closed {
             return;
         }
         // One always has room, however large.
-        if state.bytes + size > self.capacity && !state.items.is_empty() {
+        let is_full = state.bytes + size > self.capacity && !state.items.is_empty();
+        if is_full && reply.is_none() {
             state.lost += 1;
+            state.lost_in.extend(observation.shared_session().cloned());
             return;
         }
         state.bytes += size;
-        let lost = std::mem::take(&mut state.lost);
-        state.items.push_back(Item { observation, size, lost });
+        let (lost, lost_in) = (std::mem::take(&mut state.lost), std::mem::take(&mut state.lost_in));
+        state.items.push_back(Item { observation, size, lost, lost_in, reply });
         if state.waiting {
             self.filled.notify_one();
         }
@@ -78,7 +99,13 @@ impl Queue {
 
     /// The next observation; waits for one, unless `idle` says that there is something else to do then.
     pub(super) fn next(&self, idle: bool) -> Next {
+        self.next_within(if idle { Some(Duration::ZERO) } else { None })
+    }
+
+    /// The next observation; waits for one, but only so long if there is a limit.
+    pub(super) fn next_within(&self, limit: Option<Duration>) -> Next {
         let mut state = self.lock();
+        let mut limit = limit;
         loop {
             if let Some(rules) = state.rules.take() {
                 return Next::Rules(rules);
@@ -86,16 +113,28 @@ impl Queue {
             if let Some(item) = state.items.pop_front() {
                 let behind = state.bytes > self.capacity / 4 * 3;
                 state.bytes -= item.size;
+                state.busy = true;
                 return Next::Item { item, behind };
             }
             if state.closed {
                 return Next::Closed { lost: std::mem::take(&mut state.lost) };
             }
-            if idle {
+            if limit == Some(Duration::ZERO) {
                 return Next::Idle;
             }
             state.waiting = true;
-            state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = match limit {
+                None => {
+                    state.busy = false;
+                    self.filled.wait(state).unwrap_or_else(PoisonError::into_inner)
+                }
+                Some(time) => {
+                    // Whoever limits the time looks after everything then.
+                    limit = Some(Duration::ZERO);
+                    let waited = self.filled.wait_timeout(state, time);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
             state.waiting = false;
         }
     }
@@ -104,6 +143,12 @@ impl Queue {
     pub(super) fn change_rules(&self, rules: Rules) {
         self.lock().rules = Some(Box::new(rules));
         self.filled.notify_one();
+    }
+
+    /// Whether nothing waits, and nothing that was handed out is still worked on.
+    pub(super) fn is_at_rest(&self) -> bool {
+        let state = self.lock();
+        state.items.is_empty() && !state.busy
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -6,14 +6,22 @@ mod access;
 mod backlog;
 mod bytes;
 #[cfg(unix)]
+mod bytes_random;
+#[cfg(unix)]
 mod children;
+mod encoding;
 mod enforce;
 mod failures;
+mod lost;
+mod otlp;
 mod partial;
 mod record;
+mod redis_server;
 #[cfg(unix)]
 mod remote;
+mod replicas;
 mod routes;
+mod store;
 mod support;
 mod tls;
 #[cfg(unix)]

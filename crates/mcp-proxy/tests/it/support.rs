@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use mcp_core::SessionStore;
 use mcp_proxy::{
     Access, Counts, Entrance, EntranceSettings, Policy, Recorder, Tap, TapSettings, Watcher,
 };
@@ -72,6 +73,19 @@ impl Proxy {
         Proxy::serving(entrance, recording).await
     }
 
+    /// A replica, which knows of sessions what all others with the same store know.
+    pub(crate) async fn replica(
+        upstream: SocketAddr,
+        policy: Policy,
+        store: Box<dyn SessionStore>,
+    ) -> Proxy {
+        let recording = Recording::sharing(policy, store);
+        let (url, settings) = (format!("http://{upstream}/mcp"), EntranceSettings::default());
+        let entrance =
+            Entrance::to_url(&url, &Access::default(), &recording.tap, &settings).unwrap();
+        Proxy::serving(entrance, recording).await
+    }
+
     /// A gateway to a program that is started for its clients.
     pub(crate) async fn starting(
         command: &[OsString],
@@ -94,6 +108,18 @@ impl Proxy {
         Proxy { address, recording, entrance, serving }
     }
 
+    /// Waits until everything that has passed is judged.
+    pub(crate) async fn settled(&self) {
+        while self.recording.tap.is_behind() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Ends it at once: what is under way breaks off.
+    pub(crate) fn abandon(self) {
+        self.serving.abort();
+    }
+
     pub(crate) async fn stop(self) -> Outcome {
         self.entrance.close().await;
         self.serving.abort();
@@ -104,11 +130,23 @@ impl Proxy {
 
 impl Recording {
     pub(crate) fn new(policy: Policy) -> Recording {
-        Recording::watched(policy, Box::new(|_| {}))
+        Recording::of(policy, None, None)
     }
 
     /// A recording that is also shown to `watcher`.
     pub(crate) fn watched(policy: Policy, watcher: Watcher) -> Recording {
+        Recording::of(policy, Some(watcher), None)
+    }
+
+    pub(crate) fn sharing(policy: Policy, store: Box<dyn SessionStore>) -> Recording {
+        Recording::of(policy, None, Some(store))
+    }
+
+    fn of(
+        policy: Policy,
+        watcher: Option<Watcher>,
+        store: Option<Box<dyn SessionStore>>,
+    ) -> Recording {
         let folder = tempfile::tempdir().unwrap();
         let record = folder.path().join("record.jsonl");
         let found = Arc::new(Mutex::new(Vec::new()));
@@ -118,14 +156,15 @@ impl Recording {
             TapSettings {
                 policy,
                 recorder: Some(Recorder::create(&record, "").unwrap()),
-                watchers: vec![
-                    Box::new(move |passage| {
+                watchers: {
+                    let own: Watcher = Box::new(move |passage| {
                         let findings = passage.findings.iter();
                         let texts = findings.map(|finding| serde_json::to_string(finding).unwrap());
                         seen.lock().unwrap().extend(texts);
-                    }),
-                    watcher,
-                ],
+                    });
+                    std::iter::once(own).chain(watcher).collect()
+                },
+                store,
                 ..TapSettings::default()
             },
         );

@@ -14,9 +14,10 @@ use super::{LogLevel, MethodRef, Moment, StatedSchema, TaskStatus, digest::Finge
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Remembered(Option<Box<Asked>>);
 
-impl From<Asked> for Remembered {
-    fn from(asked: Asked) -> Remembered {
-        Remembered((!asked.is_empty()).then(|| Box::new(asked)))
+impl Remembered {
+    /// For those who have something to remember.
+    pub(crate) fn remember(&mut self) -> &mut Asked {
+        self.0.get_or_insert_default()
     }
 }
 
@@ -63,35 +64,6 @@ impl Asked {
         modern: None,
         input: None,
     };
-
-    fn is_empty(&self) -> bool {
-        let Asked {
-            requested_version,
-            tool_call,
-            prompt,
-            page,
-            sampling,
-            elicitation,
-            resource,
-            progress,
-            log_level,
-            task,
-            modern,
-            input,
-        } = self;
-        requested_version.is_none()
-            && tool_call.is_none()
-            && prompt.is_none()
-            && page.is_none()
-            && sampling.is_none()
-            && elicitation.is_none()
-            && resource.is_none()
-            && progress.is_none()
-            && log_level.is_none()
-            && task.is_none()
-            && modern.is_none()
-            && input.is_none()
-    }
 }
 
 /// A call of a listed tool, until its result arrives, possibly through a task.

@@ -25,6 +25,8 @@ pub(crate) struct Event<'a> {
     pub(crate) topic: Topic,
     pub(crate) method: Option<&'static Method>,
     pub(crate) envelope: &'a Envelope<'a>,
+    /// `_meta` of the params of a request or notification: many ask for it.
+    pub(crate) meta: Option<Node<'a>>,
     pub(crate) what: What<'a>,
 }
 
@@ -72,7 +74,10 @@ impl<'a> Event<'a> {
 
     /// `_meta` of the params or of the result.
     pub(crate) fn meta(&self) -> Option<Node<'a>> {
-        self.envelope.params.or(self.envelope.result)?.get("_meta")
+        match self.what {
+            What::Request(_) | What::Notification => self.meta,
+            What::Answer(_) => self.envelope.params.or(self.envelope.result)?.get("_meta"),
+        }
     }
 
     /// The id, if it is a request.

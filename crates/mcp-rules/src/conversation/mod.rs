@@ -28,7 +28,7 @@ mod task_status;
 mod topic;
 
 pub(crate) use self::{
-    asked::Asked,
+    asked::{Asked, Remembered},
     bounded::{Bounded, BoundedMap},
     capabilities::{Capabilities, Declared, Flag},
     event::{Answer, Event, Known, What},

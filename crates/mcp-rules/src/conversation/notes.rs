@@ -37,44 +37,52 @@ pub(crate) enum Fate {
 
 impl Notes {
     /// Notes a fault of a message with a valid envelope and payload; dropped otherwise.
+    #[cold]
     pub(crate) fn note(&mut self, fault: Fault) {
         self.noted().deep.push(fault);
     }
 
     /// Notes a fault that is reported whatever else is wrong with the message: one of an earlier
     /// message, or of what carried it.
+    #[cold]
     pub(crate) fn always(&mut self, fault: Fault) {
         self.noted().always.push(fault);
     }
 
     /// Notes that the message, or what carries it, cannot be judged, whatever the level of the rule.
+    #[cold]
     pub(crate) fn leave_unjudged(&mut self, fault: Fault) {
         self.noted().unjudged.push(fault);
     }
 
     /// Notes that this request of `asker` needs no answer any more: it was refused by other means,
     /// or its loss has been reported.
+    #[cold]
     pub(crate) fn close(&mut self, asker: Side, id: RequestId) {
         self.noted().changes.push(Change { asker, id, to: Fate::Closed });
     }
 
     /// Notes that the answer to this request of the client did not arrive where it should have,
     /// which was or may yet be reported. It may still arrive elsewhere.
+    #[cold]
     pub(crate) fn lose(&mut self, id: RequestId) {
         self.noted().changes.push(Change { asker: Side::Client, id, to: Fate::Lost });
     }
 
     /// Notes that this request of `asker` was delivered more than once, so that only the asker is
     /// to blame for more than one answer.
+    #[cold]
     pub(crate) fn repeat(&mut self, asker: Side, id: RequestId) {
         self.noted().changes.push(Change { asker, id, to: Fate::Repeated });
     }
 
     /// Notes that `asker` abandoned this request by means other than a notification.
+    #[cold]
     pub(crate) fn cancel(&mut self, asker: Side, id: RequestId, at: Moment) {
         self.noted().changes.push(Change { asker, id, to: Fate::Cancelled(at) });
     }
 
+    #[inline]
     pub(crate) fn take_changes(&mut self) -> Vec<Change> {
         self.0.as_mut().map(|noted| std::mem::take(&mut noted.changes)).unwrap_or_default()
     }
@@ -83,6 +91,12 @@ impl Notes {
         self.0.as_ref().is_none_or(|noted| {
             noted.deep.is_empty() && noted.always.is_empty() && noted.unjudged.is_empty()
         })
+    }
+
+    /// Whether nothing was ever noted, not even a change.
+    #[inline]
+    pub(crate) fn are_blank(&self) -> bool {
+        self.0.is_none()
     }
 
     fn noted(&mut self) -> &mut Noted {
@@ -109,13 +123,22 @@ impl Notes {
     }
 
     /// Reports the faults; `sound` tells whether the message passed the layers before.
+    #[inline]
     pub(crate) fn report(&self, sound: bool, findings: &mut Findings<'_>) {
-        let Some(noted) = &self.0 else { return };
-        let deep = noted.deep.iter().filter(|_| sound);
-        for fault in noted.always.iter().chain(deep) {
+        if let Some(noted) = &self.0 {
+            noted.report(sound, findings);
+        }
+    }
+}
+
+impl Noted {
+    #[cold]
+    fn report(&self, sound: bool, findings: &mut Findings<'_>) {
+        let deep = self.deep.iter().filter(|_| sound);
+        for fault in self.always.iter().chain(deep) {
             findings.report(fault.clone());
         }
-        for fault in &noted.unjudged {
+        for fault in &self.unjudged {
             findings.leave_unjudged(fault.clone());
         }
     }

@@ -22,15 +22,20 @@ pub(crate) struct Past {
 /// The most recently answered requests.
 ///
 /// Every answer adds one, but lookups are rare: so they are kept in a queue and searched linearly.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(from = "Saved", into = "Saved")]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "Option<Saved>", into = "Option<Saved>")]
 pub(crate) struct PastRequests {
+    /// Upper bound of the integer ids. Beside the queue, as a new id then touches nothing else.
+    highest: i64,
+    queue: Option<Box<Queue>>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Queue {
     /// Oldest first. Ids are unique.
     requests: VecDeque<(RequestId, Past)>,
     /// One short hash per entry, to rule out most ids quickly.
     marks: VecDeque<u32>,
-    /// Upper bound of the integer ids.
-    highest: i64,
     forgot: bool,
 }
 
@@ -40,47 +45,64 @@ struct Saved {
     forgot: bool,
 }
 
+impl Default for PastRequests {
+    fn default() -> Self {
+        PastRequests { highest: i64::MIN, queue: None }
+    }
+}
+
 impl PastRequests {
     pub(crate) fn get(&self, id: &RequestId) -> Option<&Past> {
-        let (_, past) = self.requests.get(self.position(id)?)?;
+        let queue = self.queue_with(id)?;
+        let (_, past) = queue.requests.get(queue.position(id)?)?;
         Some(past)
     }
 
     pub(crate) fn get_mut(&mut self, id: &RequestId) -> Option<&mut Past> {
-        let position = self.position(id)?;
-        let (_, past) = self.requests.get_mut(position)?;
+        let position = self.queue_with(id)?.position(id)?;
+        let (_, past) = self.queue.as_mut()?.requests.get_mut(position)?;
         Some(past)
     }
 
-    /// Whether some were evicted.
+    /// Whether one was evicted.
     pub(crate) fn forgot(&self) -> bool {
-        self.forgot
+        self.queue.as_ref().is_some_and(|queue| queue.forgot)
     }
 
-    /// Adds one as the newest. Its id is not present: it was removed when the request came.
+    /// Adds a request whose id is not present.
     pub(crate) fn push(&mut self, id: RequestId, past: Past) {
-        if self.requests.len() == MOST {
-            self.requests.pop_front();
-            self.marks.pop_front();
-            self.forgot = true;
-        }
         self.highest = self.highest.max(id.as_i64().unwrap_or(i64::MIN));
-        self.marks.push_back(mark(&id));
-        self.requests.push_back((id, past));
+        let queue = self.queue.get_or_insert_default();
+        if queue.requests.len() == MOST {
+            queue.requests.pop_front();
+            queue.marks.pop_front();
+            queue.forgot = true;
+        }
+        queue.marks.push_back(mark(&id));
+        queue.requests.push_back((id, past));
     }
 
     pub(crate) fn remove(&mut self, id: &RequestId) {
-        if let Some(position) = self.position(id) {
-            self.requests.remove(position);
-            self.marks.remove(position);
+        let position = self.queue_with(id).and_then(|queue| queue.position(id));
+        if let Some(position) = position
+            && let Some(queue) = &mut self.queue
+        {
+            queue.requests.remove(position);
+            queue.marks.remove(position);
         }
     }
 
-    fn position(&self, id: &RequestId) -> Option<usize> {
-        // A counter has not used this one before.
-        if self.requests.is_empty() || id.as_i64().is_some_and(|number| number > self.highest) {
+    /// The queue, if it may have this id.
+    fn queue_with(&self, id: &RequestId) -> Option<&Queue> {
+        if id.as_i64().is_some_and(|number| number > self.highest) {
             return None;
         }
+        self.queue.as_deref()
+    }
+}
+
+impl Queue {
+    fn position(&self, id: &RequestId) -> Option<usize> {
         let wanted = mark(id);
         let marked = self.marks.iter().enumerate().filter(|(_, mark)| **mark == wanted);
         marked.map(|(position, _)| position).find(|position| self.requests[*position].0 == *id)
@@ -100,19 +122,22 @@ fn mark(id: &RequestId) -> u32 {
     }
 }
 
-impl From<Saved> for PastRequests {
-    fn from(saved: Saved) -> PastRequests {
+impl From<Option<Saved>> for PastRequests {
+    fn from(saved: Option<Saved>) -> PastRequests {
         let mut past = PastRequests::default();
-        for (id, request) in saved.requests {
-            past.push(id, request);
+        if let Some(Saved { requests, forgot }) = saved {
+            for (id, request) in requests {
+                past.push(id, request);
+            }
+            past.queue.get_or_insert_default().forgot |= forgot;
         }
-        past.forgot |= saved.forgot;
         past
     }
 }
 
-impl From<PastRequests> for Saved {
-    fn from(past: PastRequests) -> Saved {
-        Saved { requests: past.requests, forgot: past.forgot }
+impl From<PastRequests> for Option<Saved> {
+    fn from(past: PastRequests) -> Option<Saved> {
+        let queue = *past.queue?;
+        Some(Saved { requests: queue.requests, forgot: queue.forgot })
     }
 }

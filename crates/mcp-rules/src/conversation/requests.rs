@@ -1,5 +1,7 @@
 //! Open and answered requests, and all ids ever used.
 
+use std::num::NonZero;
+
 use mcp_core::{Era, RequestId, Side};
 use serde::{Deserialize, Serialize};
 
@@ -21,11 +23,11 @@ struct Asker {
     /// Number of requests so far.
     count: u64,
     /// The newest request that has been answered, by its number.
-    newest_answered: Option<u64>,
+    newest_answered: Option<NonZero<u64>>,
     /// How many there were when the other side last sent something unreadable.
     count_at_unreadable: u64,
     /// The most recently answered requests.
-    past: Option<Box<PastRequests>>,
+    past: PastRequests,
     odd: Option<Box<OddIds>>,
 }
 
@@ -70,7 +72,7 @@ impl Requests {
 
     /// A recently answered request.
     pub(crate) fn past(&self, asker: Side, id: &RequestId) -> Option<&Past> {
-        self.of(asker).past.as_ref()?.get(id)
+        self.of(asker).past.get(id)
     }
 
     /// Whether a legacy request of this session had this id.
@@ -83,7 +85,7 @@ impl Requests {
         let asker = self.of(asker);
         let known_ids_end = match era {
             Era::Legacy => asker.used.forgot(),
-            Era::Modern => asker.past.as_ref().is_some_and(|past| past.forgot()),
+            Era::Modern => asker.past.forgot(),
         };
         let odd = || asker.odd.iter().flat_map(|odd| [&odd.evicted, &odd.void]);
         known_ids_end || odd().any(|ids| ids.contains(id) || ids.forgot())
@@ -91,7 +93,7 @@ impl Requests {
 
     /// Whether the other side has answered a request that came after this one.
     pub(crate) fn was_overtaken(&self, asker: Side, request: &Request) -> bool {
-        self.of(asker).newest_answered.is_some_and(|newest| newest > request.number)
+        self.of(asker).newest_answered.is_some_and(|newest| newest.get() > request.number)
     }
 
     /// Number of requests so far.
@@ -101,7 +103,7 @@ impl Requests {
 
     /// Whether a request was answered that was made after the first `count` of them.
     pub(crate) fn were_answered_since(&self, asker: Side, count: u64) -> bool {
-        self.of(asker).newest_answered.is_some_and(|newest| newest > count)
+        self.of(asker).newest_answered.is_some_and(|newest| newest.get() > count)
     }
 
     /// Whether the answer may have been in something unreadable.
@@ -132,9 +134,7 @@ impl Requests {
         if request.revision.era() == Era::Legacy {
             asker.used.insert(&id, limits.remembered);
         }
-        if let Some(past) = &mut asker.past {
-            past.remove(&id);
-        }
+        asker.past.remove(&id);
         // Two messages with one id may well get two answers.
         let is_void = asker.odd.as_ref().is_some_and(|odd| odd.void.contains(&id));
         request.ambiguous |= is_void || asker.open.contains(&id);
@@ -159,9 +159,9 @@ impl Requests {
     pub(crate) fn keep(&mut self, side: Side, id: RequestId, request: &Request, answered: Moment) {
         let asker = self.of_mut(side);
         let Request { at, number, name, repeated, .. } = request;
-        asker.newest_answered = asker.newest_answered.max(Some(*number));
-        let past = asker.past.get_or_insert_default();
-        past.push(id, Past { line: at.line(), name: name.clone(), answered, repeated: *repeated });
+        asker.newest_answered = asker.newest_answered.max(NonZero::new(*number));
+        let past = Past { line: at.line(), name: name.clone(), answered, repeated: *repeated };
+        asker.past.push(id, past);
     }
 
     pub(crate) fn cancel(&mut self, asker: Side, id: &RequestId, at: Moment) {
@@ -182,7 +182,7 @@ impl Requests {
         if let Some(request) = asker.open.get_mut(id) {
             request.repeated = true;
         }
-        if let Some(request) = asker.past.as_mut().and_then(|past| past.get_mut(id)) {
+        if let Some(request) = asker.past.get_mut(id) {
             request.repeated = true;
         }
     }

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::{Family, ids, tasks};
 use crate::{
     Findings, Level,
-    conversation::{Asked, Bounded, Event, Known, Moment, Notes, Request, Topic, What, request_id},
+    conversation::{
+        Bounded, Event, Known, Moment, Notes, Remembered, Request, Topic, What, request_id,
+    },
     findings::Fault,
     wire::json,
 };
@@ -67,7 +69,7 @@ impl Family for Cancellation {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        _asked: &mut Asked,
+        _asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {

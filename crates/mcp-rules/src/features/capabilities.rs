@@ -39,25 +39,42 @@ rules! {
     EMBEDDED: "embedded-resource-undeclared", Session, Level::Warning, Revisions::from(Revision::V2025_06_18), "server/tools#embedded-resources";
 }
 
-/// Messages that need a capability of their receiver.
-const REQUESTS: &[(Topic, &str, Flag, &RuleMeta)] = &[
-    (Topic::Tools, "tools/list", Flag::Tools, &TOOLS),
-    (Topic::Tools, "tools/call", Flag::Tools, &TOOLS),
-    (Topic::Prompts, "prompts/list", Flag::Prompts, &PROMPTS),
-    (Topic::Prompts, "prompts/get", Flag::Prompts, &PROMPTS),
-    (Topic::Resources, "resources/list", Flag::Resources, &RESOURCES),
-    (Topic::Resources, "resources/templates/list", Flag::Resources, &RESOURCES),
-    (Topic::Resources, "resources/read", Flag::Resources, &RESOURCES),
-    (Topic::Resources, "resources/subscribe", Flag::Resources, &RESOURCES),
-    (Topic::Resources, "resources/unsubscribe", Flag::Resources, &RESOURCES),
-    (Topic::Resources, "resources/subscribe", Flag::ResourcesSubscribe, &SUBSCRIBE),
-    (Topic::Resources, "resources/unsubscribe", Flag::ResourcesSubscribe, &SUBSCRIBE),
-    (Topic::Logging, "logging/setLevel", Flag::Logging, &LOGGING),
-    (Topic::Completion, "completion/complete", Flag::Completions, &COMPLETIONS),
-    (Topic::Roots, "roots/list", Flag::Roots, &ROOTS),
-    (Topic::Sampling, "sampling/createMessage", Flag::Sampling, &SAMPLING),
-    (Topic::Elicitation, "elicitation/create", Flag::Elicitation, &ELICITATION),
+/// Requests that need a capability of their receiver, by topic.
+type Needs = &'static [(&'static str, Flag, &'static RuleMeta)];
+
+const TOOLS_REQUESTS: Needs =
+    &[("tools/list", Flag::Tools, &TOOLS), ("tools/call", Flag::Tools, &TOOLS)];
+const PROMPTS_REQUESTS: Needs =
+    &[("prompts/list", Flag::Prompts, &PROMPTS), ("prompts/get", Flag::Prompts, &PROMPTS)];
+const RESOURCES_REQUESTS: Needs = &[
+    ("resources/list", Flag::Resources, &RESOURCES),
+    ("resources/templates/list", Flag::Resources, &RESOURCES),
+    ("resources/read", Flag::Resources, &RESOURCES),
+    ("resources/subscribe", Flag::Resources, &RESOURCES),
+    ("resources/unsubscribe", Flag::Resources, &RESOURCES),
+    ("resources/subscribe", Flag::ResourcesSubscribe, &SUBSCRIBE),
+    ("resources/unsubscribe", Flag::ResourcesSubscribe, &SUBSCRIBE),
 ];
+const LOGGING_REQUESTS: Needs = &[("logging/setLevel", Flag::Logging, &LOGGING)];
+const COMPLETION_REQUESTS: Needs = &[("completion/complete", Flag::Completions, &COMPLETIONS)];
+const ROOTS_REQUESTS: Needs = &[("roots/list", Flag::Roots, &ROOTS)];
+const SAMPLING_REQUESTS: Needs = &[("sampling/createMessage", Flag::Sampling, &SAMPLING)];
+const ELICITATION_REQUESTS: Needs = &[("elicitation/create", Flag::Elicitation, &ELICITATION)];
+
+/// The requests on a topic that need a capability of their receiver.
+fn needs(topic: Topic) -> Needs {
+    match topic {
+        Topic::Tools => TOOLS_REQUESTS,
+        Topic::Prompts => PROMPTS_REQUESTS,
+        Topic::Resources => RESOURCES_REQUESTS,
+        Topic::Logging => LOGGING_REQUESTS,
+        Topic::Completion => COMPLETION_REQUESTS,
+        Topic::Roots => ROOTS_REQUESTS,
+        Topic::Sampling => SAMPLING_REQUESTS,
+        Topic::Elicitation => ELICITATION_REQUESTS,
+        _ => &[],
+    }
+}
 
 /// Messages that need a capability of their sender.
 const NOTIFICATIONS: &[(&str, Flag, &RuleMeta)] = &[
@@ -107,10 +124,10 @@ fn judge_request(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
 
 /// Returns the capability that a request's receiver needs and did not declare.
 fn missing(event: &Event<'_>, declared: &Capabilities) -> Option<(Flag, &'static RuleMeta)> {
-    REQUESTS
+    needs(event.topic)
         .iter()
-        .filter(|(topic, name, ..)| *topic == event.topic && *name == event.name)
-        .map(|(_, _, flag, rule)| (*flag, *rule))
+        .filter(|(name, ..)| *name == event.name)
+        .map(|(_, flag, rule)| (*flag, *rule))
         .find(|(flag, rule)| rule.applies.contains(event.revision) && !declared.has(*flag))
 }
 

@@ -1,4 +1,4 @@
-use crate::conversation::{Asked, Event, Known, Notes};
+use crate::conversation::{Event, Known, Notes, Remembered};
 
 /// A family of rules and the state it keeps for itself.
 pub(crate) trait Family: Default {
@@ -9,7 +9,7 @@ pub(crate) trait Family: Default {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     );
@@ -18,7 +18,7 @@ pub(crate) trait Family: Default {
     fn follow_if_concerned(
         &mut self,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {

@@ -13,8 +13,8 @@ use super::{Family, cancellation};
 use crate::{
     Level,
     conversation::{
-        Asked, Bounded, Event, Known, LogLevel, META_SUBSCRIPTION, Moment, Notes, Request, Topic,
-        What,
+        Bounded, Event, Known, LogLevel, META_SUBSCRIPTION, Moment, Notes, Remembered, Request,
+        Topic, What,
     },
     findings::Fault,
 };
@@ -49,14 +49,14 @@ impl Family for Logging {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         match event.what {
             What::Request(id) => {
                 if let Some(level) = asked_level(event) {
-                    asked.log_level = Some(level);
+                    asked.remember().log_level = Some(level);
                     if event.is_modern() {
                         self.asking.insert(id.clone(), (), known.limits.pending);
                     } else {

@@ -9,7 +9,7 @@ use super::Family;
 use crate::{
     Level,
     conversation::{
-        Asked, Bounded, Event, Known, Moment, Notes,
+        Bounded, Event, Known, Moment, Notes, Remembered,
         asked::AskedPage,
         digest::{digest, digest_of},
     },
@@ -44,7 +44,7 @@ impl Family for Pagination {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
@@ -63,7 +63,7 @@ impl Pagination {
     fn follow_request(
         &self,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
@@ -74,14 +74,13 @@ impl Pagination {
         if cursor.is_some() && text.is_none() {
             return;
         }
-        asked.page = Some(Box::new(AskedPage {
+        let page = AskedPage {
             cursor: text.as_deref().map(digest),
             changes: known.listings.changes(event.name),
-        }));
-        let Some((cursor, page)) = cursor.zip(asked.page.as_deref()) else {
-            return;
         };
-        if self.may_be_issued(event, page, known) {
+        asked.remember().page = Some(Box::new(page));
+        let Some(cursor) = cursor else { return };
+        if self.may_be_issued(event, &page, known) {
             return;
         }
         notes.note(

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Findings, Level,
     conversation::{
-        Asked, Bounded, Event, Known, Moment, Notes, Request, TaskStatus, Topic, What,
+        Bounded, Event, Known, Moment, Notes, Remembered, Request, TaskStatus, Topic, What,
         digest::digest, request_id,
     },
     findings::Fault,
@@ -86,7 +86,7 @@ impl Family for Progress {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
@@ -96,7 +96,7 @@ impl Family for Progress {
                     && let Some(token) = token(node)
                 {
                     self.of(event.from).begin(id, &token, node, event, known, notes);
-                    asked.progress = Some(Box::new(token));
+                    asked.remember().progress = Some(Box::new(token));
                 }
             }
             What::Notification if event.name == "notifications/progress" => {

@@ -54,6 +54,12 @@ fn is_filler(word: &str) -> bool {
 
 /// Whether two words, run together, read `text`, which is in lower case.
 fn reads(text: &str, before: &str, last: &str) -> bool {
+    if before.is_ascii() && last.is_ascii() {
+        let text = text.split_at_checked(before.len());
+        return text.is_some_and(|(first, second)| {
+            before.eq_ignore_ascii_case(first) && last.eq_ignore_ascii_case(second)
+        });
+    }
     before.chars().chain(last.chars()).flat_map(char::to_lowercase).eq(text.chars())
 }
 
@@ -107,6 +113,8 @@ mod tests {
             "Card number",
             "credit card number",
             "private_key",
+            // The sign for Kelvin is a K as well.
+            "API \u{212a}ey",
         ] {
             assert!(names_secret(name), "{name}");
         }

@@ -196,7 +196,7 @@ pub(crate) struct CarriedMessage<'a> {
 impl<'a> CarriedMessage<'a> {
     fn of(message: Node<'a>) -> CarriedMessage<'a> {
         let envelope = Envelope::of(message);
-        let sound = envelope.kind().filter(|_| envelope.faults().is_empty());
+        let sound = envelope.kind().filter(|_| envelope.is_valid());
         CarriedMessage { envelope, sound }
     }
 

@@ -64,9 +64,18 @@ pub(crate) struct Exchange {
 /// The session that a request or a response names, as it is remembered.
 pub(crate) fn session_id<'h>(headers: &'h Headers<'_>) -> Option<Cow<'h, str>> {
     Some(match headers.value(HeaderName::McpSessionId)? {
-        Cow::Borrowed(id) => kept(id.trim_matches([' ', '\t']).into()),
-        Cow::Owned(id) => Cow::Owned(kept(id.trim_matches([' ', '\t']).into()).into_owned()),
+        Cow::Borrowed(id) => kept(without_blanks(id).into()),
+        Cow::Owned(id) => Cow::Owned(kept(without_blanks(&id).into()).into_owned()),
     })
+}
+
+/// Most have none, and only those that have some are worth decoding.
+fn without_blanks(id: &str) -> &str {
+    let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    if is_blank(id.as_bytes().first()) || is_blank(id.as_bytes().last()) {
+        return id.trim_matches([' ', '\t']);
+    }
+    id
 }
 
 /// A message in the body of a POST.

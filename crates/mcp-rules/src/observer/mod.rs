@@ -82,6 +82,12 @@ impl<'e> Observer<'e> {
         self.kept.conversations.iter_mut()
     }
 
+    /// Goes on with a saved session as the conversation of this name.
+    pub fn restore(&mut self, name: &[u8], session: Session) {
+        self.kept.is_trace = true;
+        self.kept.conversations.named(name, self.engine, self.kept.origin).session = session;
+    }
+
     /// The number of messages so far.
     pub fn messages(&self) -> u64 {
         self.kept.messages

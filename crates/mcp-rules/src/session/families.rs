@@ -2,7 +2,7 @@ use mcp_core::{RequestId, Side};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    conversation::{Asked, Event, Known, Moment, Notes},
+    conversation::{Event, Known, Moment, Notes, Remembered},
     features::{
         Family, cancellation, elicitation, inputs, logging, modern, pagination, progress, prompts,
         resources, sampling, subscriptions, tasks, tools,
@@ -50,7 +50,7 @@ impl Families {
     pub(super) fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {

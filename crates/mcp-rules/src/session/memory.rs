@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::versions::Versions;
 use crate::{
     conversation::{
-        Asked, Capabilities, Declared, Event, Exchanges, Known, Lifecycle, Listings,
-        META_CAPABILITIES, MethodRef, Moment, Name, Notes, Request, Requests, What, digest::kept,
+        Capabilities, Declared, Event, Exchanges, Known, Lifecycle, Listings, META_CAPABILITIES,
+        MethodRef, Moment, Name, Notes, Remembered, Request, Requests, Topic, What, digest::kept,
         request_id,
     },
     criteria::Criteria,
@@ -35,10 +35,6 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn new(forced: Option<Revision>) -> Memory {
-        Memory { versions: Versions::new(forced), ..Memory::default() }
-    }
-
     pub(super) fn known<'s>(
         &'s self,
         criteria: &'s Criteria,
@@ -81,6 +77,7 @@ impl Memory {
     }
 
     /// Judges the batches of the handshake, now that the revision is known.
+    #[cold]
     pub(super) fn judge_batches(&mut self, notes: &mut Notes) {
         let (revision, settled) = self.versions.current();
         for (from, at) in std::mem::take(&mut self.batches) {
@@ -130,7 +127,7 @@ impl Memory {
     pub(super) fn take_in_call(
         &mut self,
         event: &Event<'_>,
-        mut asked: Asked,
+        mut asked: Remembered,
         in_session: bool,
         criteria: &Criteria,
     ) {
@@ -141,12 +138,7 @@ impl Memory {
             .and_then(|meta| meta.get(META_CAPABILITIES))
             .map(|node| self.note_capabilities(node, event));
         if event.name == "initialize" && event.from == Side::Client {
-            let capabilities = event.params().and_then(|params| params.get("capabilities"));
-            let capabilities = capabilities.map(|node| self.note_capabilities(node, event));
-            self.declared.request(capabilities);
-            self.versions.request(event.revision);
-            let version = event.params().and_then(|params| params.get("protocolVersion"));
-            asked.requested_version = version.and_then(Node::as_str).map(|text| (*text).into());
+            self.take_in_initialize(event, &mut asked);
         }
         if event.name == "notifications/cancelled"
             && let Some(id) = event.params().and_then(|params| params.get("requestId"))
@@ -174,7 +166,7 @@ impl Memory {
                 ambiguous: false,
                 sender: event.sender(),
                 declared,
-                asked: asked.into(),
+                asked,
             };
             self.requests.insert(event.from, id.clone(), request, limits);
         }
@@ -182,7 +174,19 @@ impl Memory {
         self.lifecycle.take_in(event, in_session);
     }
 
+    #[cold]
+    fn take_in_initialize(&mut self, event: &Event<'_>, asked: &mut Remembered) {
+        let capabilities = event.params().and_then(|params| params.get("capabilities"));
+        let capabilities = capabilities.map(|node| self.note_capabilities(node, event));
+        self.declared.request(capabilities);
+        self.versions.request(event.revision);
+        let version = event.params().and_then(|params| params.get("protocolVersion"));
+        asked.remember().requested_version =
+            version.and_then(Node::as_str).map(|text| (*text).into());
+    }
+
     /// Records an `initialize` result whose request was not recorded: it still names the revision.
+    #[cold]
     pub(super) fn note_stray_handshake(&mut self, from: Option<Side>, envelope: &Envelope<'_>) {
         if let Some(result) = envelope.result
             && from == Some(Side::Server)
@@ -196,6 +200,7 @@ impl Memory {
 
     /// Records an answer that may be for any of several messages: it proves nothing. If one of them
     /// was the handshake, its progress is no longer known.
+    #[cold]
     pub(super) fn note_ambiguous(
         &mut self,
         asker: Side,
@@ -214,6 +219,15 @@ impl Memory {
         if event.is_from_modern_server() {
             self.modern_server.get_or_insert_with(|| Box::new(event.at));
         }
+        if event.topic == Topic::Handshake || event.name == "server/discover" {
+            self.take_in_declaration(event);
+        }
+        self.listings.take_in(event, criteria);
+        self.lifecycle.take_in(event, false);
+    }
+
+    #[cold]
+    fn take_in_declaration(&mut self, event: &Event<'_>) {
         match (event.name, event.result()) {
             ("initialize", Some(result)) => {
                 self.versions.settle(result);
@@ -233,8 +247,6 @@ impl Memory {
             }
             _ => {}
         }
-        self.listings.take_in(event, criteria);
-        self.lifecycle.take_in(event, false);
     }
 
     fn note_capabilities(&mut self, node: Node<'_>, event: &Event<'_>) -> Capabilities {

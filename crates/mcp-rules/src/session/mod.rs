@@ -19,12 +19,12 @@ use mcp_jsonrpc::{Envelope, MessageKind};
 use mcp_schema::{Method, MethodKind, Sender};
 use serde::{Deserialize, Serialize};
 
-use self::{families::Families, memory::Memory};
+use self::{families::Families, memory::Memory, versions::Versions};
 use crate::{
     Answered, Context, Layer, Limits,
     conversation::{
-        Answer, Asked, Change, Event, Exchanges, Fate, Lifecycle, META_SERVER_INFO, META_VERSION,
-        Moment, Negotiation, Notes, Request, Topic, What, request_id,
+        Answer, Change, Event, Exchanges, Fate, Lifecycle, META_SERVER_INFO, META_VERSION, Moment,
+        Negotiation, Notes, Remembered, Request, Topic, What, request_id,
     },
     criteria::Criteria,
     features::{capabilities, ids, tasks},
@@ -51,10 +51,16 @@ pub struct Session {
 const MAX_SUGGESTIONS: u8 = 100;
 
 impl Session {
+    /// The version of the saved form. Whoever changes what is saved counts it up, so that others do
+    /// not misread what they find.
+    pub const SAVED_VERSION: u32 = 1;
+
     /// Creates a session for a conversation of which nothing is known. `forced` overrides whatever
     /// the peers say about the revision.
     pub fn new(forced: Option<Revision>) -> Session {
-        Session { memory: Memory::new(forced), ..Session::default() }
+        let mut session = Session::default();
+        session.memory.versions = Versions::new(forced);
+        session
     }
 
     /// Marks what follows as the start of the conversation. Otherwise that is inferred
@@ -169,6 +175,7 @@ impl Session {
 
     /// Records an invalid message: it was so broken that the other side may not have been able to
     /// read it, and an answer to it is not a fault.
+    #[cold]
     fn void(&mut self, criteria: &Criteria, context: Context, envelope: &Envelope<'_>) -> Context {
         self.memory.note_unreadable(context.from);
         if let Some(id) = envelope.id.and_then(request_id) {
@@ -194,11 +201,11 @@ impl Session {
         else {
             return self.void(criteria, context, envelope);
         };
-        let meta = match from {
+        let meta = envelope.params.and_then(|params| params.get("_meta"));
+        let declared = match from {
             Some(Side::Server) => None,
-            _ => envelope.params.and_then(|params| params.get("_meta")),
+            _ => meta.and_then(|meta| meta.get(META_VERSION)),
         };
-        let declared = meta.and_then(|meta| meta.get(META_VERSION));
         let versions = &mut self.memory.versions;
         (context.revision, context.settled) = versions.of_call(&name, declared, envelope);
         context.approximate = versions.is_unknown_to(declared);
@@ -255,9 +262,10 @@ impl Session {
             topic: Topic::of(&name),
             method: context.method,
             envelope,
+            meta,
             what,
         };
-        let mut asked = Asked::default();
+        let mut asked = Remembered::default();
         self.judge(criteria, &event, &mut asked, &mut context);
         let in_session = self.http.as_ref().is_some_and(|http| http.is_in_session(at.stream()));
         self.memory.take_in_call(&event, asked, in_session, criteria);
@@ -322,6 +330,7 @@ impl Session {
             topic: Topic::of(name),
             method: request.as_ref().and_then(Request::method),
             envelope,
+            meta: None,
             what: What::Answer(Answer { id: id.as_ref(), request: request.as_ref() }),
         };
         if event.name == "initialize" {
@@ -331,7 +340,7 @@ impl Session {
         context.refuses_probe = self.memory.modern_server.is_none()
             && event.error_code().is_some()
             && (event.name == "server/discover" || self.http.as_deref().is_some_and(refused));
-        self.judge(criteria, &event, &mut Asked::default(), &mut context);
+        self.judge(criteria, &event, &mut Remembered::default(), &mut context);
         self.memory.take_in_answer(&event, criteria);
         if event.name == "initialize" && event.result().is_some() {
             self.memory.judge_batches(&mut context.notes);
@@ -362,7 +371,7 @@ impl Session {
         &mut self,
         criteria: &Criteria,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         context: &mut Context,
     ) {
         if criteria.settings().stops_before(Layer::Session) {
@@ -382,6 +391,9 @@ impl Session {
 
     /// Applies what rules found out about requests.
     pub(super) fn apply(&mut self, notes: &mut Notes, limits: &Limits) {
+        if notes.are_blank() {
+            return;
+        }
         let requests = &mut self.memory.requests;
         for Change { asker, id, to } in notes.take_changes() {
             match to {
@@ -449,6 +461,19 @@ fn infer_sender(method: Option<&'static Method>, name: &[u8]) -> Option<Side> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Replicas of different builds read each other's sessions. If this changes, so has the form:
+    /// count up `SAVED_VERSION`, and only then accept the new snapshot.
+    #[test]
+    fn the_saved_form_has_a_version() {
+        let session = Session {
+            http: Some(Box::default()),
+            lanes: Some(Box::default()),
+            ..Session::default()
+        };
+        let saved = serde_json::to_string_pretty(&session).unwrap();
+        insta::assert_snapshot!(format!("version {}\n{saved}", Session::SAVED_VERSION));
+    }
 
     #[test]
     #[cfg(target_pointer_width = "64")]

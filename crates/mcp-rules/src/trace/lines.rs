@@ -3,7 +3,7 @@
 use mcp_json::{Document, Limits as JsonLimits, Node, Slot, SyntaxError, Tape};
 
 use super::{Content, Line, Record, RecordFault};
-use crate::{Engine, Findings, Followed, Limits, wire::framing::BOM};
+use crate::{Engine, Findings, Followed, Identity, Limits, gate::identities, wire::framing::BOM};
 
 /// Parses lines of a file: the line, its record, and a message that the record holds as text. Reuse
 /// it, as it keeps its buffers.
@@ -118,6 +118,11 @@ impl<'a> ReadLine<'a> {
                 _ => self.value?.ok(),
             },
         }
+    }
+
+    /// What identifies the message in the context an observer gave it, or each entry of a batch.
+    pub fn identities(&self, followed: &Followed) -> Vec<Identity> {
+        self.message().map(|message| identities(message, followed)).unwrap_or_default()
     }
 
     /// Judges the message in the context an observer gave it. Needs no observer, so it may run

@@ -25,8 +25,55 @@ fn server() -> Server {
             context.elicit("sure", &ElicitRequest::form("Sure?", ElicitForm::new())).await?;
             Ok(format!("{} is gone", delete.what))
         })
+        .tool("keep", "Keeps", async |keep: Delete, context| {
+            context.elicit("sure", &ElicitRequest::form("Sure?", ElicitForm::new())).await?;
+            Ok(format!("{} stays", keep.what))
+        })
         .build()
         .unwrap()
+}
+
+#[tokio::test]
+async fn forged_state_is_rejected() {
+    let (near, far) = memory::pair(16);
+    tokio::spawn(async move { server().serve(far).await });
+    let (elsewhere, far) = memory::pair(16);
+    tokio::spawn(async move { server().serve(far).await });
+    let mut call = json!({ "name": "delete", "arguments": { "what": "a" } });
+    let state = ask(&near, "tools/call", call.clone()).await["result"]["requestState"].clone();
+    let foreign =
+        ask(&elsewhere, "tools/call", call.clone()).await["result"]["requestState"].clone();
+    call["inputResponses"] = json!({ "sure": { "action": "accept", "content": {} } });
+    let state = state.as_str().unwrap().to_owned();
+    let mut forged = vec![
+        foreign,
+        json!(""),
+        json!("x"),
+        json!("a".repeat(1 << 20)),
+        json!(format!("{state}{state}")),
+        json!(state.to_uppercase()),
+        json!(format!(" {state}")),
+        json!(7),
+    ];
+    for place in (0..state.len()).step_by(7) {
+        let mut changed = state.clone().into_bytes();
+        changed[place] = if changed[place] == b'A' { b'B' } else { b'A' };
+        forged.push(json!(String::from_utf8(changed).unwrap()));
+        forged.push(json!(state[..place]));
+    }
+    for forged in forged {
+        call["requestState"] = forged.clone();
+        let refused = ask(&near, "tools/call", call.clone()).await;
+        assert_eq!(refused["error"]["code"], -32602, "{forged}: {refused}");
+    }
+    // It is good for its own tool only.
+    call["requestState"] = state.into();
+    let mut other = call.clone();
+    other["name"] = "keep".into();
+    let refused = ask(&near, "tools/call", other).await;
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    let done = ask(&near, "tools/call", call).await;
+    assert_eq!(done["result"]["content"][0]["text"], "a is gone", "{done}");
 }
 
 #[tokio::test]

@@ -174,19 +174,40 @@ async fn a_binary_message_is_refused() {
 
 #[tokio::test]
 async fn broken_frames_are_refused() {
+    const LONG_PING: [u8; 8 + 126] = {
+        let mut ping = [b'p'; 8 + 126];
+        let (head, _) = ping.split_at_mut(8);
+        head.copy_from_slice(b"\x89\xfe\0\x7e\0\0\0\0");
+        ping
+    };
     for (frame, code) in [
-        (&b"\x81\x02{}"[..], 1002_u16),                // not masked
-        (b"\xf1\x82\0\0\0\0{}", 1002),                 // reserved bits
-        (b"\x80\x82\0\0\0\0{}", 1002),                 // continues nothing
-        (b"\x81\x82\0\0\0\0\xff\xfe", 1007),           // not UTF-8
-        (b"\x81\xff\0\0\0\0\x10\0\0\0\0\0\0\0", 1009), // 256 MiB announced
+        (&b"\x81\x02{}"[..], 1002_u16),                 // not masked
+        (b"\xf1\x82\0\0\0\0{}", 1002),                  // reserved bits
+        (b"\x80\x82\0\0\0\0{}", 1002),                  // continues nothing
+        (b"\x81\x82\0\0\0\0\xff\xfe", 1007),            // not UTF-8
+        (b"\x83\x80\0\0\0\0", 1002),                    // a kind that nobody has defined
+        (b"\x8b\x80\0\0\0\0", 1002),                    // the same, as control
+        (b"\x09\x80\0\0\0\0", 1002),                    // a ping in parts
+        (&LONG_PING, 1002),                             // a ping of 126 bytes
+        (b"\x01\x81\0\0\0\0{\x81\x82\0\0\0\0{}", 1002), // one message within another
+        (b"\x88\x81\0\0\0\0x", 1002),                   // half a close code
+        (b"\x88\x82\0\0\0\0\x03\xed", 1002),            // a close code that is never sent
+        (b"\x88\x84\0\0\0\0\x03\xe8\xff\xfe", 1007),    // a reason that is not UTF-8
+        (b"\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", 1009), // more than there is
+        (b"\x81\xff\0\0\0\0\x10\0\0\0\0\0\0\0", 1009),  // 256 MiB announced
     ] {
         let (server, mut client) = with_tcp_client(&settings()).await;
         client.write_all(frame).await.unwrap();
         let error = next(&server).await.unwrap_err();
         assert!(
-            matches!(error, TransportError::Framing(_) | TransportError::TooLong { .. }),
-            "{error:?}"
+            matches!(
+                error,
+                // A broken close frame closes too.
+                TransportError::Framing(_)
+                    | TransportError::TooLong { .. }
+                    | TransportError::Lost(_)
+            ),
+            "{frame:?}: {error:?}"
         );
         let mut answer = [0; 4];
         within_a_minute(client.read_exact(&mut answer)).await.unwrap();

@@ -43,8 +43,8 @@ Examples:
   plumb proxy --upstream https://example.com/mcp
                                                 a client that only starts programs, a remote server
   plumb proxy --listen 127.0.0.1:8900 -- ./my-server
-                                                HTTP and WebSocket clients, a server on standard streams
-  plumb proxy --listen 127.0.0.1:8900 --upstream /a=http://127.0.0.1:3000/mcp --upstream /b=ws://127.0.0.1:3001/
+                                                HTTP or WebSocket clients, a server that is started
+  plumb proxy --listen 127.0.0.1:8900 --upstream /a=http://a.test/mcp --upstream /b=ws://b.test/
                                                 several servers, each below a path of its own
 
 Bytes pass untouched unless --enforce is given; between different transports, messages do. Findings

@@ -2,6 +2,7 @@
 
 mod choices;
 mod examples;
+mod inspect;
 mod mock;
 mod proxy;
 mod recordings;
@@ -19,6 +20,7 @@ pub(crate) use self::choices::{
     Color, Enforced, FailOn, Format, LogFormat, LogLevel, MaxFindings, ReportFormat,
     RevisionChoice, RulesFormat, SchemaFormat,
 };
+pub(crate) use self::inspect::InspectArgs;
 pub(crate) use self::mock::MockArgs;
 pub(crate) use self::recordings::{DiffArgs, DiffFormat, RedactArgs, TailArgs, WrapArgs};
 pub(crate) use self::replay::ReplayArgs;
@@ -53,6 +55,9 @@ pub(crate) enum Command {
     /// Pass traffic between a client and a server, and show what is wrong with it
     #[command(after_help = examples::PROXY)]
     Proxy(Box<ProxyArgs>),
+    /// See a conversation and what is wrong with it in a browser
+    #[command(after_help = inspect::INSPECT)]
+    Inspect(InspectArgs),
     /// Show the methods and definitions of a revision
     #[command(after_help = examples::SCHEMA)]
     Schema(SchemaArgs),

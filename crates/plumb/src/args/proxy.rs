@@ -10,6 +10,7 @@ use super::{
 };
 
 const UPSTREAM: &str = "Access to the server at --upstream";
+const REPLICAS: &str = "Several replicas of this proxy";
 
 #[derive(Debug, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a command-line flag")]
@@ -64,6 +65,17 @@ pub(crate) struct ProxyArgs {
     /// How many copies of the server HTTP clients may have running, one for each session
     #[arg(long, value_name = "NUMBER", default_value_t = 100, requires = "listen")]
     pub(crate) max_children: u16,
+    /// Share sessions with other replicas of this proxy through Redis or Valkey, such as
+    /// `redis://127.0.0.1:6379/0`
+    #[arg(long, value_name = "URL", requires = "listen", help_heading = REPLICAS)]
+    pub(crate) store: Option<String>,
+    /// A file with the key that replicas seal session ids with, at least 32
+    /// bytes; without it they keep one in the store
+    #[arg(long, value_name = "FILE", requires = "listen", help_heading = REPLICAS)]
+    pub(crate) store_key_file: Option<PathBuf>,
+    /// Where other replicas reach this one, if not where it listens
+    #[arg(long, value_name = "HOST:PORT", requires = "listen", help_heading = REPLICAS)]
+    pub(crate) advertise: Option<String>,
     /// Hold back what breaks the protocol, and answer in the other side's place; `--enforce=client` or
     /// `=server` only what that side sends
     #[arg(
@@ -94,9 +106,16 @@ pub(crate) struct ProxyArgs {
     /// be repeated
     #[arg(long, value_name = "POINTER", requires = "record")]
     pub(crate) redact_pointer: Vec<PointerPattern>,
+    /// Show the traffic in a browser, on a page at this address
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) ui: Option<String>,
     /// Serve /metrics, /healthz and /readyz on this address
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) admin: Option<String>,
+    /// Send a span for every request to the OpenTelemetry collector at this URL (OTLP/HTTP), such as
+    /// `http://127.0.0.1:4318`
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp: Option<String>,
     /// Seconds that the server may stay silent after the client has left, before it is ended
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub(crate) exit_wait: u16,

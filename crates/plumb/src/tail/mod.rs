@@ -4,7 +4,9 @@ mod growing;
 
 use std::io::{self, Read, Write};
 
-use mcp_rules::{Engine, Finding, Findings, Followed, LineReader, Observer, Origin, Routed};
+use mcp_rules::{
+    Engine, Finding, Findings, Followed, Judged, LineReader, Observer, Origin, ReadLine, Routed,
+};
 
 pub(crate) use self::growing::{Growing, Growth};
 use crate::{
@@ -14,8 +16,24 @@ use crate::{
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
+/// Who is shown the lines of a recording, with what was found in them.
+pub(crate) trait Audience {
+    fn line(&mut self, number: u64, shown: Shown<'_>) -> io::Result<()>;
+    /// What is only known at the end.
+    fn end(&mut self, findings: Vec<Finding>) -> io::Result<()>;
+}
+
+/// A line of a recording.
+pub(crate) struct Shown<'a> {
+    /// `None` if it was too long to be read.
+    pub(crate) line: Option<&'a ReadLine<'a>>,
+    /// What the conversation says about its message, if it has one.
+    pub(crate) followed: Option<&'a Followed>,
+    pub(crate) findings: Vec<Finding>,
+}
+
 /// Follows one recording from its start.
-pub(crate) struct Tail<'e, W> {
+pub(crate) struct Tail<'e, A> {
     engine: &'e Engine,
     reader: LineReader,
     observer: Observer<'e>,
@@ -23,12 +41,11 @@ pub(crate) struct Tail<'e, W> {
     /// Number of the last line.
     number: u64,
     max_line: usize,
-    view: LiveView,
-    out: W,
+    audience: A,
 }
 
-impl<'e, W: Write> Tail<'e, W> {
-    pub(crate) fn new(engine: &'e Engine, origin: Origin, view: LiveView, out: W) -> Tail<'e, W> {
+impl<'e, A: Audience> Tail<'e, A> {
+    pub(crate) fn new(engine: &'e Engine, origin: Origin, audience: A) -> Tail<'e, A> {
         let limits = &engine.settings().limits;
         Tail {
             engine,
@@ -38,8 +55,7 @@ impl<'e, W: Write> Tail<'e, W> {
             number: 0,
             // A record wraps a message, and may escape its bytes.
             max_line: limits.message_bytes.saturating_mul(2).saturating_add(64 * 1024),
-            view,
-            out,
+            audience,
         }
     }
 
@@ -65,15 +81,12 @@ impl<'e, W: Write> Tail<'e, W> {
         }
         let mut judged = Vec::new();
         self.observer.finish(&mut judged);
-        for finding in judged.iter().flat_map(|judged| &judged.findings) {
-            self.out.write_all(self.view.finding(0, finding).as_bytes())?;
-        }
-        self.out.flush()
+        self.audience.end(findings_of(judged))
     }
 
     fn show(&mut self, piece: Piece, line: &[u8]) -> io::Result<()> {
-        let text = match piece {
-            Piece::LongRest => return Ok(()),
+        match piece {
+            Piece::LongRest => Ok(()),
             Piece::LongStart => {
                 self.number += 1;
                 self.show_too_long()
@@ -82,21 +95,18 @@ impl<'e, W: Write> Tail<'e, W> {
                 self.number += 1;
                 self.show_line(line)
             }
-        };
-        self.out.write_all(text.as_bytes())?;
-        self.out.flush()
+        }
     }
 
-    fn show_too_long(&mut self) -> String {
+    fn show_too_long(&mut self) -> io::Result<()> {
         let mut judged = Vec::new();
         self.observer.follow_too_long(self.number, self.max_line, &mut judged);
-        let findings: Vec<Finding> = judged.into_iter().flat_map(|it| it.findings).collect();
-        let passing = Passing { name: "too long".to_owned(), ..Passing::default() };
-        self.view.show(&passing, self.number, &findings)
+        let findings = findings_of(judged);
+        self.audience.line(self.number, Shown { line: None, followed: None, findings })
     }
 
-    fn show_line(&mut self, line: &[u8]) -> String {
-        let Tail { engine, reader, observer, findings, number, view, .. } = self;
+    fn show_line(&mut self, line: &[u8]) -> io::Result<()> {
+        let Tail { engine, reader, observer, findings, number, audience, .. } = self;
         let number = *number;
         let (text, is_complete) = match line.strip_suffix(b"\n") {
             Some(text) => (text, true),
@@ -112,19 +122,51 @@ impl<'e, W: Write> Tail<'e, W> {
             if mark.is_some() {
                 observer.follow_byte_order_mark(number, line.text(), &mut judged);
             }
-            let mut answered = None;
-            if let Routed::Judge(followed) = &routed {
+            let followed = match &routed {
+                Routed::Judge(followed) => Some(followed),
+                Routed::Done => None,
+            };
+            if let Some(followed) = followed {
                 findings.set_line(number);
                 line.judge(engine, followed, findings);
-                answered = answered_method(followed);
             }
             let mut found = findings.take();
-            found.extend(judged.into_iter().flat_map(|judged| judged.findings));
-            if line.text().trim_ascii().is_empty() && found.is_empty() {
-                return String::new();
-            }
-            view.show(&Passing::of(line, answered), number, &found)
+            found.extend(findings_of(judged));
+            audience.line(number, Shown { line: Some(line), followed, findings: found })
         })
+    }
+}
+
+fn findings_of(judged: Vec<Judged>) -> Vec<Finding> {
+    judged.into_iter().flat_map(|judged| judged.findings).collect()
+}
+
+/// Prints a line about each message, and its findings below.
+#[derive(Debug)]
+pub(crate) struct Printed<W> {
+    pub(crate) view: LiveView,
+    pub(crate) out: W,
+}
+
+impl<W: Write> Audience for Printed<W> {
+    fn line(&mut self, number: u64, shown: Shown<'_>) -> io::Result<()> {
+        let Shown { line, followed, findings } = shown;
+        let passing = match line {
+            None => Passing { name: "too long".to_owned(), ..Passing::default() },
+            Some(line) if line.text().trim_ascii().is_empty() && findings.is_empty() => {
+                return Ok(());
+            }
+            Some(line) => Passing::of(line, followed.and_then(answered_method)),
+        };
+        self.out.write_all(self.view.show(&passing, number, &findings).as_bytes())?;
+        self.out.flush()
+    }
+
+    fn end(&mut self, findings: Vec<Finding>) -> io::Result<()> {
+        for finding in &findings {
+            self.out.write_all(self.view.finding(0, finding).as_bytes())?;
+        }
+        self.out.flush()
     }
 }
 

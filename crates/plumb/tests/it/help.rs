@@ -48,6 +48,11 @@ fn redact() {
 }
 
 #[test]
+fn inspect() {
+    insta::assert_snapshot!(help(&["inspect", "--help"]));
+}
+
+#[test]
 fn tail() {
     insta::assert_snapshot!(help(&["tail", "--help"]));
 }

@@ -15,6 +15,8 @@ mod har;
 mod help;
 mod hostile;
 mod jobs;
+#[cfg(unix)]
+mod kills;
 mod mock;
 #[cfg(unix)]
 mod proxy;
@@ -25,7 +27,13 @@ mod proxy_policy;
 mod readme;
 mod redact;
 #[cfg(unix)]
+#[path = "../../../mcp-proxy/tests/it/redis_server.rs"]
+#[allow(dead_code, reason = "the tests of `mcp-proxy` use all of it")]
+mod redis_server;
+#[cfg(unix)]
 mod replay;
+#[cfg(unix)]
+mod replicas;
 mod tail;
 #[cfg(unix)]
 mod upstreams;

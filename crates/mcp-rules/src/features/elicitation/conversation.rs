@@ -9,7 +9,7 @@ use super::message::is_url_mode;
 use crate::{
     Level, contract,
     conversation::{
-        Asked, Bounded, Event, Flag, Known, Moment, Notes, Topic, What,
+        Bounded, Event, Flag, Known, Moment, Notes, Remembered, Topic, What,
         asked::AskedElicitation,
         digest::{digest, digest_of},
         stated_schema::{self, StatedSchema},
@@ -66,7 +66,7 @@ impl Family for Elicitation {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
@@ -76,7 +76,7 @@ impl Family for Elicitation {
                 if ask.is_url {
                     self.introduce(params, event, known, notes);
                 }
-                asked.elicitation = Some(Box::new(ask));
+                asked.remember().elicitation = Some(Box::new(ask));
             }
             (What::Answer(_), "elicitation/create" | "tasks/result", _) => {
                 follow_answer(event, known, notes);

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::{pending::Pending, retry::Retry};
 use crate::{
     Level,
-    conversation::{Asked, Bounded, Capabilities, Event, Flag, Known, Notes, What, asked::Target},
+    conversation::{
+        Bounded, Capabilities, Event, Flag, Known, Notes, Remembered, What, asked::Target,
+    },
     features::Family,
     findings::Fault,
 };
@@ -55,7 +57,7 @@ impl Family for Inputs {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
@@ -65,7 +67,9 @@ impl Family for Inputs {
                 if let Some(retry) = Retry::of(id, target, event) {
                     self.follow_retry(&retry, known, notes);
                 }
-                asked.input = target.map(Box::new);
+                if let Some(target) = target {
+                    asked.remember().input = Some(Box::new(target));
+                }
             }
             (What::Answer(_), Side::Server) => self.follow_answer(event, known, notes),
             _ => {}

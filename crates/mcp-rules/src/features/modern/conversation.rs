@@ -9,8 +9,8 @@ use super::{deprecated::Deprecated, negotiation::Negotiations};
 use crate::{
     Level,
     conversation::{
-        Asked, Capabilities, Event, Known, META_CAPABILITIES, META_VERSION, Moment, Notes, Topic,
-        What, asked::AskedUnusually,
+        Capabilities, Event, Known, META_CAPABILITIES, META_VERSION, Moment, Notes, Remembered,
+        Topic, What, asked::AskedUnusually,
     },
     features::Family,
     findings::Fault,
@@ -46,14 +46,18 @@ impl Family for Modern {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         // Only clients ask here, and only servers answer.
         if event.is_modern() {
             match event.what {
-                What::Request(_) => asked.modern = AskedUnusually::of(event).map(Box::new),
+                What::Request(_) => {
+                    if let Some(unusual) = AskedUnusually::of(event) {
+                        asked.remember().modern = Some(Box::new(unusual));
+                    }
+                }
                 What::Answer(_) => {
                     check_metadata_refused(event, known, notes);
                     check_missing_capability(event, notes);

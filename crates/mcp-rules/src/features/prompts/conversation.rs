@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Level,
-    conversation::{Asked, Event, Known, Notes, Topic, What, asked::AskedPrompt},
+    conversation::{Event, Known, Notes, Remembered, Topic, What, asked::AskedPrompt},
     features::{Family, modern::is_complete, shown::shown},
     findings::Fault,
 };
@@ -31,13 +31,15 @@ impl Family for Prompts {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         match (event.what, event.name, event.params()) {
             (What::Request(_), "prompts/get", Some(params)) => {
-                asked.prompt = check_get(params, known, notes).map(Box::new);
+                if let Some(prompt) = check_get(params, known, notes) {
+                    asked.remember().prompt = Some(Box::new(prompt));
+                }
             }
             (What::Answer(_), "prompts/get", _) => check_result(event, notes),
             (What::Request(_), "completion/complete", Some(params)) => {

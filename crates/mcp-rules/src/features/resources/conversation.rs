@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Level,
     conversation::{
-        Asked, Bounded, Event, Flag, Known, Moment, Notes, Topic, What, asked::AskedSubscription,
+        Bounded, Event, Flag, Known, Moment, Notes, Remembered, Topic, What,
+        asked::AskedSubscription,
     },
     features::Family,
     findings::Fault,
@@ -48,13 +49,15 @@ impl Family for Resources {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         match (event.what, event.name) {
             (What::Request(_), "resources/subscribe" | "resources/unsubscribe") => {
-                asked.resource = self.follow_request(event, known, notes).map(Box::new);
+                if let Some(subscription) = self.follow_request(event, known, notes) {
+                    asked.remember().resource = Some(Box::new(subscription));
+                }
             }
             (What::Answer(answer), "resources/subscribe" | "resources/unsubscribe") => {
                 if let Some(asked) =

@@ -9,7 +9,7 @@ use super::{MAX_CHECKS, message::blocks};
 use crate::{
     Level, contract,
     conversation::{
-        Asked, Event, Flag, Known, Notes, Topic, What,
+        Event, Flag, Known, Notes, Remembered, Topic, What,
         asked::{AskedSampling, OfferedTool, ToolChoice},
         stated_schema::{self, StatedSchema},
     },
@@ -45,13 +45,14 @@ impl Family for Sampling {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         match (event.what, event.name, event.params()) {
             (What::Request(_), "sampling/createMessage", Some(params)) => {
-                asked.sampling = Some(Box::new(AskedSampling::of(params, event, known)));
+                let sampling = AskedSampling::of(params, event, known);
+                asked.remember().sampling = Some(Box::new(sampling));
             }
             (What::Answer(_), "sampling/createMessage" | "tasks/result", _) => {
                 follow_answer(event, known, notes);

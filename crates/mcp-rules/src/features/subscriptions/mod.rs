@@ -11,7 +11,7 @@ use super::Family;
 use crate::{
     Level,
     conversation::{
-        Asked, Bounded, Event, Known, META_SUBSCRIPTION, Moment, Notes, What, request_id,
+        Bounded, Event, Known, META_SUBSCRIPTION, Moment, Notes, Remembered, What, request_id,
     },
     findings::Fault,
 };
@@ -74,7 +74,7 @@ impl Family for Subscriptions {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        _asked: &mut Asked,
+        _asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {

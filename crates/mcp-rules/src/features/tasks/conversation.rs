@@ -11,7 +11,7 @@ use super::{creation, operations, report::created, task::Task};
 use crate::{
     Level,
     conversation::{
-        Asked, Bounded, Event, Known, MethodRef, Notes, Request, Topic, What,
+        Bounded, Event, Known, MethodRef, Notes, Remembered, Request, Topic, What,
         asked::{AskedTask, TaskOperation},
     },
     features::Family,
@@ -85,7 +85,7 @@ impl Family for Tasks {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
@@ -94,7 +94,11 @@ impl Family for Tasks {
             What::Request(_) if event.name.starts_with("tasks/") => {
                 self.judge_operation(event, asked, known, notes);
             }
-            What::Request(_) => asked.task = creation::judge_request(event, known, notes),
+            What::Request(_) => {
+                if let Some(task) = creation::judge_request(event, known, notes) {
+                    asked.remember().task = Some(task);
+                }
+            }
             What::Notification if event.name == "notifications/tasks/status" => {
                 self.judge_notification(event, known, notes);
             }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     conversation::{
-        Asked, Event, Flag, Known, Moment, Notes, Request, TaskStatus,
+        Event, Flag, Known, Moment, Notes, Remembered, Request, TaskStatus,
         asked::{AskedTask, TaskOperation},
         digest::kept,
     },
@@ -52,7 +52,7 @@ impl Tasks {
     pub(super) fn judge_operation(
         &mut self,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
@@ -76,12 +76,13 @@ impl Tasks {
         let is_result = event.name == "tasks/result";
         if let Some(original) = task.filter(|_| is_result).and_then(|task| task.asked.as_ref()) {
             // The rules about results of the original request find what they need here.
+            let asked = asked.remember();
             asked.tool_call.clone_from(&original.tool_call);
             asked.sampling.clone_from(&original.sampling);
             asked.elicitation.clone_from(&original.elicitation);
         }
         let end = task.and_then(Task::end);
-        asked.task = Some(Box::new(AskedTask::Operation(TaskOperation {
+        asked.remember().task = Some(Box::new(AskedTask::Operation(TaskOperation {
             sent,
             unknown: all_known && task.is_none(),
             end: end.map(|end| (end.status, end.stamp.at.line())),

@@ -9,7 +9,7 @@ use super::order;
 use crate::{
     Level, contract,
     conversation::{
-        Asked, Event, Known, Notes, Topic, asked::ToolCall, stated_schema::StatedSchema,
+        Event, Known, Notes, Remembered, Topic, asked::ToolCall, stated_schema::StatedSchema,
     },
     features::{Family, modern::is_complete, shown::shown},
     findings::Fault,
@@ -42,13 +42,15 @@ impl Family for Tools {
     fn follow(
         &mut self,
         event: &Event<'_>,
-        asked: &mut Asked,
+        asked: &mut Remembered,
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
         match event.name {
             "tools/call" if event.request().is_some() => {
-                asked.tool_call = check_call(event, known, notes).map(Box::new);
+                if let Some(call) = check_call(event, known, notes) {
+                    asked.remember().tool_call = Some(Box::new(call));
+                }
             }
             "tools/call" if event.is_answer() => check_answer(event, known, notes),
             // `asked` is that of the original call: the task hands it on.

@@ -102,16 +102,16 @@ fn compare_name(
         let help = "leave the header out where it is not needed";
         return Some(HeaderMismatch { must_refuse: false, ..unreadable("Mcp-Name", fault, help) });
     };
-    let help = format!("send `Mcp-Name: {}`", encode_header_value(&name));
+    let help = || format!("send `Mcp-Name: {}`", encode_header_value(&name));
     let header = header.as_deref().map(|header| decode_copy(header, Some(&name)));
     Some(match header {
-        None => HeaderMismatch::new(&NAME_MISSING, "the request has no `Mcp-Name`", help),
+        None => HeaderMismatch::new(&NAME_MISSING, "the request has no `Mcp-Name`", help()),
         Some(Ok(text)) if text == name => return None,
         Some(Ok(text)) => {
             let message = format!("`Mcp-Name` is `{text}`, `params.{member}` is `{name}`");
-            HeaderMismatch::new(&NAME_MISMATCH, message, help)
+            HeaderMismatch::new(&NAME_MISMATCH, message, help())
         }
-        Some(Err(fault)) => unreadable("Mcp-Name", fault, help),
+        Some(Err(fault)) => unreadable("Mcp-Name", fault, help()),
     })
 }
 
@@ -154,20 +154,20 @@ fn compare_param(
             ..mismatch
         });
     }
-    let written = expected.to_text();
-    let help = format!("send `Mcp-Param-{name}: {}`", encode_header_value(&written));
+    let help = || format!("send `Mcp-Param-{name}: {}`", encode_header_value(&expected.to_text()));
     Some(match header.map(|header| decode_copy(header, expected.as_text())) {
         None => {
             let message = format!("there is no `Mcp-Param-{name}` for the argument `{shown}`");
-            HeaderMismatch::new(&PARAM_MISSING, message, help)
+            HeaderMismatch::new(&PARAM_MISSING, message, help())
         }
         Some(Ok(text)) if expected.equals(&text) => return None,
         Some(Ok(text)) => {
+            let written = expected.to_text();
             let message =
                 format!("`Mcp-Param-{name}` is `{text}`, the argument `{shown}` is `{written}`");
-            HeaderMismatch::new(&PARAM_MISMATCH, message, help)
+            HeaderMismatch::new(&PARAM_MISMATCH, message, help())
         }
-        Some(Err(fault)) => unreadable(&format!("Mcp-Param-{name}"), fault, help),
+        Some(Err(fault)) => unreadable(&format!("Mcp-Param-{name}"), fault, help()),
     })
 }
 

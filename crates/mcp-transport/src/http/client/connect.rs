@@ -30,6 +30,9 @@ pub(super) type Connections = Client<Timed<Plain>, Full<Bytes>>;
 /// Idle connections are closed before most servers would close them.
 const IDLE: Duration = Duration::from_secs(60);
 const MAX_IDLE: usize = 64;
+const KEEPALIVE: Duration = Duration::from_secs(30);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+const KEEPALIVE_RETRIES: u32 = 3;
 /// hyper panics below this.
 const MIN_HEAD: usize = 8 << 10;
 const MAX_HEADERS: usize = 100;
@@ -52,6 +55,10 @@ fn tcp() -> HttpConnector {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
     connector.enforce_http(false);
+    // A machine that has vanished says nothing: whoever waits for it must not wait for ever.
+    connector.set_keepalive(Some(KEEPALIVE));
+    connector.set_keepalive_interval(Some(KEEPALIVE_INTERVAL));
+    connector.set_keepalive_retries(Some(KEEPALIVE_RETRIES));
     connector
 }
 

@@ -11,6 +11,7 @@ mod quotas;
 mod replaying;
 mod requests;
 mod sessions;
+mod sources;
 mod stateless;
 mod streams;
 #[cfg(feature = "tls")]

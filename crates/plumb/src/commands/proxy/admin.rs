@@ -3,6 +3,7 @@ use std::{sync::Arc, thread};
 use mcp_proxy::{
     Watcher,
     metrics::{self, Health, Metrics},
+    otlp::SpanCounts,
 };
 
 use super::listener::announce;
@@ -33,6 +34,11 @@ impl Admin {
             runtime.block_on(metrics::serve(listener, shown, shown_health, never));
         });
         Ok(Admin(Some((metrics, health))))
+    }
+
+    /// Where an exporter counts its spans.
+    pub(super) fn spans(&self) -> SpanCounts {
+        self.0.as_ref().map(|(metrics, _)| metrics.spans()).unwrap_or_default()
     }
 
     /// Counts what passes.

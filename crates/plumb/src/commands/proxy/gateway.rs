@@ -1,7 +1,8 @@
-use std::{io, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use mcp_proxy::{
     Entrance, EntranceSettings, Routes, Tap,
+    http::{Replica, SessionSeal},
     shutdown::{Drain, Phase},
 };
 use mcp_transport::http::server::{Servable, ServeSettings, serve, serve_tls};
@@ -10,6 +11,7 @@ use tokio::net::TcpListener;
 use super::{
     listener::{ListenerPlan, serve_until_drained},
     servers::{Server, Target},
+    sharing::Sharing,
 };
 use crate::{
     args::{LogFormat, ProxyArgs},
@@ -18,10 +20,12 @@ use crate::{
 
 /// A gateway for clients over HTTP and WebSocket, checked and ready to run.
 #[derive(Debug)]
-pub(super) struct GatewayPlan {
+pub(super) struct GatewayPlan<'a> {
     listener: ListenerPlan,
     inside: Inside,
     drain: Drain,
+    /// What other replicas need to find sessions here.
+    sharing: Option<(Sharing<'a>, SessionSeal)>,
 }
 
 /// What clients find.
@@ -31,16 +35,28 @@ enum Inside {
     Several(Routes),
 }
 
-impl GatewayPlan {
+impl<'a> GatewayPlan<'a> {
     /// Each server comes with the tap for its traffic.
     pub(super) fn new(
         listen: &str,
         args: &ProxyArgs,
         servers: &[(Server, Tap)],
         limit: usize,
-        drain: &Drain,
-    ) -> anyhow::Result<GatewayPlan> {
+        (drain, sharing): (&Drain, Option<Sharing<'a>>),
+    ) -> anyhow::Result<GatewayPlan<'a>> {
         let listener = ListenerPlan::new(listen, args)?;
+        let sharing = match sharing.filter(Sharing::has_sessions_here) {
+            Some(_) if listener.tls.is_some() => {
+                return Err(Failure::new("replicas reach each other without TLS")
+                    .hint("leave --tls-cert out, and end TLS in front of the replicas")
+                    .into());
+            }
+            Some(sharing) => {
+                let seal = sharing.seal()?;
+                Some((sharing, seal))
+            }
+            None => None,
+        };
         let mut settings = EntranceSettings::default();
         settings.hosts = listener.hosts.clone();
         settings.origins = listener.origins.clone();
@@ -53,7 +69,7 @@ impl GatewayPlan {
         settings.exit_wait = Duration::from_secs(args.exit_wait.into());
         if let [(server @ Server { prefix: None, .. }, tap)] = servers {
             let inside = Inside::One(entrance(server, tap, &settings)?);
-            return Ok(GatewayPlan { listener, inside, drain: drain.clone() });
+            return Ok(GatewayPlan { listener, inside, drain: drain.clone(), sharing });
         }
         let mut routes = Vec::new();
         for (server, tap) in servers {
@@ -62,15 +78,23 @@ impl GatewayPlan {
             routes.push((prefix, entrance(server, tap, &settings)?));
         }
         let inside = Inside::Several(Routes::new(routes, settings));
-        Ok(GatewayPlan { listener, inside, drain: drain.clone() })
+        Ok(GatewayPlan { listener, inside, drain: drain.clone(), sharing })
     }
 
     /// Serves clients until we are told to stop, and ends what was started for them.
     pub(super) fn run(self) -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
-            let GatewayPlan { listener: plan, inside, drain } = self;
+            let GatewayPlan { listener: plan, mut inside, drain, sharing } = self;
             let listener = plan.open().await?;
+            if let Some((sharing, seal)) = sharing {
+                let address = sharing.address(listener.local_addr()?)?;
+                let replica = Arc::new(Replica::new(address, seal, plan.token.as_deref()));
+                inside = match inside {
+                    Inside::One(entrance) => Inside::One(entrance.as_replica(replica)),
+                    Inside::Several(routes) => Inside::Several(routes.as_replica(&replica)),
+                };
+            }
             match inside {
                 Inside::One(entrance) => {
                     let begin = || entrance.drain();

@@ -8,7 +8,10 @@ mod report;
 mod rulebook;
 mod secrets;
 mod servers;
+mod sharing;
+mod spans;
 mod taps;
+mod ui;
 
 use std::{ffi::OsString, process::ExitStatus, sync::Arc, time::Duration};
 
@@ -26,7 +29,10 @@ use self::{
     report::{Report, ReportStyle},
     rulebook::Rulebook,
     servers::{Server, Target},
+    sharing::Sharing,
+    spans::Spans,
     taps::Taps,
+    ui::Ui,
 };
 use super::{Outcome, notes::Notes};
 use crate::{
@@ -72,28 +78,40 @@ fn run(
     let servers = servers::chosen(args, &config)?;
     let names: Vec<Arc<str>> = servers.iter().filter_map(Server::name).collect();
     let report = Report::new(palette, verbosity, style_of(args));
+    let sharing = Sharing::of(args, &servers)?;
     let admin = Admin::start(args.admin.as_deref(), &names, args.log_format)?;
+    let ui = Ui::start(args, &servers)?;
+    let spans = Spans::start(args.otlp.as_deref(), admin.spans())?;
     let open = OpenRequests::new();
+    let limits = &fixed.limits;
     let mut taps = Taps::new(&names, args, |recorder| {
-        let watchers = report
-            .watcher(&fixed.limits)
-            .into_iter()
-            .chain(admin.watcher())
-            .chain(args.listen.is_none().then(|| open.watcher()));
+        let shared = sharing.as_ref().and_then(|sharing| sharing.watcher(policy.enforces()));
+        let waiting = args.listen.is_none().then(|| open.watcher());
+        let seen = [report.watcher(limits), ui.watcher(limits), waiting];
+        let counted = [admin.watcher(), spans.watcher(), shared];
         let settings = TapSettings {
             policy: policy.clone(),
             revision: fixed.revision,
             recorder,
-            watchers: watchers.collect(),
+            watchers: seen.into_iter().chain(counted).flatten().collect(),
             backlog: 0,
+            store: sharing.as_ref().and_then(Sharing::memory),
         };
         Tap::new(Arc::clone(&engine), settings)
     })?;
     control.attach(taps.all(), fixed, admin.health());
-    let outcome = pass(args, servers, &mut taps, fixed.limits.message_bytes, (drain, open));
+    let ending = Ending { drain, open };
+    let outcome = pass(args, servers, &mut taps, limits.message_bytes, (ending, sharing));
     let (counts, records) = taps.finish();
     report.finish(&counts, &records);
+    spans.finish(verbosity);
     outcome
+}
+
+/// When to end, and who has to be told then.
+struct Ending<'a> {
+    drain: &'a Drain,
+    open: OpenRequests,
 }
 
 /// Passes traffic until it ends.
@@ -102,7 +120,7 @@ fn pass(
     servers: Vec<Server>,
     taps: &mut Taps,
     limit: usize,
-    (drain, open): (&Drain, OpenRequests),
+    (Ending { drain, open }, sharing): (Ending<'_>, Option<Sharing<'_>>),
 ) -> anyhow::Result<Outcome> {
     if let Some(listen) = &args.listen {
         let with_tap = |server: Server| {
@@ -110,7 +128,7 @@ fn pass(
             (server, tap)
         };
         let servers: Vec<(Server, Tap)> = servers.into_iter().map(with_tap).collect();
-        GatewayPlan::new(listen, args, &servers, limit, drain)?.run()?;
+        GatewayPlan::new(listen, args, &servers, limit, (drain, sharing))?.run()?;
         return Ok(Outcome::Clean);
     }
     let tap = taps.of(None);

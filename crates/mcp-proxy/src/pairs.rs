@@ -1,14 +1,12 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,
-    time::{Duration, SystemTime},
 };
 
 use mcp_core::Side;
 use mcp_jsonrpc::{JsonRpcId, MessageKind};
 use mcp_rules::Identity;
 
-use super::labels::method_of;
 use crate::Observation;
 
 /// How many requests are remembered until their answers come.
@@ -16,10 +14,10 @@ const MOST: usize = 10_000;
 /// Longer ids are not worth the memory.
 const LONGEST_ID: usize = 256;
 
-/// Requests that wait for their answers, to tell how long those take.
-#[derive(Debug, Default)]
-pub(super) struct Answers {
-    waiting: HashMap<Key, (SystemTime, &'static str)>,
+/// Requests that wait for their answers, each with what is to be known then.
+#[derive(Debug)]
+pub(crate) struct Pairs<T> {
+    waiting: HashMap<Key, T>,
     /// Keys in the order of their requests; some are answered already.
     order: VecDeque<Key>,
 }
@@ -29,18 +27,27 @@ pub(super) struct Answers {
 struct Key {
     by: Side,
     session: Option<Arc<str>>,
+    upstream: Option<Arc<str>>,
     /// Many clients may use one id, each in an exchange of its own.
     exchange: Option<u64>,
     id: JsonRpcId,
 }
 
-impl Answers {
-    /// Notes a message. If it is an answer, returns the method of its request and the time it took.
-    pub(super) fn note(
+impl<T> Default for Pairs<T> {
+    fn default() -> Self {
+        Pairs { waiting: HashMap::new(), order: VecDeque::new() }
+    }
+}
+
+impl<T> Pairs<T> {
+    /// Notes a message. A request is remembered with what `ask` makes; for an answer, what was made
+    /// for its request is returned.
+    pub(crate) fn note(
         &mut self,
         observation: &Observation,
         message: &Identity,
-    ) -> Option<(&'static str, Duration)> {
+        ask: impl FnOnce() -> T,
+    ) -> Option<T> {
         let id = message.id.clone().filter(is_short)?;
         let from = observation.from();
         let by = match message.kind? {
@@ -48,24 +55,23 @@ impl Answers {
             MessageKind::Response => from.other(),
             MessageKind::Notification => return None,
         };
-        let session = observation.session().cloned();
-        let key = Key { by, session, exchange: observation.exchange(), id };
+        let (session, upstream) = (observation.session().cloned(), observation.upstream().cloned());
+        let key = Key { by, session, upstream, exchange: observation.exchange(), id };
         if message.kind == Some(MessageKind::Request) {
-            self.remember(key, observation.at(), method_of(message));
+            self.remember(key, ask());
             return None;
         }
-        let (asked, method) = self.waiting.remove(&key)?;
-        Some((method, observation.at().duration_since(asked).unwrap_or_default()))
+        self.waiting.remove(&key)
     }
 
-    fn remember(&mut self, key: Key, at: SystemTime, method: &'static str) {
+    fn remember(&mut self, key: Key, value: T) {
         while self.order.len() >= MOST
             && let Some(oldest) = self.order.pop_front()
         {
             self.waiting.remove(&oldest);
         }
         self.order.push_back(key.clone());
-        self.waiting.insert(key, (at, method));
+        self.waiting.insert(key, value);
     }
 }
 

@@ -1,0 +1,22 @@
+//! A web page that shows an MCP conversation, what is wrong with it and why.
+//!
+//! ```text
+//! Tap ─► Watcher ─┐
+//!                 ├─► Log: rows, texts, findings, problems ─► service (JSON, a stream of changes) ─► page
+//! file ─► Feed ───┘
+//! ```
+//!
+//! What is shown are the lines of a recording, whether they come from live traffic
+//! ([`mcp_proxy::Passage`]) or from a file. The [`Log`] keeps as many of them as its limit allows.
+//! Nothing here judges: findings come from [`mcp_rules`], and the page shows what it is told.
+
+mod frame;
+mod log;
+mod problems;
+mod service;
+mod text;
+
+pub use frame::{Frame, Kind, Row};
+pub use log::{Log, LogLimits};
+pub use problems::Problem;
+pub use service::{Access, Service, new_token};

@@ -1,0 +1,187 @@
+use serde_json::json;
+
+use crate::{browser, served::Served};
+
+fn client(message: &serde_json::Value) -> String {
+    json!({ "ts": "2026-01-01T10:00:00Z", "from": "client", "msg": message }).to_string()
+}
+
+fn server(message: &serde_json::Value) -> String {
+    json!({ "ts": "2026-01-01T10:00:00.250Z", "from": "server", "msg": message }).to_string()
+}
+
+/// A conversation in which a server does a lot wrong.
+fn faulty() -> Vec<String> {
+    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
+    let welcome = json!({ "protocolVersion": "2025-06-18", "capabilities": { "tools": {} }, "serverInfo": { "name": "s", "version": "1" } });
+    let schema = json!({ "type": "object", "properties": { "a": { "type": "number" } } });
+    vec![
+        client(&json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello })),
+        server(&json!({ "jsonrpc": "2.0", "id": 1, "result": welcome })),
+        client(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })),
+        json!({ "from": "server", "raw": "Loading <b>model</b> weights…" }).to_string(),
+        client(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" })),
+        server(
+            &json!({ "jsonrpc": "2.0", "id": 2, "result": { "tools": [{ "name": "add", "inputSchema": schema }] } }),
+        ),
+        client(
+            &json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": "add", "arguments": { "a": "x" } } }),
+        ),
+        server(
+            &json!({ "jsonrpc": "2.0", "id": 3, "error": { "code": -32602, "message": "Invalid params", "data": [
+            { "instancePath": "/a", "schemaPath": "#/properties/a/type", "keyword": "type", "params": { "type": "number" }, "message": "must be number" },
+        ] } }),
+        ),
+        client(
+            &json!({ "jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": { "name": "add", "arguments": {} } }),
+        ),
+        server(&json!({ "jsonrpc": "2.0", "id": "4", "result": { "content": [] } })),
+        client(
+            &json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": { "name": "add", "arguments": {} } }),
+        ),
+        server(
+            &json!({ "jsonrpc": "2.0", "id": 5, "result": { "content": [{ "type": "txt", "text": "äöü" }] } }),
+        ),
+        client(
+            &json!({ "jsonrpc": "2.0", "id": 6, "method": "tools/call", "params": { "name": "add", "arguments": {} } }),
+        ),
+        server(&json!({ "jsonrpc": "2.0", "id": 6, "result": {} })),
+    ]
+}
+
+#[tokio::test]
+async fn a_faulty_conversation_is_shown_row_by_row() {
+    let Some(browser) = browser::start().await else { return };
+    let lines = faulty();
+    let served = Served::new(&lines).await;
+    let page = &browser.page;
+    page.goto(&served.address).await.unwrap();
+    let rows = "document.querySelectorAll('tr[data-number]').length";
+    browser.until(&format!("{rows} === {}", lines.len())).await;
+    let first = browser.find("tr[data-number='1'] .name").await.text().await.unwrap();
+    assert_eq!(first, "initialize");
+
+    // A line that is no message keeps its exact text, and markup in it stays text.
+    browser.find("tr[data-number='4'][data-kind='text']").await.click().await.unwrap();
+    let raw = browser.find("plumb-raw-view pre").await.text().await.unwrap();
+    assert_eq!(raw, "Loading <b>model</b> weights…");
+    browser.find("plumb-finding-card[data-rule='stdout-non-json']").await;
+
+    // What a server lists is a table with the value from the request.
+    browser.find("tr[data-number='8']").await.click().await.unwrap();
+    let row = browser.find("table.error-table tr[data-path='/a']").await.text().await.unwrap();
+    assert!(row.contains("must be number") && row.contains("\"x\""), "{row}");
+    browser.find("table.error-table tr[data-path='/a'] button").await.click().await.unwrap();
+    browser.until("document.querySelector('tr[aria-selected=true]').dataset.number === '7'").await;
+
+    // A wrong id is linked with the request that is still open, and `p` leads back.
+    browser.find("tr[data-number='10']").await.click().await.unwrap();
+    let card = browser.find("plumb-finding-card[data-rule='response-id-type-mismatch']").await;
+    assert!(card.text().await.unwrap().contains("another type"));
+    browser.find("button[data-related='9']").await.click().await.unwrap();
+    browser.until("document.querySelector('tr[aria-selected=true]').dataset.number === '9'").await;
+
+    // One finding at the byte, and the raw text is what was on the wire.
+    browser.find("tr[data-number='12']").await.click().await.unwrap();
+    let card = browser.find("plumb-finding-card[data-rule='result-invalid']").await;
+    assert!(card.text().await.unwrap().contains("/result/content/0/type"));
+    browser.find("button[data-tab='raw']").await.click().await.unwrap();
+    let marked = browser.find("plumb-raw-view mark").await.text().await.unwrap();
+    assert_eq!(marked, "\"txt\"");
+    let raw = browser.find("plumb-raw-view pre").await.text().await.unwrap();
+    assert!(lines[11].contains(&raw), "{raw}");
+
+    // Nothing says that a result without content is fine.
+    browser.find("tr[data-number='14'][data-worst='error']").await.click().await.unwrap();
+    browser.find("plumb-finding-card[data-severity='error']").await;
+    let shown = browser.find("plumb-frame-detail").await.text().await.unwrap();
+    assert!(!shown.to_lowercase().contains("success"), "{shown}");
+    browser.end().await;
+}
+
+#[tokio::test]
+async fn keys_filters_and_reloads_keep_their_promises() {
+    let Some(browser) = browser::start().await else { return };
+    let mut served = Served::new(&faulty()).await;
+    let page = &browser.page;
+    page.goto(&served.address).await.unwrap();
+    browser.find("tr[data-number='14']").await;
+
+    // `n` visits every finding in order.
+    let selected = "Number(document.querySelector('tr[aria-selected=true]')?.dataset.number)";
+    for expected in [4, 7, 10, 12, 14] {
+        browser.press("n").await;
+        browser.until(&format!("{selected} === {expected}")).await;
+    }
+    browser.press("k").await;
+    browser.until(&format!("{selected} === 13")).await;
+    browser.press("p").await;
+    browser.until(&format!("{selected} === 14")).await;
+
+    // Filters narrow, by facts and by text; an unknown term is an error.
+    let count = "document.querySelectorAll('tr[data-number]').length";
+    browser.press("/").await;
+    browser.until("document.activeElement.matches('plumb-filter-bar input')").await;
+    browser.filter("kind:text").await;
+    browser.until(&format!("{count} === 1")).await;
+    browser.filter("dir:server -rule:result").await;
+    browser.until(&format!("{count} === 5")).await;
+    browser.filter("weights").await;
+    browser.until(&format!("{count} === 1")).await;
+    browser.filter("colour:red").await;
+    let alert =
+        browser.until("document.querySelector('plumb-filter-bar [role=alert]').textContent").await;
+    assert!(alert.as_str().unwrap().contains("no term \"colour:\""));
+
+    // A reload shows the same frame through the same filter, and new frames come by themselves.
+    browser.filter("method:tools/call").await;
+    browser.until(&format!("{count} < 14")).await;
+    browser.find("tr[data-number='11']").await.click().await.unwrap();
+    browser.until("location.hash.includes('frame=11')").await;
+    page.refresh().await.unwrap();
+    browser.until(&format!("{selected} === 11")).await;
+    assert!(page.current_url().await.unwrap().as_str().contains("filter="));
+    served.add(&[client(
+        &json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "add" } }),
+    )]);
+    browser.find("tr[data-number='15']").await;
+    browser.end().await;
+}
+
+#[tokio::test]
+async fn fifty_thousand_frames_and_hostile_text_leave_the_page_alive() {
+    let Some(browser) = browser::start().await else { return };
+    let evil = "<script>window.__owned = 1</script><img src=x onerror='window.__owned=1'>\u{202e}";
+    let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+    let mut lines = vec![
+        client(
+            &json!({ "jsonrpc": "2.0", "id": evil, "method": evil, "params": { "name": evil } }),
+        ),
+        format!(r#"{{"from":"server","msg":{deep}}}"#),
+        json!({ "from": "server", "raw": "x".repeat(3 << 20) }).to_string(),
+    ];
+    lines.extend(
+        (0..50_000).map(|id| client(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }))),
+    );
+    let served = Served::new(&lines).await;
+    let page = &browser.page;
+    page.goto(&served.address).await.unwrap();
+    browser.until("document.querySelector('.list-foot').textContent.startsWith('50003')").await;
+    for frame in [1, 2, 3] {
+        page.execute(&format!("location.hash = 'frame={frame}'"), Vec::new()).await.unwrap();
+        let title = format!(
+            "document.querySelector('plumb-frame-detail h2')?.textContent.startsWith('#{frame} ')"
+        );
+        browser.until(&title).await;
+    }
+    assert_eq!(
+        page.execute("return window.__owned ?? null", Vec::new()).await.unwrap(),
+        json!(null)
+    );
+    let rows =
+        page.execute("return document.querySelectorAll('tr[data-number]').length", Vec::new());
+    assert!(rows.await.unwrap().as_u64().unwrap() < 200, "only what is in sight exists");
+    page.execute("document.querySelector('.frames').scrollTop = 600000", Vec::new()).await.unwrap();
+    browser.until("document.querySelector(\"tr[data-number='25010']\") !== null").await;
+    browser.end().await;
+}

@@ -1,0 +1,7 @@
+//! The page in a real browser.
+
+#![allow(clippy::unwrap_used, clippy::tests_outside_test_module, reason = "an integration test")]
+
+mod browser;
+mod frames;
+mod served;

@@ -1,0 +1,51 @@
+//! A recording, served as a page.
+
+use std::sync::Arc;
+
+use mcp_inspector::{Access, Log, LogLimits, Service};
+use mcp_rules::{Engine, LineReader, Observer, Origin, Settings};
+use mcp_schema::Schemas;
+use mcp_transport::Allowed;
+use tokio::net::TcpListener;
+
+/// The page about these lines, which goes on growing while lines are added.
+pub(crate) struct Served {
+    pub(crate) log: Log,
+    pub(crate) address: String,
+    engine: Arc<Engine>,
+    lines: Vec<String>,
+}
+
+impl Served {
+    pub(crate) async fn new(lines: &[String]) -> Served {
+        let log = Log::new(LogLimits::default());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let token = mcp_inspector::new_token().unwrap();
+        let address = format!("http://{}/{token}/", listener.local_addr().unwrap());
+        let access = Access { token, hosts: Allowed::loopback(), origins: Allowed::loopback() };
+        let service = Service::new(log.clone(), access, "a test");
+        tokio::spawn(service.serve(listener, std::future::pending()));
+        let engine = Arc::new(Engine::new(Schemas::embedded(), Settings::default()));
+        let mut served = Served { log, address, engine, lines: Vec::new() };
+        served.add(lines);
+        served
+    }
+
+    /// Shows more lines. All are followed again, so that nothing depends on how they come.
+    pub(crate) fn add(&mut self, lines: &[String]) {
+        let known = self.lines.len();
+        self.lines.extend_from_slice(lines);
+        let mut observer = Observer::new(&self.engine, Origin::default());
+        let mut reader = LineReader::new(&self.engine.settings().limits);
+        for (index, line) in self.lines.iter().enumerate() {
+            let number = index as u64 + 1;
+            reader.read(line.as_bytes(), |line| {
+                let ruling = observer.rule(number, line, |_| Some(false));
+                if index >= known {
+                    self.log.append(number, line, &ruling.messages, |_| {});
+                    self.log.add_findings(ruling.findings().cloned());
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,202 @@
+// The page: joins the list, the detail, the filter and the keys.
+
+import * as api from '../model/api.js';
+import { make } from '../model/dom.js';
+import { Filter, FilterError } from '../model/filter.js';
+import { Frames } from '../model/frames.js';
+import * as place from '../model/place.js';
+import { openHelp } from './help-dialog.js';
+import { openRule } from './rule-dialog.js';
+
+/** @import { FilterChangeEvent, FrameSelectEvent, RuleOpenEvent } from './events.js' */
+/** @import { FilterBarElement } from './filter-bar.js' */
+/** @import { FrameDetailElement } from './frame-detail.js' */
+/** @import { FrameListElement } from './frame-list.js' */
+/** @import { ProblemListElement } from './problem-list.js' */
+/** @import { ConnectionEvent } from '../model/frames.js' */
+/** @import { RangeSelectEvent } from './overview-strip.js' */
+
+const WORDS = { live: 'live', lost: 'the program has ended', paused: 'paused' };
+
+export class AppElement extends HTMLElement {
+  #frames = new Frames();
+  #place = place.read();
+  /** @type {AbortController | null} */
+  #life = null;
+  /** @type {AbortController | null} */
+  #searching = null;
+  /** @type {[number, number] | null} */
+  #range = null;
+  #list = /** @type {FrameListElement} */ (document.createElement('plumb-frame-list'));
+  #detail = /** @type {FrameDetailElement} */ (document.createElement('plumb-frame-detail'));
+  #problems = /** @type {ProblemListElement} */ (document.createElement('plumb-problem-list'));
+  #filter = /** @type {FilterBarElement} */ (document.createElement('plumb-filter-bar'));
+  #state = make('span', { class: 'state', role: 'status' }, 'connecting');
+  #target = make('span', { class: 'target' });
+  #work = make('main', { class: 'work' });
+  #views = make('div', { class: 'tabs', role: 'tablist', 'aria-label': 'views' });
+  #count = make('span', { class: 'count' });
+
+  connectedCallback() {
+    const life = new AbortController();
+    this.#life = life;
+    const { signal } = life;
+    const button = (/** @type {string} */ words, /** @type {string} */ key, /** @type {() => void} */ act) =>
+      make('button', { click: act, title: key }, words);
+    for (const [view, words] of [['frames', 'Frames'], ['problems', 'Problems']]) {
+      const tab = make('button', { role: 'tab', 'data-view': view, click: () => this.#open(view) }, words);
+      if (view === 'problems') tab.append(' ', this.#count);
+      this.#views.append(tab);
+    }
+    this.replaceChildren(
+      make('header', { class: 'top' }, make('h1', {}, 'plumb', this.#target), this.#views, make('span', { class: 'spring' }), this.#state),
+      make('div', { class: 'tools' }, this.#filter, button('Pause', 'Space', () => this.#pause()),
+        make('a', { href: 'api/recording', download: 'recording.jsonl' }, 'Save recording'), button('Keys', '?', openHelp)),
+      this.#work);
+    this.#list.frames = this.#frames;
+    this.#frames.addEventListener('plumb-frames-change', () => this.#changed(), { signal });
+    this.#frames.addEventListener('plumb-connection', event => this.#connection(/** @type {ConnectionEvent} */ (event).state), { signal });
+    this.addEventListener('plumb-frame-select', event => {
+      const { number, open } = /** @type {FrameSelectEvent} */ (event);
+      this.#select(number, open);
+    }, { signal });
+    this.addEventListener('plumb-rule-open', event => openRule(/** @type {RuleOpenEvent} */ (event).rule), { signal });
+    this.addEventListener('plumb-filter-change', event => this.#filterBy(/** @type {FilterChangeEvent} */ (event).text), { signal });
+    this.addEventListener('plumb-range-select', event => {
+      this.#range = /** @type {RangeSelectEvent} */ (event).range;
+      this.#filterBy(this.#filter.value);
+    }, { signal });
+    document.addEventListener('keydown', event => this.#key(event), { signal });
+    addEventListener('hashchange', () => this.#restore(), { signal });
+    this.#restore();
+    this.#frames.follow(signal);
+    api.about().then(about => {
+      this.#target.textContent = about.target;
+      document.title = `${about.target} · plumb`;
+    }, () => this.#connection('lost'));
+  }
+
+  disconnectedCallback() { this.#life?.abort(); }
+
+  #restore() {
+    this.#place = place.read();
+    this.#filter.value = this.#place.filter;
+    this.#open(this.#place.view);
+    this.#filterBy(this.#place.filter);
+    if (this.#place.frame) this.#select(this.#place.frame, false);
+  }
+
+  /** @param {string} view */
+  #open(view) {
+    this.#place.view = view === 'problems' ? view : 'frames';
+    for (const tab of this.#views.querySelectorAll('button')) tab.setAttribute('aria-selected', String(tab.dataset.view === this.#place.view));
+    const main = this.#place.view === 'problems' ? this.#problems : this.#list;
+    this.#work.replaceChildren(main, this.#detail);
+    if (main === this.#problems) this.#problems.load();
+    place.write(this.#place);
+  }
+
+  /** @param {number} number @param {boolean} open */
+  #select(number, open) {
+    this.#place.frame = number;
+    place.write(this.#place);
+    this.#list.select(number);
+    this.#detail.load(number);
+    if (open) this.#work.dataset.open = 'detail';
+  }
+
+  #shownFindings = -1;
+  #changed() {
+    const findings = this.#frames.all.reduce((sum, number) => sum + (this.#frames.row(number)?.findings ?? 0), 0);
+    if (findings === this.#shownFindings) return;
+    this.#shownFindings = findings;
+    this.#count.textContent = findings ? String(findings) : '';
+    if (this.#place.view === 'problems') this.#problems.load();
+    // What was found later may be about the frame that is looked at.
+    const number = this.#detail.number;
+    if (number !== null && this.#frames.row(number)?.findings) this.#detail.load(number);
+  }
+
+  /** @param {'live' | 'lost' | 'paused'} state */
+  #connection(state) {
+    this.#state.textContent = WORDS[state];
+    this.#state.dataset.state = state;
+  }
+
+  /** @param {string} text */
+  #filterBy(text) {
+    this.#searching?.abort();
+    try {
+      const filter = Filter.parse(text);
+      filter.range = this.#range;
+      this.#filter.fault = '';
+      this.#place.filter = text;
+      place.write(this.#place);
+      if (filter.needsSearch) this.#search(filter);
+      this.#frames.filter = filter.isEmpty ? null : filter;
+    } catch (error) {
+      if (!(error instanceof FilterError)) throw error;
+      this.#filter.fault = error.message;
+    }
+  }
+
+  /** @param {Filter} filter */
+  async #search(filter) {
+    const searching = new AbortController();
+    this.#searching = searching;
+    const { signal } = searching;
+    try {
+      while (!signal.aborted) {
+        const total = this.#frames.total;
+        const [found, excluded] = await Promise.all([
+          filter.words.length ? api.search(filter.words, 'all', signal) : [],
+          filter.unwanted.length ? api.search(filter.unwanted, 'any', signal) : [],
+        ]);
+        filter.found = new Set(found);
+        filter.excluded = new Set(excluded);
+        this.#frames.filter = filter;
+        // Later frames may contain it too.
+        do await new Promise(wake => setTimeout(wake, 500)); while (!signal.aborted && this.#frames.total === total);
+      }
+    } catch (error) {
+      if (!signal.aborted) this.#filter.fault = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  #pause() { this.#frames.paused = !this.#frames.paused; }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
+    const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
+    if (isTyping) {
+      if (event.key === 'Escape') event.target.blur();
+      return;
+    }
+    const selected = this.#list.selected ?? 0;
+    const go = (/** @type {number | undefined} */ number) => { if (number) this.#select(number, false); };
+    /** @type {Record<string, () => void>} */
+    const keys = {
+      j: () => this.#list.step(1), ArrowDown: () => this.#list.step(1),
+      k: () => this.#list.step(-1), ArrowUp: () => this.#list.step(-1),
+      n: () => go(this.#frames.finding(selected, 1)), N: () => go(this.#frames.finding(selected || Infinity, -1)),
+      p: () => go(this.#frames.row(selected)?.pair), y: () => navigator.clipboard?.writeText(this.#detail.text),
+      f: () => { this.#list.follows = !this.#list.follows; }, ' ': () => this.#pause(), '/': () => this.#filter.focus(), '?': openHelp,
+      Enter: () => { this.#work.dataset.open = 'detail'; this.#detail.focus(); },
+      Escape: () => this.#escape(),
+    };
+    const act = keys[event.key];
+    if (!act || (event.key === 'Enter' || event.key === ' ') && event.target instanceof HTMLButtonElement) return;
+    event.preventDefault();
+    act();
+  }
+
+  #escape() {
+    if (this.#work.dataset.open) delete this.#work.dataset.open;
+    else if (this.#filter.value || this.#range) {
+      this.#range = null;
+      this.#filter.value = '';
+      this.#filterBy('');
+    }
+  }
+}

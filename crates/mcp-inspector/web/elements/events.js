@@ -1,0 +1,39 @@
+// What elements tell those above them.
+
+/** A frame was chosen. */
+export class FrameSelectEvent extends Event {
+  /** @param {number} number @param {{ open?: boolean }} [how] */
+  constructor(number, { open = false } = {}) {
+    super('plumb-frame-select', { bubbles: true });
+    this.number = number;
+    this.open = open;
+  }
+}
+
+/** Somebody wants to know what a rule demands. */
+export class RuleOpenEvent extends Event {
+  /** @param {string} rule */
+  constructor(rule) {
+    super('plumb-rule-open', { bubbles: true });
+    this.rule = rule;
+  }
+}
+
+/** A place in the text is to be shown. */
+export class SpanShowEvent extends Event {
+  /** @param {[number, number]} span @param {{ scroll: boolean }} how */
+  constructor(span, { scroll }) {
+    super('plumb-span-show', { bubbles: true });
+    this.span = span;
+    this.scroll = scroll;
+  }
+}
+
+/** The filter was changed. */
+export class FilterChangeEvent extends Event {
+  /** @param {string} text */
+  constructor(text) {
+    super('plumb-filter-change', { bubbles: true });
+    this.text = text;
+  }
+}

@@ -1,0 +1,201 @@
+// Everything about one frame: findings first, then the message.
+
+import * as api from '../model/api.js';
+import { make } from '../model/dom.js';
+import { clock, duration, name, size } from '../model/format.js';
+import * as json from '../model/json.js';
+import { errorTable, faultsOf } from './error-table.js';
+import { FrameSelectEvent, SpanShowEvent } from './events.js';
+
+/** @import { Detail } from '../api' */
+/** @import { FindingCardElement } from './finding-card.js' */
+/** @import { JsonTreeElement } from './json-tree.js' */
+/** @import { RawViewElement } from './raw-view.js' */
+
+export class FrameDetailElement extends HTMLElement {
+  /** @type {AbortController | null} */
+  #loading = null;
+  /** @type {number | null} */
+  #number = null;
+  #tab = 'message';
+  /** @type {Detail | null} */
+  #detail = null;
+
+  connectedCallback() {
+    this.setAttribute('role', 'region');
+    this.setAttribute('aria-label', 'selected frame');
+    this.addEventListener('plumb-span-show', event => this.#showSpan(/** @type {SpanShowEvent} */ (event)));
+    if (!this.#detail) this.clear();
+  }
+
+  clear() {
+    this.#number = null;
+    this.replaceChildren(make('p', { class: 'empty' }, 'Choose a frame to see what was sent, byte for byte, and what is wrong with it.'));
+  }
+
+  /** @param {number} number */
+  async load(number) {
+    this.#loading?.abort();
+    const loading = new AbortController();
+    this.#loading = loading;
+    try {
+      const detail = await api.frame(number, loading.signal);
+      if (loading.signal.aborted) return;
+      this.#number = number;
+      this.#detail = detail;
+      const request = detail.row.pair && detail.row.kind === 'error' || detail.row.kind === 'result'
+        ? await this.#requestOf(detail, loading.signal) : null;
+      if (!loading.signal.aborted) this.#render(detail, request);
+    } catch (error) {
+      if (loading.signal.aborted) return;
+      this.replaceChildren(make('p', { class: 'empty', role: 'alert' }, error instanceof Error ? error.message : String(error)));
+    }
+  }
+
+  get number() { return this.#number; }
+
+  /** The text on the wire, for whoever copies it. */
+  get text() { return this.#detail?.text ?? ''; }
+
+  /** @param {Detail} detail @param {AbortSignal} signal */
+  async #requestOf(detail, signal) {
+    if (!detail.row.pair) return null;
+    try {
+      const { text } = await api.frame(detail.row.pair, signal);
+      return text === undefined ? null : { text, number: detail.row.pair };
+    } catch {
+      return null; // It was dropped.
+    }
+  }
+
+  /** @param {Detail} detail @param {{ text: string, number: number } | null} request */
+  #render(detail, request) {
+    const { row, findings, text } = detail;
+    const root = text === undefined || detail.cutFrom ? null : json.read(text);
+    const parts = [this.#head(detail)];
+    for (const finding of findings) {
+      const card = /** @type {FindingCardElement} */ (document.createElement('plumb-finding-card'));
+      card.show(finding);
+      parts.push(card);
+    }
+    if (!findings.length) {
+      parts.push(make('p', { class: 'quiet no-findings' }, row.judged === false
+        ? 'Not judged: the proxy had fallen behind.' : 'Nothing found by plumb in this frame.'));
+    }
+    const faults = root && text !== undefined ? listedFaults(text) : null;
+    if (faults) {
+      parts.push(make('h3', {}, `The ${row.from ?? 'peer'} lists ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}`), errorTable(faults, request));
+    }
+    parts.push(this.#content(detail, root));
+    this.replaceChildren(...parts);
+    this.scrollTop = 0;
+  }
+
+  /** @param {Detail} detail */
+  #head({ row, pair, cutFrom }) {
+    const facts = make('dl', { class: 'facts' });
+    const fact = (/** @type {string} */ term, /** @type {string | Node | undefined} */ words) => {
+      if (words) facts.append(make('dt', {}, term), make('dd', {}, words));
+    };
+    const sender = row.byProxy ? `plumb, in the place of the ${row.from}` : row.from && `the ${row.from}`;
+    fact('sent by', sender ?? '');
+    fact('at', clock(row.at));
+    fact('id', row.id && make('code', {}, row.id));
+    fact('size', cutFrom ? `${size(cutFrom)}; the beginning is shown` : size(row.bytes));
+    fact('conversation', row.session);
+    fact('held back', row.heldBack ? 'yes: it did not reach the other side' : '');
+    if (pair) {
+      fact(row.kind === 'request' ? 'answered by' : 'answers',
+        make('button', { class: 'link', 'data-pair': pair.number, click: () => this.dispatchEvent(new FrameSelectEvent(pair.number)) },
+          `#${pair.number} ${name(pair)}`));
+      fact('took', duration(row.took));
+    } else if (row.kind === 'request') {
+      fact('answered by', 'nothing yet');
+    }
+    return make('header', {}, make('div', { class: 'detail-head' }, make('h2', {}, `#${row.number} ${name(row)}`)), facts);
+  }
+
+  /** @param {Detail} detail @param {json.JsonNode | null} root */
+  #content(detail, root) {
+    const { text, base64, findings, http } = detail;
+    /** @type {Record<string, () => Node>} */
+    const views = {};
+    if (root && text !== undefined) {
+      views.message = () => {
+        const tree = /** @type {JsonTreeElement} */ (document.createElement('plumb-json-tree'));
+        tree.show(text, root, findings);
+        return tree;
+      };
+    }
+    views.raw = () => this.#raw(detail, text ?? bytesText(base64 ?? ''));
+    if (http) views.http = () => httpView(http);
+    const place = make('div', { role: 'tabpanel' });
+    const tabs = make('div', { class: 'subtabs', role: 'tablist', 'aria-label': 'ways to see it' });
+    const open = (/** @type {string} */ tab) => {
+      for (const button of tabs.querySelectorAll('button')) button.setAttribute('aria-selected', String(button.dataset.tab === tab));
+      place.replaceChildren(views[tab]());
+    };
+    for (const tab of Object.keys(views)) {
+      tabs.append(make('button', { role: 'tab', 'data-tab': tab, click: () => {
+        this.#tab = tab;
+        open(tab);
+      } }, { message: 'Message', raw: 'Raw', http: 'HTTP' }[tab] ?? tab));
+    }
+    open(views[this.#tab] ? this.#tab : Object.keys(views)[0]);
+    return make('section', {}, tabs, place);
+  }
+
+  /** @param {Detail} detail @param {string} text */
+  #raw(detail, text) {
+    const view = /** @type {RawViewElement} */ (document.createElement('plumb-raw-view'));
+    view.show(text, detail.base64 === undefined ? detail.findings : []);
+    if (detail.base64 !== undefined) view.prepend(make('p', { class: 'quiet' }, 'Not UTF-8; bytes in hexadecimal:'));
+    if (detail.cutFrom) {
+      view.append(make('p', {}, make('a', { href: `api/frames/${detail.row.number}/text`, download: `frame-${detail.row.number}.txt` }, 'Save all of it')));
+    }
+    return view;
+  }
+
+  /** @param {SpanShowEvent} event */
+  #showSpan({ span, scroll }) {
+    if (scroll) {
+      this.#tab = 'raw';
+      const button = this.querySelector('button[data-tab="raw"]');
+      if (button instanceof HTMLElement) button.click();
+    }
+    const view = /** @type {RawViewElement | null} */ (this.querySelector('plumb-raw-view'));
+    view?.point(span[0], scroll);
+  }
+}
+
+/** The faults that an error's `data`, or a tool's result with `isError`, lists. @param {string} text */
+function listedFaults(text) {
+  try {
+    const message = JSON.parse(text);
+    if (message?.error?.data !== undefined) return faultsOf(message.error.data);
+    if (message?.result?.isError !== true) return null;
+    const meta = Object.values(message.result._meta ?? {}).map(faultsOf).find(Boolean);
+    return meta ?? faultsOf(message.result.structuredContent);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} base64 */
+function bytesText(base64) {
+  return Array.from(atob(base64), byte => byte.charCodeAt(0).toString(16).padStart(2, '0')).join(' ');
+}
+
+/** @param {NonNullable<Detail['http']>} http */
+function httpView(http) {
+  const first = http.method ? `${http.method} ${http.url ?? ''}` : http.status ? `status ${http.status}` : '';
+  const body = make('tbody');
+  for (const [header, value] of Object.entries(http.headers ?? {})) {
+    for (const one of [value].flat()) body.append(make('tr', {}, make('th', { scope: 'row' }, header), make('td', { class: 'mono' }, String(one))));
+  }
+  for (const [field, value] of Object.entries(http.sse ?? {})) {
+    body.append(make('tr', {}, make('th', { scope: 'row' }, `event ${field}`), make('td', { class: 'mono' }, String(value))));
+  }
+  const note = [http.exchange && `exchange ${http.exchange}`, http.end && 'the stream ends here'].filter(Boolean).join('; ');
+  return make('div', {}, make('p', { class: 'mono' }, first), make('p', { class: 'quiet' }, note), make('table', { class: 'data' }, body));
+}

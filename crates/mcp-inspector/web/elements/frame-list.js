@@ -1,0 +1,194 @@
+// The list of frames: a real table, of which only the rows in sight exist.
+
+import { make } from '../model/dom.js';
+import { clock, duration, name, size, verdict } from '../model/format.js';
+import { FrameSelectEvent } from './events.js';
+
+/** @import { Row } from '../api' */
+/** @import { Frames } from '../model/frames.js' */
+/** @import { OverviewStripElement } from './overview-strip.js' */
+
+const HEIGHT = 24;
+const MARGIN = 12;
+/** Browsers do not lay out more pixels than this. */
+const TALLEST = 10_000_000;
+
+const COLUMNS = [
+  ['number', '#'], ['time', 'time'], ['from', ''], ['name', 'what'], ['id', 'id'], ['took', 'took'], ['bytes', 'size'],
+  ['verdict', 'findings'], ['preview', 'content'],
+];
+
+export class FrameListElement extends HTMLElement {
+  /** @type {Frames | null} */
+  #frames = null;
+  /** @type {number | undefined} */
+  #selected = undefined;
+  #follows = true;
+  #body = make('tbody');
+  #box = make('div', { class: 'frames', tabindex: 0, role: 'region', 'aria-label': 'frames' });
+  #table = make('table', { 'aria-rowcount': 0 });
+  #foot = make('div', { class: 'list-foot', role: 'status' });
+  #strip = /** @type {OverviewStripElement} */ (document.createElement('plumb-overview-strip'));
+  /** Whether the selected frame is to be brought into sight once it is there. */
+  #mustReveal = false;
+  /** @type {RegExp | null} */
+  highlight = null;
+
+  connectedCallback() {
+    const columns = make('colgroup');
+    const head = make('tr');
+    for (const [key, title] of COLUMNS) {
+      columns.append(make('col', { class: `c-${key}` }));
+      head.append(make('th', { scope: 'col', class: key }, title || make('span', { class: 'visually-hidden' }, 'from')));
+    }
+    this.#table.append(columns, make('thead', {}, head), this.#body);
+    this.#box.append(this.#table);
+    this.replaceChildren(this.#strip, this.#box, this.#foot);
+    this.#box.addEventListener('scroll', () => this.#scrolled());
+    this.#box.addEventListener('click', event => this.#clicked(event));
+    new ResizeObserver(() => this.render()).observe(this.#box);
+  }
+
+  /** @param {Frames} frames */
+  set frames(frames) {
+    this.#frames = frames;
+    this.#strip.frames = frames;
+    frames.addEventListener('plumb-frames-change', () => this.render());
+  }
+
+  get follows() { return this.#follows; }
+  set follows(follows) {
+    this.#follows = follows;
+    this.render();
+  }
+
+  get selected() { return this.#selected; }
+
+  /** @param {number | undefined} number */
+  select(number) {
+    this.#selected = number;
+    this.#mustReveal = number !== undefined;
+    this.render();
+  }
+
+  /** Moves the selection. @param {number} step */
+  step(step) {
+    const shown = this.#frames?.shown ?? [];
+    const at = this.#selected === undefined ? -1 : place(shown, this.#selected);
+    const next = shown[Math.max(0, Math.min(shown.length - 1, at + step))];
+    if (next !== undefined) this.dispatchEvent(new FrameSelectEvent(next));
+  }
+
+  /** @param {number} number */
+  #reveal(number) {
+    const at = place(this.#frames?.shown ?? [], number);
+    if (at < 0) return;
+    this.#mustReveal = false;
+    this.#follows = at === (this.#frames?.shown.length ?? 0) - 1 && this.#follows;
+    const top = at * this.#scale();
+    const height = this.#box.clientHeight - 2 * HEIGHT;
+    if (top < this.#box.scrollTop || top > this.#box.scrollTop + height - HEIGHT) {
+      this.#box.scrollTop = Math.max(0, top - height / 2);
+    }
+  }
+
+  /** Pixels of the scroll bar for a row. */
+  #scale() {
+    const count = this.#frames?.shown.length ?? 0;
+    return Math.min(HEIGHT, TALLEST / Math.max(1, count));
+  }
+
+  #scrolled() {
+    const { scrollTop, scrollHeight, clientHeight } = this.#box;
+    this.#follows = scrollTop + clientHeight >= scrollHeight - HEIGHT;
+    this.render();
+  }
+
+  /** @param {MouseEvent} event */
+  #clicked(event) {
+    const row = event.target instanceof Element && event.target.closest('tr[data-number]');
+    if (row instanceof HTMLElement) this.dispatchEvent(new FrameSelectEvent(Number(row.dataset.number), { open: true }));
+  }
+
+  render() {
+    const frames = this.#frames;
+    if (!frames) return;
+    const shown = frames.shown;
+    const scale = this.#scale();
+    if (this.#mustReveal && this.#selected !== undefined) {
+      // There must be something to scroll.
+      this.#body.replaceChildren(filler(shown.length * scale));
+      this.#reveal(this.#selected);
+    }
+    const room = Math.ceil(this.#box.clientHeight / HEIGHT);
+    if (this.#follows) this.#box.scrollTop = shown.length * scale;
+    const first = Math.max(0, Math.min(shown.length - room, Math.floor(this.#box.scrollTop / scale)) - MARGIN);
+    const last = Math.min(shown.length, first + room + 2 * MARGIN);
+    this.#table.setAttribute('aria-rowcount', String(shown.length));
+    this.#box.toggleAttribute('data-untimed', shown.length > 0 && frames.row(shown[0])?.at === undefined && frames.row(shown[shown.length - 1])?.at === undefined);
+    const rows = [filler(first * scale)];
+    const paired = this.#selected === undefined ? undefined : frames.row(this.#selected)?.pair;
+    for (let at = first; at < last; at++) {
+      const row = frames.row(shown[at]);
+      if (row) rows.push(this.#row(row, at, paired));
+    }
+    rows.push(filler((shown.length - last) * scale));
+    if (!shown.length) rows.push(this.#nothing(frames.total));
+    this.#body.replaceChildren(...rows);
+    if (this.#follows) this.#box.scrollTop = this.#box.scrollHeight;
+    const hidden = frames.total - shown.length;
+    const dropped = (frames.all[0] ?? 1) - 1;
+    this.#foot.textContent = [
+      `${shown.length} ${shown.length === 1 ? 'frame' : 'frames'}`,
+      hidden > 0 && `${hidden} hidden by the filter${frames.paused ? ' or the pause' : ''}`,
+      dropped > 0 && `${dropped} older ones were dropped`,
+      this.#follows ? 'following' : 'not following (f)',
+    ].filter(Boolean).join(' · ');
+  }
+
+  /** @param {Row} row @param {number} at @param {number | undefined} paired */
+  #row(row, at, paired) {
+    const isLit = this.highlight?.test(`${name(row)} ${row.id ?? ''} ${row.preview}`);
+    const arrow = row.from === 'client' ? '→' : row.from === 'server' ? '←' : '·';
+    const sender = row.byProxy ? `plumb for the ${row.from}` : row.from ? `from the ${row.from}` : '';
+    /** @type {Record<string, string>} */
+    const cells = {
+      number: String(row.number), time: clock(row.at), from: row.byProxy ? `${arrow}*` : arrow, name: name(row), id: row.id ?? '',
+      took: row.kind === 'request' && !row.pair ? '…' : duration(row.took), bytes: size(row.bytes), verdict: verdict(row),
+      preview: row.heldBack ? `held back: ${row.preview}` : row.preview,
+    };
+    const line = make('tr', {
+      'data-number': row.number, 'data-kind': row.kind, 'data-from': row.from, 'data-worst': row.worst,
+      'data-paired': row.number === paired, 'data-highlight': isLit, 'aria-rowindex': at + 1,
+      'aria-selected': row.number === this.#selected ? 'true' : 'false',
+    });
+    for (const [key] of COLUMNS) {
+      const cell = make('td', { class: key, title: key === 'from' ? sender : key === 'name' ? cells.name : undefined }, cells[key]);
+      line.append(cell);
+    }
+    return line;
+  }
+
+  /** @param {number} total */
+  #nothing(total) {
+    const words = total ? 'No frame passes the filter.' : 'Nothing was sent yet. Frames appear here as they pass.';
+    return make('tr', {}, make('td', { colspan: COLUMNS.length, class: 'empty' }, words));
+  }
+}
+
+/** Where a number is among ascending ones, or -1. @param {number[]} numbers @param {number} number */
+function place(numbers, number) {
+  let [low, high] = [0, numbers.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle] < number) low = middle + 1; else high = middle;
+  }
+  return numbers[low] === number ? low : -1;
+}
+
+/** @param {number} height */
+function filler(height) {
+  const cell = make('td', { colspan: COLUMNS.length });
+  cell.style.height = `${height}px`;
+  return make('tr', { class: 'filler', 'aria-hidden': 'true' }, cell);
+}

@@ -1,0 +1,67 @@
+// What the page asks the program for. Addresses are relative to the page, which is under the token.
+
+/** @import { About, Detail, News, Problem, Rule } from '../api' */
+
+/** Something the program has refused. */
+export class ApiError extends Error {}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} [init]
+ */
+async function ask(path, init) {
+  const response = await fetch(`api/${path}`, init);
+  if (!response.ok) throw new ApiError((await response.text()) || response.statusText);
+  return response;
+}
+
+/** @returns {Promise<About>} */
+export const about = async () => (await ask('about')).json();
+
+/**
+ * @param {number} number
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Detail>}
+ */
+export const frame = async (number, signal) => (await ask(`frames/${number}`, { signal })).json();
+
+/** @returns {Promise<Problem[]>} */
+export const problems = async () => (await ask('problems')).json();
+
+/**
+ * @param {string} name
+ * @returns {Promise<Rule>}
+ */
+export const rule = async name => (await ask(`rules/${encodeURIComponent(name)}`)).json();
+
+/**
+ * The frames whose text contains the words.
+ * @param {string[]} words
+ * @param {'all' | 'any'} how
+ * @param {AbortSignal} signal
+ * @returns {Promise<number[]>}
+ */
+export async function search(words, how, signal) {
+  const query = new URLSearchParams({ how, words: JSON.stringify(words) });
+  return (await ask(`search?${query}`, { signal })).json();
+}
+
+/**
+ * Rows as they come and change, until `signal` is aborted or the program ends.
+ * @param {number} cursor
+ * @param {AbortSignal} signal
+ * @returns {AsyncGenerator<News>}
+ */
+export async function* changes(cursor, signal) {
+  const response = await ask(`stream?cursor=${cursor}`, { signal });
+  if (!response.body) return;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) if (line) yield JSON.parse(line);
+  }
+}

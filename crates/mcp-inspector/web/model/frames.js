@@ -1,0 +1,144 @@
+// The rows that the program has told us about, and which of them are shown.
+
+import * as api from './api.js';
+
+/** @import { Row } from '../api' */
+/** @import { Filter } from './filter.js' */
+
+/** Rows have come, changed, or are shown or hidden. */
+export class FramesChangeEvent extends Event {
+  constructor() { super('plumb-frames-change'); }
+}
+
+/** The connection to the program was lost, found again, or held. */
+export class ConnectionEvent extends Event {
+  /** @param {'live' | 'lost' | 'paused'} state */
+  constructor(state) {
+    super('plumb-connection');
+    this.state = state;
+  }
+}
+
+/** More rows are not kept; the program drops old ones too. */
+const MOST = 200_000;
+
+export class Frames extends EventTarget {
+  /** @type {Map<number, Row>} */
+  #rows = new Map();
+  /** @type {number[]} */
+  #numbers = [];
+  /** @type {number[]} */
+  #shown = [];
+  /** @type {Filter | null} */
+  #filter = null;
+  #cursor = 0;
+  #announced = false;
+  #paused = false;
+  /** Numbers that came while paused are shown afterwards. */
+  #pausedAt = Infinity;
+
+  /** Reads until `signal` is aborted, and again if the program was away.
+   * @param {AbortSignal} signal */
+  async follow(signal) {
+    while (!signal.aborted) {
+      try {
+        for await (const news of api.changes(this.#cursor, signal)) {
+          if (news.is_behind) this.#clear();
+          this.#cursor = news.cursor;
+          this.#take(news.rows);
+          this.#connected(true);
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof api.ApiError) console.warn(error.message);
+      }
+      this.#connected(false);
+      await new Promise(wake => setTimeout(wake, 1000));
+    }
+  }
+
+  get total() { return this.#numbers.length; }
+  get shown() { return this.#shown; }
+  get all() { return this.#numbers; }
+  get paused() { return this.#paused; }
+
+  /** @param {number} number */
+  row(number) { return this.#rows.get(number); }
+
+  /** @param {Filter | null} filter */
+  set filter(filter) {
+    this.#filter = filter;
+    this.#select();
+  }
+
+  set paused(paused) {
+    this.#paused = paused;
+    this.#pausedAt = paused ? (this.#numbers.at(-1) ?? 0) : Infinity;
+    this.dispatchEvent(new ConnectionEvent(paused ? 'paused' : 'live'));
+    this.#select();
+  }
+
+  /** The next shown row with a finding after `number`, or before it.
+   * @param {number} number
+   * @param {1 | -1} step */
+  finding(number, step) {
+    const shown = step === 1 ? this.#shown : this.#shown.toReversed();
+    const isBeyond = (/** @type {number} */ other) => step === 1 ? other > number : other < number;
+    return shown.find(other => isBeyond(other) && this.#rows.get(other)?.findings);
+  }
+
+  #clear() {
+    this.#rows.clear();
+    this.#numbers = [];
+    this.#shown = [];
+  }
+
+  /** @param {Row[]} rows */
+  #take(rows) {
+    let reselect = false;
+    for (const row of rows) {
+      const isNew = !this.#rows.has(row.number);
+      this.#rows.set(row.number, row);
+      if (isNew) {
+        this.#numbers.push(row.number);
+        if (this.#isShown(row)) this.#shown.push(row.number);
+      } else if (this.#filter) {
+        reselect = true;
+      }
+    }
+    while (this.#numbers.length > MOST) {
+      const dropped = /** @type {number} */ (this.#numbers.shift());
+      this.#rows.delete(dropped);
+      if (this.#shown[0] === dropped) this.#shown.shift();
+    }
+    if (reselect) this.#select(); else this.#announce();
+  }
+
+  #select() {
+    this.#shown = this.#numbers.filter(number => this.#isShown(/** @type {Row} */ (this.#rows.get(number))));
+    this.#announce();
+  }
+
+  /** @param {Row} row */
+  #isShown(row) {
+    return row.number <= this.#pausedAt && (!this.#filter || this.#filter.matches(row));
+  }
+
+  /** Once per frame of the screen, however many rows came. */
+  #announce() {
+    if (this.#announced) return;
+    this.#announced = true;
+    requestAnimationFrame(() => {
+      this.#announced = false;
+      this.dispatchEvent(new FramesChangeEvent());
+    });
+  }
+
+  #isConnected = false;
+  /** @param {boolean} connected */
+  #connected(connected) {
+    if (connected === this.#isConnected) return;
+    this.#isConnected = connected;
+    this.dispatchEvent(new ConnectionEvent(connected ? 'live' : 'lost'));
+  }
+}

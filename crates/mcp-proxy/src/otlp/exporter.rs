@@ -1,0 +1,267 @@
+use std::{
+    io,
+    sync::Arc,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{Method, Request, StatusCode, header};
+use serde_json::json;
+use tokio::{
+    sync::{Notify, mpsc},
+    time::{Instant, timeout, timeout_at},
+};
+
+use super::{
+    SpanCounts,
+    span::{Span, attribute},
+};
+use crate::{
+    Access, Address, UpstreamError,
+    http::{Upstream, full},
+};
+
+/// How an [`Exporter`] works.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ExporterSettings {
+    /// How many spans may wait for the collector; others are dropped and counted. Default: 4,096.
+    pub queue: usize,
+    /// How many are sent at once. Default: 512.
+    pub batch: usize,
+    /// How long spans are gathered. Default: 2 s.
+    pub interval: Duration,
+    /// How long the collector may take. Default: 10 s.
+    pub timeout: Duration,
+    /// How often spans are sent to a collector that is busy or away. Default: three times.
+    pub attempts: u32,
+    /// How long to wait before the second attempt, and twice as long before each other. Default:
+    /// 1 s.
+    pub pause: Duration,
+    /// Where spans are counted.
+    pub counts: SpanCounts,
+}
+
+impl Default for ExporterSettings {
+    fn default() -> Self {
+        ExporterSettings {
+            queue: 4096,
+            batch: 512,
+            interval: Duration::from_secs(2),
+            timeout: Duration::from_secs(10),
+            attempts: 3,
+            pause: Duration::from_secs(1),
+            counts: SpanCounts::default(),
+        }
+    }
+}
+
+/// Sends spans to a collector, from a thread of its own.
+#[derive(Debug)]
+pub struct Exporter {
+    queue: SpanQueue,
+    ending: Arc<Notify>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Spans that wait for the collector. Never waits itself.
+#[derive(Debug, Clone)]
+pub(super) struct SpanQueue {
+    sender: mpsc::Sender<Box<Span>>,
+    counts: SpanCounts,
+}
+
+impl SpanQueue {
+    pub(super) fn push(&self, span: Box<Span>) {
+        if self.sender.try_send(span).is_err() {
+            self.counts.dropped.inc();
+        }
+    }
+}
+
+const PATH: &str = "/v1/traces";
+
+impl Exporter {
+    /// Begins to export to the collector at `url`, such as `http://127.0.0.1:4318`.
+    ///
+    /// # Errors
+    ///
+    /// If the URL cannot be used.
+    pub fn start(url: &str, settings: ExporterSettings) -> Result<Exporter, ExporterError> {
+        let collector = Upstream::new(url, &Access::default())?;
+        let base = Address::parse(url)?.path;
+        let base = base.path().trim_end_matches('/');
+        let path = if base.ends_with(PATH) { base.to_owned() } else { format!("{base}{PATH}") };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (sender, spans) = mpsc::channel(settings.queue.max(1));
+        let queue = SpanQueue { sender, counts: settings.counts.clone() };
+        let ending = Arc::new(Notify::new());
+        let sending = Sending { collector, path, settings, ending: Arc::clone(&ending) };
+        let thread = thread::spawn(move || runtime.block_on(sending.run(spans)));
+        Ok(Exporter { queue, ending, thread: Some(thread) })
+    }
+
+    pub(super) fn queue(&self) -> SpanQueue {
+        self.queue.clone()
+    }
+
+    /// Sends what is left, once and without patience, and ends. The watchers must be gone.
+    pub fn finish(mut self) -> SpanCounts {
+        let counts = self.queue.counts.clone();
+        self.ending.notify_one();
+        let Exporter { queue, thread, .. } = &mut self;
+        // The thread ends when nobody can send any more.
+        let (closed, _) = mpsc::channel(1);
+        queue.sender = closed;
+        if let Some(thread) = thread.take() {
+            // If it has panicked, there is nothing to send.
+            let _ = thread.join();
+        }
+        counts
+    }
+}
+
+/// Why spans cannot be exported.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+#[non_exhaustive]
+pub enum ExporterError {
+    #[error(transparent)]
+    Url(#[from] UpstreamError),
+    #[error("could not start the exporter")]
+    Start(#[from] io::Error),
+}
+
+struct Sending {
+    collector: Upstream,
+    path: String,
+    settings: ExporterSettings,
+    ending: Arc<Notify>,
+}
+
+/// How long the last spans may take.
+const LAST: Duration = Duration::from_secs(2);
+
+impl Sending {
+    async fn run(self, mut spans: mpsc::Receiver<Box<Span>>) {
+        loop {
+            let Some(first) = spans.recv().await else { return };
+            let mut batch = vec![*first];
+            let deadline = Instant::now() + self.settings.interval;
+            let mut is_ending = false;
+            while batch.len() < self.settings.batch && !is_ending {
+                tokio::select! {
+                    next = timeout_at(deadline, spans.recv()) => match next {
+                        Ok(Some(span)) => batch.push(*span),
+                        Ok(None) => is_ending = true,
+                        Err(_) => break,
+                    },
+                    () = self.ending.notified() => is_ending = true,
+                }
+            }
+            if is_ending {
+                return self.send_last(batch, spans).await;
+            }
+            tokio::select! {
+                () = self.send(&batch) => {}
+                () = self.ending.notified() => return self.send_last(batch, spans).await,
+            }
+        }
+    }
+
+    /// Sends the batch, again if that may help.
+    async fn send(&self, batch: &[Span]) {
+        let mut pause = self.settings.pause;
+        for attempt in 1..=self.settings.attempts.max(1) {
+            match self.post(batch).await {
+                Posted::Taken => return self.count(batch.len(), true),
+                Posted::Refused => break,
+                Posted::Busy if attempt == self.settings.attempts => break,
+                Posted::Busy => tokio::time::sleep(pause).await,
+            }
+            pause *= 2;
+        }
+        self.count(batch.len(), false);
+    }
+
+    async fn send_last(&self, batch: Vec<Span>, mut spans: mpsc::Receiver<Box<Span>>) {
+        let deadline = Instant::now() + LAST;
+        let mut batch = batch;
+        loop {
+            // All that are there already; nobody sends more.
+            while batch.len() < self.settings.batch
+                && let Ok(span) = spans.try_recv()
+            {
+                batch.push(*span);
+            }
+            if batch.is_empty() {
+                return;
+            }
+            let taken = timeout_at(deadline, self.post(&batch)).await;
+            self.count(batch.len(), matches!(taken, Ok(Posted::Taken)));
+            batch.clear();
+        }
+    }
+
+    async fn post(&self, batch: &[Span]) -> Posted {
+        let body = encode(batch);
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(&*self.path)
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(full(body));
+        let Ok(mut request) = request else { return Posted::Refused };
+        self.collector.address(&mut request);
+        let answer =
+            timeout(self.settings.timeout, self.collector.send(request, self.settings.timeout));
+        match answer.await {
+            Ok(Ok(answer)) if answer.status().is_success() => Posted::Taken,
+            Ok(Ok(answer)) => match answer.status() {
+                StatusCode::TOO_MANY_REQUESTS
+                | StatusCode::BAD_GATEWAY
+                | StatusCode::SERVICE_UNAVAILABLE
+                | StatusCode::GATEWAY_TIMEOUT => Posted::Busy,
+                status => {
+                    tracing::warn!(%status, "the collector refuses spans");
+                    Posted::Refused
+                }
+            },
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "the collector cannot be reached");
+                Posted::Busy
+            }
+            Err(_) => Posted::Busy,
+        }
+    }
+
+    fn count(&self, spans: usize, is_taken: bool) {
+        let SpanCounts { exported, dropped } = &self.settings.counts;
+        if is_taken { exported } else { dropped }.inc_by(spans as u64);
+    }
+}
+
+enum Posted {
+    Taken,
+    /// It may be taken later.
+    Busy,
+    /// It will never be.
+    Refused,
+}
+
+fn encode(batch: &[Span]) -> Bytes {
+    let spans: Vec<_> = batch.iter().map(Span::to_json).collect();
+    let service = [
+        attribute("service.name", &json!("plumb")),
+        attribute("service.version", &json!(env!("CARGO_PKG_VERSION"))),
+    ];
+    let scope = json!({ "name": "mcp-proxy", "version": env!("CARGO_PKG_VERSION") });
+    json!({
+        "resourceSpans": [{
+            "resource": { "attributes": service },
+            "scopeSpans": [{ "scope": scope, "spans": spans }],
+        }],
+    })
+    .to_string()
+    .into()
+}

@@ -1,0 +1,137 @@
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use bytes::Bytes;
+use mcp_core::{Append, Appended, LogEnd, LogReplacement, Missed, SessionStore, StoreError};
+
+use super::StoreSettings;
+
+/// A store for the replicas of one process: clones hold the same sessions.
+#[derive(Clone)]
+pub struct MemoryStore {
+    logs: Arc<Mutex<Logs>>,
+    session_bytes: usize,
+}
+
+/// How many sessions are kept. Beyond that the oldest is forgotten.
+const MAX_SESSIONS: usize = 10_000;
+
+#[derive(Debug, Default)]
+struct Logs {
+    by_session: HashMap<Box<str>, Log>,
+    /// Sessions in the order of their beginning.
+    arrival: VecDeque<Box<str>>,
+    /// How many logs there were.
+    count: u64,
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    id: u64,
+    base: u64,
+    state: Option<Bytes>,
+    entries: Vec<Bytes>,
+    bytes: usize,
+}
+
+impl Log {
+    fn end(&self) -> LogEnd {
+        LogEnd { log: self.id, count: self.base + self.entries.len() as u64 }
+    }
+
+    fn missed_since(&self, known: LogEnd) -> Missed {
+        let end = self.end();
+        let since = known.count.checked_sub(self.base).filter(|_| known.log == self.id);
+        let since = since.and_then(|since| self.entries.get(usize::try_from(since).ok()?..));
+        match since {
+            Some(entries) => Missed { state: None, entries: entries.to_vec(), end },
+            None => Missed { state: Some(self.state.clone()), entries: self.entries.clone(), end },
+        }
+    }
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new(settings: &StoreSettings) -> MemoryStore {
+        MemoryStore { logs: Arc::default(), session_bytes: settings.session_bytes }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Logs> {
+        self.logs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SessionStore for MemoryStore {
+    fn append(&mut self, appends: &[Append<'_>]) -> Result<Vec<Appended>, StoreError> {
+        let mut logs = self.lock();
+        Ok(appends.iter().map(|append| logs.append(append, self.session_bytes)).collect())
+    }
+
+    fn replace(&mut self, replacement: &LogReplacement<'_>) -> Result<bool, StoreError> {
+        let LogReplacement { session, end, unwritten, state } = *replacement;
+        let mut logs = self.lock();
+        let Some(log) = logs.by_session.get_mut(session).filter(|log| log.end() == end) else {
+            return Ok(false);
+        };
+        log.base = end.count + unwritten;
+        log.state = Some(Bytes::copy_from_slice(state));
+        log.bytes = state.len();
+        log.entries.clear();
+        Ok(true)
+    }
+
+    fn session_bytes(&self) -> usize {
+        self.session_bytes
+    }
+}
+
+impl Logs {
+    fn append(&mut self, append: &Append<'_>, limit: usize) -> Appended {
+        let Append { session, end, entries } = *append;
+        let adding: usize = entries.iter().map(Bytes::len).sum();
+        let Some(log) = self.by_session.get_mut(session) else {
+            if end.log != 0 {
+                return Appended::Gone;
+            }
+            if adding > limit {
+                return Appended::Full;
+            }
+            return self.begin(session, entries, adding);
+        };
+        if log.end() != end {
+            return Appended::Behind(log.missed_since(end));
+        }
+        if log.bytes + adding > limit {
+            return Appended::Full;
+        }
+        log.entries.extend_from_slice(entries);
+        log.bytes += adding;
+        Appended::Done { end: log.end(), stored: log.bytes as u64 }
+    }
+
+    fn begin(&mut self, session: &str, entries: &[Bytes], bytes: usize) -> Appended {
+        if entries.is_empty() {
+            return Appended::Done { end: LogEnd::default(), stored: 0 };
+        }
+        if self.arrival.len() >= MAX_SESSIONS
+            && let Some(oldest) = self.arrival.pop_front()
+        {
+            self.by_session.remove(&oldest);
+        }
+        self.count += 1;
+        let log = Log { id: self.count, entries: entries.to_vec(), bytes, ..Log::default() };
+        let end = log.end();
+        self.by_session.insert(session.into(), log);
+        self.arrival.push_back(session.into());
+        Appended::Done { end, stored: bytes as u64 }
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,177 @@
+use std::collections::VecDeque;
+
+use mcp_core::{LogEnd, Missed, Revision};
+use mcp_rules::{Engine, Finding, LineReader, Observer, Origin, Ruling, Suspended};
+
+use super::entry::{Entry, SavedState, save};
+
+/// What this replica knows of a session: everything up to some end of its log.
+///
+/// Lines are numbered by their place in the log while they are judged, so that all replicas agree;
+/// in what is reported, they have their numbers in our recording.
+#[derive(Debug)]
+pub(super) struct Local {
+    /// Always there, except while a line is judged.
+    observer: Option<Suspended>,
+    revision: Option<Revision>,
+    /// What lines call the conversation.
+    pub(super) name: Box<str>,
+    pub(super) end: LogEnd,
+    /// Whether the store was asked about it.
+    pub(super) is_loaded: bool,
+    /// How many bytes are stored for the session, and how many of them are its state.
+    pub(super) stored: u64,
+    pub(super) saved: u64,
+    /// Whether another build has written the state, so that we must not replace it.
+    pub(super) is_foreign: bool,
+    /// Our own lines: place in the log, number in our recording.
+    lines: VecDeque<(u64, u64)>,
+    /// Roughly how much memory it takes.
+    pub(super) size: usize,
+    /// When it was used last, in batches.
+    pub(super) used: u64,
+}
+
+/// How many of our own lines findings can refer to.
+const MAX_LINES: usize = 4096;
+
+/// What a session takes at least, and what a line leaves in memory at most, besides its text.
+const FOR_A_SESSION: usize = 4096;
+const FOR_A_LINE: usize = 1024;
+
+impl Local {
+    pub(super) fn new(engine: &Engine, revision: Option<Revision>) -> Local {
+        Local {
+            observer: Some(unknowing(engine, revision)),
+            revision,
+            name: Box::default(),
+            end: LogEnd::default(),
+            is_loaded: false,
+            stored: 0,
+            saved: 0,
+            is_foreign: false,
+            lines: VecDeque::new(),
+            size: FOR_A_SESSION,
+            used: 0,
+        }
+    }
+
+    /// Forgets everything: the next line joins the session in the middle.
+    pub(super) fn forget(&mut self, engine: &Engine) {
+        self.observer = Some(unknowing(engine, self.revision));
+        self.size = FOR_A_SESSION + self.lines.len() * size_of::<(u64, u64)>();
+    }
+
+    /// Follows what others have observed. It was judged there.
+    pub(super) fn catch_up(&mut self, missed: &Missed, engine: &Engine, reader: &mut LineReader) {
+        if let Some(state) = &missed.state {
+            self.forget(engine);
+            self.is_foreign = false;
+            self.saved = 0;
+            // Numbers of another log mean nothing here.
+            if self.end.log != missed.end.log {
+                self.lines.clear();
+            }
+            if let Some(state) = state {
+                self.restore(state, engine);
+            }
+        }
+        self.end = missed.end;
+        let first = missed.end.count.saturating_sub(missed.entries.len() as u64);
+        for (number, entry) in (first + 1..).zip(&missed.entries) {
+            match Entry::read(entry) {
+                Entry::Line(line) => self.follow(number, line, engine, reader),
+                Entry::Gap => self.forget(engine),
+            }
+        }
+    }
+
+    fn restore(&mut self, state: &[u8], engine: &Engine) {
+        self.saved = state.len() as u64;
+        self.size += 2 * state.len();
+        match SavedState::read(state) {
+            SavedState::Known(session) => {
+                let mut observer = Observer::new(engine, origin(self.revision));
+                observer.restore(self.name.as_bytes(), *session);
+                self.observer = Some(observer.suspend());
+            }
+            SavedState::Nothing => {}
+            SavedState::Foreign => self.is_foreign = true,
+        }
+    }
+
+    /// Takes in a line without judging it.
+    pub(super) fn follow(
+        &mut self,
+        number: u64,
+        line: &[u8],
+        engine: &Engine,
+        reader: &mut LineReader,
+    ) {
+        let Some(observer) = self.observer.take() else { return };
+        let mut observer = observer.resume(engine);
+        let mut judged = Vec::new();
+        reader.read(line, |read| observer.follow(number, read, &mut judged));
+        self.observer = Some(observer.suspend());
+        self.size += line.len() + FOR_A_LINE;
+    }
+
+    /// Judges a line of ours, which has a number in the log and another one in our recording.
+    pub(super) fn judge(
+        &mut self,
+        (number, recorded): (u64, u64),
+        length: usize,
+        rule: impl FnOnce(Suspended, u64) -> (Suspended, Ruling),
+    ) -> Ruling {
+        let Some(observer) = self.observer.take() else { return Ruling::default() };
+        let (observer, mut ruling) = rule(observer, number);
+        self.observer = Some(observer);
+        self.size += length + FOR_A_LINE;
+        self.lines.push_back((number, recorded));
+        if self.lines.len() > MAX_LINES {
+            self.lines.pop_front();
+        }
+        for judged in &mut ruling.judged {
+            judged.findings.iter_mut().for_each(|finding| self.renumber(finding));
+        }
+        ruling
+    }
+
+    /// Lines that another replica has recorded are not in our recording.
+    fn renumber(&self, finding: &mut Finding) {
+        finding.line = finding.line.and_then(|line| self.recorded(line));
+        finding.related = finding.related.take().and_then(|mut related| {
+            related.line = self.recorded(related.line)?;
+            Some(related)
+        });
+    }
+
+    fn recorded(&self, number: u64) -> Option<u64> {
+        let place = self.lines.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        self.lines.get(place).map(|(_, recorded)| *recorded)
+    }
+
+    /// Everything that is known, to be stored.
+    pub(super) fn save(&mut self, engine: &Engine) -> Option<Vec<u8>> {
+        let mut observer = self.observer.take()?.resume(engine);
+        let state = observer.sessions_mut().next().and_then(|(_, session)| save(session));
+        self.observer = Some(observer.suspend());
+        if let Some(state) = &state {
+            // Now it is known what all those lines have left.
+            self.size =
+                FOR_A_SESSION + 2 * state.len() + self.lines.len() * size_of::<(u64, u64)>();
+        }
+        state
+    }
+}
+
+fn origin(revision: Option<Revision>) -> Origin {
+    let mut origin = Origin::default();
+    origin.revision = revision;
+    origin
+}
+
+/// An observer that joins in the middle.
+pub(super) fn unknowing(engine: &Engine, revision: Option<Revision>) -> Suspended {
+    Observer::new(engine, origin(revision)).suspend()
+}

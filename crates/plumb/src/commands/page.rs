@@ -1,0 +1,100 @@
+//! The inspector's page: where it is served, and who may see it.
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    process::{Command, Stdio},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use mcp_inspector::{Access, Log, Service, new_token};
+use mcp_proxy::shutdown;
+use mcp_transport::Allowed;
+use tokio::{net::TcpListener, runtime::Runtime};
+
+use super::listen::is_local;
+use crate::failure::Failure;
+
+/// A page that is not served yet.
+pub(super) struct Page {
+    runtime: Runtime,
+    listener: TcpListener,
+    access: Access,
+    address: String,
+}
+
+/// How often to look whether there is still something to show.
+const POLL: Duration = Duration::from_millis(200);
+
+impl Page {
+    /// Takes an address, on this machine unless `insecure` is said.
+    pub(super) fn bind(address: &str, insecure: bool) -> anyhow::Result<Page> {
+        let is_local = is_local(address);
+        if !insecure && !is_local {
+            return Err(Failure::new(format!("`{address}` can be reached from other machines"))
+                .hint("serve the page on 127.0.0.1, or say --insecure")
+                .into());
+        }
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let listener = runtime.block_on(mcp_transport::bind(address)).map_err(|error| {
+            Failure::new(format!("could not listen on {address}"))
+                .because(error)
+                .hint("choose another port, or 0 for a free one")
+        })?;
+        let token = new_token().map_err(|_| Failure::new("the system has no random numbers"))?;
+        let allowed = || if is_local { Allowed::loopback() } else { Allowed::anything() };
+        let access = Access { token: Arc::clone(&token), hosts: allowed(), origins: allowed() };
+        let address = format!("http://{}/{token}/", listener.local_addr()?);
+        Ok(Page { runtime, listener, access, address })
+    }
+
+    /// Says where the page is, and opens it if somebody is there to see it.
+    pub(super) fn announce(&self, opens: bool) -> io::Result<()> {
+        writeln!(io::stderr(), "plumb: the page is at {}", self.address)?;
+        if opens && io::stderr().is_terminal() {
+            open_browser(&self.address);
+        }
+        Ok(())
+    }
+
+    /// Serves until there is a signal, or `is_over`.
+    pub(super) fn serve(self, log: Log, target: String, is_over: impl Fn() -> bool) {
+        let Page { runtime, listener, access, .. } = self;
+        let service = Service::new(log, access, target);
+        runtime.block_on(async {
+            let over = async {
+                while !is_over() {
+                    tokio::time::sleep(POLL).await;
+                }
+            };
+            tokio::select! {
+                () = service.serve(listener, std::future::pending()) => {}
+                () = shutdown::requested() => {}
+                () = over => {}
+            }
+        });
+        runtime.shutdown_background();
+    }
+
+    /// Serves beside other work, until the process ends.
+    pub(super) fn serve_aside(self, log: Log, target: String) {
+        thread::spawn(move || {
+            let Page { runtime, listener, access, .. } = self;
+            let service = Service::new(log, access, target);
+            runtime.block_on(service.serve(listener, std::future::pending()));
+        });
+    }
+}
+
+/// Asks the desktop, if there is one, to show a page.
+fn open_browser(address: &str) {
+    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = Command::new(opener);
+    command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Without a desktop the address is printed anyway.
+    if let Ok(mut opened) = command.spawn() {
+        thread::spawn(move || opened.wait());
+    }
+}

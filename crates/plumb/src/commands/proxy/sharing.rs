@@ -1,0 +1,168 @@
+use std::{
+    fs,
+    io::{self, Write as _},
+    net::SocketAddr,
+    path::Path,
+};
+
+use mcp_core::SessionStore;
+use mcp_proxy::{
+    Knowledge, UrlKind, Watcher,
+    http::SessionSeal,
+    store::{RedisStore, StoreSettings},
+};
+
+use super::servers::{Server, Target};
+use crate::{
+    args::{LogFormat, ProxyArgs, ReportFormat},
+    failure::Failure,
+    text::shown_path,
+};
+
+/// What replicas of a proxy have in common.
+#[derive(Debug)]
+pub(super) struct Sharing<'a> {
+    args: &'a ProxyArgs,
+    store: Option<(&'a str, StoreSettings)>,
+    /// Whether there are sessions that live in a server which all replicas reach.
+    has_sessions_there: bool,
+    /// Whether there are sessions whose servers, or connections, are here.
+    has_sessions_here: bool,
+}
+
+impl<'a> Sharing<'a> {
+    /// Nothing, unless the arguments say so.
+    pub(super) fn of(
+        args: &'a ProxyArgs,
+        servers: &[Server],
+    ) -> anyhow::Result<Option<Sharing<'a>>> {
+        if let Some(address) = &args.advertise
+            && !is_address(address)
+        {
+            return Err(Failure::new(format!("`{address}` is not an address to advertise"))
+                .hint("write a host and a port, such as 10.0.0.5:8900")
+                .into());
+        }
+        let shares = args.store.is_some() || args.store_key_file.is_some();
+        if args.advertise.is_some() && !shares {
+            return Err(Failure::new("there is nothing to share with other replicas")
+                .hint("name what they have in common with --store or --store-key-file")
+                .into());
+        }
+        let is_there = |server: &Server| match &server.target {
+            Target::Url(url) => matches!(UrlKind::of(url), Ok(UrlKind::Http)),
+            Target::Command(_) => false,
+        };
+        if let Some(url) = &args.store {
+            open(url, StoreSettings::default())?;
+        }
+        Ok(shares.then(|| Sharing {
+            args,
+            store: args.store.as_deref().map(|url| (url, StoreSettings::default())),
+            has_sessions_there: servers.iter().any(is_there),
+            has_sessions_here: !servers.iter().all(is_there),
+        }))
+    }
+
+    pub(super) fn has_sessions_here(&self) -> bool {
+        self.has_sessions_here
+    }
+
+    /// What all replicas know of sessions. Those whose servers are here are known to one replica only.
+    pub(super) fn memory(&self) -> Option<Box<dyn SessionStore>> {
+        let (url, settings) = self.store.as_ref().filter(|_| self.has_sessions_there)?;
+        // The URL was checked.
+        let store = RedisStore::new(url, settings.clone()).ok()?;
+        Some(Box::new(store))
+    }
+
+    /// Says when the store goes away, and when it is back.
+    pub(super) fn watcher(&self, enforces: bool) -> Option<Watcher> {
+        let is_for_people = !self.args.quiet
+            && self.args.format == ReportFormat::Human
+            && self.args.log_format == LogFormat::Text;
+        let mut is_away = false;
+        is_for_people.then(|| {
+            let watcher: Watcher = Box::new(move |passage| {
+                let was_away = is_away;
+                match passage.knowledge {
+                    Knowledge::Missing => is_away = true,
+                    Knowledge::Shared => is_away = false,
+                    _ => {}
+                }
+                let text = match (was_away, is_away) {
+                    (false, true) if enforces => {
+                        "plumb: the session store is away; requests of sessions get 503\n"
+                    }
+                    (false, true) => {
+                        "plumb: the session store is away; traffic passes, and sessions are not judged\n"
+                    }
+                    (true, false) => "plumb: the session store is back\n",
+                    _ => return,
+                };
+                // If nobody listens, the traffic still has to pass.
+                let _ = io::stderr().write_all(text.as_bytes());
+            });
+            watcher
+        })
+    }
+
+    /// The seal for the ids of sessions that one replica has.
+    pub(super) fn seal(&self) -> anyhow::Result<SessionSeal> {
+        if let Some(path) = &self.args.store_key_file {
+            return read_key(path);
+        }
+        let Some((url, settings)) = &self.store else {
+            return Err(Failure::new("replicas need a key in common")
+                .hint("name a file with --store-key-file, or a store with --store")
+                .into());
+        };
+        let key = open(url, settings.clone())?.sealing_key().map_err(|error| {
+            Failure::new("the key for session ids could not be read from the store")
+                .hint("start the store first, or name a file with --store-key-file")
+                .because(error)
+        })?;
+        Ok(SessionSeal::new(&key)?)
+    }
+
+    /// Where other replicas reach this one.
+    pub(super) fn address(&self, listening: SocketAddr) -> anyhow::Result<String> {
+        match &self.args.advertise {
+            Some(address) => Ok(address.clone()),
+            None if listening.ip().is_unspecified() => {
+                Err(Failure::new(format!("other replicas cannot reach this one at `{listening}`"))
+                    .hint("say where they can with --advertise HOST:PORT")
+                    .into())
+            }
+            None => Ok(listening.to_string()),
+        }
+    }
+}
+
+fn open(url: &str, settings: StoreSettings) -> anyhow::Result<RedisStore> {
+    // The URL may hold a password, and is not shown.
+    let opened = RedisStore::new(url, settings);
+    Ok(opened.map_err(|error| Failure::new("the session store cannot be used").because(error))?)
+}
+
+/// Whether it is a host with a port.
+fn is_address(text: &str) -> bool {
+    let parts = text.rsplit_once(':');
+    parts.is_some_and(|(host, port)| {
+        let is_host =
+            host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._[]:".contains(&byte));
+        !host.is_empty() && is_host && port.parse::<u16>().is_ok_and(|port| port > 0)
+    })
+}
+
+fn read_key(path: &Path) -> anyhow::Result<SessionSeal> {
+    let text = fs::read(path).map_err(|error| {
+        Failure::new(format!("could not read the key in {}", shown_path(path))).because(error)
+    })?;
+    let seal = SessionSeal::new(text.trim_ascii()).map_err(|error| {
+        Failure::new(format!("{} holds no key", shown_path(path)))
+            .because(error)
+            .hint("make one with `openssl rand -base64 32`, the same for all replicas")
+    })?;
+    Ok(seal)
+}

@@ -1,0 +1,36 @@
+use mcp_inspector::{Log, LogLimits};
+use mcp_proxy::Watcher;
+use mcp_rules::Limits;
+
+use super::servers::{Server, Target};
+use crate::{args::ProxyArgs, commands::page::Page};
+
+/// A page that shows the traffic.
+pub(super) struct Ui(Option<Log>);
+
+impl Ui {
+    /// Begins to serve the page, if there is an address. Ends with the process.
+    pub(super) fn start(args: &ProxyArgs, servers: &[Server]) -> anyhow::Result<Ui> {
+        let Some(address) = &args.ui else { return Ok(Ui(None)) };
+        let page = Page::bind(address, args.insecure)?;
+        let log = Log::new(LogLimits::default());
+        page.announce(false)?;
+        let targets: Vec<String> = servers.iter().map(shown).collect();
+        page.serve_aside(log.clone(), targets.join(", "));
+        Ok(Ui(Some(log)))
+    }
+
+    /// Shows what passes.
+    pub(super) fn watcher(&self, limits: &Limits) -> Option<Watcher> {
+        self.0.as_ref().map(|log| log.watcher(limits))
+    }
+}
+
+fn shown(server: &Server) -> String {
+    match &server.target {
+        Target::Url(url) => url.clone(),
+        Target::Command(words) => {
+            words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        }
+    }
+}
