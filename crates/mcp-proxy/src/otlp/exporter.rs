@@ -1,5 +1,6 @@
 use std::{
     io,
+    pin::pin,
     sync::Arc,
     thread::{self, JoinHandle},
     time::Duration,
@@ -161,11 +162,19 @@ impl Sending {
                 }
             }
             if is_ending {
-                return self.send_last(batch, spans).await;
+                return self.send_last(batch, spans, Instant::now() + LAST).await;
             }
+            let mut sending = pin!(self.send(&batch));
             tokio::select! {
-                () = self.send(&batch) => {}
-                () = self.ending.notified() => return self.send_last(batch, spans).await,
+                () = &mut sending => {}
+                () = self.ending.notified() => {
+                    // What is under way may still be taken, and must not be sent twice.
+                    let deadline = Instant::now() + LAST;
+                    if timeout_at(deadline, sending).await.is_err() {
+                        self.count(batch.len(), false);
+                    }
+                    return self.send_last(Vec::new(), spans, deadline).await;
+                }
             }
         }
     }
@@ -185,8 +194,12 @@ impl Sending {
         self.count(batch.len(), false);
     }
 
-    async fn send_last(&self, batch: Vec<Span>, mut spans: mpsc::Receiver<Box<Span>>) {
-        let deadline = Instant::now() + LAST;
+    async fn send_last(
+        &self,
+        batch: Vec<Span>,
+        mut spans: mpsc::Receiver<Box<Span>>,
+        deadline: Instant,
+    ) {
         let mut batch = batch;
         loop {
             // All that are there already; nobody sends more.

@@ -212,7 +212,7 @@ async fn messages_from_standard_streams_to_a_web_socket_and_back() {
     let running = tokio::spawn(async move {
         let mut settings = RemoteSettings::default();
         settings.exit_wait = std::time::Duration::ZERO;
-        run_over(remote, (input, other), &tap, &settings, std::future::pending()).await;
+        run_over(remote, (input, other), &tap, &settings).await;
     });
     let mut server = None;
     for index in 0..200 {

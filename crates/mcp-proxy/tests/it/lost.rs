@@ -119,8 +119,7 @@ async fn a_client_on_standard_streams_of_an_http_server_is_told() {
             settings.exit_wait = Duration::from_secs(60);
         }
         let input = std::io::Cursor::new(format!("{PING}\n"));
-        let never = std::future::pending();
-        run_over(remote, (input, std::io::sink()), &recording.tap, &settings, never).await;
+        run_over(remote, (input, std::io::sink()), &recording.tap, &settings).await;
         let outcome = recording.finish().await;
         let last: Value = serde_json::from_str(outcome.record.lines().last().unwrap()).unwrap();
         assert_eq!(last["by"], "proxy", "{conduct:?}: {}", outcome.record);

@@ -256,6 +256,8 @@ async fn a_lost_web_socket_fails_who_waits_and_is_opened_again() {
 
 const INITIALIZE_RESULT: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
 
+const LAST_WORD: &str = r#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#;
+
 #[tokio::test(flavor = "multi_thread")]
 async fn faults_are_found_live_as_in_the_record() {
     for policy in policies() {
@@ -272,7 +274,9 @@ async fn faults_are_found_live_as_in_the_record() {
             say(&server, bad).await;
         }
         say(&client, INITIALIZED).await;
+        say(&server, LAST_WORD).await;
         while hear_text(&server).await != INITIALIZED {}
+        while hear_text(&client).await != LAST_WORD {}
         let outcome = proxy.stop().await;
         assert!(outcome.live.len() >= 8, "{:?}", outcome.live);
         outcome.assert_same();
