@@ -118,10 +118,10 @@ impl Versions {
         self.forced.is_some()
     }
 
-    /// Called when a handshake begins.
+    /// Called when a handshake begins, perhaps before the last one was answered.
     pub(super) fn request(&mut self, revision: Revision) {
         self.requested = Some(revision);
-        self.previous = self.negotiated.take();
+        self.previous = self.negotiated.take().or(self.previous);
     }
 
     /// Records the revision in the `initialize` result, which governs everything after it.
@@ -144,7 +144,7 @@ impl Versions {
     /// Called when the handshake failed: the requested revision is not used.
     pub(super) fn give_up(&mut self) {
         self.requested = None;
-        self.negotiated = self.previous.take();
+        self.negotiated = self.previous.take().or(self.negotiated);
     }
 
     /// Records the revision that an HTTP request names in its header. What the message itself says
@@ -172,4 +172,29 @@ fn legacy(version: Option<Node<'_>>) -> Option<Revision> {
 fn is_modern(version: Node<'_>) -> bool {
     let revision = version.as_str().and_then(|version| version.parse::<Revision>().ok());
     revision.is_some_and(|revision| revision.era() == Era::Modern)
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_json::{Limits, Tape};
+
+    use super::*;
+
+    #[test]
+    fn what_was_agreed_on_outlives_any_number_of_refused_handshakes() {
+        let mut tape = Tape::new();
+        let result = br#"{"protocolVersion":"2024-11-05"}"#;
+        let document = tape.parse(result, Limits::default()).unwrap();
+        let mut versions = Versions::default();
+        versions.request(Revision::V2024_11_05);
+        versions.settle(document.root());
+        // Both are sent before the first is refused.
+        versions.request(Revision::V2025_06_18);
+        versions.request(Revision::V2025_06_18);
+        assert_eq!(versions.current(), (Revision::V2024_11_05, false));
+        versions.give_up();
+        assert_eq!(versions.current(), (Revision::V2024_11_05, true));
+        versions.give_up();
+        assert_eq!(versions.current(), (Revision::V2024_11_05, true));
+    }
 }
