@@ -85,10 +85,9 @@ fn run(
     let open = OpenRequests::new();
     let limits = &fixed.limits;
     let mut taps = Taps::new(&names, args, |recorder| {
-        let shared = sharing.as_ref().and_then(|sharing| sharing.watcher(policy.enforces()));
         let waiting = args.listen.is_none().then(|| open.watcher());
         let seen = [report.watcher(limits), ui.watcher(limits), waiting];
-        let counted = [admin.watcher(), spans.watcher(), shared];
+        let counted = [admin.watcher(), spans.watcher()];
         let settings = TapSettings {
             policy: policy.clone(),
             revision: fixed.revision,

@@ -1,23 +1,14 @@
-use std::{
-    fs,
-    io::{self, Write as _},
-    net::SocketAddr,
-    path::Path,
-};
+use std::{fs, net::SocketAddr, path::Path};
 
 use mcp_core::SessionStore;
 use mcp_proxy::{
-    Knowledge, UrlKind, Watcher,
+    UrlKind,
     http::SessionSeal,
     store::{RedisStore, StoreSettings},
 };
 
 use super::servers::{Server, Target};
-use crate::{
-    args::{LogFormat, ProxyArgs, ReportFormat},
-    failure::Failure,
-    text::shown_path,
-};
+use crate::{args::ProxyArgs, failure::Failure, text::shown_path};
 
 /// What replicas of a proxy have in common.
 #[derive(Debug)]
@@ -74,37 +65,6 @@ impl<'a> Sharing<'a> {
         // The URL was checked.
         let store = RedisStore::new(url, settings.clone()).ok()?;
         Some(Box::new(store))
-    }
-
-    /// Says when the store goes away, and when it is back.
-    pub(super) fn watcher(&self, enforces: bool) -> Option<Watcher> {
-        let is_for_people = !self.args.quiet
-            && self.args.format == ReportFormat::Human
-            && self.args.log_format == LogFormat::Text;
-        let mut is_away = false;
-        is_for_people.then(|| {
-            let watcher: Watcher = Box::new(move |passage| {
-                let was_away = is_away;
-                match passage.knowledge {
-                    Knowledge::Missing => is_away = true,
-                    Knowledge::Shared => is_away = false,
-                    _ => {}
-                }
-                let text = match (was_away, is_away) {
-                    (false, true) if enforces => {
-                        "plumb: the session store is away; requests of sessions get 503\n"
-                    }
-                    (false, true) => {
-                        "plumb: the session store is away; traffic passes, and sessions are not judged\n"
-                    }
-                    (true, false) => "plumb: the session store is back\n",
-                    _ => return,
-                };
-                // If nobody listens, the traffic still has to pass.
-                let _ = io::stderr().write_all(text.as_bytes());
-            });
-            watcher
-        })
     }
 
     /// The seal for the ids of sessions that one replica has.
