@@ -244,6 +244,9 @@ pub enum TransportError {
     /// The peer does not read.
     #[error("the peer has not read anything for {seconds} seconds")]
     Stalled { seconds: u64 },
+    /// The peer does not answer.
+    #[error("the peer has not begun to answer within {seconds} seconds")]
+    Unanswered { seconds: u64 },
     /// The peer rejected the exchange with an HTTP status.
     #[error("refused with HTTP status {status}{}", if body.is_empty() { String::new() } else { format!(": {body}") })]
     Status { status: u16, body: String },

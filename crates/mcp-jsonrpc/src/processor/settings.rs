@@ -24,7 +24,7 @@ pub struct ProcessorSettings {
     /// Default 64 MiB.
     pub max_in_flight_bytes: usize,
     /// The same for all conversations that have these settings or a clone of them, those of a server
-    /// for example. Default 256 MiB.
+    /// for example. Default: 128 MiB.
     pub in_flight_memory: MemoryBudget,
     /// The maximum number of our own requests in flight. Default 10,000.
     pub max_pending: usize,
@@ -46,7 +46,7 @@ impl ProcessorSettings {
             max_batch: 1_000,
             max_in_flight: 10_000,
             max_in_flight_bytes: 64 << 20,
-            in_flight_memory: MemoryBudget::new(256 << 20),
+            in_flight_memory: MemoryBudget::new(128 << 20),
             max_pending: 10_000,
             timeout: Duration::from_secs(60),
             grace: Duration::from_secs(5),

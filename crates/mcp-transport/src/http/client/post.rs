@@ -3,7 +3,7 @@
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, StatusCode};
+use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use mcp_core::{Era, MessageEnds, Ticket, TransportError};
@@ -63,7 +63,7 @@ struct PostWork<'x> {
 impl PostWork<'_> {
     async fn run(&self, request: Request<Full<Bytes>>) {
         let in_session = request.headers().contains_key(SESSION_ID);
-        let response = match self.shared.endpoint.exchange(request).await {
+        let response = match self.response_to(request).await {
             Ok(response) => response,
             Err(error) => return self.over(Some(error)).await,
         };
@@ -80,6 +80,18 @@ impl PostWork<'_> {
             }
             Reply::Refused(refusal) => self.refused(refusal, in_session).await,
             Reply::Unreadable(error) => self.over(Some(error)).await,
+        }
+    }
+
+    async fn response_to(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, TransportError> {
+        let response = self.shared.endpoint.exchange(request);
+        let Some(limit) = self.shared.settings.answer_timeout else { return response.await };
+        match timeout(limit, response).await {
+            Ok(response) => response,
+            Err(_) => Err(TransportError::Unanswered { seconds: limit.as_secs() }),
         }
     }
 

@@ -17,6 +17,9 @@ pub struct HttpSettings {
     pub connect_timeout: Duration,
     /// How long the server may take to accept a notification or an answer.
     pub accept_timeout: Duration,
+    /// How long the server may take to begin its response to a request. By default there is no limit:
+    /// whoever calls sets one.
+    pub answer_timeout: Option<Duration>,
     /// How long [`close`](mcp_core::Transport::close) waits for the server to end the session.
     pub close_timeout: Duration,
     /// The longest message, in bytes. A longer event is skipped, a longer body is not read, and
@@ -51,6 +54,7 @@ impl Default for HttpSettings {
             headers: HeaderMap::new(),
             connect_timeout: Duration::from_secs(10),
             accept_timeout: Duration::from_secs(30),
+            answer_timeout: None,
             close_timeout: Duration::from_secs(2),
             max_message: 16 << 20,
             max_head: 64 << 10,
@@ -74,6 +78,7 @@ impl fmt::Debug for HttpSettings {
             .field("headers", &names)
             .field("connect_timeout", &self.connect_timeout)
             .field("accept_timeout", &self.accept_timeout)
+            .field("answer_timeout", &self.answer_timeout)
             .field("max_message", &self.max_message)
             .field("max_exchanges", &self.max_exchanges)
             .field("inbox", &self.inbox)

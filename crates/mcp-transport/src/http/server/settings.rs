@@ -78,7 +78,7 @@ pub struct HttpSettings {
     pub stall_timeout: Duration,
     /// Maximum total size in bytes of the events that are buffered for clients, and of the responses
     /// and events over 16 KiB that are being sent to them. Beyond it, responses become 503 and streams end early, to be resumed. The last
-    /// quarter is for those of at most 64 KiB, and there is always room for one. Default: 256 MiB.
+    /// quarter is for those of at most 64 KiB, and there is always room for one. Default: 128 MiB.
     pub max_unread: usize,
     /// How long a request of the server waits for a stream on which it can be sent. Default: 10 s.
     pub stream_wait: Duration,
@@ -114,7 +114,7 @@ impl Default for HttpSettings {
             stream_queue: 64,
             stream_queue_bytes: 1 << 20,
             stall_timeout: Duration::from_secs(30),
-            max_unread: 256 << 20,
+            max_unread: 128 << 20,
             stream_wait: Duration::from_secs(10),
             keep_alive: Duration::from_secs(15),
             retry: Duration::from_secs(1),

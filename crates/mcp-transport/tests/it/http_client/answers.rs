@@ -232,6 +232,17 @@ async fn a_notification_that_is_never_accepted_does_not_wait_for_ever() {
 }
 
 #[tokio::test]
+async fn a_request_that_is_never_answered_ends_at_the_limit() {
+    let server = Server::start(|_, peer| Box::pin(async move { peer.gone().await })).await;
+    let client = client_with(&server, |settings| {
+        settings.answer_timeout = Some(std::time::Duration::from_millis(50));
+    });
+    client.send(request(1, "{}")).await.unwrap();
+    let ended = next(&client).await;
+    assert!(ended.contains("the peer has not begun to answer within 0 seconds"), "{ended}");
+}
+
+#[tokio::test]
 async fn requests_need_a_ticket_of_their_own() {
     let server = Server::start(|_, peer| Box::pin(async move { peer.gone().await })).await;
     let client = client(&server);
