@@ -19,11 +19,13 @@ pub enum Layer {
     ToolSchema,
     /// Headers, status codes, streams.
     Http,
+    /// What a peer does when it is put to the test; only active testing shows it.
+    Behaviour,
 }
 
 impl Layer {
     /// Every layer, in the order a message passes through them.
-    pub const ALL: [Layer; 8] = [
+    pub const ALL: [Layer; 9] = [
         Layer::Trace,
         Layer::Framing,
         Layer::Json,
@@ -32,6 +34,7 @@ impl Layer {
         Layer::Session,
         Layer::ToolSchema,
         Layer::Http,
+        Layer::Behaviour,
     ];
 
     /// The name used in findings.
@@ -45,6 +48,7 @@ impl Layer {
             Layer::Session => "session",
             Layer::ToolSchema => "tool-schema",
             Layer::Http => "http",
+            Layer::Behaviour => "behaviour",
         }
     }
 }
@@ -68,5 +72,7 @@ impl FromStr for Layer {
 
 /// The error for a layer that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a layer: trace, framing, json, jsonrpc, schema, session, tool-schema, http")]
+#[error(
+    "`{0}` is not a layer: trace, framing, json, jsonrpc, schema, session, tool-schema, http, behaviour"
+)]
 pub struct UnknownLayer(Box<str>);

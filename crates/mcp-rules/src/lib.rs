@@ -32,6 +32,7 @@
 #[macro_use]
 mod meta;
 
+pub mod behaviour;
 mod catalogue;
 mod context;
 mod contract;
@@ -94,8 +95,8 @@ pub use session::Session;
 pub use settings::{Depth, Limits, Settings};
 pub use severity::{Level, Setting, Severity, UnknownSetting};
 pub use trace::{
-    Content, HttpRecord, Line, LineReader, ReadLine, Record, RecordFault, SseRecord, TraceEntry,
-    TraceWriter, message_of,
+    Content, HttpRecord, Line, LineReader, ProcessRecord, ReadLine, Record, RecordFault, SseRecord,
+    TraceEntry, TraceWriter, message_of,
 };
 pub use validator::{
     BuildError, Details, FieldType, MessageReport, Outcome, Reason, UnknownFieldType,

@@ -90,7 +90,7 @@ impl Profile {
             Profile::Schema => Layer::Schema,
             Profile::JsonRpc => Layer::JsonRpc,
             Profile::Spec | Profile::BaseStack | Profile::Erlmcp | Profile::Portability => {
-                Layer::Http
+                Layer::Behaviour
             }
         }
     }

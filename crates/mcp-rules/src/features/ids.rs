@@ -102,9 +102,13 @@ fn judge_stray(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut
         notes.note(duplicate().at(at));
         return;
     }
+    // If one request waits, the answer was probably meant for it.
+    let mut waiting = requests.iter_open(asker).map(|(_, request)| request);
+    let only = waiting.next().filter(|_| waiting.next().is_none());
     notes.note(
         Fault::new(&UNKNOWN_ID, format!("the {asker} has sent no request with this id"))
             .at(at)
+            .related(only.and_then(|request| request.at.line()), "this request is still open")
             .help("answer each request once, with its own id; notifications are not answered"),
     );
 }

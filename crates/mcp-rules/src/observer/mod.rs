@@ -166,6 +166,11 @@ impl<'e> Observer<'e> {
                     self.forget();
                     return Routed::Done;
                 }
+                if record.process.is_some() {
+                    // What a process does besides speaking is no part of the conversation.
+                    self.kept.is_trace = true;
+                    return Routed::Done;
+                }
                 if record.replaces.is_some() {
                     // The line that it replaces was followed.
                     self.kept.is_trace = true;

@@ -46,8 +46,8 @@ pub(super) fn of_line(line: Node<'_>, wanted: &Wanted) -> Vec<Spot> {
     for (name, value) in line.members() {
         match &*name.str_bytes().unwrap_or_default() {
             b"msg" => of_message(value, &wanted.pointers, wanted, &mut spots),
-            b"raw" => add(value, Treatment::Message, &mut spots),
-            b"rawBase64" => add(value, Treatment::Base64, &mut spots),
+            b"raw" | b"stderr" => add(value, Treatment::Message, &mut spots),
+            b"rawBase64" | b"stderrBase64" => add(value, Treatment::Base64, &mut spots),
             b"http" => of_http(value, wanted, &mut spots),
             b"session" if wanted.guesses && value.raw().len() >= LONG_NAME + 2 => {
                 add(value, Treatment::Mask, &mut spots);

@@ -58,6 +58,23 @@ pub struct Record<'a> {
     pub is_stand_in: bool,
     /// The line that was held back, if this was passed on instead.
     pub replaces: Option<u64>,
+    /// What the process of a server did besides speaking, if it is that.
+    pub process: Option<ProcessRecord<'a>>,
+}
+
+/// What a process does besides speaking. It is no part of the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProcessRecord<'a> {
+    /// `stderr` or `stderrBase64`: a line that it wrote to its standard error.
+    Stderr(Cow<'a, [u8]>),
+    /// `exit`: it has ended.
+    Exit {
+        /// The code that it ended with.
+        code: Option<i64>,
+        /// The signal that ended it.
+        signal: Option<i64>,
+    },
 }
 
 /// The content of a record.

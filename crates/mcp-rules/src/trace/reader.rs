@@ -6,7 +6,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use mcp_core::Side;
 use mcp_json::{Fingerprint, Node};
 
-use super::{Content, HttpRecord, Line, Record, RecordFault};
+use super::{Content, HttpRecord, Line, ProcessRecord, Record, RecordFault};
 use crate::{Carrier, format::date_time};
 
 const FROM: Fingerprint = Fingerprint::of("from");
@@ -22,6 +22,9 @@ const END: Fingerprint = Fingerprint::of("end");
 const TS: Fingerprint = Fingerprint::of("ts");
 const BY: Fingerprint = Fingerprint::of("by");
 const REPLACES: Fingerprint = Fingerprint::of("replaces");
+const STDERR: Fingerprint = Fingerprint::of("stderr");
+const STDERR_BASE64: Fingerprint = Fingerprint::of("stderrBase64");
+const EXIT: Fingerprint = Fingerprint::of("exit");
 const JSONRPC: Fingerprint = Fingerprint::of("jsonrpc");
 
 impl<'a> Line<'a> {
@@ -51,6 +54,7 @@ impl<'a> Line<'a> {
             is_gap: members.lost.is_some(),
             is_stand_in: members.by.is_some(),
             replaces: members.replaces.and_then(Node::as_u64),
+            process: members.process()?,
             session: members.session.and_then(Node::str_bytes).unwrap_or_default(),
             millis: members
                 .time
@@ -88,6 +92,9 @@ struct Members<'a> {
     lost: Option<Node<'a>>,
     by: Option<Node<'a>>,
     replaces: Option<Node<'a>>,
+    stderr: Option<Node<'a>>,
+    stderr_base64: Option<Node<'a>>,
+    exit: Option<Node<'a>>,
     jsonrpc: bool,
 }
 
@@ -115,6 +122,9 @@ impl<'a> Members<'a> {
             LOST if name.str_eq("lost") => &mut self.lost,
             BY if name.str_eq("by") => &mut self.by,
             REPLACES if name.str_eq("replaces") => &mut self.replaces,
+            STDERR if name.str_eq("stderr") => &mut self.stderr,
+            STDERR_BASE64 if name.str_eq("stderrBase64") => &mut self.stderr_base64,
+            EXIT if name.str_eq("exit") => &mut self.exit,
             JSONRPC if name.str_eq("jsonrpc") => {
                 self.jsonrpc = true;
                 return;
@@ -153,6 +163,28 @@ impl<'a> Members<'a> {
         })
     }
 
+    /// What a process did, unless the line shows a message: readers that do not know of processes
+    /// must see the same.
+    fn process(&self) -> Result<Option<ProcessRecord<'a>>, RecordFault> {
+        let speaks = [self.msg, self.raw, self.raw_base64, self.http];
+        if speaks.iter().any(Option::is_some) {
+            return Ok(None);
+        }
+        if let Some(text) = self.stderr {
+            let text = text.str_bytes().ok_or(RecordFault::NotString("stderr"))?;
+            return Ok(Some(ProcessRecord::Stderr(text)));
+        }
+        if let Some(encoded) = self.stderr_base64 {
+            let text = read_base64("stderrBase64", encoded)?;
+            return Ok(Some(ProcessRecord::Stderr(Cow::Owned(text))));
+        }
+        let number = |exit: Node<'a>, name| exit.get(name).and_then(Node::as_i64);
+        Ok(self.exit.map(|exit| {
+            let (code, signal) = (number(exit, "code"), number(exit, "signal"));
+            ProcessRecord::Exit { code, signal }
+        }))
+    }
+
     fn carrier(&self, http: Option<&HttpRecord<'_>>) -> Carrier {
         match http {
             Some(http) if http.sse.is_some() => Carrier::SseEvent,
@@ -186,6 +218,24 @@ mod tests {
             Err(fault) => fault.to_string(),
         };
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn what_a_process_does_is_no_message() {
+        let process = |line: &str| {
+            let mut tape = Tape::new();
+            let document = tape.parse(line.as_bytes(), Limits::default()).unwrap();
+            match Line::read(document.root()) {
+                Ok(Line::Record(record)) => format!("{:?}", record.process),
+                other => format!("{other:?}"),
+            }
+        };
+        let exit = r#"{"from":"server","exit":{"signal":9}}"#;
+        assert_eq!(process(exit), "Some(Exit { code: None, signal: Some(9) })");
+        assert_eq!(process(r#"{"from":"server","stderr":"a"}"#), "Some(Stderr([97]))");
+        assert_eq!(process(r#"{"from":"server","stderrBase64":"/w=="}"#), "Some(Stderr([255]))");
+        assert_eq!(process(r#"{"from":"server","msg":1,"stderr":"a"}"#), "None");
+        check(r#"{"from":"server","stderr":"a"}"#, "server Stdio nothing");
     }
 
     #[test]

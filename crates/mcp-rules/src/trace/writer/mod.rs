@@ -33,6 +33,8 @@ enum Traffic<'a> {
     WebSocket { text: &'a [u8] },
     Http(HttpEvent<'a>),
     Gap { lost: u64 },
+    Stderr { text: &'a [u8] },
+    Exit { code: Option<i32>, signal: Option<i32> },
 }
 
 impl<'a> TraceEntry<'a> {
@@ -49,6 +51,16 @@ impl<'a> TraceEntry<'a> {
     /// A message over WebSocket.
     pub fn web_socket(from: Side, text: &'a [u8]) -> TraceEntry<'a> {
         TraceEntry::new(from, Traffic::WebSocket { text })
+    }
+
+    /// A line that a server writes to its standard error, without the line break.
+    pub fn stderr(text: &'a [u8]) -> TraceEntry<'a> {
+        TraceEntry::new(Side::Server, Traffic::Stderr { text })
+    }
+
+    /// The process of a server has ended, with this code or by this signal.
+    pub fn exit(code: Option<i32>, signal: Option<i32>) -> TraceEntry<'a> {
+        TraceEntry::new(Side::Server, Traffic::Exit { code, signal })
     }
 
     /// An observation of HTTP. Its line and its time in milliseconds are not written.
@@ -181,6 +193,21 @@ impl<W: Write> TraceWriter<W> {
                 }
             }
             Traffic::Gap { lost } => self.number("lost", lost),
+            Traffic::Stderr { text } => match entry.skipped {
+                // Only that there was something: readers may take `skipped` for a message.
+                Some(length) => self.member("stderr", &format!("({length} bytes)")),
+                None => self.exact("stderr", "stderrBase64", text),
+            },
+            Traffic::Exit { code, signal } => {
+                let member = |name: &str, value: Option<i32>| {
+                    value.map(|value| format!("\"{name}\":{value}"))
+                };
+                let members = [member("code", code), member("signal", signal)];
+                let members: Vec<String> = members.into_iter().flatten().collect();
+                self.line.extend_from_slice(br#","exit":{"#);
+                self.line.extend_from_slice(members.join(",").as_bytes());
+                self.line.push(b'}');
+            }
         }
         self.line.extend_from_slice(b"}\n");
         self.out.write_all(&self.line)

@@ -1,0 +1,73 @@
+//! Rules about what a server does when it is put to the test. No recording alone shows that they are
+//! broken: what was asked for, and why, is known only to whoever asked.
+
+use mcp_core::{Revision, Revisions};
+
+use crate::{Enforcement, Layer, Level, RuleMeta};
+
+const ALL: Revisions = Revisions::ALL;
+/// The revisions with sessions over HTTP.
+const SESSIONS: Revisions = Revisions::between(Revision::V2025_03_26, Revision::V2025_11_25);
+
+/// Defines the rules: name, level, revisions, clause.
+macro_rules! behaviours {
+    ($($ident:ident: $name:literal, $level:expr, $applies:expr, $clause:literal;)*) => {
+        $(
+            #[doc = concat!("The rule `", $name, "`.")]
+            pub static $ident: RuleMeta = RuleMeta {
+                name: $name,
+                layer: Layer::Behaviour,
+                level: $level,
+                applies: $applies,
+                enforcement: Enforcement::BySeverity,
+                clause: $clause,
+                docs: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/", $name, ".md")),
+            };
+        )*
+        pub(crate) static RULES: &[&RuleMeta] = &[$(&$ident),*];
+    };
+}
+
+behaviours! {
+    SERVER_DIED: "server-died", Level::Error, ALL, "";
+    SERVER_WEDGED: "server-wedged", Level::Error, ALL, "";
+    REQUEST_UNANSWERED: "answer-missing", Level::Error, ALL, "basic#responses";
+    OPENING_REFUSED: "opening-refused", Level::Error, ALL, "";
+    ID_NOT_ECHOED: "id-not-echoed", Level::Error, ALL, "basic#responses";
+    LARGE_ID_NOT_ECHOED: "large-id-not-echoed", Level::Warning, ALL, "basic#responses";
+    UNKNOWN_METHOD_ACCEPTED: "unknown-method-accepted", Level::Error, ALL, "basic#responses";
+    UNKNOWN_METHOD_CODE: "unknown-method-code", Level::Warning, ALL, "basic#responses";
+    MALFORMED_REQUEST_ACCEPTED: "malformed-request-accepted", Level::Error, ALL, "basic#requests";
+    WRONG_ENVELOPE_ACCEPTED: "wrong-envelope-accepted", Level::Warning, ALL, "basic#messages";
+    UNKNOWN_VERSION_ACCEPTED: "unknown-version-accepted", Level::Error, Revisions::LEGACY,
+        "basic/lifecycle#version-negotiation";
+    BATCH_REFUSED: "batch-refused", Level::Error, Revisions::only(Revision::V2025_03_26),
+        "basic#messages";
+    UNKNOWN_TOOL_ACCEPTED: "unknown-tool-accepted", Level::Error, ALL,
+        "server/tools#error-handling";
+    UNKNOWN_RESOURCE_ACCEPTED: "unknown-resource-accepted", Level::Warning, ALL,
+        "server/resources#error-handling";
+    UNKNOWN_PROMPT_ACCEPTED: "unknown-prompt-accepted", Level::Warning, ALL,
+        "server/prompts#error-handling";
+    DECLARED_FEATURE_REFUSED: "declared-feature-refused", Level::Error, ALL, "";
+    LIST_UNSTABLE: "list-unstable", Level::Warning, ALL, "";
+    INVALID_CURSOR_ACCEPTED: "invalid-cursor-accepted", Level::Warning, ALL,
+        "server/utilities/pagination#error-handling";
+    LOG_LEVEL_REFUSED: "log-level-refused", Level::Error, Revisions::LEGACY,
+        "server/utilities/logging#log-levels";
+    INVALID_LOG_LEVEL_ACCEPTED: "invalid-log-level-accepted", Level::Warning, Revisions::LEGACY,
+        "server/utilities/logging#error-handling";
+    NO_EXIT_AFTER_CLOSE: "no-exit-after-close", Level::Warning, ALL, "";
+    INVENTED_SESSION_ACCEPTED: "invented-session-accepted", Level::Warning, SESSIONS,
+        "basic/transports#session-management";
+    MISSING_SESSION_ACCEPTED: "missing-session-accepted", Level::Warning, SESSIONS,
+        "basic/transports#session-management";
+    ENDED_SESSION_ACCEPTED: "ended-session-accepted", Level::Error, SESSIONS,
+        "basic/transports#session-management";
+    FOREIGN_ORIGIN_ACCEPTED: "foreign-origin-accepted", Level::Error, ALL, "";
+    BROKEN_BODY_ACCEPTED: "broken-body-accepted", Level::Error, ALL, "";
+    HTTP_SERVER_ERROR: "http-server-error", Level::Warning, ALL, "";
+    UNSUPPORTED_VERSION_ACCEPTED: "unsupported-version-accepted", Level::Error,
+        Revisions::from(Revision::V2026_07_28), "basic/versioning#protocol-version-negotiation";
+    ANSWERS_CROSSED: "answers-crossed", Level::Error, ALL, "basic#responses";
+}
