@@ -36,6 +36,7 @@ struct Figures {
     lost: Counter,
     apart: Counter,
     store_away: Gauge,
+    config_synced: Gauge,
     answers: Family<ByUpstream<MethodLabels>, Histogram, fn() -> Histogram>,
     spans: SpanCounts,
 }
@@ -68,9 +69,11 @@ impl Metrics {
             lost: Counter::default(),
             apart: Counter::default(),
             store_away: Gauge::default(),
+            config_synced: Gauge::default(),
             answers: Family::new_with_constructor(seconds),
             spans: SpanCounts::default(),
         };
+        figures.config_synced.set(1);
         // What has not happened yet is shown as zero.
         let names = names.iter().cloned().map(Some);
         let names: Vec<_> = if names.len() == 0 { vec![None] } else { names.collect() };
@@ -112,6 +115,11 @@ impl Metrics {
             "1 if the session store was away when it was needed last, else 0",
             figures.store_away.clone(),
         );
+        registry.register(
+            "config_synced",
+            "1 if the settings in use are those that were read last, 0 if those could not be used",
+            figures.config_synced.clone(),
+        );
         registry.register_with_unit(
             "answer",
             "Time from a request to its answer",
@@ -138,6 +146,11 @@ impl Metrics {
     /// Where an exporter counts its spans.
     pub fn spans(&self) -> SpanCounts {
         self.figures.spans.clone()
+    }
+
+    /// Sets whether the settings that were read last are in use.
+    pub fn set_config_synced(&self, synced: bool) {
+        self.figures.config_synced.set(synced.into());
     }
 
     /// All figures as text.
@@ -238,6 +251,7 @@ mod tests {
             "plumb_proxy_lost counter",
             "plumb_proxy_apart counter",
             "plumb_proxy_store_away gauge",
+            "plumb_proxy_config_synced gauge",
             "plumb_proxy_answer_seconds histogram",
             "plumb_proxy_spans counter",
             "plumb_proxy_spans_dropped counter",

@@ -1,15 +1,12 @@
 use std::{
     ffi::OsString,
-    io::{self, Read},
-    process::{self, ChildStdin, ChildStdout, Command, Stdio},
+    io,
+    process::{self, ChildStderr, ChildStdin, ChildStdout, Command, Stdio},
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc::Sender},
     thread,
 };
 
-use super::{
-    Event, StdioError,
-    splitter::{Line, Splitter},
-};
+use super::{Errors, Event, StdioError};
 
 /// A server that was started here.
 #[derive(Debug, Clone)]
@@ -29,30 +26,33 @@ struct State {
 pub(super) struct Pipes {
     pub(super) input: ChildStdin,
     pub(super) output: ChildStdout,
+    /// Unless it has ours.
+    pub(super) errors: Option<ChildStderr>,
 }
 
 impl Child {
     pub(super) fn start(
         program: &OsString,
         arguments: &[OsString],
-        log_stderr: bool,
+        errors: Errors,
     ) -> Result<(Child, Pipes), StdioError> {
         let failed = |reason| StdioError::Start { program: program.display().to_string(), reason };
         let mut process = Command::new(program)
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(if log_stderr { Stdio::piped() } else { Stdio::inherit() })
+            .stderr(match errors {
+                Errors::Shared => Stdio::inherit(),
+                Errors::Passed | Errors::Recorded | Errors::Logged => Stdio::piped(),
+            })
             .spawn()
             .map_err(|error| failed(explain(&error)))?;
-        if let Some(errors) = process.stderr.take() {
-            thread::spawn(move || log_lines(errors));
-        }
+        let errors = process.stderr.take();
         let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
             return Err(failed("it has no pipes".into()));
         };
         let state = State { id: process.id(), process: Some(process), reaped: false };
-        Ok((Child(Arc::new(Mutex::new(state))), Pipes { input, output }))
+        Ok((Child(Arc::new(Mutex::new(state))), Pipes { input, output, errors }))
     }
 
     /// Sends its exit status to `events`, when it has one.
@@ -100,34 +100,6 @@ impl Child {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Logs what a server says on its standard error.
-fn log_lines(mut errors: impl Read) {
-    let mut splitter = Splitter::new(LONGEST_LOGGED);
-    let mut buffer = vec![0; LONGEST_LOGGED];
-    loop {
-        let count = match errors.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => break,
-        };
-        splitter.push(buffer.get(..count).unwrap_or_default(), log_line);
-    }
-    splitter.finish(log_line);
-}
-
-/// Longer lines are only counted.
-const LONGEST_LOGGED: usize = 8 << 10;
-
-fn log_line(line: Line<'_>) {
-    match line {
-        Line::Whole(text) => {
-            tracing::info!(target: "server", "{}", String::from_utf8_lossy(text).trim_end());
-        }
-        Line::TooLong { length } => tracing::info!(target: "server", length, "a long line"),
     }
 }
 

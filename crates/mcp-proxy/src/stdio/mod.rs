@@ -5,6 +5,7 @@
 //! afterwards. Enforced ones are forwarded line by line.
 
 mod child;
+mod errors;
 mod relay;
 pub(crate) mod splitter;
 pub(crate) mod streams;
@@ -12,7 +13,7 @@ mod supervisor;
 
 use std::{
     ffi::OsString,
-    io,
+    io::{self, Read, Write},
     process::ExitStatus,
     sync::{Arc, mpsc},
     thread,
@@ -27,7 +28,7 @@ use self::{
     supervisor::Supervisor,
 };
 use crate::{
-    OpenRequests, Tap,
+    Observation, OpenRequests, Tap,
     shutdown::{Drain, Phase},
 };
 
@@ -56,9 +57,8 @@ pub struct StdioSettings {
     pub exit_wait: Duration,
     /// How long it may take after that, before it is killed. Default: 2 s.
     pub terminate_wait: Duration,
-    /// Whether to log what the server writes to its standard error, instead of passing it. Default:
-    /// no.
-    pub log_stderr: bool,
+    /// What becomes of what the server writes to its standard error. Default: it is ours.
+    pub errors: Errors,
     /// When to end. Default: when either side leaves.
     pub drain: Drain,
     /// The requests that wait for answers, which are told when it ends. Someone has to make it a
@@ -72,17 +72,32 @@ impl Default for StdioSettings {
             max_line: 16 << 20,
             exit_wait: Duration::from_secs(5),
             terminate_wait: Duration::from_secs(2),
-            log_stderr: false,
+            errors: Errors::Shared,
             drain: Drain::default(),
             open: OpenRequests::new(),
         }
     }
 }
 
+/// What becomes of what a server writes to its standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Errors {
+    /// It has our standard error, and nobody sees what it writes there.
+    #[default]
+    Shared,
+    /// It is passed to our standard error as it comes, and its lines are recorded.
+    Passed,
+    /// Its lines are recorded.
+    Recorded,
+    /// Its lines are logged and recorded.
+    Logged,
+}
+
 /// Starts a server and connects it to the client on our standard streams, until either leaves.
 /// Returns the server's exit status.
 ///
-/// Its standard error is ours. If the client leaves, the server's input is closed; if it does not
+/// If the client leaves, the server's input is closed; if it does not
 /// exit then, it is terminated and finally killed. If `settings.drain` says that it is time, requests
 /// get their answers, or errors in the end, and the server is ended as well.
 /// May be called only once in a process: one thread keeps reading standard input.
@@ -99,19 +114,54 @@ pub fn run(
     let (stdin, stdout) = streams::input()
         .and_then(|input| Ok((input, streams::output()?)))
         .map_err(StdioError::Streams)?;
+    run_over(program, arguments, (stdin, stdout), tap, settings)
+}
+
+/// The same for a client on any streams, as often as wanted. Its input may be read after the return.
+///
+/// # Errors
+///
+/// If the server cannot be started.
+pub fn run_over(
+    program: &OsString,
+    arguments: &[OsString],
+    (input, output): (impl Read + Send + 'static, impl Write + Send + 'static),
+    tap: &Tap,
+    settings: &StdioSettings,
+) -> Result<ExitStatus, StdioError> {
     let (events, happened) = mpsc::channel();
     report_phases(&settings.drain, &events).map_err(StdioError::Signals)?;
-    let (child, pipes) = Child::start(program, arguments, settings.log_stderr)?;
-    let lanes = Arc::new(Lanes::new(pipes.input, stdout));
+    let (child, pipes) = Child::start(program, arguments, settings.errors)?;
+    let errors = pipes.errors.map(|errors| errors::observe(errors, tap, settings.errors));
+    let lanes = Arc::new(Lanes::new(pipes.input, Box::new(output)));
     let relay = |side| Relay::new(side, Arc::clone(&lanes), tap, settings.max_line);
     let (from_client, from_server) = (relay(Side::Client), relay(Side::Server));
     let (client_events, server_events) = (events.clone(), events.clone());
-    thread::spawn(move || client_events.send(Event::Ended(Side::Client, from_client.run(stdin))));
+    thread::spawn(move || client_events.send(Event::Ended(Side::Client, from_client.run(input))));
     thread::spawn(move || {
         server_events.send(Event::Ended(Side::Server, from_server.run(pipes.output)))
     });
     child.report_exit(events);
-    Ok(Supervisor::new(child, lanes, tap, settings).attend(&happened))
+    let status = Supervisor::new(child, lanes, tap, settings).attend(&happened);
+    if let Some(errors) = errors {
+        // A process that it has started may keep the stream open.
+        let _ = errors.recv_timeout(ERRORS_GRACE);
+    }
+    tap.observe(Observation::exit(status.code(), signal_of(status)));
+    Ok(status)
+}
+
+/// How long the standard error of an exited server may stay open.
+const ERRORS_GRACE: Duration = Duration::from_secs(1);
+
+#[cfg(unix)]
+fn signal_of(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal_of(_: ExitStatus) -> Option<i32> {
+    None
 }
 
 /// Something that decides how long the server lives.

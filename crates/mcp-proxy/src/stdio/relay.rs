@@ -10,10 +10,7 @@ use std::{
 use bytes::Bytes;
 use mcp_core::{Refusal, RefusalReason, Side};
 
-use super::{
-    splitter::{Line, Splitter},
-    streams::Stream,
-};
+use super::splitter::{Line, Splitter};
 use crate::{Observation, Tap, Verdict, respond::Replacement};
 
 /// Why a direction has ended.
@@ -25,11 +22,13 @@ pub(super) enum End {
     Unread,
 }
 
+/// Where the client reads.
+pub(super) type Output = Box<dyn Write + Send>;
+
 /// The streams that lead to the two sides. Both directions may write to both.
-#[derive(Debug)]
 pub(super) struct Lanes {
     to_server: Mutex<Option<ChildStdin>>,
-    to_client: Mutex<Stream>,
+    to_client: Mutex<Output>,
     /// How many bytes have come from the server.
     pub(super) from_server: AtomicU64,
     /// Whether nothing of the server is passed on any more: whoever waited was told.
@@ -38,8 +37,14 @@ pub(super) struct Lanes {
     is_mid_line: AtomicBool,
 }
 
+impl std::fmt::Debug for Lanes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lanes").field("from_server", &self.from_server).finish_non_exhaustive()
+    }
+}
+
 impl Lanes {
-    pub(super) fn new(to_server: ChildStdin, to_client: Stream) -> Lanes {
+    pub(super) fn new(to_server: ChildStdin, to_client: Output) -> Lanes {
         Lanes {
             to_server: Mutex::new(Some(to_server)),
             to_client: Mutex::new(to_client),
@@ -170,24 +175,44 @@ impl Relay {
     fn pass_lines(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut passed = Ok(());
         let Relay { from, lanes, tap, splitter } = self;
+        let mut passing = Vec::with_capacity(bytes.len());
         splitter.push(bytes, |line| {
             if passed.is_ok() {
-                passed = pass_line(*from, lanes, tap, line, true);
+                passed = pass_line(*from, lanes, tap, line, (true, &mut passing));
             }
         });
-        passed
+        passed?;
+        send_passing(*from, lanes, &mut passing)
     }
 
     fn pass_last_line(&mut self) -> io::Result<()> {
         let mut passed = Ok(());
         let Relay { from, lanes, tap, splitter } = self;
-        splitter.finish(|line| passed = pass_line(*from, lanes, tap, line, false));
-        passed
+        let mut passing = Vec::new();
+        splitter.finish(|line| passed = pass_line(*from, lanes, tap, line, (false, &mut passing)));
+        passed?;
+        send_passing(*from, lanes, &mut passing)
     }
 }
 
-/// Judges a line and forwards it, or tells both sides why not.
-fn pass_line(from: Side, lanes: &Lanes, tap: &Tap, line: Line<'_>, ends: bool) -> io::Result<()> {
+/// Forwards the lines that have been found to be sound, in one piece.
+fn send_passing(from: Side, lanes: &Lanes, passing: &mut Vec<u8>) -> io::Result<()> {
+    if passing.is_empty() {
+        return Ok(());
+    }
+    let sent = lanes.write(from.other(), passing);
+    passing.clear();
+    sent
+}
+
+/// Judges a line and adds it to those that pass, or sends those and tells both sides why it does not.
+fn pass_line(
+    from: Side,
+    lanes: &Lanes,
+    tap: &Tap,
+    line: Line<'_>,
+    (ends, passing): (bool, &mut Vec<u8>),
+) -> io::Result<()> {
     let seen = |text: &[u8]| {
         let text = text.to_owned();
         if ends { Observation::stdio(from, text) } else { Observation::unterminated(from, text) }
@@ -200,13 +225,13 @@ fn pass_line(from: Side, lanes: &Lanes, tap: &Tap, line: Line<'_>, ends: bool) -
         }
     };
     if verdict.passes() {
-        let mut out = Vec::with_capacity(text.len() + 1);
-        out.extend_from_slice(text);
+        passing.extend_from_slice(text);
         if ends {
-            out.push(b'\n');
+            passing.push(b'\n');
         }
-        return lanes.write(from.other(), &out);
+        return Ok(());
     }
+    send_passing(from, lanes, passing)?;
     let Replacement { to_sender, to_receiver, .. } = Replacement::of(text, &verdict);
     // Text on a server's output is no request: nobody waits for an answer.
     let is_request =

@@ -147,6 +147,8 @@ pub struct Tap {
     inner: Arc<Inner>,
     /// The server whose traffic is shown to it, if there are several.
     upstream: Option<Arc<str>>,
+    /// The conversation that is shown to it, if there are several.
+    session: Option<Arc<str>>,
 }
 
 #[derive(Debug)]
@@ -252,13 +254,20 @@ impl Tap {
             let worker = std::thread::spawn(move || journal.run(&worker));
             Way::Aside { queue, worker: Mutex::new(Some(worker)) }
         };
-        Tap { inner: Arc::new(Inner { policy, way }), upstream: None }
+        Tap { inner: Arc::new(Inner { policy, way }), upstream: None, session: None }
     }
 
     /// The same tap, for the traffic of the server with this name: watchers are told.
     #[must_use]
     pub fn for_upstream(&self, name: Arc<str>) -> Tap {
-        Tap { inner: Arc::clone(&self.inner), upstream: Some(name) }
+        Tap { inner: Arc::clone(&self.inner), upstream: Some(name), session: self.session.clone() }
+    }
+
+    /// The same tap, for one of several conversations: what does not name its own has this name in
+    /// the recording.
+    #[must_use]
+    pub fn for_session(&self, name: Arc<str>) -> Tap {
+        Tap { session: Some(name), ..self.clone() }
     }
 
     /// Whether messages of `from` have to wait for [`Tap::judge`].
@@ -351,6 +360,9 @@ impl Tap {
     fn stamped(&self, mut observation: Observation) -> Observation {
         observation.at = SystemTime::now();
         observation.upstream.clone_from(&self.upstream);
+        if observation.session.is_none() {
+            observation.session.clone_from(&self.session);
+        }
         observation
     }
 

@@ -24,7 +24,7 @@ pub struct Observation {
     encoding: Option<(Encoding, usize)>,
     /// How long the text was, if it was too long to be kept.
     skipped: Option<u64>,
-    session: Option<Arc<str>>,
+    pub(super) session: Option<Arc<str>>,
     /// The id of the session it belongs to, if replicas share what they know of it.
     kept_in: Option<Arc<str>>,
     /// Whether its exchange may open such a session.
@@ -41,6 +41,8 @@ enum Traffic {
     Stdio { text: Bytes, ends: bool },
     WebSocket { text: Bytes },
     Http { exchange: u64, part: Part, body: Option<Bytes> },
+    Stderr { text: Bytes },
+    Exit { code: Option<i32>, signal: Option<i32> },
 }
 
 /// The part of an HTTP exchange that is observed.
@@ -69,6 +71,16 @@ impl Observation {
     /// The last bytes on a side's stream, if no line break follows them.
     pub fn unterminated(from: Side, text: impl Into<Bytes>) -> Observation {
         Observation::new(from, Traffic::Stdio { text: text.into(), ends: true })
+    }
+
+    /// A line that a server writes to its standard error, without the line break.
+    pub fn stderr(text: impl Into<Bytes>) -> Observation {
+        Observation::new(Side::Server, Traffic::Stderr { text: text.into() })
+    }
+
+    /// The process of a server has ended, with this code or by this signal.
+    pub fn exit(code: Option<i32>, signal: Option<i32>) -> Observation {
+        Observation::new(Side::Server, Traffic::Exit { code, signal })
     }
 
     /// A message over WebSocket.
@@ -153,7 +165,10 @@ impl Observation {
     pub fn exchange(&self) -> Option<u64> {
         match self.traffic {
             Traffic::Http { exchange, .. } => Some(exchange),
-            Traffic::Stdio { .. } | Traffic::WebSocket { .. } => None,
+            Traffic::Stdio { .. }
+            | Traffic::WebSocket { .. }
+            | Traffic::Stderr { .. }
+            | Traffic::Exit { .. } => None,
         }
     }
 
@@ -215,8 +230,11 @@ impl Observation {
     /// How many bytes of text it carries.
     pub fn bytes(&self) -> u64 {
         let kept = match &self.traffic {
-            Traffic::Stdio { text, .. } | Traffic::WebSocket { text } => text.len(),
+            Traffic::Stdio { text, .. }
+            | Traffic::WebSocket { text }
+            | Traffic::Stderr { text } => text.len(),
             Traffic::Http { body, .. } => body.as_ref().map_or(0, Bytes::len),
+            Traffic::Exit { .. } => 0,
         };
         self.skipped.unwrap_or(kept as u64)
     }
@@ -245,7 +263,10 @@ impl Observation {
         };
         size_of::<Observation>()
             + match &self.traffic {
-                Traffic::Stdio { text, .. } | Traffic::WebSocket { text } => text.len(),
+                Traffic::Stdio { text, .. }
+                | Traffic::WebSocket { text }
+                | Traffic::Stderr { text } => text.len(),
+                Traffic::Exit { .. } => 0,
                 Traffic::Http { part, body, .. } => {
                     let part = match part {
                         Part::Request { url, headers: sent, .. } => url.len() + headers(sent),
@@ -288,6 +309,8 @@ impl Scribe {
             Traffic::Stdio { text, ends: false } => write(TraceEntry::stdio(*from, text)),
             Traffic::Stdio { text, ends: true } => write(TraceEntry::unterminated(*from, text)),
             Traffic::WebSocket { text } => write(TraceEntry::web_socket(*from, text)),
+            Traffic::Stderr { text } => write(TraceEntry::stderr(text)),
+            Traffic::Exit { code, signal } => write(TraceEntry::exit(*code, *signal)),
             Traffic::Http { exchange, part, body } => {
                 let decoded = match (observation.encoding, body) {
                     (Some((encoding, limit)), Some(body)) => encoding.decode(body, limit),

@@ -56,10 +56,26 @@ struct State {
     /// The rules for what is taken next, if they have changed.
     rules: Option<Box<Rules>>,
     closed: bool,
-    waiting: bool,
+    wait: Wait,
     /// Whether whoever takes items has something to do.
     busy: bool,
 }
+
+/// How whoever takes items waits for the next.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// It does not.
+    #[default]
+    No,
+    /// It will look again soon, without being told. Waking a thread costs more than judging a message,
+    /// so while there is traffic it looks once for all that has come meanwhile.
+    Dozing,
+    /// It has to be told.
+    Asleep,
+}
+
+/// How long after the last observation the next one may wait.
+const DOZE: Duration = Duration::from_millis(1);
 
 impl Queue {
     pub(super) fn new(capacity: usize) -> Queue {
@@ -90,9 +106,10 @@ impl Queue {
             return;
         }
         state.bytes += size;
+        let is_urgent = reply.is_some() || state.bytes > self.capacity / 4;
         let (lost, lost_in) = (std::mem::take(&mut state.lost), std::mem::take(&mut state.lost_in));
         state.items.push_back(Item { observation, size, lost, lost_in, reply });
-        if state.waiting {
+        if state.wait == Wait::Asleep || is_urgent && state.wait == Wait::Dozing {
             self.filled.notify_one();
         }
     }
@@ -106,6 +123,7 @@ impl Queue {
     pub(super) fn next_within(&self, limit: Option<Duration>) -> Next {
         let mut state = self.lock();
         let mut limit = limit;
+        let mut has_dozed = false;
         loop {
             if let Some(rules) = state.rules.take() {
                 return Next::Rules(rules);
@@ -122,12 +140,16 @@ impl Queue {
             if limit == Some(Duration::ZERO) {
                 return Next::Idle;
             }
-            state.waiting = true;
+            state.busy &= limit.is_some();
+            let dozes = limit.is_none() && !has_dozed;
+            state.wait = if dozes { Wait::Dozing } else { Wait::Asleep };
             state = match limit {
-                None => {
-                    state.busy = false;
-                    self.filled.wait(state).unwrap_or_else(PoisonError::into_inner)
+                None if dozes => {
+                    has_dozed = true;
+                    let waited = self.filled.wait_timeout(state, DOZE);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
                 }
+                None => self.filled.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(time) => {
                     // Whoever limits the time looks after everything then.
                     limit = Some(Duration::ZERO);
@@ -135,7 +157,7 @@ impl Queue {
                     waited.unwrap_or_else(PoisonError::into_inner).0
                 }
             };
-            state.waiting = false;
+            state.wait = Wait::No;
         }
     }
 

@@ -253,6 +253,56 @@ async fn messages_from_a_web_socket_to_standard_streams_and_back() {
     proxy.stop().await.assert_same();
 }
 
+/// The result of request `index`, with a spelling of its own.
+fn result(random: &mut Random, index: usize) -> String {
+    random.message(index).replace(r#""method":"a/b""#, r#""result" :{}"#)
+}
+
+/// Takes one POST, answers it, and returns its body.
+async fn take_post(listener: &TcpListener, answer: &str) -> String {
+    let (mut server, _) = listener.accept().await.unwrap();
+    let head = read_head(&mut server).await.to_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+    let mut body = vec![0; length.trim().parse().unwrap()];
+    server.read_exact(&mut body).await.unwrap();
+    let kind = "Content-Type: application/json\r\nConnection: close";
+    let head = format!("HTTP/1.1 200 OK\r\n{kind}\r\nContent-Length: {}\r\n\r\n", answer.len());
+    server.write_all(&[head.as_bytes(), answer.as_bytes()].concat()).await.unwrap();
+    String::from_utf8(body).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_from_standard_streams_to_http_and_back() {
+    let mut random = Random(17);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let recording = Recording::new(Policy::observe());
+    let (mut stream, other) = UnixStream::pair().unwrap();
+    let input = other.try_clone().unwrap();
+    let remote = Remote::new(&url, 1 << 20, &Access::default()).unwrap();
+    let tap = recording.tap.clone();
+    let running = tokio::spawn(async move {
+        let mut settings = RemoteSettings::default();
+        settings.exit_wait = std::time::Duration::ZERO;
+        run_over(remote, (input, other), &tap, &settings).await;
+    });
+    for index in 0..50 {
+        let (up, down) = (random.message(index), result(&mut random, index));
+        stream.write_all(format!("{up}\n").as_bytes()).unwrap();
+        assert_eq!(take_post(&listener, &down).await, up);
+        let mut got = vec![0; down.len() + 1];
+        let mut reading = stream.try_clone().unwrap();
+        let got = tokio::task::spawn_blocking(move || {
+            reading.read_exact(&mut got).unwrap();
+            got
+        });
+        assert_eq!(String::from_utf8(got.await.unwrap()).unwrap(), format!("{down}\n"));
+    }
+    stream.shutdown(std::net::Shutdown::Both).unwrap();
+    running.await.unwrap();
+    recording.finish().await.assert_same();
+}
+
 /// A server that answers every POST with a fixed answer, and shows the bodies.
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_from_a_web_socket_to_http_and_back() {
@@ -263,18 +313,9 @@ async fn messages_from_a_web_socket_to_http_and_back() {
     let client = open(proxy.address).await;
     for index in 0..50 {
         let up = random.message(index);
-        // The result of the request, with a spelling of its own.
-        let down = random.message(index).replace(r#""method":"a/b""#, r#""result" :{}"#);
+        let down = result(&mut random, index);
         say(&client, &up).await;
-        let (mut server, _) = listener.accept().await.unwrap();
-        let head = read_head(&mut server).await.to_lowercase();
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
-        let mut body = vec![0; length.trim().parse().unwrap()];
-        server.read_exact(&mut body).await.unwrap();
-        assert_eq!(String::from_utf8(body).unwrap(), up);
-        let kind = "Content-Type: application/json\r\nConnection: close";
-        let head = format!("HTTP/1.1 200 OK\r\n{kind}\r\nContent-Length: {}\r\n\r\n", down.len());
-        server.write_all(&[head.as_bytes(), down.as_bytes()].concat()).await.unwrap();
+        assert_eq!(take_post(&listener, &down).await, up);
         assert_eq!(hear(&client).await, down);
     }
     drop(client);

@@ -31,6 +31,9 @@ enum Kind {
     Child(ChildCommand, ChildSettings),
 }
 
+/// How long a server may take to begin its response.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(600);
+
 /// What happens when a client opens its conversation again, or has lost it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Renewal {
@@ -60,6 +63,7 @@ impl Remote {
             max_message,
             // There is a limit on requests already, which does not make others wait.
             max_exchanges: usize::MAX,
+            answer_timeout: Some(ANSWER_TIMEOUT),
             headers: access.headers().clone(),
             tls: Some(access.tls(secure).map_err(UpstreamError::from)?),
             ..HttpSettings::default()
