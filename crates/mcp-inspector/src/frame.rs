@@ -1,9 +1,9 @@
 //! What the page shows of one line of a recording.
 
-use mcp_core::Side;
+use mcp_core::{Revision, Side};
 use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
-use mcp_rules::{Finding, HttpRecord, Identity, ReadLine, Record, Severity};
+use mcp_rules::{Finding, HttpRecord, Identity, ProcessRecord, ReadLine, Record, Severity};
 use serde::Serialize;
 
 use crate::text::excerpt;
@@ -80,6 +80,9 @@ pub struct Row {
     /// The frame of the answer, or of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pair: Option<u64>,
+    /// The frame with a finding that refers to this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub referred: Option<u64>,
     /// The worst severity of its findings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worst: Option<&'static str>,
@@ -133,6 +136,8 @@ pub struct Frame {
     pub line: Vec<u8>,
     /// What was found.
     pub findings: Vec<Finding>,
+    /// The revision that its message was judged by.
+    pub revision: Option<Revision>,
 }
 
 /// Longest preview, in characters.
@@ -152,14 +157,15 @@ impl Frame {
         if let Some(record) = record {
             surround(&mut row, record);
         }
-        Frame { row, line: line.text().to_vec(), findings: Vec::new() }
+        let revision = messages.first().map(|message| message.revision);
+        Frame { row, line: line.text().to_vec(), findings: Vec::new(), revision }
     }
 
     /// The frame of a line that is too long to be read.
     pub(crate) fn too_long(number: u64) -> Frame {
         let mut row = empty(Kind::TooLong);
         row.number = number;
-        Frame { row, line: Vec::new(), findings: Vec::new() }
+        Frame { row, line: Vec::new(), findings: Vec::new(), revision: None }
     }
 
     /// About how much memory it takes.
@@ -200,6 +206,7 @@ fn empty(kind: Kind) -> Row {
         bytes: 0,
         took: None,
         pair: None,
+        referred: None,
         worst: None,
         findings: 0,
         rules: Vec::new(),
@@ -256,6 +263,13 @@ fn of_other(line: &ReadLine<'_>, record: Option<&Record<'_>>) -> Row {
     if record.is_gap {
         return empty(Kind::Gap);
     }
+    match &record.process {
+        Some(ProcessRecord::Stderr(text)) => return text_row(Kind::Stderr, text),
+        Some(ProcessRecord::Exit { code, signal }) => {
+            return text_row(Kind::Exit, exit_of(*code, *signal).as_bytes());
+        }
+        Some(_) | None => {}
+    }
     if let Some(text) = record.text().filter(|text| !text.is_empty() || record.http.is_none()) {
         return text_row(Kind::Text, text);
     }
@@ -267,6 +281,15 @@ fn of_other(line: &ReadLine<'_>, record: Option<&Record<'_>>) -> Row {
         _ => Kind::End,
     };
     text_row(kind, http.body.as_deref().unwrap_or_default())
+}
+
+/// How a process has ended, in words.
+pub(crate) fn exit_of(code: Option<i64>, signal: Option<i64>) -> String {
+    match (code, signal) {
+        (Some(code), _) => format!("exited with code {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "exited".to_owned(),
+    }
 }
 
 fn text_row(kind: Kind, text: &[u8]) -> Row {

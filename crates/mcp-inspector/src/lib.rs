@@ -8,15 +8,20 @@
 //!
 //! What is shown are the lines of a recording, whether they come from live traffic
 //! ([`mcp_proxy::Passage`]) or from a file. The [`Log`] keeps as many of them as its limit allows.
+//! With a [`Speaker`], people can speak to a server themselves. Its lines pass a tap like any other.
 //! Nothing here judges: findings come from [`mcp_rules`], and the page shows what it is told.
 
+mod demo;
 mod frame;
 mod log;
 mod problems;
 mod service;
+mod session;
+mod speak;
 mod text;
 
 pub use frame::{Frame, Kind, Row};
 pub use log::{Log, LogLimits};
 pub use problems::Problem;
 pub use service::{Access, Service, new_token};
+pub use speak::{Speaker, Target};

@@ -1,4 +1,4 @@
-// What the service sends. Kept beside the Rust types: src/frame.rs, src/problems.rs, src/service/.
+// What the service sends. Kept beside the Rust types: src/frame.rs, src/problems.rs, src/speak/view.rs, src/service/.
 
 export type Side = 'client' | 'server';
 export type Severity = 'error' | 'warning';
@@ -18,6 +18,7 @@ export interface Row {
   bytes: number;
   took?: number;
   pair?: number;
+  referred?: number;
   worst?: Severity;
   findings: number;
   rules?: string[];
@@ -51,6 +52,7 @@ export interface Finding {
   help?: string;
   spec?: string;
   related?: { line: number; reason: string };
+  subject?: string;
 }
 
 export interface Detail {
@@ -66,10 +68,59 @@ export interface Detail {
   pair?: Row;
 }
 
-export interface About { version: string; target: string; first: number; next: number; bytes: number; }
-export interface News { cursor: number; is_behind: boolean; rows: Row[]; }
+export interface About {
+  version: string; target: string; first: number; next: number; bytes: number; canSpeak: boolean; demo: boolean;
+}
+/** A line of the stream: rows, or where a conversation of our own stands. */
+export interface News { cursor: number; is_behind: boolean; rows: Row[]; speak?: undefined; }
+export interface SpeakNews { speak: SpeakState; }
+
+export interface SpeakState {
+  status: 'idle' | 'connecting' | 'connected' | 'ended';
+  reason?: string;
+  servers: { name: string; target: string }[];
+  server: string;
+  revisions: string[];
+  revision?: string;
+  era?: 'handshake' | 'stateless';
+  session?: string;
+  serverInfo?: unknown;
+  capabilities?: unknown;
+  instructions?: string;
+  calls: Call[];
+  questions: Question[];
+  demo?: { misbehave: boolean; toolResults: boolean };
+}
+export interface Call {
+  id: string; method: string; target?: string; frame?: number; answer?: number; sentAt: number; tookMs?: number;
+  state: 'pending' | 'answered' | 'cancelled' | 'lost'; reason?: string; replayOf?: number; firstAnswer?: number;
+}
+export interface Question {
+  id: string; method: string; params: string; frame?: number; findings: Finding[]; suggestion: string;
+}
+export interface Sent { id?: string; text: string; warning?: string; }
+export interface Composed { text: string; findings: Finding[]; }
+export interface Offer {
+  tools: Offered[]; resources: Offered[]; templates: Offered[]; prompts: Offered[]; problems: string[];
+}
+export interface Offered {
+  name: string; title?: string; description?: string; definition: string; frame?: number; findings: Finding[];
+  readOnly?: boolean; destructive?: boolean; usable: boolean;
+}
+export interface Refused { error: string; help: string; }
 export interface Problem {
   rule: string; layer: string; atFault?: Side; severity: Severity; count: number; summary: string; frames: number[];
   message: string;
 }
 export interface Rule { name: string; layer: string; level: string; revisions: string[]; spec: string; docs: string; }
+
+export interface Party { frame?: number; info?: unknown; capabilities?: unknown; }
+export interface ToolView {
+  name: string; frame?: number; definition?: unknown; bytes: number; tokens: number; calls: number; resultBytes: number;
+  resultTokens: number;
+}
+export interface Answered { number: number; method: string; took: number; failed: boolean; }
+export interface SessionView {
+  revision?: string; era?: string; client: Party; server: Party; tools: ToolView[]; pending: Row[]; subscriptions: string[];
+  latency: Answered[]; recent: Row[];
+}

@@ -83,16 +83,34 @@ impl Log {
     /// Keeps everything that passes a tap. Several taps may share a log: frames are numbered in the
     /// order in which they come.
     pub fn watcher(&self, limits: &Limits) -> Watcher {
+        self.watcher_telling(limits, |_| {})
+    }
+
+    /// The same, and tells of every row.
+    pub(crate) fn watcher_telling(
+        &self,
+        limits: &Limits,
+        mut told: impl FnMut(&Row) + Send + 'static,
+    ) -> Watcher {
         let log = self.clone();
         let mut reader = LineReader::new(limits);
         let mut numbers = Numbers::default();
         Box::new(move |passage: &Passage<'_>| {
-            reader.read(passage.line, |line| log.take(passage, line, &mut numbers));
+            let row = reader.read(passage.line, |line| log.take(passage, line, &mut numbers));
+            if let Some(row) = row {
+                told(&row);
+            }
         })
     }
 
-    fn take(&self, passage: &Passage<'_>, line: &ReadLine<'_>, numbers: &mut Numbers) {
+    fn take(
+        &self,
+        passage: &Passage<'_>,
+        line: &ReadLine<'_>,
+        numbers: &mut Numbers,
+    ) -> Option<Row> {
         let mut state = self.lock();
+        let mut row = None;
         // What is only known at the end has no line of its own.
         if !passage.line.is_empty() {
             let number = state.next();
@@ -103,6 +121,7 @@ impl Log {
                 passage.observation.is_some_and(mcp_proxy::Observation::is_by_proxy);
             frame.row.judged = passage.judged;
             state.append(frame);
+            row = state.get(number).map(|frame| frame.row.clone());
         }
         for finding in passage.findings {
             if let Some(finding) = numbers.translated(finding) {
@@ -110,6 +129,7 @@ impl Log {
             }
         }
         self.tell(state);
+        row
     }
 
     /// Adds line `number`, which must be the next one.
@@ -199,6 +219,23 @@ impl Log {
                 if has(&frame.line) {
                     found.push(frame.row.number);
                 }
+                next = frame.row.number + 1;
+            }
+        }
+    }
+
+    /// Shows all frames that are kept, some at a time: traffic must not wait for all of them.
+    pub(crate) fn visit(&self, mut visit: impl FnMut(&Frame)) {
+        let mut next = 0;
+        loop {
+            let state = self.lock();
+            next = next.max(state.first);
+            if next >= state.next() {
+                return;
+            }
+            let frames = (next..state.next()).take(SEARCHED_AT_ONCE);
+            for frame in frames.filter_map(|number| state.get(number)) {
+                visit(frame);
                 next = frame.row.number + 1;
             }
         }
@@ -294,6 +331,13 @@ impl State {
         let Some(number) = finding.line else { return };
         self.problems.add(number, &finding);
         let size = finding_size(&finding);
+        if let Some(related) = &finding.related {
+            let line = related.line;
+            if let Some(frame) = self.get_mut(line).filter(|frame| frame.row.referred.is_none()) {
+                frame.row.referred = Some(number);
+                self.changes.push(line);
+            }
+        }
         let Some(frame) = self.get_mut(number) else { return };
         frame.add(finding);
         self.bytes += size;

@@ -1,5 +1,7 @@
 //! What the page asks for, as JSON.
 
+use std::collections::hash_map::RandomState;
+
 use axum::{
     Json,
     body::Body,
@@ -8,12 +10,13 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use mcp_rules::{Content, Finding, Limits, LineReader, ReadLine};
+use mcp_json::Node;
+use mcp_rules::{Content, Finding, Limits, LineReader, ProcessRecord, ReadLine, redact::Redactor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::State as Served;
-use crate::{Frame, Problem, Row, log::Summary};
+use crate::{Frame, Problem, Row, log::Summary, session::SessionView, text::excerpt};
 
 /// What is looked at, and what there is of it.
 #[derive(Debug, Serialize)]
@@ -33,7 +36,7 @@ pub(super) async fn about(State(served): State<Served>) -> Json<AboutView> {
 #[serde(rename_all = "camelCase")]
 struct Detail {
     row: Row,
-    findings: Vec<Finding>,
+    findings: Vec<FindingView>,
     /// The text on the wire, if it is UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
@@ -48,6 +51,46 @@ struct Detail {
     #[serde(skip_serializing_if = "Option::is_none")]
     pair: Option<Row>,
 }
+
+/// A finding, and what it is about.
+#[derive(Debug, Serialize)]
+struct FindingView {
+    #[serde(flatten)]
+    finding: Finding,
+    /// The name of the list entry that it points into, such as a tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<String>,
+}
+
+impl FindingView {
+    fn new(finding: Finding, message: Option<Node<'_>>) -> FindingView {
+        let subject = finding.pointer.as_deref().and_then(|pointer| subject(message?, pointer));
+        FindingView { finding, subject }
+    }
+}
+
+/// The name of the innermost entry of a list on the way to a place.
+fn subject(message: Node<'_>, pointer: &str) -> Option<String> {
+    let mut node = message;
+    let mut name = None;
+    for step in pointer.split('/').skip(1) {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        let is_entry = node.is_array();
+        node = if is_entry {
+            node.elements().nth(step.parse().ok()?)?
+        } else {
+            let Some(member) = node.get(&step) else { break };
+            member
+        };
+        if is_entry {
+            name = node.get("name").and_then(Node::str_bytes).or(name);
+        }
+    }
+    name.map(|name| excerpt(&name, NAME))
+}
+
+/// Longest name of a subject, in characters.
+const NAME: usize = 120;
 
 /// The HTTP side of a frame, as it is recorded: all headers, also those that no rule asks for.
 #[derive(Debug, Deserialize)]
@@ -69,7 +112,9 @@ pub(super) async fn frame(
         let cut_from = (text.len() > SHOWN).then_some(text.len());
         let (text, base64) = shown(&text[..text.len().min(SHOWN)], cut_from.is_some());
         let http = serde_json::from_slice(line.text()).ok().and_then(|side: HttpSide| side.http);
-        let (row, findings) = (frame.row.clone(), frame.findings.clone());
+        let row = frame.row.clone();
+        let findings = frame.findings.iter().cloned();
+        let findings = findings.map(|it| FindingView::new(it, line.message())).collect();
         Detail { row, findings, text, base64, cut_from, http, pair }
     });
     Json(detail).into_response()
@@ -87,6 +132,14 @@ pub(super) async fn text(
 
 pub(super) async fn problems(State(served): State<Served>) -> Json<Vec<Problem>> {
     Json(served.log.problems())
+}
+
+/// What is known about the conversation.
+pub(super) async fn session(State(served): State<Served>) -> Response {
+    match tokio::task::spawn_blocking(move || SessionView::of(&served.log)).await {
+        Ok(view) => Json(view).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
 }
 
 /// What to look for.
@@ -139,9 +192,25 @@ pub(super) async fn rule(Path((_, name)): Path<(String, String)>) -> Response {
     .into_response()
 }
 
-/// All lines that are kept, as a recording.
-pub(super) async fn recording(State(served): State<Served>) -> Response {
-    let lines = served.log.lines().into_iter().map(|mut line| {
+/// How to save.
+#[derive(Debug, Deserialize)]
+pub(super) struct Saving {
+    /// Whether secrets are kept.
+    #[serde(default)]
+    everything: bool,
+}
+
+/// All lines that are kept, as a recording; secrets are masked unless everything is asked for.
+pub(super) async fn recording(
+    State(served): State<Served>,
+    Query(saving): Query<Saving>,
+) -> Response {
+    // Its keys are forgotten with it, so nobody can undo the masking.
+    let redactor = (!saving.everything).then(|| Redactor::new(RandomState::new()));
+    let lines = served.log.lines().into_iter().map(move |mut line| {
+        if let Some(redactor) = &redactor {
+            redactor.line(&mut line);
+        }
         line.push(b'\n');
         Ok::<_, std::convert::Infallible>(bytes::Bytes::from(line))
     });
@@ -154,13 +223,16 @@ fn gone() -> Response {
     (StatusCode::NOT_FOUND, reason).into_response()
 }
 
-fn with_line<R>(line: &[u8], visit: impl FnOnce(&ReadLine<'_>) -> R) -> R {
+pub(crate) fn with_line<R>(line: &[u8], visit: impl FnOnce(&ReadLine<'_>) -> R) -> R {
     LineReader::new(&Limits::default()).read(line, visit)
 }
 
 /// The bytes that were sent.
-fn text_of<'a>(line: &ReadLine<'a>) -> &'a [u8] {
+pub(crate) fn text_of<'a>(line: &ReadLine<'a>) -> &'a [u8] {
     let Some(record) = line.record() else { return line.text() };
+    if let Some(ProcessRecord::Stderr(text)) = &record.process {
+        return text;
+    }
     if let Content::Message(message) = &record.content {
         return message.raw();
     }

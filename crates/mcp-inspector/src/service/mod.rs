@@ -6,17 +6,24 @@
 mod api;
 mod assets;
 mod guard;
+mod speak;
 mod stream;
 
 use std::sync::Arc;
 
-use axum::{Router, middleware, routing::get};
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    middleware,
+    routing::{get, post},
+};
 use mcp_transport::{Allowed, http::server::ServeSettings};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::net::TcpListener;
 
+pub(crate) use self::api::{text_of, with_line};
 use self::guard::Guard;
-use crate::Log;
+use crate::{Log, Speaker};
 
 /// Who may see the page.
 #[derive(Debug, Clone)]
@@ -48,6 +55,10 @@ pub(crate) struct About {
     pub(crate) version: &'static str,
     /// What is looked at: a command, a URL, a file.
     pub(crate) target: String,
+    /// Whether there is a server to speak to.
+    pub(crate) can_speak: bool,
+    /// Whether that is the built-in one.
+    pub(crate) demo: bool,
 }
 
 /// Serves the page for one log.
@@ -56,22 +67,37 @@ pub struct Service {
     log: Log,
     access: Access,
     about: Arc<About>,
+    speaker: Option<Speaker>,
 }
 
 #[derive(Debug, Clone)]
 struct State {
     log: Log,
+    speaker: Option<Speaker>,
     about: Arc<About>,
 }
 
 /// More pages are not looked at.
 const MAX_CONNECTIONS: usize = 256;
+/// The longest body of a request: a message of 16 MiB as a JSON string.
+const LONGEST_BODY: usize = 33 << 20;
 
 impl Service {
     /// Shows `log` to those with access; `target` names what is looked at.
     pub fn new(log: Log, access: Access, target: impl Into<String>) -> Service {
-        let about = About { version: env!("CARGO_PKG_VERSION"), target: target.into() };
-        Service { log, access, about: Arc::new(about) }
+        let (version, target) = (env!("CARGO_PKG_VERSION"), target.into());
+        let about = About { version, target, can_speak: false, demo: false };
+        Service { log, access, about: Arc::new(about), speaker: None }
+    }
+
+    /// Lets those with access speak to a server.
+    #[must_use]
+    pub fn with_speaker(mut self, speaker: Speaker) -> Service {
+        let mut about = About::clone(&self.about);
+        (about.can_speak, about.demo) = (true, speaker.is_demo());
+        self.about = Arc::new(about);
+        self.speaker = Some(speaker);
+        self
     }
 
     /// Serves until `shutdown` completes.
@@ -83,7 +109,7 @@ impl Service {
     }
 
     fn router(self) -> Router {
-        let Service { log, access, about } = self;
+        let Service { log, access, about, speaker } = self;
         let guard = Arc::new(Guard::new(access));
         Router::new()
             .route("/{token}/", get(assets::page))
@@ -93,10 +119,24 @@ impl Service {
             .route("/{token}/api/frames/{number}/text", get(api::text))
             .route("/{token}/api/search", get(api::search))
             .route("/{token}/api/problems", get(api::problems))
+            .route("/{token}/api/session", get(api::session))
             .route("/{token}/api/rules/{name}", get(api::rule))
             .route("/{token}/api/recording", get(api::recording))
             .route("/{token}/api/stream", get(stream::changes))
-            .with_state(State { log, about })
+            .route("/{token}/api/speak", get(speak::state))
+            .route("/{token}/api/speak/offer", get(speak::offer))
+            .route("/{token}/api/speak/connect", post(speak::connect))
+            .route("/{token}/api/speak/disconnect", post(speak::disconnect))
+            .route("/{token}/api/speak/refresh", post(speak::refresh))
+            .route("/{token}/api/speak/compose", post(speak::compose))
+            .route("/{token}/api/speak/request", post(speak::request))
+            .route("/{token}/api/speak/raw", post(speak::raw))
+            .route("/{token}/api/speak/answer", post(speak::answer))
+            .route("/{token}/api/speak/cancel", post(speak::cancel))
+            .route("/{token}/api/speak/replay", post(speak::replay))
+            .route("/{token}/api/speak/demo", post(speak::demo))
+            .layer(DefaultBodyLimit::max(LONGEST_BODY))
+            .with_state(State { log, speaker, about })
             .layer(middleware::from_fn_with_state(guard, guard::check))
     }
 }

@@ -43,10 +43,31 @@ const ROUTES: &[&str] = &[
     "api/frames/1/text",
     "api/search?words=[]&how=all",
     "api/problems",
+    "api/session",
     "api/rules/stdout-non-json",
     "api/recording",
     "api/stream",
+    "api/speak",
+    "api/speak/offer",
+    "POST api/speak/connect",
+    "POST api/speak/disconnect",
+    "POST api/speak/refresh",
+    "POST api/speak/compose",
+    "POST api/speak/request",
+    "POST api/speak/raw",
+    "POST api/speak/answer",
+    "POST api/speak/cancel",
+    "POST api/speak/replay",
+    "POST api/speak/demo",
 ];
+
+/// A request for an entry of [`ROUTES`], below a token.
+fn to(token: &str, route: &str) -> http::request::Builder {
+    match route.strip_prefix("POST ") {
+        Some(route) => Request::post(format!("/{token}/{route}")),
+        None => Request::get(format!("/{token}/{route}")),
+    }
+}
 
 #[test]
 fn every_route_is_listed() {
@@ -57,25 +78,28 @@ fn every_route_is_listed() {
 #[tokio::test]
 async fn every_route_wants_the_token_and_refuses_foreign_hosts_and_pages() {
     let log = log_of(&[r#"{"from":"server","raw":"hello"}"#]);
+    let local = |token: &str, route: &str| to(token, route).header("host", "127.0.0.1:1");
     for route in ROUTES {
         for token in ["", "0123456789abcdeF", "0123456789abcde", "0123456789abcdef0"] {
-            let response =
-                ask(&log, get(&format!("/{token}/{route}")).body(Body::empty()).unwrap()).await;
+            let response = ask(&log, local(token, route).body(Body::empty()).unwrap()).await;
             assert_eq!(response.status(), StatusCode::UNAUTHORIZED, "{token} {route}");
             assert!(!text(response).await.contains("hello"));
         }
-        let path = format!("/{TOKEN}/{route}");
-        let foreign =
-            Request::get(&path).header("host", "evil.example").body(Body::empty()).unwrap();
+        let foreign = to(TOKEN, route).header("host", "evil.example").body(Body::empty()).unwrap();
         assert_eq!(ask(&log, foreign).await.status(), StatusCode::FORBIDDEN, "{route}");
-        let foreign =
-            get(&path).header("origin", "http://evil.example").body(Body::empty()).unwrap();
-        assert_eq!(ask(&log, foreign).await.status(), StatusCode::FORBIDDEN, "{route}");
-        let own = ask(&log, get(&path).body(Body::empty()).unwrap()).await;
+        let foreign = local(TOKEN, route).header("origin", "http://evil.example");
+        let foreign = ask(&log, foreign.body(Body::empty()).unwrap()).await;
+        assert_eq!(foreign.status(), StatusCode::FORBIDDEN, "{route}");
+        let own = ask(&log, local(TOKEN, route).body(Body::empty()).unwrap()).await;
         let policy = own.headers()["content-security-policy"].to_str().unwrap();
         assert!(policy.starts_with("default-src 'none'"), "{route}");
         assert!(!policy.contains("unsafe"));
-        let expected = if route.starts_with("assets/x") { 404 } else { 200 };
+        let expected = match *route {
+            route if route.starts_with("assets/x") => 404,
+            // Here is nobody to speak to.
+            route if route.contains("api/speak") => 409,
+            _ => 200,
+        };
         assert_eq!(own.status().as_u16(), expected, "{route}");
     }
 }

@@ -11,6 +11,7 @@ use fantoccini::{
 };
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use url::{ParseError, Url};
 
 /// How long something may take to become visible.
@@ -20,12 +21,16 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Browser {
     pub(crate) page: Client,
     driver: Child,
+    _turn: SemaphorePermit<'static>,
 }
+
+/// Browsers at a time: each takes some hundred megabytes.
+static TURNS: Semaphore = Semaphore::const_new(2);
 
 /// The browser, or nothing where there is none: then the test has not been run, and says so.
 pub(crate) async fn start() -> Option<Browser> {
-    let mut command = Command::new("chromedriver");
-    let Ok(mut driver) = command.arg("--port=0").stdout(Stdio::piped()).spawn() else {
+    let turn = TURNS.acquire().await.unwrap();
+    let Some((driver, port)) = driver() else {
         assert!(
             std::env::var_os("CI").is_none(),
             "there is no chromedriver: install chromium-driver"
@@ -33,20 +38,33 @@ pub(crate) async fn start() -> Option<Browser> {
         eprintln!("skipped: there is no chromedriver; install the package chromium-driver");
         return None;
     };
-    let output = BufReader::new(driver.stdout.take().unwrap());
-    let port = output.lines().map_while(Result::ok).find_map(|line| {
-        let (_, port) = line.split_once("successfully on port ")?;
-        port.trim_end_matches('.').parse::<u16>().ok()
-    });
     let options = json!({
         "goog:chromeOptions": { "args": ["--headless=new", "--no-sandbox", "--window-size=1280,900"] },
         "goog:loggingPrefs": { "browser": "ALL" },
     });
     let Value::Object(options) = options else { unreachable!() };
-    let address = format!("http://127.0.0.1:{}", port.unwrap());
+    let address = format!("http://127.0.0.1:{port}");
     let mut builder = ClientBuilder::new(HttpConnector::new());
     let page = builder.capabilities(options).connect(&address).await.unwrap();
-    Some(Browser { page, driver })
+    Some(Browser { page, driver, _turn: turn })
+}
+
+/// A driver and its port, if there is one. Two that start at once may choose the same port: then one
+/// of them ends, and is started again.
+fn driver() -> Option<(Child, u16)> {
+    loop {
+        let mut command = Command::new("chromedriver");
+        let mut driver = command.arg("--port=0").stdout(Stdio::piped()).spawn().ok()?;
+        let output = BufReader::new(driver.stdout.take()?);
+        let port = output.lines().map_while(Result::ok).find_map(|line| {
+            let (_, port) = line.split_once("successfully on port ")?;
+            port.trim_end_matches('.').parse::<u16>().ok()
+        });
+        if let Some(port) = port {
+            return Some((driver, port));
+        }
+        let _ = driver.wait();
+    }
 }
 
 /// Everything that the page has written to its console, and what it was refused.
@@ -70,6 +88,14 @@ impl Browser {
         found.unwrap_or_else(|error| panic!("{selector}: {error}"))
     }
 
+    /// Clicks an element, which may be drawn anew meanwhile.
+    pub(crate) async fn click(&self, selector: &str) {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        while let Err(error) = self.find(selector).await.click().await {
+            assert!(tokio::time::Instant::now() < deadline, "{selector}: {error}");
+        }
+    }
+
     /// Waits until a script returns something else than `null` or `false`.
     pub(crate) async fn until(&self, script: &str) -> Value {
         let script = format!("return {script}");
@@ -82,6 +108,63 @@ impl Browser {
             assert!(tokio::time::Instant::now() < deadline, "never true: {script}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+    }
+
+    /// What a script returns.
+    pub(crate) async fn value(&self, script: &str) -> Value {
+        self.page.execute(&format!("return {script}"), Vec::new()).await.unwrap()
+    }
+
+    /// Waits until the list has that many frames.
+    pub(crate) async fn has_frames(&self, count: usize) {
+        let foot = "parseInt(document.querySelector('.list-foot')?.textContent)";
+        self.until(&format!("{foot} === {count}")).await;
+    }
+
+    /// Opens a view.
+    pub(crate) async fn open(&self, view: &str) {
+        let tab = self.find(&format!("button[role='tab'][data-view='{view}']")).await;
+        tab.click().await.unwrap();
+        self.find(&format!("button[data-view='{view}'][aria-selected='true']")).await;
+    }
+
+    /// Goes to a frame, as a link to it does.
+    pub(crate) async fn select(&self, number: u64) {
+        let go = format!(
+            "const to = new URLSearchParams(location.hash.slice(1)); to.set('frame', {number}); location.hash = to"
+        );
+        self.page.execute(&go, Vec::new()).await.unwrap();
+        self.is_open(number).await;
+    }
+
+    /// Waits until everything about a frame is shown.
+    pub(crate) async fn is_open(&self, number: u64) {
+        let title = "document.querySelector('plumb-frame-detail h2')?.textContent";
+        self.until(&format!("{title}?.startsWith('#{number} ')")).await;
+    }
+
+    /// Waits until a frame is selected in the list.
+    pub(crate) async fn is_selected(&self, number: u64) {
+        let selected = "document.querySelector('tr[aria-selected=true]')?.dataset.number";
+        self.until(&format!("{selected} === '{number}'")).await;
+    }
+
+    /// The text of the finding of a rule.
+    pub(crate) async fn card(&self, rule: &str) -> String {
+        let card = self.find(&format!("plumb-finding-card[data-rule='{rule}']")).await;
+        card.text().await.unwrap()
+    }
+
+    /// Shows the text on the wire.
+    pub(crate) async fn open_raw(&self) {
+        self.click("button[data-tab='raw']").await;
+        self.find("plumb-raw-view pre").await;
+    }
+
+    /// The text on the wire, as it is shown.
+    pub(crate) async fn raw(&self) -> String {
+        let text = self.value("document.querySelector('plumb-raw-view pre').textContent").await;
+        text.as_str().unwrap().to_owned()
     }
 
     /// Presses keys on the page.

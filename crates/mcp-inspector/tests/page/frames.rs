@@ -62,37 +62,37 @@ async fn a_faulty_conversation_is_shown_row_by_row() {
     assert_eq!(first, "initialize");
 
     // A line that is no message keeps its exact text, and markup in it stays text.
-    browser.find("tr[data-number='4'][data-kind='text']").await.click().await.unwrap();
+    browser.click("tr[data-number='4'][data-kind='text']").await;
     let raw = browser.find("plumb-raw-view pre").await.text().await.unwrap();
     assert_eq!(raw, "Loading <b>model</b> weights…");
     browser.find("plumb-finding-card[data-rule='stdout-non-json']").await;
 
     // What a server lists is a table with the value from the request.
-    browser.find("tr[data-number='8']").await.click().await.unwrap();
+    browser.click("tr[data-number='8']").await;
     let row = browser.find("table.error-table tr[data-path='/a']").await.text().await.unwrap();
     assert!(row.contains("must be number") && row.contains("\"x\""), "{row}");
-    browser.find("table.error-table tr[data-path='/a'] button").await.click().await.unwrap();
+    browser.click("table.error-table tr[data-path='/a'] button").await;
     browser.until("document.querySelector('tr[aria-selected=true]').dataset.number === '7'").await;
 
     // A wrong id is linked with the request that is still open, and `p` leads back.
-    browser.find("tr[data-number='10']").await.click().await.unwrap();
+    browser.click("tr[data-number='10']").await;
     let card = browser.find("plumb-finding-card[data-rule='response-id-type-mismatch']").await;
     assert!(card.text().await.unwrap().contains("another type"));
-    browser.find("button[data-related='9']").await.click().await.unwrap();
+    browser.click("button[data-related='9']").await;
     browser.until("document.querySelector('tr[aria-selected=true]').dataset.number === '9'").await;
 
     // One finding at the byte, and the raw text is what was on the wire.
-    browser.find("tr[data-number='12']").await.click().await.unwrap();
+    browser.click("tr[data-number='12']").await;
     let card = browser.find("plumb-finding-card[data-rule='result-invalid']").await;
     assert!(card.text().await.unwrap().contains("/result/content/0/type"));
-    browser.find("button[data-tab='raw']").await.click().await.unwrap();
+    browser.click("button[data-tab='raw']").await;
     let marked = browser.find("plumb-raw-view mark").await.text().await.unwrap();
     assert_eq!(marked, "\"txt\"");
     let raw = browser.find("plumb-raw-view pre").await.text().await.unwrap();
     assert!(lines[11].contains(&raw), "{raw}");
 
     // Nothing says that a result without content is fine.
-    browser.find("tr[data-number='14'][data-worst='error']").await.click().await.unwrap();
+    browser.click("tr[data-number='14'][data-worst='error']").await;
     browser.find("plumb-finding-card[data-severity='error']").await;
     let shown = browser.find("plumb-frame-detail").await.text().await.unwrap();
     assert!(!shown.to_lowercase().contains("success"), "{shown}");
@@ -136,7 +136,7 @@ async fn keys_filters_and_reloads_keep_their_promises() {
     // A reload shows the same frame through the same filter, and new frames come by themselves.
     browser.filter("method:tools/call").await;
     browser.until(&format!("{count} < 14")).await;
-    browser.find("tr[data-number='11']").await.click().await.unwrap();
+    browser.click("tr[data-number='11']").await;
     browser.until("location.hash.includes('frame=11')").await;
     page.refresh().await.unwrap();
     browser.until(&format!("{selected} === 11")).await;

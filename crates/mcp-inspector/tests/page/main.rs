@@ -3,5 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::tests_outside_test_module, reason = "an integration test")]
 
 mod browser;
+mod faults;
 mod frames;
+mod live;
 mod served;
+mod session;
+mod speak;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use mcp_inspector::{Access, Log, LogLimits, Service};
+use mcp_core::Revision;
+use mcp_inspector::{Access, Log, LogLimits, Service, Speaker, Target};
 use mcp_rules::{Engine, LineReader, Observer, Origin, Settings};
 use mcp_schema::Schemas;
 use mcp_transport::Allowed;
@@ -29,6 +30,26 @@ impl Served {
         let mut served = Served { log, address, engine, lines: Vec::new() };
         served.add(lines);
         served
+    }
+
+    /// The page of a conversation with the demonstration server, which is not begun yet.
+    pub(crate) async fn speaking() -> Served {
+        Served::speaking_at(None).await
+    }
+
+    /// The same at a revision.
+    pub(crate) async fn speaking_at(revision: Option<Revision>) -> Served {
+        let log = Log::new(LogLimits::default());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let token = mcp_inspector::new_token().unwrap();
+        let address = format!("http://{}/{token}/", listener.local_addr().unwrap());
+        let access = Access { token, hosts: Allowed::loopback(), origins: Allowed::loopback() };
+        let engine = Arc::new(Engine::new(Schemas::embedded(), Settings::default()));
+        let speaker = Speaker::new(log.clone(), Arc::clone(&engine), vec![Target::demo()])
+            .with_revision(revision);
+        let service = Service::new(log.clone(), access, "demo").with_speaker(speaker);
+        tokio::spawn(service.serve(listener, std::future::pending()));
+        Served { log, address, engine, lines: Vec::new() }
     }
 
     /// Shows more lines. All are followed again, so that nothing depends on how they come.

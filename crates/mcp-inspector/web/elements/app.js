@@ -5,6 +5,7 @@ import { make } from '../model/dom.js';
 import { Filter, FilterError } from '../model/filter.js';
 import { Frames } from '../model/frames.js';
 import * as place from '../model/place.js';
+import { openCopyMenu } from './copy-menu.js';
 import { openHelp } from './help-dialog.js';
 import { openRule } from './rule-dialog.js';
 
@@ -13,8 +14,10 @@ import { openRule } from './rule-dialog.js';
 /** @import { FrameDetailElement } from './frame-detail.js' */
 /** @import { FrameListElement } from './frame-list.js' */
 /** @import { ProblemListElement } from './problem-list.js' */
+/** @import { SessionViewElement } from './session-view.js' */
 /** @import { ConnectionEvent } from '../model/frames.js' */
 /** @import { RangeSelectEvent } from './overview-strip.js' */
+/** @import { SpeakViewElement } from './speak/speak-view.js' */
 
 const WORDS = { live: 'live', lost: 'the program has ended', paused: 'paused' };
 
@@ -30,12 +33,17 @@ export class AppElement extends HTMLElement {
   #list = /** @type {FrameListElement} */ (document.createElement('plumb-frame-list'));
   #detail = /** @type {FrameDetailElement} */ (document.createElement('plumb-frame-detail'));
   #problems = /** @type {ProblemListElement} */ (document.createElement('plumb-problem-list'));
+  #session = /** @type {SessionViewElement} */ (document.createElement('plumb-session-view'));
+  #calls = make('button', { 'aria-pressed': 'false', 'data-switch': 'calls', title: 'a request and its answer in one row', click: () => this.#showCalls() }, 'Calls');
   #filter = /** @type {FilterBarElement} */ (document.createElement('plumb-filter-bar'));
   #state = make('span', { class: 'state', role: 'status' }, 'connecting');
   #target = make('span', { class: 'target' });
   #work = make('main', { class: 'work' });
   #views = make('div', { class: 'tabs', role: 'tablist', 'aria-label': 'views' });
   #count = make('span', { class: 'count' });
+  /** @type {SpeakViewElement | null} */
+  #speak = null;
+  #notice = make('p', { class: 'notice', role: 'status' });
 
   connectedCallback() {
     const life = new AbortController();
@@ -43,22 +51,22 @@ export class AppElement extends HTMLElement {
     const { signal } = life;
     const button = (/** @type {string} */ words, /** @type {string} */ key, /** @type {() => void} */ act) =>
       make('button', { click: act, title: key }, words);
-    for (const [view, words] of [['frames', 'Frames'], ['problems', 'Problems']]) {
+    for (const [view, words] of [['frames', 'Frames'], ['problems', 'Problems'], ['session', 'Session']]) {
       const tab = make('button', { role: 'tab', 'data-view': view, click: () => this.#open(view) }, words);
       if (view === 'problems') tab.append(' ', this.#count);
       this.#views.append(tab);
     }
     this.replaceChildren(
       make('header', { class: 'top' }, make('h1', {}, 'plumb', this.#target), this.#views, make('span', { class: 'spring' }), this.#state),
-      make('div', { class: 'tools' }, this.#filter, button('Pause', 'Space', () => this.#pause()),
+      make('div', { class: 'tools' }, this.#filter, this.#calls, button('Pause', 'Space', () => this.#pause()),
         make('a', { href: 'api/recording', download: 'recording.jsonl' }, 'Save recording'), button('Keys', '?', openHelp)),
-      this.#work);
+      this.#work, this.#notice);
     this.#list.frames = this.#frames;
     this.#frames.addEventListener('plumb-frames-change', () => this.#changed(), { signal });
     this.#frames.addEventListener('plumb-connection', event => this.#connection(/** @type {ConnectionEvent} */ (event).state), { signal });
     this.addEventListener('plumb-frame-select', event => {
-      const { number, open } = /** @type {FrameSelectEvent} */ (event);
-      this.#select(number, open);
+      const { number, open, pointer } = /** @type {FrameSelectEvent} */ (event);
+      this.#select(number, open, pointer);
     }, { signal });
     this.addEventListener('plumb-rule-open', event => openRule(/** @type {RuleOpenEvent} */ (event).rule), { signal });
     this.addEventListener('plumb-filter-change', event => this.#filterBy(/** @type {FilterChangeEvent} */ (event).text), { signal });
@@ -68,11 +76,14 @@ export class AppElement extends HTMLElement {
     }, { signal });
     document.addEventListener('keydown', event => this.#key(event), { signal });
     addEventListener('hashchange', () => this.#restore(), { signal });
+    const isNew = !location.hash;
+    const { view } = place.read();
     this.#restore();
     this.#frames.follow(signal);
     api.about().then(about => {
       this.#target.textContent = about.target;
       document.title = `${about.target} · plumb`;
+      if (about.canSpeak) this.#addSpeak(isNew || view === 'speak', !!about.demo);
     }, () => this.#connection('lost'));
   }
 
@@ -86,22 +97,42 @@ export class AppElement extends HTMLElement {
     if (this.#place.frame) this.#select(this.#place.frame, false);
   }
 
+  /** @param {boolean} isOpen @param {boolean} begins whether to connect at once */
+  #addSpeak(isOpen, begins) {
+    if (this.#speak) return;
+    this.#speak = /** @type {SpeakViewElement} */ (document.createElement('plumb-speak-view'));
+    const waiting = make('span', { class: 'count' });
+    this.#views.append(make('button', { role: 'tab', 'data-view': 'speak', click: () => this.#open('speak') }, 'Speak ', waiting));
+    this.#speak.frames = this.#frames;
+    this.#speak.speak.addEventListener('plumb-speak-change', () => {
+      const count = this.#speak?.speak.state.questions.length ?? 0;
+      waiting.textContent = count ? `${count} to answer` : '';
+    });
+    if (this.#place.frame) this.#speak.select(this.#place.frame);
+    this.#open(isOpen ? 'speak' : this.#place.view);
+    if (begins) this.#speak.begin();
+  }
+
   /** @param {string} view */
   #open(view) {
-    this.#place.view = view === 'problems' ? view : 'frames';
+    const isKnown = ['problems', 'session'].includes(view) || view === 'speak' && this.#speak;
+    this.#place.view = isKnown ? view : 'frames';
     for (const tab of this.#views.querySelectorAll('button')) tab.setAttribute('aria-selected', String(tab.dataset.view === this.#place.view));
-    const main = this.#place.view === 'problems' ? this.#problems : this.#list;
-    this.#work.replaceChildren(main, this.#detail);
+    const main = { problems: this.#problems, session: this.#session }[this.#place.view] ?? this.#list;
+    if (this.#place.view === 'speak' && this.#speak) this.#work.replaceChildren(this.#speak);
+    else this.#work.replaceChildren(main, this.#detail);
     if (main === this.#problems) this.#problems.load();
+    if (main === this.#session) this.#session.load();
     place.write(this.#place);
   }
 
-  /** @param {number} number @param {boolean} open */
-  #select(number, open) {
+  /** @param {number} number @param {boolean} open @param {string} [pointer] */
+  #select(number, open, pointer) {
     this.#place.frame = number;
     place.write(this.#place);
     this.#list.select(number);
-    this.#detail.load(number);
+    this.#detail.load(number, pointer);
+    this.#speak?.select(number, pointer);
     if (open) this.#work.dataset.open = 'detail';
   }
 
@@ -163,12 +194,18 @@ export class AppElement extends HTMLElement {
     }
   }
 
+  #showCalls() {
+    this.#frames.calls = !this.#frames.calls;
+    this.#calls.setAttribute('aria-pressed', String(this.#frames.calls));
+  }
+
   #pause() { this.#frames.paused = !this.#frames.paused; }
 
   /** @param {KeyboardEvent} event */
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
-    const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
+    const isTyping = event.target instanceof HTMLInputElement && event.target.type !== 'checkbox' || event.target instanceof HTMLTextAreaElement
+      || event.target instanceof HTMLSelectElement;
     if (isTyping) {
       if (event.key === 'Escape') event.target.blur();
       return;
@@ -180,15 +217,45 @@ export class AppElement extends HTMLElement {
       j: () => this.#list.step(1), ArrowDown: () => this.#list.step(1),
       k: () => this.#list.step(-1), ArrowUp: () => this.#list.step(-1),
       n: () => go(this.#frames.finding(selected, 1)), N: () => go(this.#frames.finding(selected || Infinity, -1)),
-      p: () => go(this.#frames.row(selected)?.pair), y: () => navigator.clipboard?.writeText(this.#detail.text),
+      p: () => go(this.#frames.row(selected)?.pair ?? this.#frames.row(selected)?.referred),
+      y: () => { if (selected) openCopyMenu(selected); },
+      r: () => this.#again(selected, false), e: () => this.#again(selected, true),
       f: () => { this.#list.follows = !this.#list.follows; }, ' ': () => this.#pause(), '/': () => this.#filter.focus(), '?': openHelp,
-      Enter: () => { this.#work.dataset.open = 'detail'; this.#detail.focus(); },
+      Enter: () => this.#enter(selected),
       Escape: () => this.#escape(),
     };
     const act = keys[event.key];
-    if (!act || (event.key === 'Enter' || event.key === ' ') && event.target instanceof HTMLButtonElement) return;
+    // Space and Enter belong to what has the focus, if that does something with them.
+    const isTaken = event.target instanceof Element && !!event.target.closest('button, a, summary, input');
+    if (!act || (event.key === 'Enter' || event.key === ' ') && isTaken) return;
     event.preventDefault();
     act();
+  }
+
+  /** Sends a frame of the client again, as it was or after changes. @param {number} number @param {boolean} withChanges */
+  async #again(number, withChanges) {
+    const view = this.#speak;
+    if (!view) return this.#say('This page shows a conversation of others: nothing can be sent.');
+    const row = this.#frames.row(number);
+    const refusal = await (withChanges ? view.edit(row) : view.replay(row));
+    this.#say(refusal);
+    if (!refusal) this.#open('speak');
+  }
+
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #saying;
+  /** @param {string} words */
+  #say(words) {
+    this.#notice.textContent = words;
+    clearTimeout(this.#saying);
+    this.#saying = setTimeout(() => { this.#notice.textContent = ''; }, 6000);
+  }
+
+  /** @param {number} number */
+  #enter(number) {
+    if (!number) return;
+    this.#work.dataset.open = 'detail';
+    this.#detail.focus();
   }
 
   #escape() {

@@ -58,11 +58,12 @@ export function errorTable(faults, request) {
   const root = request && json.read(request.text);
   const body = make('tbody');
   for (const fault of faults) {
-    const actual = request && actualValue(request.text, root, fault.path);
+    const found = request && placeOf(root, fault.path);
+    const actual = found && valueText(request.text, found.node);
     const place = fault.path || '(the whole value)';
     body.append(make('tr', { 'data-path': fault.path },
-      make('td', { class: 'mono' }, actual && request
-        ? make('button', { class: 'link', click: event => event.currentTarget.dispatchEvent(new FrameSelectEvent(request.number)) }, place)
+      make('td', { class: 'mono' }, found
+        ? make('button', { class: 'link', click: event => event.currentTarget.dispatchEvent(new FrameSelectEvent(request.number, { pointer: found.pointer })) }, place)
         : place),
       make('td', {}, fault.message),
       make('td', {}, fault.keyword),
@@ -75,16 +76,32 @@ export function errorTable(faults, request) {
 }
 
 /** Servers point into the arguments, into the params or into the whole message.
- * @param {string} text @param {json.JsonNode | null | undefined} root @param {string} path */
-function actualValue(text, root, path) {
+ * @param {json.JsonNode | null | undefined} root @param {string} path */
+function placeOf(root, path) {
   if (!root) return null;
   for (const prefix of ['/params/arguments', '/params', '']) {
     const base = json.at(root, prefix);
-    const found = base && json.at(base, path);
-    if (found) {
-      const value = text.slice(found.start, found.end);
-      return value.length > 300 ? `${value.slice(0, 300)}…` : value;
-    }
+    const node = base && json.at(base, path);
+    if (node) return { pointer: prefix + path, node };
   }
   return null;
+}
+
+/** @param {string} text @param {json.JsonNode} node */
+function valueText(text, node) {
+  const value = text.slice(node.start, node.end);
+  return value.length > 300 ? `${value.slice(0, 300)}…` : value;
+}
+
+/** The faults that an error's `data`, or a tool's result with `isError`, lists. @param {string} text of the message */
+export function listedFaults(text) {
+  try {
+    const message = JSON.parse(text);
+    if (message?.error?.data !== undefined) return faultsOf(message.error.data);
+    if (message?.result?.isError !== true) return null;
+    const meta = Object.values(message.result._meta ?? {}).map(faultsOf).find(Boolean);
+    return meta ?? faultsOf(message.result.structuredContent);
+  } catch {
+    return null;
+  }
 }

@@ -2,11 +2,12 @@
 
 /** A frame was chosen. */
 export class FrameSelectEvent extends Event {
-  /** @param {number} number @param {{ open?: boolean }} [how] */
-  constructor(number, { open = false } = {}) {
+  /** @param {number} number @param {{ open?: boolean, pointer?: string }} [how] `pointer`: the value in it that is meant */
+  constructor(number, { open = false, pointer } = {}) {
     super('plumb-frame-select', { bubbles: true });
     this.number = number;
     this.open = open;
+    this.pointer = pointer;
   }
 }
 

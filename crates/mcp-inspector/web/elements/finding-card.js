@@ -8,7 +8,7 @@ import { FrameSelectEvent, RuleOpenEvent, SpanShowEvent } from './events.js';
 export class FindingCardElement extends HTMLElement {
   /** @param {Finding} finding */
   show(finding) {
-    const { rule, severity, message, help, pointer, span, related, atFault, spec, layer } = finding;
+    const { rule, severity, message, help, pointer, span, related, atFault, spec, layer, subject } = finding;
     this.dataset.rule = rule;
     this.dataset.severity = severity;
     this.setAttribute('role', 'group');
@@ -16,7 +16,8 @@ export class FindingCardElement extends HTMLElement {
     const head = make('p', {},
       make('strong', { class: severity }, `${severity === 'error' ? '✖ error' : '▲ warning'} `),
       make('button', { class: 'link mono', click: () => this.dispatchEvent(new RuleOpenEvent(rule)) }, rule),
-      atFault && make('span', { class: 'quiet' }, ` by the ${atFault}`));
+      atFault && make('span', { class: 'quiet' }, ` by the ${atFault}`),
+      subject && make('span', {}, make('span', { class: 'quiet' }, ' in '), make('code', { 'data-subject': subject }, subject)));
     const rows = [
       head,
       make('p', { class: 'message' }, message),

@@ -4,7 +4,7 @@ import * as api from '../model/api.js';
 import { make } from '../model/dom.js';
 import { clock, duration, name, size } from '../model/format.js';
 import * as json from '../model/json.js';
-import { errorTable, faultsOf } from './error-table.js';
+import { errorTable, listedFaults } from './error-table.js';
 import { FrameSelectEvent, SpanShowEvent } from './events.js';
 
 /** @import { Detail } from '../api' */
@@ -20,10 +20,13 @@ export class FrameDetailElement extends HTMLElement {
   #tab = 'message';
   /** @type {Detail | null} */
   #detail = null;
+  /** @type {string | undefined} */
+  #pointer;
 
   connectedCallback() {
     this.setAttribute('role', 'region');
     this.setAttribute('aria-label', 'selected frame');
+    this.tabIndex = -1;
     this.addEventListener('plumb-span-show', event => this.#showSpan(/** @type {SpanShowEvent} */ (event)));
     if (!this.#detail) this.clear();
   }
@@ -33,8 +36,8 @@ export class FrameDetailElement extends HTMLElement {
     this.replaceChildren(make('p', { class: 'empty' }, 'Choose a frame to see what was sent, byte for byte, and what is wrong with it.'));
   }
 
-  /** @param {number} number */
-  async load(number) {
+  /** @param {number} number @param {string} [pointer] the value that is meant */
+  async load(number, pointer) {
     this.#loading?.abort();
     const loading = new AbortController();
     this.#loading = loading;
@@ -43,9 +46,13 @@ export class FrameDetailElement extends HTMLElement {
       if (loading.signal.aborted) return;
       this.#number = number;
       this.#detail = detail;
+      this.#pointer = pointer;
+      if (pointer !== undefined) this.#tab = 'message';
       const request = detail.row.pair && detail.row.kind === 'error' || detail.row.kind === 'result'
         ? await this.#requestOf(detail, loading.signal) : null;
-      if (!loading.signal.aborted) this.#render(detail, request);
+      if (loading.signal.aborted) return;
+      this.#render(detail, request);
+      this.querySelector('.pointed')?.scrollIntoView({ block: 'center' });
     } catch (error) {
       if (loading.signal.aborted) return;
       this.replaceChildren(make('p', { class: 'empty', role: 'alert' }, error instanceof Error ? error.message : String(error)));
@@ -123,7 +130,7 @@ export class FrameDetailElement extends HTMLElement {
     if (root && text !== undefined) {
       views.message = () => {
         const tree = /** @type {JsonTreeElement} */ (document.createElement('plumb-json-tree'));
-        tree.show(text, root, findings);
+        tree.show(text, root, findings, this.#pointer === undefined ? null : json.at(root, this.#pointer));
         return tree;
       };
     }
@@ -165,19 +172,6 @@ export class FrameDetailElement extends HTMLElement {
     }
     const view = /** @type {RawViewElement | null} */ (this.querySelector('plumb-raw-view'));
     view?.point(span[0], scroll);
-  }
-}
-
-/** The faults that an error's `data`, or a tool's result with `isError`, lists. @param {string} text */
-function listedFaults(text) {
-  try {
-    const message = JSON.parse(text);
-    if (message?.error?.data !== undefined) return faultsOf(message.error.data);
-    if (message?.result?.isError !== true) return null;
-    const meta = Object.values(message.result._meta ?? {}).map(faultsOf).find(Boolean);
-    return meta ?? faultsOf(message.result.structuredContent);
-  } catch {
-    return null;
   }
 }
 

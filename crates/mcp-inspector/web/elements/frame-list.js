@@ -35,6 +35,7 @@ export class FrameListElement extends HTMLElement {
   highlight = null;
 
   connectedCallback() {
+    if (this.childElementCount) return;
     const columns = make('colgroup');
     const head = make('tr');
     for (const [key, title] of COLUMNS) {
@@ -139,8 +140,8 @@ export class FrameListElement extends HTMLElement {
     const hidden = frames.total - shown.length;
     const dropped = (frames.all[0] ?? 1) - 1;
     this.#foot.textContent = [
-      `${shown.length} ${shown.length === 1 ? 'frame' : 'frames'}`,
-      hidden > 0 && `${hidden} hidden by the filter${frames.paused ? ' or the pause' : ''}`,
+      `${shown.length} ${shown.length === 1 ? 'frame' : 'frames'}${frames.calls ? ', answers in the rows of their requests' : ''}`,
+      hidden > 0 && !frames.calls && `${hidden} hidden by the filter${frames.paused ? ' or the pause' : ''}`,
       dropped > 0 && `${dropped} older ones were dropped`,
       this.#follows ? 'following' : 'not following (f)',
     ].filter(Boolean).join(' · ');
@@ -148,17 +149,19 @@ export class FrameListElement extends HTMLElement {
 
   /** @param {Row} row @param {number} at @param {number | undefined} paired */
   #row(row, at, paired) {
+    const answer = this.#frames?.calls && row.kind === 'request' && row.pair ? this.#frames.row(row.pair) : undefined;
+    const worst = row.worst === 'error' ? row.worst : answer?.worst ?? row.worst;
     const isLit = this.highlight?.test(`${name(row)} ${row.id ?? ''} ${row.preview}`);
     const arrow = row.from === 'client' ? '→' : row.from === 'server' ? '←' : '·';
     const sender = row.byProxy ? `plumb for the ${row.from}` : row.from ? `from the ${row.from}` : '';
     /** @type {Record<string, string>} */
     const cells = {
       number: String(row.number), time: clock(row.at), from: row.byProxy ? `${arrow}*` : arrow, name: name(row), id: row.id ?? '',
-      took: row.kind === 'request' && !row.pair ? '…' : duration(row.took), bytes: size(row.bytes), verdict: verdict(row),
-      preview: row.heldBack ? `held back: ${row.preview}` : row.preview,
+      took: row.kind === 'request' && !row.pair ? '…' : duration(row.took), bytes: size(row.bytes), verdict: verdict(answer ? { ...row, worst, findings: row.findings + answer.findings } : row),
+      preview: (row.heldBack ? `held back: ${row.preview}` : row.preview) + (answer ? `  ${answer.kind === 'error' ? '↩ error' : '↩'} ${answer.preview}` : ''),
     };
     const line = make('tr', {
-      'data-number': row.number, 'data-kind': row.kind, 'data-from': row.from, 'data-worst': row.worst,
+      'data-number': row.number, 'data-kind': row.kind, 'data-from': row.from, 'data-worst': worst, 'data-answer': answer?.number,
       'data-paired': row.number === paired, 'data-highlight': isLit, 'aria-rowindex': at + 1,
       'aria-selected': row.number === this.#selected ? 'true' : 'false',
     });

@@ -4,8 +4,9 @@ import { make } from '../model/dom.js';
 
 const KEYS = [
   ['j k ↓ ↑', 'next, previous frame'], ['Enter', 'open the selected frame'], ['Esc', 'back to the list, clear the filter'],
-  ['/', 'filter'], ['n N', 'next, previous finding'], ['p', 'the paired frame'], ['y', 'copy the text'], ['f', 'follow the newest'],
-  ['Space', 'pause'], ['?', 'this help'],
+  ['/', 'filter'], ['n N', 'next, previous finding'], ['p', 'the paired frame'], ['r', 'send the selected frame of the client again'],
+  ['e', 'change it, then send it again'], ['y', 'copy the frame: text, NDJSON, recording, curl'], ['f', 'follow the newest, or not'],
+  ['Space', 'pause, or go on'], ['Ctrl+Enter', 'send what is in the Speak view'], ['?', 'this help'],
 ];
 
 export function openHelp() {

@@ -15,10 +15,13 @@ export class JsonTreeElement extends HTMLElement {
   #text = '';
   /** @type {{ start: number, end: number, finding: Finding }[]} */
   #spans = [];
+  /** The value that is meant. @type {JsonNode | null} */
+  #pointed = null;
 
-  /** @param {string} text @param {JsonNode} root @param {Finding[]} findings */
-  show(text, root, findings) {
+  /** @param {string} text @param {JsonNode} root @param {Finding[]} findings @param {JsonNode | null} [pointed] */
+  show(text, root, findings, pointed = null) {
     this.#text = text;
+    this.#pointed = pointed;
     const index = byteToIndex(text);
     this.#spans = findings.flatMap(finding => finding.span
       ? [{ start: index(finding.span[0]), end: index(finding.span[1]), finding }] : []);
@@ -33,7 +36,7 @@ export class JsonTreeElement extends HTMLElement {
     const marked = mark && { class: 'marked', 'data-severity': mark.finding.severity, 'data-rule': mark.finding.rule, title: mark.finding.message };
     if (node.kind === 'object' || node.kind === 'array') return this.#folder(node, key, marked, depth);
     const text = this.#text.slice(node.start, node.end);
-    const value = make('span', { class: node.kind }, text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
+    const value = make('span', { class: node === this.#pointed ? `${node.kind} pointed` : node.kind }, text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
     const line = make('div', {}, key, marked ? make('span', marked, value) : value);
     if (text.length > LONGEST) line.append(make('span', { class: 'more' }, ` (${text.length} characters, see raw)`));
     return line;
@@ -45,8 +48,9 @@ export class JsonTreeElement extends HTMLElement {
     const [open, close] = node.kind === 'object' ? ['{', '}'] : ['[', ']'];
     const words = count === 0 ? open + close : `${open} ${count} ${close}`;
     const title = make('span', { ...marked, ...(!marked && { class: 'more' }) }, words);
+    if (node === this.#pointed) title.classList.add('pointed');
     if (!count) return make('div', {}, key, title);
-    const holdsMark = this.#spans.some(({ start, end }) => start >= node.start && end <= node.end);
+    const holdsMark = [...this.#spans, ...(this.#pointed ? [this.#pointed] : [])].some(({ start, end }) => start >= node.start && end <= node.end);
     const list = make('ul');
     const details = make('details', { open: depth < OPEN_DEPTH || holdsMark }, make('summary', {}, key, title), list);
     const fill = () => {

@@ -28,15 +28,16 @@ export class RawViewElement extends HTMLElement {
     for (const { start, end, bytes, finding } of spans) {
       if (start < at) continue; // Inside one that is marked already.
       append(pre, text.slice(at, start));
-      // Something is missing where nothing is.
       const mark = make('mark', { 'data-severity': finding.severity, 'data-rule': finding.rule, 'data-start': bytes, title: finding.message });
-      append(mark, text.slice(start, end) || '⟨here⟩');
+      append(mark, text.slice(start, end));
+      // Something is missing where nothing is; the style says so, as the text is that on the wire alone.
       if (start === end) mark.dataset.empty = '';
       pre.append(mark);
       this.#marks.push(mark);
       at = end;
     }
-    append(pre, text.slice(at));
+    // A mark at the end is the last there is.
+    if (at < text.length) append(pre, text.slice(at));
     this.replaceChildren(pre);
   }
 

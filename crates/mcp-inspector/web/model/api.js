@@ -1,15 +1,31 @@
 // What the page asks the program for. Addresses are relative to the page, which is under the token.
 
-/** @import { About, Detail, News, Problem, Rule } from '../api' */
+/** @import { About, Detail, News, Problem, Rule, SessionView, SpeakNews } from '../api' */
 
 /** Something the program has refused. */
-export class ApiError extends Error {}
+export class ApiError extends Error {
+  /** What to do. @type {string | undefined} */
+  help;
+
+  /** @param {string} said what came instead of an answer */
+  constructor(said) {
+    let [message, help] = [said, undefined];
+    try {
+      const refusal = JSON.parse(said);
+      if (typeof refusal.error === 'string') ({ error: message, help } = refusal);
+    } catch {
+      // Plain words.
+    }
+    super(message);
+    this.help = help;
+  }
+}
 
 /**
  * @param {string} path
  * @param {RequestInit} [init]
  */
-async function ask(path, init) {
+export async function ask(path, init) {
   const response = await fetch(`api/${path}`, init);
   if (!response.ok) throw new ApiError((await response.text()) || response.statusText);
   return response;
@@ -27,6 +43,9 @@ export const frame = async (number, signal) => (await ask(`frames/${number}`, { 
 
 /** @returns {Promise<Problem[]>} */
 export const problems = async () => (await ask('problems')).json();
+
+/** @returns {Promise<SessionView>} */
+export const session = async () => (await ask('session')).json();
 
 /**
  * @param {string} name
@@ -50,7 +69,7 @@ export async function search(words, how, signal) {
  * Rows as they come and change, until `signal` is aborted or the program ends.
  * @param {number} cursor
  * @param {AbortSignal} signal
- * @returns {AsyncGenerator<News>}
+ * @returns {AsyncGenerator<News | SpeakNews>}
  */
 export async function* changes(cursor, signal) {
   const response = await ask(`stream?cursor=${cursor}`, { signal });

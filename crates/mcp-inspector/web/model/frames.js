@@ -2,7 +2,7 @@
 
 import * as api from './api.js';
 
-/** @import { Row } from '../api' */
+/** @import { Row, SpeakState } from '../api' */
 /** @import { Filter } from './filter.js' */
 
 /** Rows have come, changed, or are shown or hidden. */
@@ -15,6 +15,15 @@ export class ConnectionEvent extends Event {
   /** @param {'live' | 'lost' | 'paused'} state */
   constructor(state) {
     super('plumb-connection');
+    this.state = state;
+  }
+}
+
+/** The conversation that is held from the page has changed. */
+export class SpeakNewsEvent extends Event {
+  /** @param {SpeakState} state */
+  constructor(state) {
+    super('plumb-speak-news');
     this.state = state;
   }
 }
@@ -34,6 +43,7 @@ export class Frames extends EventTarget {
   #cursor = 0;
   #announced = false;
   #paused = false;
+  #calls = false;
   /** Numbers that came while paused are shown afterwards. */
   #pausedAt = Infinity;
 
@@ -43,6 +53,10 @@ export class Frames extends EventTarget {
     while (!signal.aborted) {
       try {
         for await (const news of api.changes(this.#cursor, signal)) {
+          if (news.speak) {
+            this.dispatchEvent(new SpeakNewsEvent(news.speak));
+            continue;
+          }
           if (news.is_behind) this.#clear();
           this.#cursor = news.cursor;
           this.#take(news.rows);
@@ -75,6 +89,13 @@ export class Frames extends EventTarget {
     this.#paused = paused;
     this.#pausedAt = paused ? (this.#numbers.at(-1) ?? 0) : Infinity;
     this.dispatchEvent(new ConnectionEvent(paused ? 'paused' : 'live'));
+    this.#select();
+  }
+
+  /** Whether a request and its answer are one row. */
+  get calls() { return this.#calls; }
+  set calls(calls) {
+    this.#calls = calls;
     this.#select();
   }
 
@@ -121,7 +142,12 @@ export class Frames extends EventTarget {
 
   /** @param {Row} row */
   #isShown(row) {
-    return row.number <= this.#pausedAt && (!this.#filter || this.#filter.matches(row));
+    return !(this.#calls && this.#isPartOfCall(row)) && row.number <= this.#pausedAt && (!this.#filter || this.#filter.matches(row));
+  }
+
+  /** Whether its request stands for it: it is the first answer to one that is here. @param {Row} row */
+  #isPartOfCall(row) {
+    return (row.kind === 'result' || row.kind === 'error') && row.pair !== undefined && this.#rows.get(row.pair)?.pair === row.number;
   }
 
   /** Once per frame of the screen, however many rows came. */

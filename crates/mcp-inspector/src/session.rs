@@ -1,0 +1,220 @@
+//! What is known about a conversation: who takes part, what is offered and what that weighs.
+
+use std::collections::BTreeMap;
+
+use mcp_core::{Era, Side};
+use mcp_json::Node;
+use mcp_rules::{Limits, LineReader};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::{
+    Log,
+    frame::{Frame, Kind, Row},
+    text::excerpt,
+};
+
+/// What the view of the session shows.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SessionView {
+    /// The revision that the last message was judged by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    era: Option<&'static str>,
+    client: Party,
+    server: Party,
+    tools: Vec<ToolView>,
+    /// Requests without an answer, the newest last.
+    pending: Vec<Row>,
+    /// Resources that the client wants to hear about.
+    subscriptions: Vec<String>,
+    /// Answers and how long they took, the newest last.
+    latency: Vec<Answered>,
+    /// The last messages.
+    recent: Vec<Row>,
+}
+
+/// What a side says about itself.
+#[derive(Debug, Default, Serialize)]
+struct Party {
+    /// The frame that says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frame: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    info: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capabilities: Option<Box<RawValue>>,
+}
+
+/// A tool as it was listed last, and what its answers weigh.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolView {
+    name: String,
+    /// The frame that lists it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frame: Option<u64>,
+    /// The definition as it was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    definition: Option<Box<RawValue>>,
+    bytes: usize,
+    tokens: usize,
+    calls: u64,
+    result_bytes: u64,
+    result_tokens: u64,
+}
+
+/// An answer.
+#[derive(Debug, Serialize)]
+struct Answered {
+    number: u64,
+    method: String,
+    took: i64,
+    failed: bool,
+}
+
+/// Tools, pending requests and subscriptions beyond these numbers are not shown.
+const MOST_TOOLS: usize = 1000;
+const MOST_PENDING: usize = 200;
+const MOST_ANSWERS: usize = 500;
+const RECENT: usize = 24;
+/// Longest definition that is shown, in bytes.
+const LONGEST: usize = 64 << 10;
+/// Models read about four bytes as a token.
+const BYTES_PER_TOKEN: usize = 4;
+
+impl SessionView {
+    /// What the frames of a log say. Reads those that describe the sides and their tools again.
+    pub(crate) fn of(log: &Log) -> SessionView {
+        let mut reader = LineReader::new(&Limits::default());
+        let mut view = SessionView::default();
+        let mut tools = BTreeMap::new();
+        log.visit(|frame| view.take(frame, &mut tools, &mut reader));
+        view.pending.retain(|row| row.pair.is_none());
+        keep_last(&mut view.pending, MOST_PENDING);
+        keep_last(&mut view.latency, MOST_ANSWERS);
+        view.tools = tools.into_values().collect();
+        view
+    }
+
+    fn take(
+        &mut self,
+        frame: &Frame,
+        tools: &mut BTreeMap<String, ToolView>,
+        reader: &mut LineReader,
+    ) {
+        let row = &frame.row;
+        if let Some(revision) = frame.revision {
+            self.revision = Some(revision.as_str());
+            self.era = Some(match revision.era() {
+                Era::Legacy => "begins with a handshake",
+                Era::Modern => "stateless",
+            });
+        }
+        let is_answer = matches!(row.kind, Kind::Result | Kind::Error);
+        if is_answer || matches!(row.kind, Kind::Request | Kind::Notification) {
+            self.recent.push(row.clone());
+            keep_last(&mut self.recent, RECENT);
+        }
+        if row.kind == Kind::Request && row.pair.is_none() {
+            self.pending.push(row.clone());
+            // Far more than are shown would only take room.
+            if self.pending.len() > 2 * MOST_PENDING {
+                keep_last(&mut self.pending, MOST_PENDING);
+            }
+        }
+        if let (true, Some(took)) = (is_answer, row.took) {
+            let method = row.method.clone().unwrap_or_default();
+            let (number, failed) = (row.number, row.kind == Kind::Error);
+            self.latency.push(Answered { number, method, took, failed });
+            if self.latency.len() > 2 * MOST_ANSWERS {
+                keep_last(&mut self.latency, MOST_ANSWERS);
+            }
+        }
+        match (row.method.as_deref(), row.kind) {
+            (Some("initialize" | "server/discover"), Kind::Request | Kind::Result) => {
+                reader.read(&frame.line, |line| {
+                    if let Some(message) = line.message() {
+                        self.introduce(row, message);
+                    }
+                });
+            }
+            (Some("tools/list"), Kind::Result) => {
+                reader.read(&frame.line, |line| {
+                    let listed = line.message().and_then(|it| it.get("result")?.get("tools"));
+                    for tool in listed.into_iter().flat_map(Node::elements) {
+                        list(row.number, tool, tools);
+                    }
+                });
+            }
+            (Some("tools/call"), Kind::Result | Kind::Error) => {
+                let name = row.target.clone().unwrap_or_default();
+                if let Some(tool) = entry(tools, name) {
+                    tool.calls += 1;
+                    tool.result_bytes += row.bytes;
+                    tool.result_tokens = tool.result_bytes.div_ceil(BYTES_PER_TOKEN as u64);
+                }
+            }
+            (Some("resources/subscribe"), Kind::Request) => {
+                let uri = row.target.clone().unwrap_or_default();
+                if !self.subscriptions.contains(&uri) && self.subscriptions.len() < MOST_PENDING {
+                    self.subscriptions.push(uri);
+                }
+            }
+            (Some("resources/unsubscribe"), Kind::Request) => {
+                self.subscriptions.retain(|uri| Some(uri) != row.target.as_ref());
+            }
+            _ => {}
+        }
+    }
+
+    /// What a side says about itself when it introduces itself.
+    fn introduce(&mut self, row: &Row, message: Node<'_>) {
+        let (party, stated, info) = match row.from {
+            Some(Side::Client) => (&mut self.client, message.get("params"), "clientInfo"),
+            Some(Side::Server) => (&mut self.server, message.get("result"), "serverInfo"),
+            None => return,
+        };
+        let Some(stated) = stated else { return };
+        party.frame = Some(row.number);
+        party.info = stated.get(info).and_then(raw);
+        party.capabilities = stated.get("capabilities").and_then(raw);
+    }
+}
+
+fn list(number: u64, tool: Node<'_>, tools: &mut BTreeMap<String, ToolView>) {
+    let Some(name) = tool.get("name").and_then(Node::str_bytes) else { return };
+    let Some(entry) = entry(tools, excerpt(&name, 120)) else { return };
+    entry.frame = Some(number);
+    entry.bytes = tool.raw().len();
+    entry.tokens = entry.bytes.div_ceil(BYTES_PER_TOKEN);
+    entry.definition = raw(tool);
+}
+
+fn entry(tools: &mut BTreeMap<String, ToolView>, name: String) -> Option<&mut ToolView> {
+    if !tools.contains_key(&name) && tools.len() >= MOST_TOOLS {
+        return None;
+    }
+    Some(tools.entry(name.clone()).or_insert_with(|| ToolView {
+        name,
+        frame: None,
+        definition: None,
+        bytes: 0,
+        tokens: 0,
+        calls: 0,
+        result_bytes: 0,
+        result_tokens: 0,
+    }))
+}
+
+/// The text of a value, if it is short enough to be shown.
+fn raw(node: Node<'_>) -> Option<Box<RawValue>> {
+    let text = std::str::from_utf8(node.raw()).ok().filter(|text| text.len() <= LONGEST)?;
+    RawValue::from_string(text.to_owned()).ok()
+}
+
+fn keep_last<T>(list: &mut Vec<T>, most: usize) {
+    list.drain(..list.len().saturating_sub(most));
+}

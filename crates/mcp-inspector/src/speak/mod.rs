@@ -1,0 +1,563 @@
+//! Speaking to a server oneself.
+//!
+//! The [`Speaker`] is a client without opinions: it opens conversations, counts ids, pairs answers
+//! and asks for lists, and otherwise sends what it is told. Its lines pass a [`Tap`] like those of
+//! any client, so that what it says and hears is listed and judged in the same way.
+
+mod conversation;
+mod negotiation;
+mod offer;
+mod refusal;
+mod suggestion;
+mod target;
+mod text;
+pub(crate) mod view;
+pub(crate) mod wire;
+
+use std::{
+    borrow::Cow,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use mcp_core::{Era, Revision};
+use mcp_proxy::{Tap, TapSettings};
+use mcp_rules::Engine;
+use serde_json::json;
+use tokio::sync::{oneshot, watch};
+
+pub(crate) use self::refusal::{Refusal, RefusalKind};
+pub use self::target::Target;
+use self::{
+    conversation::{Conversation, Facts},
+    offer::{LISTS, MOST_PAGES, Offering},
+    view::{Composed, DemoView, Offer, QuestionView, Sent, ServerView, SpeakState, Status},
+};
+use crate::{
+    Log,
+    service::{text_of, with_line},
+};
+
+/// The longest line of a server.
+const LONGEST: usize = 16 << 20;
+/// How long to wait before telling that a server has not opened yet.
+const OPENING: Duration = Duration::from_secs(5);
+/// How long a server may take to list something.
+const LISTING: Duration = Duration::from_secs(30);
+
+const BY_HAND: &str = "disconnected by hand";
+
+/// Speaks to servers. Cheap to clone.
+#[derive(Clone)]
+pub struct Speaker(Arc<Inner>);
+
+struct Inner {
+    log: Log,
+    engine: Arc<Engine>,
+    targets: Vec<Target>,
+    /// The revision to ask for if the page does not say.
+    revision: Option<Revision>,
+    state: Mutex<State>,
+    /// Grows with every change.
+    version: watch::Sender<u64>,
+    /// How many servers have not ended yet.
+    running: watch::Sender<usize>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Counts conversations.
+    generation: u64,
+    status: Status,
+    reason: Option<String>,
+    target: usize,
+    conversation: Option<Conversation>,
+    is_listing: bool,
+}
+
+impl std::fmt::Debug for Speaker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Speaker").field("targets", &self.0.targets).finish_non_exhaustive()
+    }
+}
+
+impl Speaker {
+    /// Speaks to one of `targets`, the first unless told otherwise. Everything is shown in `log` and
+    /// judged with `engine`.
+    pub fn new(log: Log, engine: Arc<Engine>, targets: Vec<Target>) -> Speaker {
+        let (state, version, running) =
+            (Mutex::default(), watch::Sender::new(0), watch::Sender::new(0));
+        Speaker(Arc::new(Inner { log, engine, targets, revision: None, state, version, running }))
+    }
+
+    /// Asks for this revision, unless the page says otherwise.
+    #[must_use]
+    pub fn with_revision(self, revision: Option<Revision>) -> Speaker {
+        let Inner { log, engine, targets, .. } = &*self.0;
+        let (log, engine, targets) = (log.clone(), Arc::clone(engine), targets.clone());
+        let (state, version, running) =
+            (Mutex::default(), watch::Sender::new(0), watch::Sender::new(0));
+        Speaker(Arc::new(Inner { log, engine, targets, revision, state, version, running }))
+    }
+
+    /// Opens a conversation with the first server. Needs a runtime.
+    pub fn begin(&self) {
+        // Whatever goes wrong is shown.
+        let _ = self.start(None, None);
+    }
+
+    /// Ends the conversation, and waits for the server to go.
+    pub async fn finish(&self) {
+        self.disconnect();
+        let mut running = self.0.running.subscribe();
+        let _ = tokio::time::timeout(OPENING, running.wait_for(|count| *count == 0)).await;
+    }
+
+    /// Why the first server could not even be started, if so.
+    pub fn start_failure(&self) -> Option<String> {
+        let state = self.lock();
+        let reason = state.reason.clone().filter(|_| state.generation == 1);
+        reason.filter(|reason| reason.starts_with("cannot start"))
+    }
+
+    pub(crate) fn is_demo(&self) -> bool {
+        self.0.targets.iter().any(|target| target.as_demo().is_some())
+    }
+
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.0.version.subscribe()
+    }
+
+    /// Opens a conversation instead of the current one, and waits a moment for it.
+    pub(crate) async fn connect(
+        &self,
+        server: Option<&str>,
+        revision: Option<&str>,
+    ) -> Result<SpeakState, Refusal> {
+        let revision = match revision.filter(|name| !name.is_empty()) {
+            None => None,
+            Some(name) => Some(name.parse().map_err(|_| {
+                Refusal::invalid("there is no such revision", "choose one of `revisions`")
+            })?),
+        };
+        let mut version = self.subscribe();
+        self.start(server, revision)?;
+        let opened = version.wait_for(|_| self.lock().status != Status::Connecting);
+        let _ = tokio::time::timeout(OPENING, opened).await;
+        Ok(self.view())
+    }
+
+    fn start(&self, server: Option<&str>, revision: Option<Revision>) -> Result<(), Refusal> {
+        let (near, ends) = wire::pair();
+        let (generation, how) = {
+            let mut state = self.lock();
+            if let Some(name) = server {
+                let place = self.0.targets.iter().position(|target| target.name == name);
+                state.target = place.ok_or_else(|| {
+                    Refusal::unknown("there is no such server", "choose one of `servers`")
+                })?;
+            }
+            let target = self.0.targets.get(state.target).ok_or_else(Refusal::not_connected)?;
+            state.generation += 1;
+            let generation = state.generation;
+            let session: Arc<str> = generation.to_string().into();
+            let tap = self.tap(generation).for_session(Arc::clone(&session));
+            let (ending, how) = target.begin(ends, tap, LONGEST);
+            self.0.running.send_modify(|count| *count += 1);
+            let engine = Arc::clone(&self.0.engine);
+            let conversation = Conversation::new(engine, session, near.sender, ending);
+            state.conversation = Some(conversation);
+            (state.status, state.reason) = (Status::Connecting, None);
+            state.is_listing = false;
+            (generation, how)
+        };
+        self.tell();
+        tokio::spawn(self.clone().listen(generation, near.lines, how));
+        let (speaker, revision) = (self.clone(), revision.or(self.0.revision));
+        tokio::spawn(async move {
+            match negotiation::open(&speaker, generation, revision).await {
+                Ok(()) => speaker.list(generation).await,
+                Err(reason) => speaker.fail(generation, reason),
+            }
+        });
+        Ok(())
+    }
+
+    /// Shows what passes in the log, and its places to the conversation.
+    fn tap(&self, generation: u64) -> Tap {
+        let limits = &self.0.engine.settings().limits;
+        let speaker = self.clone();
+        let watcher = self.0.log.watcher_telling(limits, move |row| {
+            speaker.with(generation, |conversation| conversation.place(row));
+            speaker.tell();
+        });
+        let settings = TapSettings { watchers: vec![watcher], ..TapSettings::default() };
+        Tap::new(Arc::clone(&self.0.engine), settings)
+    }
+
+    /// Takes everything that the server says until it ends.
+    async fn listen(
+        self,
+        generation: u64,
+        mut lines: tokio::sync::mpsc::Receiver<Bytes>,
+        mut how: oneshot::Receiver<String>,
+    ) {
+        let reason = loop {
+            tokio::select! {
+                biased;
+                Some(line) = lines.recv() => {
+                    let has_news = self.with(generation, |conversation| {
+                        conversation.hear(&line);
+                        std::mem::take(&mut conversation.has_news)
+                    });
+                    self.tell();
+                    if has_news == Some(true) {
+                        tokio::spawn(self.clone().list_again(generation));
+                    }
+                }
+                reason = &mut how => break reason.unwrap_or_else(|_| "the server has gone".into()),
+            }
+        };
+        self.0.running.send_modify(|count| *count = count.saturating_sub(1));
+        let last = self.with(generation, |conversation| conversation.last_error.clone()).flatten();
+        let reason = match last.filter(|_| !self.is_hung_up(generation)) {
+            Some(last) => format!("{reason}: {last}"),
+            None => reason,
+        };
+        self.fail(generation, reason);
+    }
+
+    fn is_hung_up(&self, generation: u64) -> bool {
+        self.with(generation, |conversation| !conversation.is_open()) != Some(false)
+    }
+
+    /// Ends a conversation, for the first reason that is known.
+    fn fail(&self, generation: u64, reason: String) {
+        let mut state = self.lock();
+        if state.generation != generation {
+            return;
+        }
+        if let Some(conversation) = &mut state.conversation {
+            conversation.end(&reason);
+        }
+        if state.status != Status::Ended {
+            state.status = Status::Ended;
+        }
+        // Why the process ended says more than that there was no answer.
+        let is_told = state.reason.as_deref() == Some(BY_HAND);
+        let is_better = state.reason.is_none() || !is_told && reason.starts_with("the server ");
+        if is_better {
+            state.reason = Some(reason);
+        }
+        drop(state);
+        self.tell();
+    }
+
+    /// Ends the conversation.
+    pub(crate) fn disconnect(&self) {
+        let mut state = self.lock();
+        let was_open = matches!(state.status, Status::Connected | Status::Connecting);
+        if let Some(conversation) = state.conversation.as_mut().filter(|_| was_open) {
+            conversation.end(BY_HAND);
+            state.status = Status::Ended;
+            state.reason = Some(BY_HAND.to_owned());
+        }
+        drop(state);
+        self.tell();
+    }
+
+    pub(crate) fn set_demo(&self, misbehave: Option<bool>, tool_results: Option<bool>) -> bool {
+        let mut is_demo = false;
+        for demo in self.0.targets.iter().filter_map(Target::as_demo) {
+            demo.switch(misbehave, tool_results);
+            is_demo = true;
+        }
+        self.tell();
+        if misbehave.is_some() {
+            // It offers other tools then.
+            let generation = self.lock().generation;
+            tokio::spawn(self.clone().list_again(generation));
+        }
+        is_demo
+    }
+
+    pub(crate) fn compose(&self, method: &str, params: Option<&str>) -> Result<Composed, Refusal> {
+        self.speaking(|conversation| {
+            let (_, text) = conversation.compose(method, params);
+            let findings = conversation.judge(&text);
+            Ok(Composed { text, findings })
+        })
+    }
+
+    pub(crate) fn request(&self, method: &str, params: Option<&str>) -> Result<Sent, Refusal> {
+        self.speaking(|conversation| {
+            let (id, text) = conversation.request(method, params)?;
+            Ok(Sent { id, text, warning: None })
+        })
+    }
+
+    pub(crate) fn send_raw(&self, text: &str) -> Result<Sent, Refusal> {
+        let takes_any = self.target().takes_any_text();
+        let is_json = text::read(text, |_| ()).is_some();
+        let warning = (!takes_any && !is_json).then(|| {
+            "text that is not JSON is not sent over HTTP or WebSocket: plumb has answered in the \
+             server's place"
+                .to_owned()
+        });
+        self.speaking(|conversation| {
+            let id = conversation.send(text, None)?;
+            Ok(Sent { id, text: text.to_owned(), warning })
+        })
+    }
+
+    pub(crate) fn answer(
+        &self,
+        id: &str,
+        result: Option<&str>,
+        error: Option<&str>,
+    ) -> Result<Sent, Refusal> {
+        self.speaking(|conversation| {
+            let (id, text) = conversation.answer(id, result, error)?;
+            Ok(Sent { id, text, warning: None })
+        })
+    }
+
+    pub(crate) fn cancel(&self, id: &str) -> Result<Sent, Refusal> {
+        self.speaking(|conversation| {
+            let text = conversation.cancel(id)?;
+            Ok(Sent { id: None, text, warning: None })
+        })
+    }
+
+    /// Sends an earlier frame again, or what was made of it.
+    pub(crate) fn replay(&self, frame: u64, edited: Option<&str>) -> Result<Sent, Refusal> {
+        let original = self.0.log.frame(frame, |frame| {
+            let text = with_line(&frame.line, |line| text_of(line).to_vec());
+            (frame.row.from, frame.row.pair, String::from_utf8_lossy(&text).into_owned())
+        });
+        let (from, pair, text) = original.ok_or_else(|| {
+            Refusal::unknown("there is no such frame", "it was dropped to make room for later ones")
+        })?;
+        if from != Some(mcp_core::Side::Client) {
+            let help = "choose a frame that a client has sent";
+            return Err(Refusal::invalid("only a client's frames can be sent again", help));
+        }
+        let text = edited.unwrap_or(&text);
+        let tool = text::read(text, |root| {
+            let method = root.get("method").filter(|method| method.str_eq("tools/call"));
+            let name = method.and_then(|_| root.get("params")?.get("name")?.as_str());
+            name.map(Cow::into_owned)
+        });
+        self.speaking(|conversation| {
+            let warning = tool.flatten().and_then(|tool| {
+                let reads = conversation.offering.is_read_only(&tool) == Some(true);
+                (!reads)
+                    .then(|| "the tool does not say that it only reads; it ran again".to_owned())
+            });
+            let (id, text) = conversation.replay(text, (frame, pair))?;
+            Ok(Sent { id, text, warning })
+        })
+    }
+
+    /// Lists everything again.
+    pub(crate) async fn refresh(&self) -> Result<Offer, Refusal> {
+        let generation = self.lock().generation;
+        self.speaking(|_| Ok(()))?;
+        self.list(generation).await;
+        Ok(self.offer())
+    }
+
+    pub(crate) fn offer(&self) -> Offer {
+        let state = self.lock();
+        let offering = state.conversation.as_ref().map(|it| it.offering.view(&self.0.log));
+        offering.unwrap_or_default()
+    }
+
+    async fn list_again(self, generation: u64) {
+        self.list(generation).await;
+    }
+
+    /// Asks for all lists that the server has.
+    async fn list(&self, generation: u64) {
+        {
+            let mut state = self.lock();
+            if state.generation != generation || std::mem::replace(&mut state.is_listing, true) {
+                return;
+            }
+        }
+        let capabilities = self.with(generation, |conversation| {
+            let text = conversation.facts.capabilities.as_ref().map(|it| it.get().to_owned());
+            text.unwrap_or_else(|| "{}".to_owned())
+        });
+        let capabilities = capabilities.unwrap_or_default();
+        let mut offering = Offering::default();
+        for (method, member, capability) in LISTS {
+            let has = text::read(&capabilities, |it| it.get(capability).is_some());
+            if has != Some(true) {
+                continue;
+            }
+            if let Err(problem) = self.list_all(generation, method, member, &mut offering).await {
+                offering.problems.push(format!("{method}: {problem}"));
+            }
+        }
+        self.with(generation, |conversation| conversation.offering = offering);
+        self.lock().is_listing = false;
+        self.tell();
+    }
+
+    async fn list_all(
+        &self,
+        generation: u64,
+        method: &str,
+        member: &'static str,
+        offering: &mut Offering,
+    ) -> Result<(), String> {
+        let mut cursor: Option<String> = None;
+        for _ in 0..MOST_PAGES {
+            let params = cursor.as_ref().map(|cursor| format!(r#"{{"cursor":{cursor}}}"#));
+            let (id, answer) = self.ask(generation, method, params.as_deref())?;
+            let answer = match tokio::time::timeout(LISTING, answer).await {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(_)) => return Err("there will be no answer".to_owned()),
+                Err(_) => return Err("the server does not answer".to_owned()),
+            };
+            let frame = self.with(generation, |conversation| {
+                conversation.calls.iter().rev().find(|call| call.id == id)?.answer
+            });
+            let answer = String::from_utf8_lossy(&answer);
+            cursor = offering.add(id, member, frame.flatten(), &answer)?;
+            if cursor.is_none() {
+                return Ok(());
+            }
+        }
+        Err(format!("there are more than {MOST_PAGES} pages"))
+    }
+
+    fn ask(
+        &self,
+        generation: u64,
+        method: &str,
+        params: Option<&str>,
+    ) -> Result<(String, oneshot::Receiver<Bytes>), String> {
+        let asked = self.with(generation, |conversation| conversation.ask(method, params));
+        self.tell();
+        asked.ok_or("the conversation has ended")?.map_err(|refusal| refusal.error)
+    }
+
+    fn notify(&self, generation: u64, method: &str) -> Result<(), String> {
+        let sent = self.with(generation, |conversation| conversation.request(method, None));
+        sent.ok_or("the conversation has ended")?.map(drop).map_err(|refusal| refusal.error)
+    }
+
+    fn is_current(&self, generation: u64) -> bool {
+        self.with(generation, |conversation| conversation.is_open()) == Some(true)
+    }
+
+    fn set_revision(&self, generation: u64, revision: Option<Revision>) {
+        self.with(generation, |conversation| conversation.revision = revision);
+    }
+
+    fn establish(&self, generation: u64, revision: Revision, facts: Facts) {
+        let mut state = self.lock();
+        if state.generation == generation
+            && state.status == Status::Connecting
+            && let Some(conversation) = &mut state.conversation
+        {
+            (conversation.revision, conversation.facts) = (Some(revision), facts);
+            state.status = Status::Connected;
+        }
+        drop(state);
+        self.tell();
+    }
+
+    fn target(&self) -> &Target {
+        let place = self.lock().target;
+        // There is at least one, or nobody could have connected.
+        &self.0.targets[place.min(self.0.targets.len() - 1)]
+    }
+
+    /// Where everything stands.
+    pub(crate) fn view(&self) -> SpeakState {
+        let log = &self.0.log;
+        let state = self.lock();
+        let conversation = state.conversation.as_ref();
+        let revision =
+            conversation.and_then(|it| it.revision).filter(|_| state.status != Status::Connecting);
+        let questions = conversation.into_iter().flat_map(|it| &it.questions).map(|question| {
+            let findings = question.frame.and_then(|it| log.frame(it, |it| it.findings.clone()));
+            QuestionView {
+                id: question.id.clone(),
+                method: question.method.clone(),
+                params: question.params.clone(),
+                frame: question.frame,
+                findings: findings.unwrap_or_default(),
+                suggestion: suggestion::for_question(&question.method, &question.params),
+            }
+        });
+        let servers = self.0.targets.iter().map(|target| {
+            let Target { name, shown, .. } = target;
+            ServerView { name: name.clone(), target: shown.clone() }
+        });
+        let facts = conversation.map(|it| &it.facts);
+        let target = self.0.targets.get(state.target);
+        SpeakState {
+            status: state.status,
+            reason: state.reason.clone(),
+            servers: servers.collect(),
+            server: target.map(|target| target.name.clone()).unwrap_or_default(),
+            revisions: Revision::ALL.iter().map(|revision| revision.as_str()).collect(),
+            revision: revision.map(Revision::as_str),
+            era: revision.map(|revision| match revision.era() {
+                Era::Legacy => "handshake",
+                Era::Modern => "stateless",
+            }),
+            session: conversation.map(|it| it.session.to_string()),
+            server_info: facts.and_then(|facts| facts.server_info.clone()),
+            capabilities: facts.and_then(|facts| facts.capabilities.clone()),
+            instructions: facts.and_then(|facts| facts.instructions.clone()),
+            calls: conversation.map(|it| it.calls.iter().cloned().collect()).unwrap_or_default(),
+            questions: questions.collect(),
+            demo: target.and_then(Target::as_demo).map(|demo| {
+                let (misbehave, tool_results) = demo.switches();
+                DemoView { misbehave, tool_results }
+            }),
+        }
+    }
+
+    /// Does something in the conversation, if there is one.
+    fn speaking<R>(
+        &self,
+        speak: impl FnOnce(&mut Conversation) -> Result<R, Refusal>,
+    ) -> Result<R, Refusal> {
+        let mut state = self.lock();
+        let status = state.status;
+        let conversation = state.conversation.as_mut();
+        let open = conversation.filter(|it| it.is_open() && status == Status::Connected);
+        let done = open.ok_or_else(Refusal::not_connected).and_then(speak);
+        drop(state);
+        self.tell();
+        done
+    }
+
+    fn with<R>(&self, generation: u64, act: impl FnOnce(&mut Conversation) -> R) -> Option<R> {
+        let mut state = self.lock();
+        if state.generation != generation {
+            return None;
+        }
+        state.conversation.as_mut().map(act)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self) {
+        self.0.version.send_modify(|version| *version += 1);
+    }
+}
+
+/// The error that the page shows.
+pub(crate) fn shown(refusal: &Refusal) -> serde_json::Value {
+    json!({ "error": refusal.error, "help": refusal.help })
+}

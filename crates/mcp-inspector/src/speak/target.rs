@@ -1,0 +1,146 @@
+//! The servers that can be spoken to, and how a conversation with one begins.
+
+use std::{ffi::OsString, process::ExitStatus, thread};
+
+use mcp_proxy::{
+    Tap,
+    bridge::remote::{self, Remote, RemoteSettings},
+    shutdown::{Drain, Phase, Trigger},
+    stdio::{self, Errors, StdioError, StdioSettings},
+};
+use tokio::sync::oneshot;
+
+use super::wire::Ends;
+use crate::{demo::Demo, frame::exit_of};
+
+/// A server that can be spoken to.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// What it is called.
+    pub name: String,
+    /// The command, URL, or what else there is to say about it.
+    pub shown: String,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Kind {
+    Command(OsString, Vec<OsString>),
+    Remote(Remote),
+    Demo(Demo),
+}
+
+impl Target {
+    /// A server that is started for each conversation.
+    pub fn command(program: OsString, arguments: Vec<OsString>) -> Target {
+        let words = std::iter::once(&program).chain(&arguments);
+        let shown: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+        let name = std::path::Path::new(&program).file_name().unwrap_or(&program);
+        let name = name.to_string_lossy().into_owned();
+        Target { name, shown: shown.join(" "), kind: Kind::Command(program, arguments) }
+    }
+
+    /// A server at a URL, which is shown as `shown`.
+    pub fn remote(shown: impl Into<String>, remote: Remote) -> Target {
+        let shown = shown.into();
+        Target { name: shown.clone(), shown, kind: Kind::Remote(remote) }
+    }
+
+    /// The built-in server.
+    pub fn demo() -> Target {
+        let shown = "a built-in demonstration server".to_owned();
+        Target { name: "demo".to_owned(), shown, kind: Kind::Demo(Demo::new()) }
+    }
+
+    pub(crate) fn as_demo(&self) -> Option<&Demo> {
+        match &self.kind {
+            Kind::Demo(demo) => Some(demo),
+            Kind::Command(..) | Kind::Remote(_) => None,
+        }
+    }
+
+    /// Whether text that is not JSON reaches it.
+    pub(super) fn takes_any_text(&self) -> bool {
+        !matches!(self.kind, Kind::Remote(_))
+    }
+
+    /// Begins a conversation. The first ends it when told or dropped, the second says how it ended.
+    pub(super) fn begin(
+        &self,
+        ends: Ends,
+        tap: Tap,
+        longest: usize,
+    ) -> (Ending, oneshot::Receiver<String>) {
+        let (trigger, drain) = Drain::new();
+        let (ended, how) = oneshot::channel();
+        match self.kind.clone() {
+            Kind::Command(program, arguments) => {
+                let mut settings = StdioSettings::default();
+                (settings.max_line, settings.drain) = (longest, drain);
+                settings.errors = Errors::Recorded;
+                settings.exit_wait = std::time::Duration::from_secs(2);
+                thread::spawn(move || {
+                    let streams = ends.into_streams(longest);
+                    let status = stdio::run_over(&program, &arguments, streams, &tap, &settings);
+                    tap.finish();
+                    let _ = ended.send(of_process(status));
+                });
+            }
+            Kind::Remote(remote) => {
+                let mut settings = RemoteSettings::default();
+                (settings.max_line, settings.drain) = (longest, drain);
+                tokio::spawn(async move {
+                    let streams = ends.into_streams(longest);
+                    remote::run_over(remote, streams, &tap, &settings).await;
+                    finish(tap).await;
+                    let _ = ended.send("the connection was closed".to_owned());
+                });
+            }
+            Kind::Demo(demo) => {
+                tokio::spawn(async move {
+                    let how = tokio::select! {
+                        how = demo.converse(ends, &tap) => how,
+                        () = drain.reached(Phase::Stopping) => "the server was stopped".to_owned(),
+                    };
+                    finish(tap).await;
+                    let _ = ended.send(how);
+                });
+            }
+        }
+        (Ending(trigger), how)
+    }
+}
+
+/// Ends a conversation when dropped.
+#[derive(Debug)]
+pub(super) struct Ending(Trigger);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.begin(Phase::Stopping);
+    }
+}
+
+async fn finish(tap: Tap) {
+    let _ = tokio::task::spawn_blocking(move || tap.finish()).await;
+}
+
+fn of_process(status: Result<ExitStatus, StdioError>) -> String {
+    match status {
+        Ok(status) => {
+            let code = status.code().map(i64::from);
+            format!("the server {}", exit_of(code, signal_of(status)))
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+#[cfg(unix)]
+fn signal_of(status: ExitStatus) -> Option<i64> {
+    std::os::unix::process::ExitStatusExt::signal(&status).map(i64::from)
+}
+
+#[cfg(not(unix))]
+fn signal_of(_: ExitStatus) -> Option<i64> {
+    None
+}

@@ -1,0 +1,7 @@
+//! Speaking to servers through the service, as the page does.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod api;
+mod children;
+mod demo;

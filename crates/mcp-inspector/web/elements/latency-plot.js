@@ -1,0 +1,33 @@
+// How long answers took, in order: a point for each.
+
+import { make } from '../model/dom.js';
+import { duration } from '../model/format.js';
+import { draw } from '../model/svg.js';
+
+/** @import { Answered } from '../api' */
+
+const [WIDTH, HEIGHT, LEFT] = [640, 140, 60];
+
+/** @param {Answered[]} answers @param {(number: number) => void} go */
+export function latencyPlot(answers, go) {
+  if (!answers.length) return make('p', { class: 'quiet' }, 'no answer has a time yet');
+  const sorted = answers.map(({ took }) => took).sort((one, other) => one - other);
+  const at = (/** @type {number} */ part) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
+  const slowest = Math.max(1, sorted[sorted.length - 1]);
+  const words = `${answers.length} answers: half within ${duration(at(0.5))}, 95 % within ${duration(at(0.95))}, the slowest ${duration(slowest)}`;
+  const plot = draw('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'plot', role: 'img', 'aria-label': words });
+  const y = (/** @type {number} */ took) => HEIGHT - 16 - (took / slowest) * (HEIGHT - 32);
+  for (const took of [0, slowest / 2, slowest]) {
+    plot.append(
+      draw('line', { x1: LEFT, x2: WIDTH, y1: y(took), y2: y(took), class: 'grid' }),
+      draw('text', { x: LEFT - 6, y: y(took) + 4, 'text-anchor': 'end' }, duration(Math.round(took))));
+  }
+  answers.forEach(({ number, method, took, failed }, index) => {
+    const x = LEFT + 6 + (index / Math.max(1, answers.length - 1)) * (WIDTH - LEFT - 14);
+    const point = draw('circle', { cx: x, cy: y(took), r: 3.5, class: failed ? 'point failed' : 'point', 'data-frame': number },
+      draw('title', {}, `#${number} ${method} ${duration(took)}`));
+    point.addEventListener('click', () => go(number));
+    plot.append(point);
+  });
+  return make('figure', {}, plot, make('figcaption', { class: 'quiet' }, words));
+}

@@ -1,0 +1,126 @@
+// What is known about the conversation: who takes part, what is offered, what it weighs, what is open.
+
+import * as api from '../model/api.js';
+import { make } from '../model/dom.js';
+import { clock, name, size } from '../model/format.js';
+import * as json from '../model/json.js';
+import { FrameSelectEvent } from './events.js';
+import { latencyPlot } from './latency-plot.js';
+import { sequenceDiagram } from './sequence-diagram.js';
+
+/** @import { Party, Row, SessionView, ToolView } from '../api' */
+/** @import { JsonTreeElement } from './json-tree.js' */
+
+export class SessionViewElement extends HTMLElement {
+  connectedCallback() {
+    this.setAttribute('role', 'region');
+    this.setAttribute('aria-label', 'session');
+    this.tabIndex = 0;
+  }
+
+  async load() {
+    try {
+      this.#render(await api.session());
+    } catch (error) {
+      this.replaceChildren(make('p', { class: 'empty', role: 'alert' }, error instanceof Error ? error.message : String(error)));
+    }
+  }
+
+  /** @param {SessionView} view */
+  #render(view) {
+    const go = (/** @type {number} */ number) => this.dispatchEvent(new FrameSelectEvent(number, { open: true }));
+    const facts = make('dl', { class: 'facts' },
+      make('dt', {}, 'revision'), make('dd', { 'data-fact': 'revision' }, view.revision ?? 'not known yet'),
+      make('dt', {}, 'era'), make('dd', { 'data-fact': 'era' }, view.era ?? 'not known yet'),
+      make('dt', {}, 'subscriptions'), make('dd', { 'data-fact': 'subscriptions' }, view.subscriptions.join(', ') || 'none'));
+    this.replaceChildren(
+      make('h2', {}, 'Session'), facts, saving(),
+      ...this.#party('Client', view.client, go), ...this.#party('Server', view.server, go),
+      ...this.#tools(view.tools, go), ...this.#pending(view.pending, go),
+      make('h3', {}, 'How long answers took'), latencyPlot(view.latency, go),
+      make('h3', {}, 'The last messages'), sequenceDiagram(view.recent, go));
+  }
+
+  /** @param {string} title @param {Party} party @param {(number: number) => void} go */
+  #party(title, { frame, info, capabilities }, go) {
+    const head = make('h3', {}, title);
+    if (frame === undefined) return [head, make('p', { class: 'quiet' }, 'has not introduced itself yet')];
+    const tree = (/** @type {unknown} */ value) => {
+      const text = JSON.stringify(value) ?? 'null';
+      const view = /** @type {JsonTreeElement} */ (document.createElement('plumb-json-tree'));
+      const root = json.read(text);
+      if (root) view.show(text, root, []);
+      return view;
+    };
+    return [head, make('dl', { class: 'facts', 'data-party': title.toLowerCase() },
+      make('dt', {}, 'says it is'), make('dd', {}, info ? tree(info) : 'nothing'),
+      make('dt', {}, 'capabilities'), make('dd', {}, capabilities ? tree(capabilities) : 'none stated'),
+      make('dt', {}, 'said in'), make('dd', {}, make('button', { class: 'link', click: () => go(frame) }, `#${frame}`)))];
+  }
+
+  /** @param {ToolView[]} tools @param {(number: number) => void} go */
+  #tools(tools, go) {
+    const head = make('h3', {}, 'Tools and what a model pays for them');
+    if (!tools.length) return [head, make('p', { class: 'quiet' }, 'none were listed or called')];
+    const body = make('tbody');
+    const sum = { bytes: 0, tokens: 0, calls: 0, resultBytes: 0, resultTokens: 0 };
+    for (const tool of tools) {
+      sum.bytes += tool.bytes;
+      sum.tokens += tool.tokens;
+      sum.calls += tool.calls;
+      sum.resultBytes += tool.resultBytes;
+      sum.resultTokens += tool.resultTokens;
+      const { frame } = tool;
+      body.append(make('tr', { 'data-tool': tool.name },
+        make('th', { scope: 'row', class: 'mono' }, contract(tool)),
+        ...figures(tool),
+        make('td', {}, frame === undefined ? 'never listed' : make('button', { class: 'link', click: () => go(frame) }, `#${frame}`))));
+    }
+    const titles = make('tr');
+    for (const title of ['tool', 'definition', 'tokens, about', 'calls', 'results', 'tokens, about', 'listed in']) {
+      titles.append(make('th', { scope: 'col' }, title));
+    }
+    const foot = make('tr', {}, make('th', { scope: 'row' }, `all ${tools.length}`), ...figures(sum), make('td'));
+    return [head, make('table', { class: 'data' }, make('thead', {}, titles), body, make('tfoot', {}, foot))];
+  }
+
+  /** @param {Row[]} pending @param {(number: number) => void} go */
+  #pending(pending, go) {
+    const list = make('ul', { 'data-list': 'pending' });
+    for (const row of pending) {
+      list.append(make('li', {}, make('button', { class: 'link', click: () => go(row.number) }, `#${row.number} ${name(row)}`),
+        ` asked by the ${row.from ?? 'peer'} ${row.at === undefined ? '' : `at ${clock(row.at)}`}`));
+    }
+    return [make('h3', {}, 'Requests without an answer'), pending.length ? list : make('p', { class: 'quiet' }, 'none')];
+  }
+}
+
+function saving() {
+  const link = (/** @type {string} */ path, /** @type {string} */ file, /** @type {string} */ words) =>
+    make('a', { href: path, download: file }, words);
+  return make('p', { class: 'saving' },
+    link('api/recording', 'recording.jsonl', 'Save as a trace'), ' (secrets masked) · ',
+    link('api/recording?everything=true', 'recording-everything.jsonl', 'Save everything'), ' (with secrets)');
+}
+
+/** The definition, which can be unfolded. @param {ToolView} tool */
+function contract(tool) {
+  if (tool.definition === undefined) return tool.name;
+  const text = JSON.stringify(tool.definition);
+  const root = json.read(text);
+  const place = make('div');
+  const details = make('details', {}, make('summary', {}, tool.name), place);
+  details.addEventListener('toggle', () => {
+    if (!root || place.childElementCount) return;
+    const view = /** @type {JsonTreeElement} */ (document.createElement('plumb-json-tree'));
+    place.append(view);
+    view.show(text, root, []);
+  });
+  return details;
+}
+
+/** @param {{ bytes: number, tokens: number, calls: number, resultBytes: number, resultTokens: number }} tool */
+function figures({ bytes, tokens, calls, resultBytes, resultTokens }) {
+  return [size(bytes), String(tokens), String(calls), size(resultBytes), String(resultTokens)].map(words => make('td', {}, words));
+}
+

@@ -1,0 +1,31 @@
+// What the parts of the Speak view tell it.
+
+/** @import { Sent } from '../../api' */
+/** @import { Operation } from '../../model/operations.js' */
+
+/** Something to say was chosen. */
+export class OperationSelectEvent extends Event {
+  /** @param {Operation} operation */
+  constructor(operation) {
+    super('plumb-operation-select', { bubbles: true });
+    this.operation = operation;
+  }
+}
+
+/** Something was sent. */
+export class MessageSentEvent extends Event {
+  /** @param {Sent} sent */
+  constructor(sent) {
+    super('plumb-message-sent', { bubbles: true });
+    this.sent = sent;
+  }
+}
+
+/** A call was chosen. */
+export class CallSelectEvent extends Event {
+  /** @param {string} id */
+  constructor(id) {
+    super('plumb-call-select', { bubbles: true });
+    this.id = id;
+  }
+}

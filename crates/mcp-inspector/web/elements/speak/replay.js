@@ -1,0 +1,49 @@
+// Sends an earlier frame again, after asking where that may do harm.
+
+import * as api from '../../model/api.js';
+import { make } from '../../model/dom.js';
+import * as speak from '../../model/speak-api.js';
+
+/** @import { Row } from '../../api' */
+/** @import { Speak } from '../../model/speak.js' */
+
+/** Whether a frame is one that can be sent again. @param {Row | undefined} row */
+export const canReplay = row => row?.from === 'client' && ['request', 'notification', 'malformed', 'text', 'batch'].includes(row.kind);
+
+/**
+ * What was sent, or nothing if it was thought better of.
+ * @param {Row} row
+ * @param {Speak} model
+ */
+export async function replay(row, model) {
+  const danger = dangerOf(row, model);
+  if (danger && !await confirm(danger)) return null;
+  return speak.replay(row.number);
+}
+
+/** @param {number} number */
+export const textOf = async number => (await api.frame(number)).text ?? '';
+
+/** @param {Row} row @param {Speak} model */
+function dangerOf({ method, target }, model) {
+  if (method !== 'tools/call') return '';
+  const tool = model.tool(target);
+  if (tool?.readOnly) return '';
+  if (tool?.destructive) return `The server says that the tool ${target} may destroy something.`;
+  return tool ? `The server does not say that the tool ${target} only reads.` : `It is not known whether the tool ${target ?? ''} only reads.`;
+}
+
+/** @param {string} danger @returns {Promise<boolean>} */
+export function confirm(danger) {
+  const { promise, resolve } = Promise.withResolvers();
+  const dialog = make('dialog', { 'aria-label': 'send it again?' }, make('h2', {}, 'Send it again?'), make('p', {}, danger),
+    make('div', { class: 'buttons' },
+      make('button', { class: 'main', click: () => dialog.close('yes') }, 'Send again'), make('button', { click: () => dialog.close('no') }, 'Leave it')));
+  dialog.addEventListener('close', () => {
+    dialog.remove();
+    resolve(dialog.returnValue === 'yes');
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  return promise;
+}

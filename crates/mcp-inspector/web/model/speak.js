@@ -1,0 +1,88 @@
+// The conversation that is held from this page: how it stands, and what the server offers.
+
+import { frame } from './api.js';
+import * as speak from './speak-api.js';
+
+/** @import { Call, Offer, Offered, SpeakState } from '../api' */
+
+/** The conversation has moved on. */
+export class SpeakChangeEvent extends Event {
+  constructor() { super('plumb-speak-change'); }
+}
+
+/** The server offers something else. */
+export class OfferChangeEvent extends Event {
+  constructor() { super('plumb-offer-change'); }
+}
+
+const NOTHING = { tools: [], resources: [], templates: [], prompts: [], problems: [] };
+
+export class Speak extends EventTarget {
+  /** @type {SpeakState} */
+  state = { status: 'idle', servers: [], server: '', revisions: [], calls: [], questions: [] };
+  /** @type {Offer} */
+  offer = NOTHING;
+  /** The conversation whose offer is shown. */
+  #offered = '';
+
+  async load() { this.take(await speak.state()); }
+
+  /** @param {SpeakState} state */
+  take(state) {
+    this.state = state;
+    this.dispatchEvent(new SpeakChangeEvent());
+    // The lists may have been asked for again, which is calls with new answers.
+    const lists = state.calls.filter(call => /^(?:tools|resources|prompts)\/(?:templates\/)?list$/.test(call.method) && call.answer);
+    const offered = state.status === 'idle' ? '' : `${state.session} ${state.status} ${lists.at(-1)?.answer}`;
+    if (offered !== this.#offered) {
+      this.#offered = offered;
+      this.loadOffer();
+    }
+  }
+
+  async loadOffer() {
+    try {
+      this.offer = this.state.status === 'idle' ? NOTHING : await speak.offer();
+    } catch {
+      this.offer = NOTHING; // There is no conversation any more; the state says so.
+    }
+    this.dispatchEvent(new OfferChangeEvent());
+  }
+
+  /** @param {string | undefined} name @returns {Offered | undefined} */
+  tool(name) { return this.offer.tools.find(tool => tool.name === name); }
+
+  /** @param {string} id @returns {Call | undefined} */
+  call(id) { return this.state.calls.findLast(call => call.id === id); }
+
+  /**
+   * Asks and waits for the answer; `null` if there is none.
+   * @param {string} method
+   * @param {string} params
+   * @param {AbortSignal} signal
+   * @returns {Promise<any>}
+   */
+  async ask(method, params, signal) {
+    const { id } = await speak.request(method, params);
+    if (id === undefined) return null;
+    const call = await this.#ended(id, signal);
+    if (!call?.answer) return null;
+    const { text } = await frame(call.answer, signal);
+    return text === undefined ? null : JSON.parse(text);
+  }
+
+  /** @param {string} id @param {AbortSignal} signal @returns {Promise<Call | undefined>} */
+  #ended(id, signal) {
+    return new Promise(done => {
+      const look = () => {
+        const call = this.call(id);
+        if (!signal.aborted && (!call || call.state === 'pending')) return;
+        this.removeEventListener('plumb-speak-change', look);
+        done(signal.aborted ? undefined : call);
+      };
+      this.addEventListener('plumb-speak-change', look, { signal });
+      signal.addEventListener('abort', look, { once: true });
+      look();
+    });
+  }
+}
