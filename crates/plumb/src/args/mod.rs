@@ -7,6 +7,7 @@ mod mock;
 mod proxy;
 mod recordings;
 mod replay;
+mod test;
 mod upstream;
 mod values;
 
@@ -24,6 +25,7 @@ pub(crate) use self::inspect::InspectArgs;
 pub(crate) use self::mock::MockArgs;
 pub(crate) use self::recordings::{DiffArgs, DiffFormat, RedactArgs, TailArgs, WrapArgs};
 pub(crate) use self::replay::ReplayArgs;
+pub(crate) use self::test::TestArgs;
 use self::values::{
     fail_on, layer, max_findings, profile_name, revision, revision_choice, rule_name, rule_setting,
     side,
@@ -52,6 +54,9 @@ pub(crate) enum Command {
     /// Validate recorded traffic
     #[command(after_help = examples::CHECK)]
     Check(Box<CheckArgs>),
+    /// Test a server: ask it everything, and show what it gets wrong
+    #[command(after_help = test::TEST)]
+    Test(Box<TestArgs>),
     /// Pass traffic between a client and a server, and show what is wrong with it
     #[command(after_help = examples::PROXY)]
     Proxy(Box<ProxyArgs>),

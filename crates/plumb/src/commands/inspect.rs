@@ -1,12 +1,14 @@
-use std::{io, thread};
+use std::{ffi::OsString, io, path::PathBuf, sync::Arc, thread};
 
-use mcp_inspector::{Log, LogLimits};
+use mcp_inspector::{Log, LogLimits, Speaker, Target};
+use mcp_proxy::{Access, bridge::remote::Remote};
 use mcp_rules::{Engine, Finding, Origin};
 
 use super::{Outcome, following::follow_forever, notes::Notes, page::Page};
 use crate::{
     args::{Color, InspectArgs},
     config::Config,
+    failure::Failure,
     plan::{JudgingPlan, Verbosity},
     style::Palette,
     tail::{Audience, Shown, Tail},
@@ -15,17 +17,32 @@ use crate::{
 
 /// Shows a conversation in a browser.
 pub(crate) fn inspect(args: InspectArgs, color: Color) -> anyhow::Result<Outcome> {
-    let InspectArgs { trace, listen, insecure, no_browser, from, judging } = args;
+    let InspectArgs { target, command, listen, insecure, no_browser, from, judging } = args;
     let config = Config::chosen(&judging)?;
     let plan = JudgingPlan::new(&judging, &config)?;
     let notes = Notes::new(Palette::of_stderr(color), Verbosity::Normal);
     let schemas = notes.load(&plan.overrides, plan.overrides_required)?;
     notes.without_effect(&plan.without_effect);
+    let engine = Engine::new(schemas, plan.settings);
+    let trace = match What::of(target, command, engine.settings().limits.message_bytes)? {
+        What::Server(server) => {
+            let log = Log::new(LogLimits::default());
+            let page = Page::bind(&listen, insecure)?;
+            let name = server.shown.clone();
+            let speaker = Speaker::new(log.clone(), Arc::new(engine), vec![server])
+                .with_revision(plan.forced_revision);
+            page.announce(!no_browser)?;
+            return page
+                .serve_speaking(log, name, &speaker)
+                .map(|()| Outcome::Clean)
+                .map_err(|reason| Failure::new(reason).hint("name a program after `--`").into());
+        }
+        What::Recording(trace) => trace,
+    };
     let mut origin = Origin::default();
     origin.revision = plan.forced_revision;
     origin.from = from;
     origin.from_start = config.from_start.unwrap_or(false);
-    let engine = Engine::new(schemas, plan.settings);
     let log = Log::new(LogLimits::default());
     let page = Page::bind(&listen, insecure)?;
     page.announce(!no_browser)?;
@@ -42,6 +59,40 @@ pub(crate) fn inspect(args: InspectArgs, color: Color) -> anyhow::Result<Outcome
         return reading.join().unwrap_or(Ok(Outcome::Clean));
     }
     Ok(Outcome::Clean)
+}
+
+/// What to look at.
+enum What {
+    Recording(PathBuf),
+    Server(Target),
+}
+
+impl What {
+    fn of(
+        target: Option<OsString>,
+        command: Vec<OsString>,
+        max_message: usize,
+    ) -> anyhow::Result<What> {
+        let mut words = command.into_iter();
+        if let Some(program) = words.next() {
+            return Ok(What::Server(Target::command(program, words.collect())));
+        }
+        let Some(target) = target else { return Ok(What::Server(Target::demo())) };
+        let url = target.to_str().filter(|text| is_url(text));
+        let Some(url) = url else { return Ok(What::Recording(target.into())) };
+        let remote = Remote::new(url, max_message, &Access::default()).map_err(|error| {
+            Failure::new("the server cannot be used")
+                .because(error)
+                .hint("its URL is like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
+        })?;
+        Ok(What::Server(Target::remote(url, remote)))
+    }
+}
+
+/// Whether it is meant as a URL and not as the name of a file.
+fn is_url(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    scheme.is_some_and(|scheme| ["http", "https", "ws", "wss"].contains(&&*scheme))
 }
 
 /// Puts the lines of a recording into a log.

@@ -16,6 +16,7 @@ mod replay;
 mod rules;
 mod schema;
 mod tail;
+mod test;
 mod wrap;
 
 pub(crate) use check::check;
@@ -30,6 +31,7 @@ pub(crate) use replay::replay;
 pub(crate) use rules::rules;
 pub(crate) use schema::schema;
 pub(crate) use tail::tail;
+pub(crate) use test::test;
 pub(crate) use wrap::wrap;
 
 /// The outcome of a command that could run.

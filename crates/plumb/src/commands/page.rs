@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_inspector::{Access, Log, Service, new_token};
+use mcp_inspector::{Access, Log, Service, Speaker, new_token};
 use mcp_proxy::shutdown;
 use mcp_transport::Allowed;
 use tokio::{net::TcpListener, runtime::Runtime};
@@ -76,6 +76,38 @@ impl Page {
             }
         });
         runtime.shutdown_background();
+    }
+
+    /// Serves until there is a signal, and lets people speak to a server. An error says why that
+    /// could not be started.
+    pub(super) fn serve_speaking(
+        self,
+        log: Log,
+        target: String,
+        speaker: &Speaker,
+    ) -> Result<(), String> {
+        let Page { runtime, listener, access, .. } = self;
+        let service = Service::new(log, access, target).with_speaker(speaker.clone());
+        let failure = runtime.block_on(async {
+            speaker.begin();
+            let failed = async {
+                loop {
+                    if let Some(reason) = speaker.start_failure() {
+                        return reason;
+                    }
+                    tokio::time::sleep(POLL).await;
+                }
+            };
+            let failure = tokio::select! {
+                () = service.serve(listener, std::future::pending()) => None,
+                () = shutdown::requested() => None,
+                reason = failed => Some(reason),
+            };
+            speaker.finish().await;
+            failure
+        });
+        runtime.shutdown_background();
+        failure.map_or(Ok(()), Err)
     }
 
     /// Serves beside other work, until the process ends.

@@ -178,7 +178,8 @@ impl Reading<'_> {
         let http = record.and_then(|record| record.http.as_deref());
         let message = line.message();
         self.recording.has_http |= http.is_some();
-        if record.is_some_and(|record| record.is_gap) {
+        // What a process does besides speaking passes no middlebox.
+        if record.is_some_and(|record| record.is_gap || record.process.is_some()) {
             return;
         }
         // Only messages count, not what is for an authorization server, for example.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use mcp_core::Side;
 use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
-use mcp_rules::{Finding, HttpRecord, ReadLine, Severity};
+use mcp_rules::{Finding, HttpRecord, ProcessRecord, ReadLine, Severity};
 
 use crate::{
     message_name::MessageName,
@@ -51,6 +51,10 @@ impl<'a> Passing<'a> {
                 Passing { name: "(some are missing here)".to_owned(), ..Passing::default() };
             return Passing { millis: record.millis, ..shown };
         }
+        if let Some(process) = record.and_then(|record| record.process.as_ref()) {
+            let millis = record.and_then(|record| record.millis);
+            return Passing { millis, from: Some(Side::Server), ..Passing::process(process) };
+        }
         let http = record.and_then(|record| record.http.as_deref());
         let text = record.and_then(|record| record.text());
         let shown = match (line.message(), http, text) {
@@ -69,6 +73,25 @@ impl<'a> Passing<'a> {
                 Passing { from, millis, name, bytes, preview, id: shown.id }
             }
             None => shown,
+        }
+    }
+
+    /// What a process did besides speaking.
+    fn process(process: &'a ProcessRecord<'a>) -> Passing<'a> {
+        match process {
+            ProcessRecord::Stderr(text) => Passing {
+                name: "standard error".to_owned(),
+                bytes: text.len(),
+                preview: text,
+                ..Passing::default()
+            },
+            ProcessRecord::Exit { code: Some(code), .. } => {
+                Passing { name: format!("exited with code {code}"), ..Passing::default() }
+            }
+            ProcessRecord::Exit { signal: Some(signal), .. } => {
+                Passing { name: format!("ended by signal {signal}"), ..Passing::default() }
+            }
+            _ => Passing { name: "exited".to_owned(), ..Passing::default() },
         }
     }
 

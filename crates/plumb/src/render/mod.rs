@@ -18,9 +18,9 @@ use mcp_rules::RuleMeta;
 
 pub(crate) use self::tally::known;
 use crate::{
-    args::{Color, Format},
+    args::{Color, FailOn, Format},
     plan::{Plan, Verbosity},
-    report::Renderer,
+    report::{Located, Renderer},
     style::{self, Palette},
 };
 
@@ -42,6 +42,27 @@ pub(crate) fn to_stdout(plan: &Plan, color: Color) -> Box<dyn Renderer + Send> {
         Format::Junit => Box::new(junit::Junit::new(stdout, plan.fail_on)),
         Format::Github => Box::new(github::Github::new(stdout)),
     }
+}
+
+/// The renderer of a format for programs, on standard output; `None` for people.
+pub(crate) fn for_programs(format: Format, fail_on: FailOn) -> Option<Box<dyn Renderer + Send>> {
+    let stdout = io::stdout();
+    match format {
+        Format::Human => None,
+        Format::Json => Some(Box::new(json::Json::new(stdout))),
+        Format::Sarif => Some(Box::new(sarif::Sarif::new(stdout))),
+        Format::Junit => Some(Box::new(junit::Junit::new(stdout, fail_on))),
+        Format::Github => Some(Box::new(github::Github::new(stdout))),
+    }
+}
+
+/// One finding as people read it.
+pub(crate) fn finding_for_people(located: &Located, palette: Palette, width: usize) -> String {
+    let mut out = Vec::new();
+    let look = human::Look { palette, width, summary: false };
+    // A vector takes everything.
+    let _ = human::Human::new(&mut out, look).finding(located);
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// The specification's URL for `rule`, if it comes from there.

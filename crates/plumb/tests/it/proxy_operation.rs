@@ -153,6 +153,50 @@ fn a_schema_is_read_again_on_sighup() {
 }
 
 #[test]
+fn a_schema_that_works_is_used_after_sighup_and_the_gauge_tells() {
+    let place = Place::new().file("plumb.toml", "").file(
+        "strict.json",
+        r#"{"$defs": {
+            "PingRequest": {"type": "object", "properties": {
+                "method": {"const": "ping"}, "params": {"type": "object", "required": ["seal"]}
+            }, "required": ["method", "params"]}
+        }}"#,
+    );
+    let file = place.0.path().join("plumb.toml");
+    let server = answering(&[AGREED, PONG]);
+    let options = ["--enforce=client", "--admin", "127.0.0.1:0", "--", "sh", "-c", &server];
+    let mut proxy = Running::start(&place, &options);
+    let admin = proxy.address();
+    let gauge = || shown(&admin, "/metrics").contains("plumb_proxy_config_synced 1\n");
+    proxy.say(INITIALIZE);
+    assert_eq!(proxy.hear(), AGREED);
+    proxy.say(PING);
+    assert_eq!(proxy.hear(), PONG);
+    assert!(gauge());
+
+    fs::write(&file, "schema = '2025-11-25=strict.json'\n").unwrap();
+    proxy.signal("-HUP");
+    proxy.told("the settings were read again");
+    proxy.say(&PING.replace(":2,", ":3,"));
+    let refused = proxy.hear();
+    assert!(refused.contains("-32602") || refused.contains("-32600"), "{refused}");
+
+    fs::write(&file, "schema = 5\n").unwrap();
+    proxy.signal("-HUP");
+    proxy.told("the old ones stay");
+    assert!(!gauge());
+    proxy.say(&PING.replace(":2,", ":4,"));
+    assert!(proxy.hear().contains("error"), "the old ones are in use");
+
+    fs::write(&file, "").unwrap();
+    proxy.signal("-HUP");
+    proxy.told("the settings were read again");
+    assert!(gauge());
+    drop(proxy.stdin);
+    assert_eq!(proxy.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn requests_between_streams_get_their_answers_before_the_end() {
     let place = Place::new();
     // It answers only when it is told to.
@@ -246,8 +290,12 @@ fn with_waiting_request(
 }
 
 fn ready(admin: &str) -> String {
+    shown(admin, "/readyz")
+}
+
+fn shown(admin: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(admin).unwrap();
-    write!(stream, "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     read(stream)
 }
 

@@ -10,6 +10,7 @@ use super::listener::announce;
 use crate::args::LogFormat;
 
 /// Figures and health for operators, on an address of their own.
+#[derive(Clone)]
 pub(super) struct Admin(Option<(Metrics, Health)>);
 
 impl Admin {
@@ -46,8 +47,17 @@ impl Admin {
         self.0.as_ref().map(|(metrics, _)| metrics.watcher())
     }
 
-    /// Says whether new clients are welcome.
-    pub(super) fn health(&self) -> Option<Health> {
-        self.0.as_ref().map(|(_, health)| health.clone())
+    /// Says that new clients are not welcome any more.
+    pub(super) fn set_unready(&self) {
+        if let Some((_, health)) = &self.0 {
+            health.set_ready(false);
+        }
+    }
+
+    /// Says whether the settings that were read last are in use.
+    pub(super) fn set_config_synced(&self, synced: bool) {
+        if let Some((metrics, _)) = &self.0 {
+            metrics.set_config_synced(synced);
+        }
     }
 }

@@ -2,11 +2,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use mcp_proxy::{
     Tap,
-    metrics::Health,
     shutdown::{Phase, Told},
 };
 
-use super::rulebook::{Fixed, Rulebook};
+use super::{
+    admin::Admin,
+    rulebook::{Fixed, Rulebook},
+};
 use crate::{args::ProxyArgs, commands::notes::Notes, failure};
 
 /// Does what signals ask for while a proxy runs.
@@ -25,7 +27,7 @@ struct Inner {
 struct Running {
     taps: Vec<Tap>,
     fixed: Fixed,
-    health: Option<Health>,
+    admin: Admin,
 }
 
 impl Control {
@@ -43,16 +45,15 @@ impl Control {
     }
 
     /// From now on it is this that signals are about.
-    pub(super) fn attach(&self, taps: Vec<Tap>, fixed: Fixed, health: Option<Health>) {
-        let _ = self.0.running.set(Running { taps, fixed, health });
+    pub(super) fn attach(&self, taps: Vec<Tap>, fixed: Fixed, admin: Admin) {
+        let _ = self.0.running.set(Running { taps, fixed, admin });
     }
 }
 
 impl Told for Control {
     fn phase(&self, phase: Phase) {
-        let health = self.0.running.get().and_then(|running| running.health.as_ref());
-        if let Some(health) = health {
-            health.set_ready(false);
+        if let Some(running) = self.0.running.get() {
+            running.admin.set_unready();
         }
         match phase {
             Phase::Serving => {}
@@ -64,9 +65,11 @@ impl Told for Control {
 
     fn reload(&self) {
         let Inner { args, notes, running, reloading } = &*self.0;
-        let Some(Running { taps, fixed, .. }) = running.get() else { return };
+        let Some(Running { taps, fixed, admin }) = running.get() else { return };
         let _one = reloading.lock().unwrap_or_else(PoisonError::into_inner);
-        match Rulebook::read(args, notes, Some(fixed)) {
+        let read = Rulebook::read(args, notes, Some(fixed));
+        admin.set_config_synced(read.is_ok());
+        match read {
             Ok((rulebook, left)) => {
                 for tap in taps {
                     tap.reload(Arc::clone(&rulebook.engine), rulebook.policy.clone());

@@ -18,7 +18,7 @@ use std::{ffi::OsString, process::ExitStatus, sync::Arc, time::Duration};
 use mcp_proxy::{
     OpenRequests, Tap, TapSettings,
     shutdown::{self, Drain, Phase},
-    stdio::{self, StdioSettings},
+    stdio::{self, Errors, StdioSettings},
 };
 
 pub(super) use self::taps::record_name;
@@ -98,7 +98,7 @@ fn run(
         };
         Tap::new(Arc::clone(&engine), settings)
     })?;
-    control.attach(taps.all(), fixed, admin.health());
+    control.attach(taps.all(), fixed, admin.clone());
     let ending = Ending { drain, open };
     let outcome = pass(args, servers, &mut taps, limits.message_bytes, (ending, sharing));
     let (counts, records) = taps.finish();
@@ -144,7 +144,12 @@ fn pass(
             settings.exit_wait = Duration::from_secs(args.exit_wait.into());
             settings.max_line = limit;
             (settings.drain, settings.open) = (drain.clone(), open);
-            settings.log_stderr = args.log_format == LogFormat::Json;
+            settings.errors = match args.log_format {
+                LogFormat::Json => Errors::Logged,
+                // A server that finds a terminal there keeps it, unless someone looks.
+                LogFormat::Text if args.record.is_none() && args.ui.is_none() => Errors::Shared,
+                LogFormat::Text => Errors::Passed,
+            };
             run_stdio(&command, &tap, &settings)
         }
     }

@@ -1,0 +1,460 @@
+//! A conversation with the server: messages sent, and those that came back.
+
+pub(crate) mod answering;
+mod incoming;
+mod opening;
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use mcp_core::{Era, Revision};
+use serde_json::{Value, json};
+use tokio::{sync::Notify, time::Instant};
+
+pub use self::{
+    incoming::{Incoming, Kind, Reply},
+    opening::Opening,
+};
+use crate::{
+    Limits, Recording,
+    wire::{HttpReply, HttpRequest, Wire},
+};
+
+/// Why the server did not do its part.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Trouble {
+    /// No answer in time.
+    #[error("`{what}` was not answered within {} ms", within.as_millis())]
+    Unanswered {
+        /// To what.
+        what: String,
+        /// The time it had.
+        within: Duration,
+        /// The line of the request.
+        line: u64,
+    },
+    /// The HTTP exchange has ended without an answer.
+    #[error("`{what}` was not answered: {how}")]
+    Exchange {
+        /// To what.
+        what: String,
+        /// How it has ended.
+        how: String,
+        /// The line of the response, or of the request if there was none.
+        line: u64,
+    },
+    /// The conversation is over.
+    #[error("the server has ended the conversation: {0}")]
+    Ended(String),
+    /// It cannot be started or reached.
+    #[error("the server cannot be reached: {0}")]
+    Unreachable(String),
+    /// It refuses the revision, or to be opened at all.
+    #[error("the server did not open the conversation: {0}")]
+    Refused(String),
+}
+
+/// How long a server may take to exit where that does not matter.
+const SOON: Duration = Duration::from_millis(300);
+
+/// A conversation; a cheap handle, which may be used by several tasks at once.
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    wire: Wire,
+    inbox: Arc<Inbox>,
+    recording: Arc<Recording>,
+    revision: Revision,
+    limits: Limits,
+    capabilities: Value,
+    next_id: AtomicI64,
+    /// What the server answered to the handshake.
+    opened: Mutex<Option<Value>>,
+    closed: AtomicBool,
+    disregarded: AtomicBool,
+}
+
+/// What has come from the server, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    arrived: Mutex<Arrived>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Arrived {
+    messages: Vec<Arc<Incoming>>,
+    ended: Option<String>,
+}
+
+impl Inbox {
+    /// Adds what one text holds: a message, or each of a batch.
+    pub(crate) fn add(&self, line: u64, text: &[u8], exchange: Option<u64>) -> Vec<Arc<Incoming>> {
+        let new: Vec<_> = Incoming::of(line, text, exchange).into_iter().map(Arc::new).collect();
+        self.lock().messages.extend(new.iter().cloned());
+        self.changed.notify_waiters();
+        new
+    }
+
+    /// Notes that the HTTP exchange whose request is on line `closes` has ended.
+    pub(crate) fn close_exchange(&self, line: u64, closes: u64, note: &str) {
+        self.lock().messages.push(Arc::new(Incoming::end_of_exchange(line, closes, note)));
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn end(&self, reason: impl Into<String>) {
+        self.lock().ended.get_or_insert(reason.into());
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn ended(&self) -> Option<String> {
+        self.lock().ended.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arrived> {
+        self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn len(&self) -> usize {
+        self.lock().messages.len()
+    }
+
+    /// Waits for the first message from position `from` on that `fits`.
+    async fn wait(
+        &self,
+        mut from: usize,
+        deadline: Instant,
+        fits: impl Fn(&Incoming) -> bool,
+    ) -> Result<Arc<Incoming>, Option<String>> {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            {
+                let arrived = self.lock();
+                if let Some(message) = arrived.messages[from..].iter().find(|m| fits(m)) {
+                    return Ok(Arc::clone(message));
+                }
+                from = arrived.messages.len();
+                if let Some(reason) = &arrived.ended {
+                    return Err(Some(reason.clone()));
+                }
+            }
+            if tokio::time::timeout_at(deadline, changed).await.is_err() {
+                return Err(None);
+            }
+        }
+    }
+}
+
+impl Conversation {
+    pub(crate) fn new(
+        wire: Wire,
+        inbox: Arc<Inbox>,
+        recording: Arc<Recording>,
+        opening: &Opening,
+        limits: Limits,
+    ) -> Conversation {
+        Conversation {
+            inner: Arc::new(Inner {
+                wire,
+                inbox,
+                recording,
+                revision: opening.revision,
+                limits,
+                capabilities: opening.capabilities.clone(),
+                next_id: AtomicI64::new(1),
+                opened: Mutex::new(None),
+                closed: AtomicBool::new(false),
+                disregarded: AtomicBool::new(false),
+            }),
+        }
+    }
+
+    /// The revision it was opened at.
+    pub fn revision(&self) -> Revision {
+        self.inner.revision
+    }
+
+    /// Everything that passed.
+    pub fn recording(&self) -> &Arc<Recording> {
+        &self.inner.recording
+    }
+
+    /// The limits that hold for it.
+    pub fn limits(&self) -> &Limits {
+        &self.inner.limits
+    }
+
+    /// The result of `initialize` or `server/discover`; null before.
+    pub fn opened(&self) -> Value {
+        self.inner.opened.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
+    }
+
+    pub(crate) fn wire(&self) -> &Wire {
+        &self.inner.wire
+    }
+
+    /// Why it is over, if it is.
+    pub fn ended(&self) -> Option<String> {
+        self.inner.inbox.ended()
+    }
+
+    /// The last lines of standard error.
+    pub fn stderr(&self) -> String {
+        self.inner.wire.stderr()
+    }
+
+    /// How many messages have come; [`Conversation::wait_from`] waits from there on.
+    pub fn mark(&self) -> usize {
+        self.inner.inbox.len()
+    }
+
+    /// What has come since `mark`.
+    pub fn since(&self, mark: usize) -> Vec<Arc<Incoming>> {
+        self.inner.inbox.lock().messages.get(mark..).map(<[_]>::to_vec).unwrap_or_default()
+    }
+
+    /// An id that was not used yet.
+    pub fn next_id(&self) -> i64 {
+        self.inner.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A request as the revision wants it, with what it carries in its `_meta`.
+    pub fn request_message(&self, id: &Value, method: &str, params: Value) -> Value {
+        let params = self.with_meta(params);
+        match params {
+            Value::Null => json!({ "jsonrpc": "2.0", "id": id, "method": method }),
+            params => json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }),
+        }
+    }
+
+    /// Params with the `_meta` that the revision wants on every request.
+    pub fn with_meta(&self, mut params: Value) -> Value {
+        if self.revision().era() == Era::Legacy {
+            return params;
+        }
+        if params.is_null() {
+            params = json!({});
+        }
+        if let Some(params) = params.as_object_mut() {
+            let meta = params.entry("_meta").or_insert_with(|| json!({}));
+            if let Some(meta) = meta.as_object_mut() {
+                let revision = self.revision().as_str();
+                for (name, value) in [
+                    ("protocolVersion", json!(revision)),
+                    ("clientInfo", opening::client_info()),
+                    ("clientCapabilities", self.inner.capabilities.clone()),
+                ] {
+                    meta.entry(format!("io.modelcontextprotocol/{name}")).or_insert(value);
+                }
+            }
+        }
+        params
+    }
+
+    /// Sends a request and waits for its answer.
+    ///
+    /// # Errors
+    ///
+    /// If none comes in time, or the server is gone.
+    pub async fn request(&self, method: &str, params: Value) -> Result<Reply, Trouble> {
+        let id = json!(self.next_id());
+        self.request_as(&id, method, params).await
+    }
+
+    /// The same with an id of your own.
+    ///
+    /// # Errors
+    ///
+    /// If none comes in time, or the server is gone.
+    pub async fn request_as(
+        &self,
+        id: &Value,
+        method: &str,
+        params: Value,
+    ) -> Result<Reply, Trouble> {
+        let message = self.request_message(id, method, params);
+        self.exchange(&message.to_string(), &id.to_string(), method, self.inner.limits.answer).await
+    }
+
+    /// Sends any text and waits for the answer with this id, as it is spelled in JSON.
+    ///
+    /// # Errors
+    ///
+    /// If none comes in time, or the server is gone.
+    pub async fn exchange(
+        &self,
+        text: &str,
+        id: &str,
+        what: &str,
+        within: Duration,
+    ) -> Result<Reply, Trouble> {
+        let mark = self.mark();
+        let line = self.send(text).await?;
+        self.answer(mark, line, id, what, within).await
+    }
+
+    /// Waits for the answer with this id, as it is spelled in JSON, from `mark` on.
+    ///
+    /// # Errors
+    ///
+    /// If none comes in time, or the server is gone.
+    pub async fn answer(
+        &self,
+        mark: usize,
+        line: u64,
+        id: &str,
+        what: &str,
+        within: Duration,
+    ) -> Result<Reply, Trouble> {
+        let is_answer = |message: &Incoming| message.answers(id) || message.closes == Some(line);
+        match self.inner.inbox.wait(mark, Instant::now() + within, is_answer).await {
+            Ok(message) if message.closes.is_some() => Err(Trouble::Exchange {
+                what: what.to_owned(),
+                how: message.note.clone(),
+                line: message.line,
+            }),
+            Ok(message) => Ok(Reply { message, asked: line }),
+            Err(Some(reason)) => Err(Trouble::Ended(reason)),
+            Err(None) => Err(Trouble::Unanswered { what: what.to_owned(), within, line }),
+        }
+    }
+
+    /// Sends a notification.
+    ///
+    /// # Errors
+    ///
+    /// If the server is gone.
+    pub async fn notify(&self, method: &str, params: Value) -> Result<u64, Trouble> {
+        let message = match params {
+            Value::Null => json!({ "jsonrpc": "2.0", "method": method }),
+            params => json!({ "jsonrpc": "2.0", "method": method, "params": params }),
+        };
+        let mark = self.mark();
+        let line = self.send(&message.to_string()).await?;
+        if self.inner.wire.as_http().is_some() {
+            // What comes next must not overtake it.
+            let is_over = |message: &Incoming| message.closes == Some(line);
+            let _ = self.wait_from(mark, self.inner.limits.answer, method, is_over).await;
+        }
+        Ok(line)
+    }
+
+    /// Sends any text as one message: a line, the body of a POST with the usual headers, or a
+    /// frame. Returns the line of the recording.
+    ///
+    /// # Errors
+    ///
+    /// If the server is gone.
+    pub async fn send(&self, text: &str) -> Result<u64, Trouble> {
+        self.send_bytes(text.as_bytes()).await
+    }
+
+    /// The same with bytes that need not be UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// If the server is gone.
+    pub async fn send_bytes(&self, text: &[u8]) -> Result<u64, Trouble> {
+        self.inner.wire.send(text, self).await
+    }
+
+    /// Sends an HTTP request of your own making and waits for all of its answer, or for the head of
+    /// it if that is an event stream. Only over HTTP.
+    ///
+    /// # Errors
+    ///
+    /// If none comes in time, or the server is gone.
+    pub async fn http(&self, request: HttpRequest) -> Result<HttpReply, Trouble> {
+        self.inner.wire.http(request, self).await
+    }
+
+    /// Waits for a message from `mark` on.
+    ///
+    /// # Errors
+    ///
+    /// If none comes in time, or the server is gone.
+    pub async fn wait_from(
+        &self,
+        mark: usize,
+        within: Duration,
+        what: &str,
+        fits: impl Fn(&Incoming) -> bool,
+    ) -> Result<Arc<Incoming>, Trouble> {
+        match self.inner.inbox.wait(mark, Instant::now() + within, fits).await {
+            Ok(message) => Ok(message),
+            Err(Some(reason)) => Err(Trouble::Ended(reason)),
+            Err(None) => {
+                let line = self.recording().len() as u64;
+                Err(Trouble::Unanswered { what: what.to_owned(), within, line })
+            }
+        }
+    }
+
+    /// Whether the server still answers.
+    ///
+    /// # Errors
+    ///
+    /// If it does not.
+    pub async fn check_alive(&self) -> Result<(), Trouble> {
+        match self.revision().era() {
+            Era::Legacy => self.request("ping", Value::Null).await?,
+            Era::Modern => self.request("server/discover", Value::Null).await?,
+        };
+        Ok(())
+    }
+
+    /// Whether it was ended on purpose.
+    pub fn is_closed(&self) -> bool {
+        self.inner.closed.load(Ordering::Relaxed)
+    }
+
+    /// Whether it was opened in the way of its revision.
+    pub fn is_open(&self) -> bool {
+        !self.opened().is_null()
+    }
+
+    /// Holds nothing against the server that the rules find here: only the probe judges.
+    pub fn disregard(&self) {
+        self.inner.disregarded.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether only the probe judges.
+    pub fn is_disregarded(&self) -> bool {
+        self.inner.disregarded.load(Ordering::Relaxed)
+    }
+
+    /// Notes that its end is on purpose.
+    pub fn expect_end(&self) {
+        self.inner.closed.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends it without waiting for long.
+    pub(crate) async fn close_soon(&self) {
+        self.expect_end();
+        self.inner.wire.close(SOON).await;
+        self.inner.inbox.end("it was closed");
+        self.recording().finish();
+    }
+
+    /// Ends it: closes the server's input, or its session, and waits for its exit. Returns whether
+    /// a child process has exited by itself in time; `None` if there is none.
+    pub async fn close(&self) -> Option<bool> {
+        self.expect_end();
+        let exited = self.inner.wire.close(self.inner.limits.exit).await;
+        self.inner.inbox.end("it was closed");
+        self.recording().finish();
+        exited
+    }
+}

@@ -1,0 +1,89 @@
+use mcp_core::{Era, Revision};
+use serde_json::{Value, json};
+
+use super::{Conversation, Trouble};
+
+/// How a conversation is opened.
+#[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_structs, reason = "probes change single members")]
+pub struct Opening {
+    /// The revision to ask for.
+    pub revision: Revision,
+    /// What the client declares.
+    pub capabilities: Value,
+    /// Whether requests of the server are answered as they come.
+    pub answers: bool,
+}
+
+impl Opening {
+    /// As an ordinary client that offers roots, sampling and elicitation.
+    pub fn at(revision: Revision) -> Opening {
+        let mut capabilities = json!({ "roots": {}, "sampling": {} });
+        if revision >= Revision::V2025_06_18 {
+            capabilities["elicitation"] = json!({});
+        }
+        Opening { revision, capabilities, answers: true }
+    }
+
+    /// The params of `initialize`.
+    pub fn initialize_params(&self) -> Value {
+        json!({
+            "protocolVersion": self.revision.as_str(),
+            "capabilities": self.capabilities,
+            "clientInfo": client_info(),
+        })
+    }
+}
+
+/// Who we say we are.
+pub(super) fn client_info() -> Value {
+    json!({ "name": "plumb", "version": env!("CARGO_PKG_VERSION") })
+}
+
+impl Conversation {
+    /// Opens the conversation in the way of its revision: `initialize` and `initialized`, or
+    /// `server/discover`.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not answer, or refuses, or picks another revision.
+    pub async fn open(&self, opening: &Opening) -> Result<(), Trouble> {
+        let within = self.inner.limits.start;
+        let id = json!(self.next_id());
+        let (method, params) = match self.revision().era() {
+            Era::Legacy => ("initialize", opening.initialize_params()),
+            Era::Modern => ("server/discover", Value::Null),
+        };
+        let message = self.request_message(&id, method, params);
+        let reply = self.exchange(&message.to_string(), &id.to_string(), method, within).await?;
+        let Some(result) = reply.result() else { return Err(Trouble::Refused(reply.error_text())) };
+        match self.revision().era() {
+            Era::Legacy => {
+                let version = &result["protocolVersion"];
+                if version != self.revision().as_str() {
+                    return Err(Trouble::Refused(format!("it answers with version {version}")));
+                }
+            }
+            Era::Modern => {
+                let versions = result["supportedVersions"].as_array();
+                let speaks = |versions: &Vec<Value>| {
+                    versions.iter().any(|version| version == self.revision().as_str())
+                };
+                if !versions.is_some_and(speaks) {
+                    let versions = &result["supportedVersions"];
+                    return Err(Trouble::Refused(format!("it names the versions {versions}")));
+                }
+            }
+        }
+        self.remember(result.clone());
+        if self.revision().era() == Era::Legacy {
+            self.notify("notifications/initialized", Value::Null).await?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what the server said when the conversation was opened.
+    pub(crate) fn remember(&self, result: Value) {
+        *self.inner.opened.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(result);
+    }
+}

@@ -1,0 +1,148 @@
+//! How conversations are opened, and how not.
+
+use mcp_core::{Revision, Revisions};
+use mcp_rules::behaviour;
+use serde_json::{Value, json};
+
+use super::probe;
+use crate::{Opening, Probe};
+
+const MODERN: Revisions = Revisions::from(Revision::V2026_07_28);
+
+pub(super) static PROBES: &[Probe] = &[
+    probe("handshake/again", "a second conversation opens like the first", again).everywhere(),
+    probe("handshake/unknown-version", "a version that does not exist is not agreed to", nonsense)
+        .at(Revisions::LEGACY),
+    probe("handshake/newer-version", "a version from the future is not agreed to", future)
+        .at(Revisions::LEGACY),
+    probe("handshake/incomplete", "an `initialize` without params is refused", incomplete)
+        .at(Revisions::LEGACY),
+    probe("handshake/request-before", "a request before the handshake does no harm", before)
+        .at(Revisions::LEGACY),
+    probe("handshake/ping-before", "a ping before the handshake does no harm", ping_before)
+        .at(Revisions::LEGACY),
+    probe("handshake/twice", "a second `initialize` does no harm", twice).at(Revisions::LEGACY),
+    probe("handshake/extra-members", "members that nobody knows are ignored", extra)
+        .at(Revisions::LEGACY),
+    probe("meta/missing", "a request without its `_meta` is refused", meta_missing).at(MODERN),
+    probe("meta/unknown-version", "a version that does not exist is refused", meta_version)
+        .at(MODERN),
+    probe("meta/extra", "`_meta` keys of others are ignored", meta_extra).at(MODERN),
+];
+
+steps!(again, stage => {
+    stage.fresh().await?;
+});
+
+steps!(nonsense, stage => {
+    ask_for(stage, "1999-01-01").await?;
+});
+
+steps!(future, stage => {
+    ask_for(stage, "2999-12-31").await?;
+});
+
+async fn ask_for(stage: &mut crate::Stage, version: &str) -> Result<(), crate::Stop> {
+    let opening = Opening::at(stage.revision());
+    let talk = stage.connect(&opening).await?;
+    let mut params = opening.initialize_params();
+    params["protocolVersion"] = json!(version);
+    let reply = talk.request("initialize", params).await?;
+    let Some(result) = reply.result() else { return Ok(()) };
+    if result["protocolVersion"] == version {
+        let message = format!("the server agrees to the version {version}, which does not exist");
+        let help = "answer with the newest version that you speak";
+        stage.fail(&behaviour::UNKNOWN_VERSION_ACCEPTED, &talk, reply.line(), message, help);
+    }
+    Ok(())
+}
+
+steps!(incomplete, stage => {
+    let talk = stage.connect(&Opening::at(stage.revision())).await?;
+    let reply = talk.request("initialize", json!({})).await?;
+    if !reply.is_error() {
+        let message = "an `initialize` without version and capabilities was answered with a result";
+        let help = "answer with the error -32602";
+        stage.fail(&behaviour::MALFORMED_REQUEST_ACCEPTED, &talk, reply.line(), message, help);
+    }
+});
+
+steps!(before, stage => {
+    let opening = Opening::at(stage.revision());
+    let talk = stage.connect(&opening).await?;
+    // What comes back is up to the server; that it can still be opened is not.
+    let id = talk.next_id();
+    let text = talk.request_message(&json!(id), "tools/list", Value::Null).to_string();
+    let within = talk.limits().quiet;
+    let _ = talk.exchange(&text, &id.to_string(), "tools/list", within).await;
+    talk.open(&opening).await?;
+});
+
+steps!(ping_before, stage => {
+    let opening = Opening::at(stage.revision());
+    let talk = stage.connect(&opening).await?;
+    let id = talk.next_id();
+    let text = talk.request_message(&json!(id), "ping", Value::Null).to_string();
+    let within = talk.limits().quiet;
+    let _ = talk.exchange(&text, &id.to_string(), "ping", within).await;
+    talk.open(&opening).await?;
+});
+
+steps!(twice, stage => {
+    let opening = Opening::at(stage.revision());
+    let talk = stage.fresh_as(&opening).await?;
+    talk.request("initialize", opening.initialize_params()).await?;
+});
+
+steps!(extra, stage => {
+    let opening = Opening::at(stage.revision());
+    let talk = stage.connect(&opening).await?;
+    let mut params = opening.initialize_params();
+    params["plumbExtra"] = json!({ "a": [1, null] });
+    params["capabilities"]["experimental"] = json!({ "plumb": {} });
+    params["clientInfo"]["plumbExtra"] = json!(true);
+    let reply = talk.request("initialize", params).await?;
+    if let Some(result) = reply.result() {
+        talk.remember(result.clone());
+        talk.notify("notifications/initialized", Value::Null).await?;
+    } else {
+        let message = format!("members that nobody knows are refused: {}", reply.error_text());
+        let help = "ignore members that you do not know; later revisions add some";
+        stage.fail(&behaviour::OPENING_REFUSED, &talk, reply.line(), message, help);
+    }
+});
+
+// The rule `request-meta-not-rejected` judges the answer.
+steps!(meta_missing, stage => {
+    let talk = stage.shared().await?;
+    let id = talk.next_id();
+    let text = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": {} });
+    let within = talk.limits().answer;
+    talk.exchange(&text.to_string(), &id.to_string(), "tools/list", within).await?;
+});
+
+steps!(meta_version, stage => {
+    let talk = stage.shared().await?;
+    let mut params = talk.with_meta(json!({}));
+    params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("1999-01-01");
+    let id = talk.next_id();
+    let text = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": params });
+    let within = talk.limits().answer;
+    let reply = talk.exchange(&text.to_string(), &id.to_string(), "tools/list", within).await?;
+    if !reply.is_error() {
+        let message = "a request at a version that does not exist was answered with a result";
+        let help = "answer with the error -32022 and the versions that you support";
+        stage.fail(&behaviour::UNSUPPORTED_VERSION_ACCEPTED, &talk, reply.line(), message, help);
+    }
+});
+
+steps!(meta_extra, stage => {
+    let talk = stage.shared().await?;
+    let params = json!({ "_meta": { "com.example/plumb": { "a": [1, null] } } });
+    let reply = talk.request("server/discover", params).await?;
+    if reply.is_error() {
+        let message = format!("a `_meta` key of somebody else is refused: {}", reply.error_text());
+        let help = "ignore `_meta` keys that you do not know";
+        stage.fail(&behaviour::OPENING_REFUSED, &talk, reply.line(), message, help);
+    }
+});

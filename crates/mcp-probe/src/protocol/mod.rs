@@ -1,0 +1,95 @@
+//! The phase `protocol`: what is true of every server, whatever it offers.
+
+/// Defines the steps of a probe.
+macro_rules! steps {
+    ($(#[$doc:meta])* $name:ident, $stage:ident => $body:block) => {
+        $(#[$doc])*
+        fn $name($stage: &mut crate::Stage) -> crate::StepsFuture<'_> {
+            Box::pin(async move {
+                $body
+                Ok(())
+            })
+        }
+    };
+}
+
+mod features;
+mod handshake;
+mod http;
+mod ids;
+mod load;
+mod requests;
+
+use std::borrow::Cow;
+
+use mcp_core::Revisions;
+
+use crate::{Needs, Phase, Probe, Stage, Steps, StepsFuture, Stop, WireKind};
+
+/// The probes, in order.
+pub(crate) fn probes() -> Vec<Probe> {
+    let groups = [
+        handshake::PROBES,
+        ids::PROBES,
+        requests::PROBES,
+        features::PROBES,
+        http::PROBES,
+        load::PROBES,
+    ];
+    groups.into_iter().flatten().cloned().collect()
+}
+
+/// What stands for finding out what a server offers.
+pub(crate) fn discovery() -> Probe {
+    probe("discover", "the server says what it offers", nothing)
+}
+
+/// What stands for what is found when conversations that probes share are over.
+pub(crate) fn ending() -> Probe {
+    probe("end", "the conversations end in order", nothing)
+}
+
+fn nothing(_stage: &mut Stage) -> StepsFuture<'_> {
+    Box::pin(async { Ok::<(), Stop>(()) })
+}
+
+/// A probe for all revisions and transports, which needs nothing.
+const fn probe(
+    name: &'static str,
+    about: &'static str,
+    steps: for<'s> fn(&'s mut Stage) -> StepsFuture<'s>,
+) -> Probe {
+    Probe {
+        name: Cow::Borrowed(name),
+        phase: Phase::Protocol,
+        about: Cow::Borrowed(about),
+        revisions: Revisions::ALL,
+        wires: WireKind::ALL,
+        needs: Needs::Nothing,
+        everywhere: false,
+        steps: Steps::Fixed(steps),
+        preview: Vec::new(),
+    }
+}
+
+impl Probe {
+    const fn at(mut self, revisions: Revisions) -> Probe {
+        self.revisions = revisions;
+        self
+    }
+
+    const fn over(mut self, wires: &'static [WireKind]) -> Probe {
+        self.wires = wires;
+        self
+    }
+
+    const fn needing(mut self, capability: &'static str) -> Probe {
+        self.needs = Needs::Capability(capability);
+        self
+    }
+
+    const fn everywhere(mut self) -> Probe {
+        self.everywhere = true;
+        self
+    }
+}

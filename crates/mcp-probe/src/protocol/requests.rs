@@ -1,0 +1,289 @@
+//! Requests and notifications that no client should send, or that few do.
+
+use mcp_core::{Era, Revision, Revisions};
+use mcp_rules::behaviour;
+use serde_json::{Value, json};
+
+use super::probe;
+use crate::{Kind, Probe, Stage, Stop, Trouble, WireKind};
+
+const WITHOUT_BATCHES: Revisions = Revisions::from(Revision::V2025_06_18);
+const STREAMS: &[WireKind] = &[WireKind::Stdio, WireKind::WebSocket];
+
+pub(super) static PROBES: &[Probe] = &[
+    probe("requests/unknown-method", "an unknown method is refused", unknown_method).everywhere(),
+    probe("requests/unknown-notification", "an unknown notification is ignored", unknown_notice),
+    probe("requests/no-params", "a list can be asked for without params", no_params)
+        .needing("/tools"),
+    probe("requests/unknown-tool", "a tool that does not exist cannot be called", unknown_tool)
+        .needing("/tools"),
+    probe("requests/tool-without-name", "a call without a name is refused", nameless)
+        .needing("/tools"),
+    probe("requests/tool-name-type", "a call with a number for a name is refused", numbered)
+        .needing("/tools"),
+    probe("requests/params-array", "params that are an array do no harm", array_params),
+    probe("requests/unknown-resource", "what is not there cannot be read", unknown_resource)
+        .needing("/resources"),
+    probe("requests/unknown-prompt", "a prompt that is not there cannot be had", unknown_prompt)
+        .needing("/prompts"),
+    probe("envelope/version", "`jsonrpc` must be \"2.0\"", old_version),
+    probe("envelope/no-version", "`jsonrpc` must be there", no_version),
+    probe("envelope/method-type", "a method that is no string does no harm", method_type),
+    probe("envelope/null-id", "the id null does no harm", null_id),
+    probe("envelope/object-id", "an id that is an object does no harm", object_id),
+    probe("envelope/stray-response", "an answer to nothing is ignored", stray_response),
+    probe("envelope/scalar", "a message that is no object does no harm", scalar),
+    probe("text/not-json", "text that is not JSON does no harm", not_json),
+    probe("text/cut-off", "a message that breaks off does no harm", cut_off),
+    probe("text/not-utf8", "bytes that are not UTF-8 do no harm", not_utf8)
+        .over(&[WireKind::Stdio]),
+    probe("text/blank-lines", "blank lines are ignored", blank).over(&[WireKind::Stdio]),
+    probe("text/deep", "deep nesting does no harm", deep),
+    probe("batch/answered", "a batch is answered", batch)
+        .at(Revisions::only(Revision::V2025_03_26))
+        .everywhere(),
+    probe("batch/where-none-exist", "a batch does no harm where there are none", no_batch)
+        .at(WITHOUT_BATCHES),
+    probe("batch/empty", "an empty batch does no harm", empty_batch),
+    probe("cancel/unknown", "cancelling what was never asked for is ignored", cancel_unknown),
+    probe("cancel/twice", "cancelling what was answered is ignored", cancel_late).over(STREAMS),
+];
+
+steps!(unknown_method, stage => {
+    let talk = stage.shared().await?;
+    let reply = talk.request("plumb/no-such-method", json!({})).await?;
+    if !reply.is_error() {
+        let message = "a request with an unknown method was answered with a result";
+        let help = "answer with the error -32601";
+        stage.fail(&behaviour::UNKNOWN_METHOD_ACCEPTED, &talk, reply.line(), message, help);
+    } else if reply.error_code() != Some(-32601) {
+        let message = format!("an unknown method is refused with {}", reply.error_text());
+        let help = "answer with the error -32601";
+        stage.fail(&behaviour::UNKNOWN_METHOD_CODE, &talk, reply.line(), message, help);
+    }
+});
+
+steps!(unknown_notice, stage => {
+    let talk = stage.shared().await?;
+    talk.notify("notifications/plumb/unknown", json!({ "a": 1 })).await?;
+});
+
+steps!(no_params, stage => {
+    let talk = stage.shared().await?;
+    if stage.revision().era() == Era::Legacy {
+        let reply = talk.request("tools/list", Value::Null).await?;
+        if reply.is_error() {
+            let message = format!("`tools/list` needs params: {}", reply.error_text());
+            let help = "params are optional there";
+            let rule = &behaviour::DECLARED_FEATURE_REFUSED;
+            stage.fail(rule, &talk, reply.line(), message, help);
+        }
+    }
+});
+
+steps!(unknown_tool, stage => {
+    let params = json!({ "name": "plumb-no-such-tool", "arguments": {} });
+    let what = "a call of a tool that does not exist";
+    refused(stage, "tools/call", params, &behaviour::UNKNOWN_TOOL_ACCEPTED, what).await?;
+});
+
+steps!(nameless, stage => {
+    let what = "a call without a name";
+    let rule = &behaviour::MALFORMED_REQUEST_ACCEPTED;
+    refused(stage, "tools/call", json!({ "arguments": {} }), rule, what).await?;
+});
+
+steps!(numbered, stage => {
+    let what = "a call with a number for a name";
+    let rule = &behaviour::MALFORMED_REQUEST_ACCEPTED;
+    refused(stage, "tools/call", json!({ "name": 7, "arguments": {} }), rule, what).await?;
+});
+
+steps!(array_params, stage => {
+    let talk = stage.shared().await?;
+    let id = talk.next_id();
+    let text = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": [1, 2] });
+    lenient(&talk, &text.to_string(), &id.to_string()).await?;
+});
+
+steps!(unknown_resource, stage => {
+    if !stage.offer().templates.is_empty() {
+        return Err(Stop::Skip("a resource template may fit anything".to_owned()));
+    }
+    let params = json!({ "uri": "plumb://no-such-resource/at/all" });
+    let what = "a resource that does not exist";
+    let rule = &behaviour::UNKNOWN_RESOURCE_ACCEPTED;
+    refused(stage, "resources/read", params, rule, what).await?;
+});
+
+steps!(unknown_prompt, stage => {
+    let params = json!({ "name": "plumb-no-such-prompt" });
+    let what = "a prompt that does not exist";
+    refused(stage, "prompts/get", params, &behaviour::UNKNOWN_PROMPT_ACCEPTED, what).await?;
+});
+
+/// Sends what must not succeed.
+async fn refused(
+    stage: &mut Stage,
+    method: &str,
+    params: Value,
+    rule: &'static mcp_rules::RuleMeta,
+    what: &str,
+) -> Result<(), Stop> {
+    let talk = stage.shared().await?;
+    let reply = talk.request(method, params).await?;
+    if let Some(result) = reply.result()
+        && result["isError"] != true
+    {
+        let message = format!("{what} was answered with a result");
+        stage.fail(rule, &talk, reply.line(), message, "answer with the error -32602");
+    }
+    Ok(())
+}
+
+steps!(old_version, stage => {
+    envelope(stage, |message| message["jsonrpc"] = json!("1.0")).await?;
+});
+
+steps!(no_version, stage => {
+    envelope(stage, |message| {
+        if let Some(members) = message.as_object_mut() {
+            members.remove("jsonrpc");
+        }
+    })
+    .await?;
+});
+
+/// Sends a request with a spoilt envelope: an error or silence is fine.
+async fn envelope(stage: &mut Stage, spoil: impl FnOnce(&mut Value)) -> Result<(), Stop> {
+    let talk = stage.fresh().await?;
+    let id = talk.next_id();
+    let method = match stage.revision().era() {
+        Era::Legacy => "ping",
+        Era::Modern => "server/discover",
+    };
+    let mut message = talk.request_message(&json!(id), method, Value::Null);
+    spoil(&mut message);
+    let within = talk.limits().quiet;
+    let reply = talk.exchange(&message.to_string(), &id.to_string(), method, within).await;
+    if let Ok(reply) = reply
+        && !reply.is_error()
+    {
+        let message = "a request without `\"jsonrpc\":\"2.0\"` was answered with a result";
+        let help = "answer with the error -32600";
+        stage.fail(&behaviour::WRONG_ENVELOPE_ACCEPTED, &talk, reply.line(), message, help);
+    }
+    Ok(())
+}
+
+steps!(method_type, stage => {
+    harmless(stage, br#"{"jsonrpc":"2.0","id":901,"method":7}"#).await?;
+});
+steps!(null_id, stage => {
+    harmless(stage, br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#).await?;
+});
+steps!(object_id, stage => {
+    harmless(stage, br#"{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}"#).await?;
+});
+steps!(stray_response, stage => {
+    harmless(stage, br#"{"jsonrpc":"2.0","id":"plumb-never-asked","result":{}}"#).await?;
+});
+steps!(scalar, stage => { harmless(stage, b"42").await?; });
+steps!(not_json, stage => { harmless(stage, b"this is not JSON").await?; });
+steps!(cut_off, stage => { harmless(stage, br#"{"jsonrpc":"2.0","id":902,"meth"#).await?; });
+steps!(not_utf8, stage => {
+    harmless(stage, b"{\"jsonrpc\":\"2.0\",\"id\":903,\"method\":\"ping\xff\xfe\"}").await?;
+});
+steps!(blank, stage => { harmless(stage, b"").await?; });
+steps!(deep, stage => {
+    let text = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    harmless(stage, text.as_bytes()).await?;
+});
+steps!(
+    /// No revision says how an answer to it looks.
+    empty_batch, stage => {
+    let talk = stage.fresh().await?;
+    talk.disregard();
+    talk.send("[]").await?;
+    talk.check_alive().await?;
+});
+
+/// Sends what needs no answer, in a conversation that must go on afterwards.
+async fn harmless(stage: &mut Stage, text: &[u8]) -> Result<(), Stop> {
+    let talk = stage.fresh().await?;
+    talk.send_bytes(text).await?;
+    let mark = talk.mark();
+    // Whether anything comes is up to the server; what comes is judged.
+    let _ = talk.wait_from(mark, talk.limits().quiet / 5, "", |_| true).await;
+    Ok(())
+}
+
+async fn lenient(talk: &crate::Conversation, text: &str, id: &str) -> Result<(), Stop> {
+    match talk.exchange(text, id, "it", talk.limits().quiet).await {
+        Ok(_) | Err(Trouble::Unanswered { .. } | Trouble::Exchange { .. }) => Ok(()),
+        Err(trouble) => Err(trouble.into()),
+    }
+}
+
+steps!(batch, stage => {
+    let talk = stage.fresh().await?;
+    let text = json!([
+        { "jsonrpc": "2.0", "id": "batch-1", "method": "ping" },
+        { "jsonrpc": "2.0", "id": "batch-2", "method": "ping" },
+    ]);
+    let mark = talk.mark();
+    let line = talk.send(&text.to_string()).await?;
+    let within = talk.limits().answer;
+    for id in ["\"batch-1\"", "\"batch-2\""] {
+        let answered = talk.answer(mark, line, id, "a batch", within).await;
+        match answered {
+            Ok(reply) if !reply.is_error() => {}
+            Ok(reply) => {
+                let message = format!("a ping in a batch was refused: {}", reply.error_text());
+                let help = "serve the requests of a batch as if they came one by one";
+                stage.fail(&behaviour::BATCH_REFUSED, &talk, reply.line(), message, help);
+                break;
+            }
+            Err(Trouble::Unanswered { .. } | Trouble::Exchange { .. }) => {
+                let message = "a batch of two pings was not answered";
+                let help = "answer with an array of the answers, or with each by itself";
+                stage.fail(&behaviour::BATCH_REFUSED, &talk, line, message, help);
+                break;
+            }
+            Err(trouble) => return Err(trouble.into()),
+        }
+    }
+});
+
+steps!(no_batch, stage => {
+    harmless(stage, br#"[{"jsonrpc":"2.0","id":"batch-1","method":"ping"}]"#).await?;
+});
+
+steps!(cancel_unknown, stage => {
+    let talk = stage.fresh().await?;
+    let mark = talk.mark();
+    let params = json!({ "requestId": "plumb-never-asked", "reason": "a test" });
+    talk.notify("notifications/cancelled", params).await?;
+    talk.check_alive().await?;
+    let answers = talk.since(mark);
+    let stray = answers.iter().find(|message| {
+        matches!(message.kind, Kind::Result | Kind::Error)
+            && message.value["id"] == "plumb-never-asked"
+    });
+    if let Some(stray) = stray {
+        let message = "a cancellation was answered";
+        let rule = &behaviour::MALFORMED_REQUEST_ACCEPTED;
+        stage.fail(rule, &talk, stray.line, message, "ignore cancellations of unknown requests");
+    }
+});
+
+steps!(cancel_late, stage => {
+    let talk = stage.fresh().await?;
+    let method = match stage.revision().era() {
+        Era::Legacy => "ping",
+        Era::Modern => "server/discover",
+    };
+    let id = json!(talk.next_id());
+    talk.request_as(&id, method, Value::Null).await?;
+    talk.notify("notifications/cancelled", json!({ "requestId": id })).await?;
+});

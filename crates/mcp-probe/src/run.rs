@@ -1,0 +1,268 @@
+//! A run: discovery, then every phase, probe by probe.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
+    time::Duration,
+};
+
+use mcp_core::{Era, Revision};
+use mcp_rules::Engine;
+use tokio::time::Instant;
+
+use crate::{
+    Conversation, Event, Found, Needs, Outcome, Phase, Probe, ProbeResult, Report, Reporter,
+    Settings, Stage, Stop, Target, Trouble, discover, protocol, stage::Scene, stateful, tools,
+};
+
+/// How long one probe may take.
+const PROBE_LIMIT: Duration = Duration::from_secs(60);
+
+/// A test that is about to run.
+#[derive(Debug)]
+pub struct Run {
+    scene: Arc<Scene>,
+}
+
+/// Why a server could not be tested at all.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// It cannot be started or reached.
+    #[error("the server cannot be reached: {reason}")]
+    Unreachable {
+        /// Why.
+        reason: String,
+        /// What it said on standard error.
+        stderr: String,
+    },
+    /// It speaks none of the revisions.
+    #[error("the server opens no conversation: {reason}")]
+    NoRevision {
+        /// What it said to the newest that it was asked for.
+        reason: String,
+        /// What it said on standard error.
+        stderr: String,
+    },
+}
+
+impl Run {
+    /// A test of `target`, judged by `engine`.
+    pub fn new(target: Target, engine: Arc<Engine>, settings: Settings) -> Run {
+        let scene = Scene {
+            target,
+            engine,
+            settings,
+            recordings: Mutex::default(),
+            calls: AtomicU64::new(0),
+        };
+        Run { scene: Arc::new(scene) }
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be tested at all.
+    pub async fn run(self, reporter: &mut dyn Reporter) -> Result<Report, RunError> {
+        let deadline = Instant::now() + self.scene.settings.limits.time;
+        let discovered = discover::discover(&self.scene).await;
+        if discovered.found.offers.is_empty() {
+            let refused = discovered.found.refused.values().next_back();
+            let reason = refused.cloned().unwrap_or_default();
+            let stderr = discovered.stderr;
+            return Err(if discovered.reached {
+                RunError::NoRevision { reason, stderr }
+            } else {
+                RunError::Unreachable { reason, stderr }
+            });
+        }
+        reporter.event(&Event::Discovered(&discovered.found));
+        let mut course = Course {
+            found: Arc::new(discovered.found),
+            shared: discovered.conversations.into_iter().collect(),
+            results: Vec::new(),
+            restarts: 0,
+            out_of_time: false,
+            deadline,
+            scene: self.scene,
+        };
+        course.report_discovery(&discovered.troubles, reporter);
+        for phase in Phase::ALL {
+            course.phase(phase, reporter).await;
+        }
+        Ok(course.finish(reporter).await)
+    }
+}
+
+/// A run on its way.
+struct Course {
+    scene: Arc<Scene>,
+    found: Arc<Found>,
+    shared: BTreeMap<Revision, Conversation>,
+    results: Vec<ProbeResult>,
+    restarts: usize,
+    out_of_time: bool,
+    deadline: Instant,
+}
+
+impl Course {
+    /// What was wrong while the server said what it offers.
+    fn report_discovery(&mut self, troubles: &[(Revision, Trouble)], reporter: &mut dyn Reporter) {
+        let probe = protocol::discovery();
+        for (revision, conversation) in self.shared.clone() {
+            let mut stage = self.stage(&probe, revision);
+            for (_, trouble) in troubles.iter().filter(|(at, _)| *at == revision) {
+                stage.fail_for(&conversation, trouble);
+            }
+            stage.take_findings(&conversation);
+            self.note(&probe, revision, stage, Outcome::Passed, reporter);
+        }
+    }
+
+    async fn phase(&mut self, phase: Phase, reporter: &mut dyn Reporter) {
+        let settings = &self.scene.settings;
+        let probes: Vec<Probe> = match phase {
+            Phase::Protocol => protocol::probes(),
+            Phase::Tools => tools::probes(&self.found, settings, reporter),
+            Phase::Stateful => stateful::probes(&self.found, settings, reporter),
+        }
+        .into_iter()
+        .filter(|probe| settings.chooses(phase, &probe.name))
+        .filter(|probe| probe.wires.contains(&self.scene.target.wire()))
+        .collect();
+        let runs: Vec<(&Probe, Revision)> = probes
+            .iter()
+            .flat_map(|probe| self.revisions(probe).into_iter().map(move |at| (probe, at)))
+            .collect();
+        if runs.is_empty() {
+            return;
+        }
+        reporter.event(&Event::PhaseStarted { phase, probes: runs.len() });
+        for (probe, revision) in runs {
+            self.probe(probe, revision, reporter).await;
+        }
+    }
+
+    /// The revisions at which a probe runs.
+    fn revisions(&self, probe: &Probe) -> Vec<Revision> {
+        let spoken: Vec<Revision> =
+            self.found.offers.keys().copied().filter(|at| probe.revisions.contains(*at)).collect();
+        if probe.everywhere || !self.scene.settings.revisions.is_empty() {
+            return spoken;
+        }
+        let newest = |era| spoken.iter().copied().filter(|at| at.era() == era).max();
+        [newest(Era::Legacy), newest(Era::Modern)].into_iter().flatten().collect()
+    }
+
+    async fn probe(&mut self, probe: &Probe, revision: Revision, reporter: &mut dyn Reporter) {
+        let mut stage = self.stage(probe, revision);
+        if let Some(reason) = missing(probe.needs, &stage) {
+            return self.note(probe, revision, stage, Outcome::Skipped(reason), reporter);
+        }
+        if self.scene.settings.dry_run {
+            return self.note(probe, revision, stage, Outcome::Planned, reporter);
+        }
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            self.out_of_time = true;
+            let reason = "the time is up".to_owned();
+            return self.note(probe, revision, stage, Outcome::Skipped(reason), reporter);
+        }
+        reporter.event(&Event::ProbeStarted { probe, revision });
+        let steps = probe.steps.run(&mut stage);
+        let mut outcome = Outcome::Passed;
+        match tokio::time::timeout(PROBE_LIMIT.min(left), steps).await {
+            Ok(Ok(())) => {}
+            Ok(Err(Stop::Skip(reason))) => outcome = Outcome::Skipped(reason),
+            Ok(Err(Stop::Trouble(trouble))) => {
+                if let Some(conversation) = stage.current() {
+                    stage.fail_for(&conversation, &trouble);
+                }
+            }
+            Err(_) => outcome = Outcome::Skipped("it takes too long".to_owned()),
+        }
+        stage.settle().await;
+        if let Some(reason) = stage.lost.clone() {
+            self.restarts += 1;
+            reporter.event(&Event::Restarted { reason: &reason });
+        }
+        self.note(probe, revision, stage, outcome, reporter);
+    }
+
+    fn stage(&mut self, probe: &Probe, revision: Revision) -> Stage {
+        let shared = self.shared.remove(&revision);
+        Stage::new(&self.scene, &self.found, revision, &probe.name, shared)
+    }
+
+    fn note(
+        &mut self,
+        probe: &Probe,
+        revision: Revision,
+        stage: Stage,
+        outcome: Outcome,
+        reporter: &mut dyn Reporter,
+    ) {
+        let (shared, failures) = stage.into_parts();
+        if let Some(shared) = shared {
+            self.shared.insert(revision, shared);
+        }
+        let outcome = if failures.is_empty() { outcome } else { Outcome::Failed };
+        let (name, phase) = (probe.name.to_string(), probe.phase);
+        let finished =
+            Event::ProbeFinished { probe, revision, outcome: &outcome, failures: &failures };
+        reporter.event(&finished);
+        self.results.push(ProbeResult { name, phase, revision, outcome, failures });
+    }
+
+    /// Ends the conversations that probes have shared.
+    async fn finish(mut self, reporter: &mut dyn Reporter) -> Report {
+        let probe = protocol::ending();
+        for revision in self.shared.keys().copied().collect::<Vec<_>>() {
+            let mut stage = self.stage(&probe, revision);
+            if let Some(conversation) = stage.current() {
+                conversation.close_soon().await;
+                stage.take_findings(&conversation);
+            }
+            let (_, failures) = stage.into_parts();
+            if !failures.is_empty() {
+                let outcome = Outcome::Failed;
+                let (name, phase) = (probe.name.to_string(), probe.phase);
+                reporter.event(&Event::ProbeFinished {
+                    probe: &probe,
+                    revision,
+                    outcome: &outcome,
+                    failures: &failures,
+                });
+                self.results.push(ProbeResult { name, phase, revision, outcome, failures });
+            }
+        }
+        let recordings = self.scene.recordings.lock().unwrap_or_else(PoisonError::into_inner);
+        Report {
+            seed: self.scene.settings.seed,
+            found: Found::clone(&self.found),
+            results: self.results,
+            recordings: recordings.clone(),
+            restarts: self.restarts,
+            out_of_time: self.out_of_time,
+        }
+    }
+}
+
+/// What the server lacks for a probe.
+fn missing(needs: Needs, stage: &Stage) -> Option<String> {
+    let offer = stage.offer();
+    match needs {
+        Needs::Nothing => None,
+        Needs::Capability(pointer) => (!offer.has(pointer))
+            .then(|| format!("the server does not declare `{}`", pointer[1..].replace('/', "."))),
+        Needs::Tool => {
+            let safety = &stage.settings().safety;
+            let has_one = offer.tools.iter().any(|tool| safety.permits(tool).is_ok());
+            (!has_one).then(|| "there is no tool that may be called".to_owned())
+        }
+        Needs::Lists => {
+            offer.pages.is_empty().then(|| "the server does not list anything".to_owned())
+        }
+    }
+}

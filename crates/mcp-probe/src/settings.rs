@@ -1,0 +1,45 @@
+use std::collections::BTreeMap;
+
+use mcp_core::Revision;
+use serde_json::Value;
+
+use crate::{Limits, Phase, Safety, Seed};
+
+/// How to test.
+#[derive(Debug, Clone, Default)]
+#[expect(clippy::exhaustive_structs, reason = "built by the command line, member by member")]
+pub struct Settings {
+    /// What random choices follow from.
+    pub seed: Seed,
+    /// How much to do at most.
+    pub limits: Limits,
+    /// What may be called.
+    pub safety: Safety,
+    /// The phases to run; empty for all.
+    pub phases: Vec<Phase>,
+    /// Only probes whose name is one of these, or begins with one and a `/`; empty for all.
+    pub only: Vec<String>,
+    /// Probes to leave out, named in the same way.
+    pub skip: Vec<String>,
+    /// The revisions to test at; empty for the newest of each era that the server speaks, and for
+    /// what differs between revisions, all of them.
+    pub revisions: Vec<Revision>,
+    /// Whether to tell what would be sent instead of sending it. What the server offers is asked
+    /// for all the same.
+    pub dry_run: bool,
+    /// Arguments for tools that need real ones, by tool.
+    pub arguments: BTreeMap<String, Vec<Value>>,
+}
+
+impl Settings {
+    /// Whether a probe was chosen.
+    pub fn chooses(&self, phase: Phase, name: &str) -> bool {
+        let fits = |pattern: &String| {
+            name.strip_prefix(pattern.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        (self.phases.is_empty() || self.phases.contains(&phase))
+            && (self.only.is_empty() || self.only.iter().any(fits))
+            && !self.skip.iter().any(fits)
+    }
+}

@@ -1,0 +1,313 @@
+//! Where a probe runs: it opens conversations here and reports what is wrong.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use mcp_core::{Revision, Side};
+use mcp_rules::{Engine, Finding, RuleMeta, behaviour};
+
+use crate::{
+    Conversation, Failure, Found, Offer, Opening, Random, Recording, Settings, Stop, Target,
+    Trouble,
+    conversation::Inbox,
+    wire::{Wire, WireKind},
+};
+
+/// What all probes of a run have in common.
+#[derive(Debug)]
+pub(crate) struct Scene {
+    pub(crate) target: Target,
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) settings: Settings,
+    pub(crate) recordings: Mutex<Vec<Arc<Recording>>>,
+    pub(crate) calls: AtomicU64,
+}
+
+impl Scene {
+    /// Connects to the server, without a word.
+    pub(crate) async fn connect(
+        &self,
+        name: &str,
+        opening: &Opening,
+    ) -> Result<Conversation, Trouble> {
+        let recording = {
+            let mut recordings = self.recordings.lock().unwrap_or_else(PoisonError::into_inner);
+            let number = recordings.len() + 1;
+            let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "-");
+            let name = format!("{number:03}-{name}-{}", opening.revision);
+            let recording = Arc::new(Recording::new(name, Arc::clone(&self.engine)));
+            recordings.push(Arc::clone(&recording));
+            recording
+        };
+        let inbox = Arc::new(Inbox::default());
+        let limits = self.settings.limits;
+        let wire = Wire::connect(&self.target, &recording, &inbox, opening, &limits).await?;
+        Ok(Conversation::new(wire, inbox, recording, opening, limits))
+    }
+}
+
+/// The stage of one probe at one revision.
+#[derive(Debug)]
+pub struct Stage {
+    scene: Arc<Scene>,
+    found: Arc<Found>,
+    revision: Revision,
+    name: String,
+    shared: Option<Conversation>,
+    uses_shared: bool,
+    opened: Vec<Conversation>,
+    failures: Vec<Failure>,
+    /// Why the shared conversation had to be given up.
+    pub(crate) lost: Option<String>,
+}
+
+impl Stage {
+    pub(crate) fn new(
+        scene: &Arc<Scene>,
+        found: &Arc<Found>,
+        revision: Revision,
+        name: &str,
+        shared: Option<Conversation>,
+    ) -> Stage {
+        Stage {
+            scene: Arc::clone(scene),
+            found: Arc::clone(found),
+            revision,
+            name: name.to_owned(),
+            shared,
+            uses_shared: false,
+            opened: Vec::new(),
+            failures: Vec::new(),
+            lost: None,
+        }
+    }
+
+    /// The revision that is tested.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// How the server is reached.
+    pub fn wire(&self) -> WireKind {
+        self.scene.target.wire()
+    }
+
+    /// The server under test.
+    pub fn target(&self) -> &Target {
+        &self.scene.target
+    }
+
+    /// How to test.
+    pub fn settings(&self) -> &Settings {
+        &self.scene.settings
+    }
+
+    /// What messages are judged by.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.scene.engine
+    }
+
+    /// What the server offers at this revision.
+    pub fn offer(&self) -> Offer {
+        self.found.offers.get(&self.revision).cloned().unwrap_or_default()
+    }
+
+    /// What the server offers at all revisions.
+    pub fn found(&self) -> &Arc<Found> {
+        &self.found
+    }
+
+    /// The stream of random numbers of this probe.
+    pub fn random(&self) -> Random {
+        self.scene.settings.seed.stream(&self.name)
+    }
+
+    /// The conversation that probes share as long as it lasts, opened.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened.
+    pub async fn shared(&mut self) -> Result<Conversation, Stop> {
+        self.uses_shared = true;
+        if let Some(shared) = &self.shared
+            && shared.ended().is_none()
+        {
+            return Ok(shared.clone());
+        }
+        let opening = Opening::at(self.revision);
+        let conversation = self.scene.connect("shared", &opening).await?;
+        self.shared = Some(conversation.clone());
+        conversation.open(&opening).await?;
+        Ok(conversation)
+    }
+
+    /// A conversation for this probe alone, opened.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened.
+    pub async fn fresh(&mut self) -> Result<Conversation, Stop> {
+        self.fresh_as(&Opening::at(self.revision)).await
+    }
+
+    /// The same, opened in another way.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened.
+    pub async fn fresh_as(&mut self, opening: &Opening) -> Result<Conversation, Stop> {
+        let conversation = self.connect(opening).await?;
+        conversation.open(opening).await?;
+        Ok(conversation)
+    }
+
+    /// A connection on which nothing was said yet.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub async fn connect(&mut self, opening: &Opening) -> Result<Conversation, Stop> {
+        let conversation = self.scene.connect(&self.name, opening).await?;
+        self.opened.push(conversation.clone());
+        Ok(conversation)
+    }
+
+    /// Counts a call of a tool, a prompt or a resource.
+    ///
+    /// # Errors
+    ///
+    /// If there were enough.
+    pub fn spend_call(&self) -> Result<(), Stop> {
+        let before = self.scene.calls.fetch_add(1, Ordering::Relaxed);
+        if before < self.scene.settings.limits.calls {
+            return Ok(());
+        }
+        Err(Stop::Skip(format!("the limit of {} calls is reached", self.settings().limits.calls)))
+    }
+
+    /// Reports that the server did something else than `rule` wants, on this line of a
+    /// conversation. `message` says what it did; `help` what it should have done.
+    pub fn fail(
+        &mut self,
+        rule: &'static RuleMeta,
+        on: &Conversation,
+        line: u64,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let Some(severity) = self.scene.engine.settings().level(rule).severity(self.revision)
+        else {
+            return;
+        };
+        if !rule.applies.contains(self.revision) {
+            return;
+        }
+        let mut finding = Finding::new(rule, severity, message);
+        finding.revision = Some(self.revision);
+        finding.from = Some(Side::Server);
+        finding.at_fault = Some(Side::Server);
+        finding.line = (line > 0).then_some(line);
+        let help = help.into();
+        finding.help = (!help.is_empty()).then_some(help);
+        let stderr = (rule.name == behaviour::SERVER_DIED.name
+            || rule.name == behaviour::SERVER_WEDGED.name)
+            .then(|| on.stderr())
+            .filter(|text| !text.trim().is_empty());
+        self.failures.push(Failure { finding, recording: Arc::clone(on.recording()), stderr });
+    }
+
+    /// Reports a trouble as the failure that it is.
+    pub fn fail_for(&mut self, on: &Conversation, trouble: &Trouble) {
+        let last = on.recording().len() as u64;
+        let message = trouble.to_string();
+        match trouble {
+            Trouble::Unanswered { line, .. } | Trouble::Exchange { line, .. } => {
+                let help = "answer every request, with an error if need be";
+                self.fail(&behaviour::REQUEST_UNANSWERED, on, *line, message, help);
+            }
+            Trouble::Ended(_) | Trouble::Unreachable(_) => {
+                let help = "a server must outlive whatever a client sends";
+                self.fail(&behaviour::SERVER_DIED, on, last, message, help);
+            }
+            Trouble::Refused(_) => {
+                let help = "open every conversation at the revisions that you speak";
+                self.fail(&behaviour::OPENING_REFUSED, on, last, message, help);
+            }
+        }
+    }
+
+    /// The conversation that a trouble is most likely about.
+    pub(crate) fn current(&self) -> Option<Conversation> {
+        self.opened.last().or(self.shared.as_ref()).cloned()
+    }
+
+    /// Checks that the server is still alive, ends what the probe has opened, and takes what the
+    /// rules have found.
+    pub(crate) async fn settle(&mut self) {
+        for conversation in std::mem::take(&mut self.opened) {
+            if !conversation.is_closed() && conversation.is_open() {
+                self.check_alive(&conversation).await;
+            }
+            conversation.close_soon().await;
+            self.take_findings(&conversation);
+        }
+        if self.uses_shared
+            && let Some(shared) = self.shared.clone()
+        {
+            if !self.check_alive(&shared).await {
+                self.lost = Some(shared.ended().unwrap_or_else(|| "it does not answer".to_owned()));
+                shared.close_soon().await;
+                self.shared = None;
+            }
+            self.take_findings(&shared);
+        }
+    }
+
+    /// Takes what the rules have found in a conversation.
+    pub(crate) fn take_findings(&mut self, conversation: &Conversation) {
+        if conversation.is_disregarded() {
+            return;
+        }
+        let says = |failures: &[Failure], rule: &RuleMeta| {
+            failures.iter().any(|failure| failure.finding.rule.name == rule.name)
+        };
+        for finding in conversation.recording().take_findings() {
+            // The probe has said the same with more precision.
+            if finding.rule.name == "request-unanswered"
+                && (says(&self.failures, &behaviour::REQUEST_UNANSWERED)
+                    || says(&self.failures, &behaviour::SERVER_DIED)
+                    || says(&self.failures, &behaviour::SERVER_WEDGED))
+            {
+                continue;
+            }
+            let recording = Arc::clone(conversation.recording());
+            self.failures.push(Failure { finding, recording, stderr: None });
+        }
+    }
+
+    /// What is left for the next probe, and what was wrong.
+    pub(crate) fn into_parts(self) -> (Option<Conversation>, Vec<Failure>) {
+        (self.shared, self.failures)
+    }
+
+    async fn check_alive(&mut self, conversation: &Conversation) -> bool {
+        let Err(trouble) = conversation.check_alive().await else { return true };
+        let knows = |rule: &RuleMeta| {
+            self.failures.iter().any(|failure| failure.finding.rule.name == rule.name)
+        };
+        let line = conversation.recording().len() as u64;
+        let died = &behaviour::SERVER_DIED;
+        match &trouble {
+            Trouble::Ended(_) | Trouble::Unreachable(_) if knows(died) => {}
+            Trouble::Ended(_) | Trouble::Unreachable(_) => self.fail_for(conversation, &trouble),
+            _ => {
+                let message = format!("after the probe, {trouble}");
+                let help = "go on serving, whatever a client has sent before";
+                self.fail(&behaviour::SERVER_WEDGED, conversation, line, message, help);
+            }
+        }
+        false
+    }
+}

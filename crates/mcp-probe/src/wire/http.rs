@@ -1,0 +1,441 @@
+//! A server that is reached over HTTP, with requests of any kind.
+
+use std::{
+    error::Error,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming as Body;
+use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::TokioExecutor,
+};
+use mcp_core::{Era, Revision, Side};
+use mcp_json::{Limits as JsonLimits, Tape};
+use mcp_rules::{Headers, HttpEvent, HttpPart, SseEvent, TraceEntry, encode_header_value};
+use mcp_transport::http::sse::{Decoded, Decoder};
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use crate::{
+    Limits, Recording, Trouble,
+    conversation::{Inbox, Kind, Opening, answering},
+};
+
+/// An HTTP request of any kind.
+#[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_structs, reason = "probes change single members")]
+pub struct HttpRequest {
+    /// The method.
+    pub method: &'static str,
+    /// The headers, `Host` too if it is to be another one.
+    pub headers: Vec<(String, String)>,
+    /// The body; no header is added for it but its length.
+    pub body: Vec<u8>,
+}
+
+impl HttpRequest {
+    /// With this header in the place of others of that name.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> HttpRequest {
+        self.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Without headers of this name.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> HttpRequest {
+        self.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
+        self
+    }
+}
+
+/// An answer to an HTTP request.
+#[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_structs, reason = "probes look at everything")]
+pub struct HttpReply {
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body; empty for an event stream, whose messages arrive in the conversation.
+    pub body: Bytes,
+    /// The line of the request.
+    pub asked: u64,
+    /// The line of the answer.
+    pub line: u64,
+}
+
+impl HttpReply {
+    /// A header, if it is there and text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// Whether it is an event stream.
+    pub fn is_stream(&self) -> bool {
+        self.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"))
+    }
+
+    /// The body as JSON; null if it is something else.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Http {
+    shared: Arc<Shared>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    url: Uri,
+    own_headers: HeaderMap,
+    recording: Arc<Recording>,
+    inbox: Arc<Inbox>,
+    limits: Limits,
+    answers: bool,
+    revision: Revision,
+    session: Mutex<Option<String>>,
+    exchanges: AtomicU64,
+}
+
+impl Http {
+    pub(super) fn new(
+        url: &Uri,
+        headers: &HeaderMap,
+        recording: &Arc<Recording>,
+        inbox: &Arc<Inbox>,
+        opening: &Opening,
+        limits: &Limits,
+    ) -> Result<Http, Trouble> {
+        let shared = Shared {
+            client: client(url)?,
+            url: url.clone(),
+            own_headers: headers.clone(),
+            recording: Arc::clone(recording),
+            inbox: Arc::clone(inbox),
+            limits: *limits,
+            answers: opening.answers,
+            revision: opening.revision,
+            session: Mutex::default(),
+            exchanges: AtomicU64::new(0),
+        };
+        Ok(Http { shared: Arc::new(shared), tasks: Mutex::default() })
+    }
+
+    /// Posts a message and returns the line of the request. The answer arrives in the inbox.
+    pub(super) fn send(&self, text: &[u8]) -> u64 {
+        let request = self.post(text);
+        let exchange = self.shared.next_exchange();
+        let line = self.shared.record_request(exchange, &request);
+        let shared = Arc::clone(&self.shared);
+        self.spawn(async move {
+            shared.run(exchange, line, request).await;
+        });
+        line
+    }
+
+    /// The request that a message is posted with, as the revision wants it.
+    pub(crate) fn post(&self, text: &[u8]) -> HttpRequest {
+        let shared = &self.shared;
+        let mut request = HttpRequest { method: "POST", headers: Vec::new(), body: text.to_vec() };
+        request = request
+            .with("Content-Type", "application/json")
+            .with("Accept", "application/json, text/event-stream");
+        let message: Value = serde_json::from_slice(text).unwrap_or_default();
+        let method = message["method"].as_str();
+        match shared.revision.era() {
+            Era::Modern => {
+                request = request.with("MCP-Protocol-Version", shared.revision.as_str());
+                if let Some(method) = method {
+                    request = request.with("Mcp-Method", &encode_header_value(method));
+                    let name = match method {
+                        "tools/call" | "prompts/get" => message.pointer("/params/name"),
+                        "resources/read" => message.pointer("/params/uri"),
+                        _ => None,
+                    };
+                    if let Some(name) = name.and_then(Value::as_str) {
+                        request = request.with("Mcp-Name", &encode_header_value(name));
+                    }
+                }
+                request
+            }
+            Era::Legacy if method == Some("initialize") => request,
+            Era::Legacy => self.in_session(request),
+        }
+    }
+
+    /// Adds what every later request of a session carries.
+    pub(crate) fn in_session(&self, mut request: HttpRequest) -> HttpRequest {
+        if self.shared.revision >= Revision::V2025_06_18 {
+            request = request.with("MCP-Protocol-Version", self.shared.revision.as_str());
+        }
+        match self.session() {
+            Some(session) => request.with("Mcp-Session-Id", &session),
+            None => request,
+        }
+    }
+
+    /// The id of the session, if the server gave one.
+    pub(crate) fn session(&self) -> Option<String> {
+        self.shared.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Sends a request and waits for its answer, or for the head of it if it is a stream.
+    pub(super) async fn exchange(&self, request: HttpRequest) -> Result<HttpReply, Trouble> {
+        let shared = Arc::clone(&self.shared);
+        let exchange = shared.next_exchange();
+        let line = shared.record_request(exchange, &request);
+        let what = format!("{} {}", request.method, shared.url.path());
+        let begun = shared.begin(exchange, line, &request);
+        let within = self.shared.limits.answer;
+        let (reply, stream) = tokio::time::timeout(within, begun)
+            .await
+            .map_err(|_| Trouble::Unanswered { what, within, line })?
+            .map_err(Trouble::Ended)?;
+        if let Some(body) = stream {
+            let shared = Arc::clone(&self.shared);
+            self.spawn(async move { shared.stream(exchange, body).await });
+        }
+        Ok(reply)
+    }
+
+    /// Ends the session.
+    pub(super) async fn close(&self) {
+        if self.session().is_some() {
+            let request = HttpRequest { method: "DELETE", headers: Vec::new(), body: Vec::new() };
+            // Servers need not support it.
+            let _ = self.exchange(self.in_session(request)).await;
+        }
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+}
+
+impl Shared {
+    fn next_exchange(&self) -> u64 {
+        self.exchanges.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Sends a request and takes its answer to the end.
+    async fn run(self: Arc<Self>, exchange: u64, line: u64, request: HttpRequest) {
+        match self.begin(exchange, line, &request).await {
+            Ok((reply, None)) => {
+                self.inbox.close_exchange(reply.line, line, &format!("status {}", reply.status));
+            }
+            Ok((reply, Some(body))) => {
+                Arc::clone(&self).stream(exchange, body).await;
+                self.inbox.close_exchange(reply.line, line, "the event stream has ended");
+            }
+            Err(reason) => self.inbox.close_exchange(line, line, &reason),
+        }
+    }
+
+    async fn begin(
+        self: &Arc<Self>,
+        exchange: u64,
+        line: u64,
+        request: &HttpRequest,
+    ) -> Result<(HttpReply, Option<Body>), String> {
+        let mut built = Request::new(Full::new(Bytes::from(request.body.clone())));
+        *built.method_mut() = request.method.parse::<Method>().map_err(|e| e.to_string())?;
+        *built.uri_mut() = self.url.clone();
+        for (name, value) in &request.headers {
+            let name: HeaderName = name.parse().map_err(|_| "no header".to_owned())?;
+            let value = HeaderValue::from_str(value).map_err(|e| e.to_string())?;
+            built.headers_mut().append(name, value);
+        }
+        for (name, value) in &self.own_headers {
+            built.headers_mut().insert(name.clone(), value.clone());
+        }
+        let response = self.client.request(built).await.map_err(|error| innermost(&error))?;
+        let (head, body) = response.into_parts();
+        let mut reply = HttpReply {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            body: Bytes::new(),
+            asked: line,
+            line,
+        };
+        if let Some(session) = reply.header("mcp-session-id")
+            && reply.status == 200
+        {
+            let mut kept = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.get_or_insert_with(|| session.to_owned());
+        }
+        if reply.is_stream() {
+            reply.line = self.record_response(exchange, &reply);
+            return Ok((reply, Some(body)));
+        }
+        reply.body = self.collect(body).await?;
+        reply.line = self.record_response(exchange, &reply);
+        if !reply.body.is_empty() && is_json(reply.header("content-type")) {
+            self.take(reply.line, &reply.body.clone(), exchange);
+        }
+        Ok((reply, None))
+    }
+
+    async fn collect(&self, mut body: Body) -> Result<Bytes, String> {
+        let mut collected = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| innermost(&error))?;
+            if let Some(data) = frame.data_ref() {
+                collected.extend_from_slice(data);
+            }
+            if collected.len() > self.limits.message_bytes {
+                return Err("its answer is too long".to_owned());
+            }
+        }
+        Ok(collected.into())
+    }
+
+    async fn stream(self: Arc<Self>, exchange: u64, mut body: Body) {
+        let mut decoder = Decoder::new(self.limits.message_bytes);
+        while let Some(Ok(frame)) = body.frame().await {
+            let Ok(data) = frame.into_data() else { continue };
+            decoder.push(data);
+            while let Some(decoded) = decoder.next_event() {
+                if let Decoded::Event(event) = decoded {
+                    let line = self.record_event(exchange, &event);
+                    if !event.data.is_empty() {
+                        self.take(line, &event.data, exchange);
+                    }
+                }
+            }
+            if self.recording.bytes() > self.limits.recording_bytes {
+                return;
+            }
+        }
+        let end = HttpEvent::new(exchange, Side::Server, HttpPart::End);
+        self.recording.add(&TraceEntry::http(end));
+    }
+
+    fn take(self: &Arc<Self>, line: u64, text: &[u8], exchange: u64) {
+        for message in self.inbox.add(line, text, Some(exchange)) {
+            if self.answers && message.kind == Kind::Request {
+                let answer = answering::answer(&message.value).to_string();
+                let http = Http { shared: Arc::clone(self), tasks: Mutex::default() };
+                let request = http.post(answer.as_bytes());
+                let exchange = self.next_exchange();
+                let line = self.record_request(exchange, &request);
+                tokio::spawn(Arc::clone(self).run(exchange, line, request));
+            }
+        }
+    }
+
+    fn record_request(&self, exchange: u64, request: &HttpRequest) -> u64 {
+        let mut headers = Headers::new();
+        if let Some(host) = self.url.authority() {
+            let is_own = !request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"));
+            if is_own {
+                headers.push("Host", host.as_str().to_owned());
+            }
+        }
+        for (name, value) in &request.headers {
+            headers.push(name.as_str(), value.as_str());
+        }
+        let url = self.url.to_string();
+        let event = HttpEvent::request(exchange, request.method, &url, &headers);
+        let is_json = is_json(request.headers.iter().find_map(|(name, value)| {
+            name.eq_ignore_ascii_case("content-type").then_some(value.as_str())
+        }));
+        self.record(event, &request.body, is_json)
+    }
+
+    fn record_response(&self, exchange: u64, reply: &HttpReply) -> u64 {
+        let mut headers = Headers::new();
+        for (name, value) in &reply.headers {
+            headers.push(name.as_str(), String::from_utf8_lossy(value.as_bytes()).into_owned());
+        }
+        let part = HttpPart::Response { status: reply.status, headers: &headers };
+        let event = HttpEvent::new(exchange, Side::Server, part);
+        self.record(event, &reply.body, is_json(reply.header("content-type")))
+    }
+
+    fn record_event(&self, exchange: u64, event: &mcp_transport::http::sse::Event) -> u64 {
+        let text = |bytes: &Option<Bytes>| {
+            bytes.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        };
+        let (id, name) = (text(&event.id), text(&event.event));
+        let sse = SseEvent {
+            id: id.as_deref(),
+            event: name.as_deref(),
+            data: None,
+            retry: event.retry.and_then(|retry| u64::try_from(retry.as_millis()).ok()),
+        };
+        let recorded = HttpEvent::new(exchange, Side::Server, HttpPart::Event(sse));
+        self.record(recorded, &event.data, !event.data.is_empty())
+    }
+
+    fn record(&self, event: HttpEvent<'_>, body: &[u8], is_json: bool) -> u64 {
+        if body.is_empty() {
+            return self.recording.add(&TraceEntry::http(event));
+        }
+        let mut tape = Tape::new();
+        let limits = JsonLimits { max_bytes: usize::MAX, ..JsonLimits::default() };
+        let parsed = tape.parse(body, limits);
+        // As short-lived as what it now refers to.
+        let mut event = event;
+        match &parsed {
+            Ok(document) if is_json => event.message = Some(document.root()),
+            Ok(_) => event.body = Some(body),
+            Err(error) => {
+                event.body = Some(body);
+                event.error = is_json.then_some(*error);
+            }
+        }
+        self.recording.add(&TraceEntry::http(event))
+    }
+}
+
+fn is_json(content_type: Option<&str>) -> bool {
+    content_type.is_some_and(|kind| {
+        kind.split(';')
+            .next()
+            .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+    })
+}
+
+fn client(url: &Uri) -> Result<Client<HttpsConnector<HttpConnector>, Full<Bytes>>, Trouble> {
+    let config = rustls::ClientConfig::builder_with_provider(Arc::new(
+        rustls::crypto::ring::default_provider(),
+    ))
+    .with_safe_default_protocol_versions()
+    .map_err(|error| Trouble::Unreachable(error.to_string()))?;
+    let config = if url.scheme_str() == Some("https") {
+        config.with_native_roots().map_err(|error| Trouble::Unreachable(error.to_string()))?
+    } else {
+        config.with_root_certificates(rustls::RootCertStore::empty())
+    };
+    let connector = hyper_rustls::HttpsConnectorBuilder::new()
+        .with_tls_config(config.with_no_client_auth())
+        .https_or_http()
+        .enable_http1()
+        .build();
+    Ok(Client::builder(TokioExecutor::new()).build(connector))
+}
+
+fn innermost(error: &dyn Error) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}

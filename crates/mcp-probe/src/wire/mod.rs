@@ -1,0 +1,128 @@
+//! Raw access to a server: what is sent and received is recorded, and otherwise left alone.
+
+mod http;
+mod stdio;
+mod web_socket;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use crate::{
+    Conversation, Limits, Recording, Target, Trouble,
+    conversation::{Inbox, Opening},
+};
+
+pub use self::http::{HttpReply, HttpRequest};
+use self::{http::Http, stdio::Stdio, web_socket::WebSocket};
+
+/// How messages travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "these are the ways there are")]
+pub enum WireKind {
+    /// Lines over standard streams.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+    /// WebSocket.
+    WebSocket,
+}
+
+impl WireKind {
+    /// All.
+    pub const ALL: &'static [WireKind] = &[WireKind::Stdio, WireKind::Http, WireKind::WebSocket];
+}
+
+impl fmt::Display for WireKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            WireKind::Stdio => "stdio",
+            WireKind::Http => "HTTP",
+            WireKind::WebSocket => "WebSocket",
+        })
+    }
+}
+
+/// One connection to the server.
+#[derive(Debug)]
+pub(crate) enum Wire {
+    Stdio(Stdio),
+    Http(Http),
+    WebSocket(WebSocket),
+}
+
+impl Wire {
+    pub(crate) async fn connect(
+        target: &Target,
+        recording: &Arc<Recording>,
+        inbox: &Arc<Inbox>,
+        opening: &Opening,
+        limits: &Limits,
+    ) -> Result<Wire, Trouble> {
+        match target {
+            Target::Command(launch) => {
+                Stdio::start(launch, recording, inbox, opening.answers, limits).map(Wire::Stdio)
+            }
+            Target::Http { url, headers } => {
+                Http::new(url, headers, recording, inbox, opening, limits).map(Wire::Http)
+            }
+            Target::WebSocket { url, headers } => {
+                WebSocket::connect(url, headers, recording, inbox, opening.answers, limits)
+                    .await
+                    .map(Wire::WebSocket)
+            }
+        }
+    }
+
+    pub(crate) async fn send(&self, text: &[u8], on: &Conversation) -> Result<u64, Trouble> {
+        if let Some(reason) = on.ended() {
+            return Err(Trouble::Ended(reason));
+        }
+        match self {
+            Wire::Stdio(stdio) => stdio.send(text).await,
+            Wire::Http(http) => Ok(http.send(text)),
+            Wire::WebSocket(socket) => socket.send(text).await,
+        }
+    }
+
+    pub(crate) async fn http(
+        &self,
+        request: HttpRequest,
+        _on: &Conversation,
+    ) -> Result<HttpReply, Trouble> {
+        match self {
+            Wire::Http(http) => http.exchange(request).await,
+            _ => Err(Trouble::Unreachable("this is not HTTP".to_owned())),
+        }
+    }
+
+    pub(crate) fn as_stdio(&self) -> Option<&Stdio> {
+        match self {
+            Wire::Stdio(stdio) => Some(stdio),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_http(&self) -> Option<&Http> {
+        match self {
+            Wire::Http(http) => Some(http),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn stderr(&self) -> String {
+        self.as_stdio().map(Stdio::stderr).unwrap_or_default()
+    }
+
+    pub(crate) async fn close(&self, within: Duration) -> Option<bool> {
+        match self {
+            Wire::Stdio(stdio) => Some(stdio.close(within).await),
+            Wire::Http(http) => {
+                http.close().await;
+                None
+            }
+            Wire::WebSocket(socket) => {
+                socket.close().await;
+                None
+            }
+        }
+    }
+}

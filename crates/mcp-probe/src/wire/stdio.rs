@@ -1,0 +1,300 @@
+//! A server as a child process.
+
+use std::{
+    process::{ExitStatus, Stdio as Pipe},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use mcp_core::Side;
+use mcp_rules::TraceEntry;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    sync::{Mutex as AsyncMutex, Notify, watch},
+};
+
+use crate::{
+    Launch, Limits, Recording, Trouble,
+    conversation::{Inbox, Kind, answering},
+};
+
+/// How long the exit of a server is waited for once it has closed its output.
+const EXIT_AFTER_OUTPUT: Duration = Duration::from_millis(500);
+
+#[derive(Debug)]
+pub(crate) struct Stdio {
+    shared: Arc<Shared>,
+    exit: watch::Receiver<Option<String>>,
+    kill: Arc<Notify>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    stdin: AsyncMutex<Option<ChildStdin>>,
+    stderr: Mutex<Vec<u8>>,
+    recording: Arc<Recording>,
+    inbox: Arc<Inbox>,
+    limits: Limits,
+    answers: bool,
+    /// Whether reading its output is put off.
+    paused: AtomicBool,
+    resumed: Notify,
+}
+
+impl Stdio {
+    pub(super) fn start(
+        launch: &Launch,
+        recording: &Arc<Recording>,
+        inbox: &Arc<Inbox>,
+        answers: bool,
+        limits: &Limits,
+    ) -> Result<Stdio, Trouble> {
+        let mut command = Command::new(&launch.program);
+        command
+            .args(&launch.arguments)
+            .envs(launch.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Pipe::piped())
+            .stdout(Pipe::piped())
+            .stderr(Pipe::piped())
+            .kill_on_drop(true);
+        if let Some(directory) = &launch.directory {
+            command.current_dir(directory);
+        }
+        // A launcher such as npx has children of its own, which must end with it.
+        #[cfg(unix)]
+        command.process_group(0);
+        let mut child = command.spawn().map_err(|error| Trouble::Unreachable(error.to_string()))?;
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let shared = Arc::new(Shared {
+            stdin: AsyncMutex::new(stdin),
+            stderr: Mutex::default(),
+            recording: Arc::clone(recording),
+            inbox: Arc::clone(inbox),
+            limits: *limits,
+            answers,
+            paused: AtomicBool::new(false),
+            resumed: Notify::new(),
+        });
+        let (exited, exit) = watch::channel(None);
+        let kill = Arc::new(Notify::new());
+        tokio::spawn(supervise(child, exited, Arc::clone(&kill)));
+        if let Some(stderr) = stderr {
+            tokio::spawn(keep_stderr(stderr, Arc::clone(&shared)));
+        }
+        if let Some(stdout) = stdout {
+            tokio::spawn(listen(stdout, Arc::clone(&shared), exit.clone()));
+        }
+        Ok(Stdio { shared, exit, kill })
+    }
+
+    pub(super) async fn send(&self, text: &[u8]) -> Result<u64, Trouble> {
+        self.shared.send(text).await
+    }
+
+    /// Closes the server's input, and leaves the rest as it is.
+    pub(crate) async fn close_input(&self) {
+        self.shared.stdin.lock().await.take();
+    }
+
+    /// Stops reading the server's output, or goes on.
+    pub(crate) fn pause(&self, paused: bool) {
+        self.shared.paused.store(paused, Ordering::Release);
+        self.shared.resumed.notify_waiters();
+    }
+
+    /// Waits for the exit of the server, and says how.
+    pub(crate) async fn wait_exit(&self, within: Duration) -> Option<String> {
+        let mut exit = self.exit.clone();
+        let status = tokio::time::timeout(within, exit.wait_for(Option::is_some)).await.ok()?;
+        status.ok()?.clone()
+    }
+
+    pub(super) fn stderr(&self) -> String {
+        let kept = self.shared.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).into_owned()
+    }
+
+    /// Whether it exited by itself after its input was closed.
+    pub(super) async fn close(&self, within: Duration) -> bool {
+        self.pause(false);
+        // Something else may be stuck writing to it.
+        if tokio::time::timeout(within, self.close_input()).await.is_err() {
+            self.kill.notify_one();
+            return false;
+        }
+        if self.wait_exit(within).await.is_some() {
+            return true;
+        }
+        self.kill.notify_one();
+        self.wait_exit(self.shared.limits.exit).await;
+        false
+    }
+}
+
+impl Drop for Stdio {
+    fn drop(&mut self) {
+        self.kill.notify_one();
+    }
+}
+
+impl Shared {
+    async fn send(&self, text: &[u8]) -> Result<u64, Trouble> {
+        let mut stdin = self.stdin.lock().await;
+        let line = self.recording.add(&TraceEntry::stdio(Side::Client, text));
+        let Some(pipe) = stdin.as_mut() else {
+            return Err(Trouble::Ended("its input was closed".to_owned()));
+        };
+        let mut bytes = text.to_vec();
+        bytes.push(b'\n');
+        let within = self.limits.answer;
+        match tokio::time::timeout(within, pipe.write_all(&bytes)).await {
+            Ok(Ok(())) => Ok(line),
+            Ok(Err(error)) => {
+                let reason = self.inbox.ended().unwrap_or_else(|| error.to_string());
+                Err(Trouble::Ended(reason))
+            }
+            Err(_) => {
+                // Half a line was written; nothing can follow it.
+                stdin.take();
+                let what = "a message that the server does not read".to_owned();
+                Err(Trouble::Unanswered { what, within, line })
+            }
+        }
+    }
+
+    fn take(self: &Arc<Self>, text: &[u8], is_last: bool) {
+        let entry = if is_last {
+            TraceEntry::unterminated(Side::Server, text)
+        } else {
+            TraceEntry::stdio(Side::Server, text)
+        };
+        let line = self.recording.add(&entry);
+        if text.trim_ascii().is_empty() {
+            return;
+        }
+        for message in self.inbox.add(line, text, None) {
+            if self.answers && message.kind == Kind::Request {
+                let (shared, answer) = (Arc::clone(self), answering::answer(&message.value));
+                // Reading must go on while the answer is written.
+                tokio::spawn(async move { shared.send(answer.to_string().as_bytes()).await });
+            }
+        }
+    }
+}
+
+async fn supervise(mut child: Child, exited: watch::Sender<Option<String>>, kill: Arc<Notify>) {
+    let id = child.id();
+    let status = tokio::select! {
+        status = child.wait() => status,
+        () = kill.notified() => {
+            kill_group(id);
+            // It may have gone meanwhile.
+            let _ = child.start_kill();
+            child.wait().await
+        }
+    };
+    // Its own children may still be there.
+    kill_group(id);
+    let how = match status {
+        Ok(status) => exit_text(status),
+        Err(error) => error.to_string(),
+    };
+    exited.send_replace(Some(how));
+}
+
+fn exit_text(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("it was ended by signal {signal}");
+    }
+    match status.code() {
+        Some(code) => format!("it exited with code {code}"),
+        None => "it exited".to_owned(),
+    }
+}
+
+#[cfg(unix)]
+fn kill_group(id: Option<u32>) {
+    let group = id.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
+    if let Some(group) = group {
+        // It is fine if nobody is left.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(not(unix))]
+fn kill_group(_id: Option<u32>) {}
+
+async fn keep_stderr(mut stderr: ChildStderr, shared: Arc<Shared>) {
+    let mut chunk = vec![0; 4096];
+    while let Ok(length @ 1..) = stderr.read(&mut chunk).await {
+        let mut kept = shared.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend_from_slice(&chunk[..length]);
+        let excess = kept.len().saturating_sub(shared.limits.stderr_bytes);
+        kept.drain(..excess);
+    }
+}
+
+async fn listen(
+    stdout: ChildStdout,
+    shared: Arc<Shared>,
+    mut exit: watch::Receiver<Option<String>>,
+) {
+    let mut reader = BufReader::with_capacity(64 << 10, stdout);
+    let limit = shared.limits.message_bytes;
+    let mut line = Vec::new();
+    let mut skipped: u64 = 0;
+    loop {
+        while shared.paused.load(Ordering::Acquire) {
+            let resumed = shared.resumed.notified();
+            if shared.paused.load(Ordering::Acquire) {
+                resumed.await;
+            }
+        }
+        let Ok(chunk) = reader.fill_buf().await else { break };
+        if chunk.is_empty() {
+            break;
+        }
+        let end = memchr::memchr(b'\n', chunk);
+        let part = &chunk[..end.unwrap_or(chunk.len())];
+        let consumed = part.len() + usize::from(end.is_some());
+        if line.len() + part.len() > limit {
+            skipped += (line.len() + part.len()) as u64;
+            line.clear();
+        } else if skipped > 0 {
+            skipped += part.len() as u64;
+        } else {
+            line.extend_from_slice(part);
+        }
+        reader.consume(consumed);
+        if end.is_none() {
+            continue;
+        }
+        if skipped > 0 {
+            let entry = TraceEntry::stdio(Side::Server, b"").skipping(skipped);
+            shared.recording.add(&entry);
+            skipped = 0;
+        } else {
+            shared.take(line.strip_suffix(b"\r").unwrap_or(&line), false);
+        }
+        line.clear();
+        if shared.recording.bytes() > shared.limits.recording_bytes {
+            shared.inbox.end("it says more than can be kept");
+            return;
+        }
+    }
+    if !line.is_empty() {
+        shared.take(&line, true);
+    }
+    let how = tokio::time::timeout(EXIT_AFTER_OUTPUT, exit.wait_for(Option::is_some)).await;
+    let how = match how {
+        Ok(Ok(status)) => status.clone(),
+        _ => None,
+    };
+    shared.inbox.end(how.unwrap_or_else(|| "it has closed its output".to_owned()));
+}
