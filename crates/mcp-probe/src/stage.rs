@@ -12,6 +12,7 @@ use crate::{
     Conversation, Failure, Found, Offer, Opening, Random, Recording, Settings, Stop, Target,
     Trouble,
     conversation::Inbox,
+    leaks::{self, Leak},
     wire::{Wire, WireKind},
 };
 
@@ -59,6 +60,8 @@ pub struct Stage {
     uses_shared: bool,
     opened: Vec<Conversation>,
     failures: Vec<Failure>,
+    /// Rules whose findings the probe puts into words of its own.
+    spoken_for: Vec<&'static str>,
     /// Why the shared conversation had to be given up.
     pub(crate) lost: Option<String>,
 }
@@ -80,6 +83,7 @@ impl Stage {
             uses_shared: false,
             opened: Vec::new(),
             failures: Vec::new(),
+            spoken_for: Vec::new(),
             lost: None,
         }
     }
@@ -218,6 +222,11 @@ impl Stage {
         self.failures.push(Failure { finding, recording: Arc::clone(on.recording()), stderr });
     }
 
+    /// Leaves what this rule finds to the probe, which sums it up.
+    pub(crate) fn speak_for(&mut self, rule: &'static RuleMeta) {
+        self.spoken_for.push(rule.name);
+    }
+
     /// Reports a trouble as the failure that it is.
     pub fn fail_for(&mut self, on: &Conversation, trouble: &Trouble) {
         let last = on.recording().len() as u64;
@@ -273,7 +282,11 @@ impl Stage {
         let says = |failures: &[Failure], rule: &RuleMeta| {
             failures.iter().any(|failure| failure.finding.rule.name == rule.name)
         };
+        self.take_leaks(conversation);
         for finding in conversation.recording().take_findings() {
+            if self.spoken_for.contains(&finding.rule.name) {
+                continue;
+            }
             // The probe has said the same with more precision.
             if finding.rule.name == "request-unanswered"
                 && (says(&self.failures, &behaviour::REQUEST_UNANSWERED)
@@ -285,6 +298,43 @@ impl Stage {
             let recording = Arc::clone(conversation.recording());
             self.failures.push(Failure { finding, recording, stderr: None });
         }
+    }
+
+    /// Looks for what new errors should not show, and reports the first of each kind.
+    fn take_leaks(&mut self, conversation: &Conversation) {
+        let (mut has_trace, mut has_path) = (false, false);
+        for message in conversation.unread() {
+            let (seen, what) = match leaks::leak(&message.value) {
+                None => continue,
+                Some(Leak::Trace(frame)) => (&mut has_trace, format!("a stack trace: {frame}")),
+                Some(Leak::Path(path)) if self.is_known(conversation, &path) => continue,
+                Some(Leak::Path(path)) => (&mut has_path, format!("a path of the server: {path}")),
+            };
+            if std::mem::replace(seen, true) {
+                continue;
+            }
+            let message_text = format!("an error shows {}", mcp_core::excerpt(&what, 200));
+            let help = "log it, and answer with a sentence about what was wrong with the request";
+            let rule = &behaviour::INTERNALS_LEAKED;
+            self.fail(rule, conversation, message.line, message_text, help);
+        }
+    }
+
+    /// Whether a path is no secret: it was sent, belongs to what was asked for, or is on the
+    /// server's command line.
+    fn is_known(&self, conversation: &Conversation, path: &str) -> bool {
+        let is_argument = match &self.scene.target {
+            Target::Command(launch) => launch.arguments.iter().any(|argument| {
+                let argument = argument.to_string_lossy();
+                argument.len() > 1 && (path.contains(&*argument) || argument.contains(path))
+            }),
+            _ => false,
+        };
+        let name = path.rsplit(['/', '\\']).find(|name| !name.is_empty()).unwrap_or(path);
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        is_argument
+            || conversation.recording().was_sent(quoted(path).trim_matches('"'))
+            || conversation.recording().was_sent(&quoted(name))
     }
 
     /// What is left for the next probe, and what was wrong.

@@ -32,10 +32,9 @@ use mcp_rules::SchemaContract;
 use mcp_schema::ToolSchemas;
 use serde_json::Value;
 
-#[cfg_attr(not(test), expect(unused_imports, reason = "the phases that use them follow"))]
 pub(crate) use self::{
     broken::Broken,
-    hostile::{Hostile, Malice},
+    hostile::{Hostile, texts as hostile_texts},
     valid::{Reason, Valid},
 };
 use self::{
@@ -87,6 +86,7 @@ impl Values {
     }
 
     /// Any value that fits.
+    #[allow(dead_code, reason = "walks draw from it")]
     pub(crate) fn any(&self, random: &mut Random) -> Option<Value> {
         self.make(Style::Any, random)
     }
@@ -109,6 +109,50 @@ impl Values {
         hostile::hostile(self, base, most)
     }
 
+    /// The value without each of the members that it need not have, as far as it then fits, with the
+    /// pointer to what is left out.
+    pub(crate) fn without(&self, base: &Value) -> Vec<(String, Value)> {
+        let mut found = valid::without(self, base);
+        found.retain(|(_, value)| self.accepts(value));
+        found
+    }
+
+    /// Whether the schema says so much about a value that nobody can find fault with it: every
+    /// scalar in it is named by the schema, is a boolean, or lies between two bounds.
+    pub(crate) fn leaves_no_doubt(&self, value: &Value) -> bool {
+        let places = place::places(self.document(), value);
+        let is_certain = |place: &place::Place<'_, '_>| match place.value {
+            Value::Object(_) | Value::Array(_) | Value::Null | Value::Bool(_) => true,
+            value => {
+                place.shape.names(value) || (value.is_number() && place.shape.range.is_closed())
+            }
+        };
+        let scalars = scalars(value);
+        places.iter().filter(|place| !place.value.is_object() && !place.value.is_array()).count()
+            == scalars
+            && places.iter().all(is_certain)
+    }
+
+    /// Pointers to the texts of `base` that may be any other text as well.
+    pub(crate) fn free_texts(&self, base: &Value) -> Vec<String> {
+        let places = place::places(self.document(), base);
+        let texts = places.into_iter().filter(|place| place.value.is_string());
+        texts
+            .filter(|place| {
+                let other = Value::String("plumb-7F3a &c.".to_owned());
+                place.shape.format.is_none()
+                    && place::replaced(base, &place.pointer, Some(other))
+                        .is_some_and(|value| self.accepts(&value))
+            })
+            .map(|place| place.pointer)
+            .collect()
+    }
+
+    /// `base` with another value at a place, if that fits.
+    pub(crate) fn with(&self, base: &Value, pointer: &str, by: Value) -> Option<Value> {
+        place::replaced(base, pointer, Some(by)).filter(|value| self.accepts(value))
+    }
+
     fn document(&self) -> Document<'_> {
         Document::new(&self.schema)
     }
@@ -120,6 +164,15 @@ impl Values {
             let mut maker = Maker::new(self.document(), style, branch, random);
             maker.root().filter(|value| self.accepts(value))
         })
+    }
+}
+
+/// How many scalars there are in a value.
+fn scalars(value: &Value) -> usize {
+    match value {
+        Value::Object(members) => members.values().map(scalars).sum(),
+        Value::Array(elements) => elements.iter().map(scalars).sum(),
+        _ => 1,
     }
 }
 

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::json;
 
-use super::*;
+use super::{hostile::Malice, *};
 use crate::Seed;
 
 const MOST: usize = 40;
