@@ -284,7 +284,14 @@ impl Stage {
         };
         self.take_leaks(conversation);
         for finding in conversation.recording().take_findings() {
-            if self.spoken_for.contains(&finding.rule.name) {
+            // Calls that differ little show the same fault again and again.
+            let is_same = |known: &Failure| {
+                let known = &known.finding;
+                known.rule.name == finding.rule.name
+                    && known.message == finding.message
+                    && known.pointer == finding.pointer
+            };
+            if self.spoken_for.contains(&finding.rule.name) || self.failures.iter().any(is_same) {
                 continue;
             }
             // The probe has said the same with more precision.

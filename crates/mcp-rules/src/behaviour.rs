@@ -50,6 +50,7 @@ behaviours! {
     UNKNOWN_PROMPT_ACCEPTED: "unknown-prompt-accepted", Level::Warning, ALL,
         "server/prompts#error-handling";
     LISTED_TOOL_UNKNOWN: "listed-tool-unknown", Level::Error, ALL, "server/tools#listing-tools";
+    TOOL_SCHEMA_UNRESOLVABLE: "tool-schema-unresolvable", Level::Error, ALL, "server/tools#tool";
     VALID_ARGUMENTS_REFUSED: "valid-arguments-refused", Level::Warning, ALL, "server/tools#tool";
     OPTIONAL_ARGUMENT_REQUIRED: "optional-argument-required", Level::Warning, ALL, "";
     ABSENT_ARGUMENTS_REFUSED: "absent-arguments-refused", Level::Warning, ALL,

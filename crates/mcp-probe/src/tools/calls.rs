@@ -13,7 +13,9 @@ use crate::{Conversation, Reply, Stage, Stop, Trouble};
 /// How long the calls of one probe may take together.
 const TOGETHER: Duration = Duration::from_secs(1);
 /// How many times longer than any other answer the first one of a tool may take.
-const PATIENCE: u32 = 3;
+const PATIENCE: u32 = 2;
+/// How many times shorter it must be once several tools did not answer.
+const IMPATIENCE: u32 = 5;
 
 /// The calls that one probe makes of a tool.
 #[derive(Debug)]
@@ -60,13 +62,26 @@ impl<'s> Calls<'s> {
         arguments: Option<&Value>,
         what: &str,
     ) -> Result<Option<Reply>, Stop> {
-        if self.spent > TOGETHER {
+        // Once is enough for what takes long.
+        let together = if self.subject.takes_long_elsewhere(stage.revision()) {
+            TOGETHER / 4
+        } else {
+            TOGETHER
+        };
+        if self.spent > together {
+            self.subject.note_long(stage.revision());
             return Ok(None);
         }
         stage.spend_call()?;
         let (revision, answer) = (stage.revision(), self.talk.limits().answer);
         let has_answered = self.subject.has_answered(revision);
-        let within = if has_answered { answer } else { answer * PATIENCE };
+        let within = match self.subject.silent_tools() {
+            _ if has_answered => answer,
+            0 => answer * PATIENCE,
+            // Whatever it is, it seems to be the same with all of them.
+            1 | 2 => answer,
+            _ => answer / IMPATIENCE,
+        };
         let id = json!(self.talk.next_id());
         let params = params(self.subject.name(), arguments);
         let message = self.talk.request_message(&id, "tools/call", params).to_string();
@@ -80,9 +95,12 @@ impl<'s> Calls<'s> {
                 Ok(Some(reply))
             }
             Err(trouble @ Trouble::Unanswered { .. }) => {
-                self.subject.note_slow(revision);
+                self.subject.note_slow(revision, has_answered);
                 self.cancel(&id).await?;
-                self.talk.check_alive().await?;
+                if !self.is_alive().await {
+                    self.subject.note_wedged();
+                    return Err(trouble.into());
+                }
                 // What has answered before may take long for some arguments.
                 if has_answered { Ok(None) } else { Err(trouble.into()) }
             }
@@ -95,6 +113,18 @@ impl<'s> Calls<'s> {
             }
             Err(trouble) => Err(trouble.into()),
         }
+    }
+
+    /// Whether the server answers anything, at once.
+    async fn is_alive(&self) -> bool {
+        let method = match self.talk.revision().era() {
+            Era::Legacy => "ping",
+            Era::Modern => "server/discover",
+        };
+        let id = json!(self.talk.next_id());
+        let message = self.talk.request_message(&id, method, Value::Null).to_string();
+        let within = self.talk.limits().quiet * 4;
+        self.talk.exchange(&message, &id.to_string(), method, within).await.is_ok()
     }
 
     /// Cancels a call, unless only the end of its connection could do that.

@@ -12,6 +12,8 @@ use super::{
 };
 use crate::{Reply, Stage, StepsFuture, Stop};
 
+/// How many arguments are tried.
+const ARGUMENTS: usize = 3;
 /// How many calls run at once.
 const AT_ONCE: usize = 8;
 /// The first integer that a floating-point number cannot represent.
@@ -33,14 +35,20 @@ pub(super) fn steps(stage: &mut Stage, subject: Arc<Subject>) -> StepsFuture<'_>
         let mut calls = Calls::of(&subject, stage).await?;
         let plan = Arc::clone(&calls.plan);
         let (Some(values), Some(base)) = (&plan.values, &plan.base) else { return Ok(()) };
-        let mut is_echo = false;
-        for pointer in values.free_texts(base) {
+        let mut found = None::<(Echo, String)>;
+        for pointer in values.free_texts(base).into_iter().take(ARGUMENTS) {
             let send = |text: &str| values.with(base, &pointer, json!(text));
-            let Some(echo) = find(stage, &mut calls, &send).await? else { continue };
-            is_echo = true;
+            if let Some(echo) = find(stage, &mut calls, &send).await?
+                && found.as_ref().is_none_or(|_| echo.is_whole())
+            {
+                found = Some((echo, pointer));
+            }
+        }
+        let mut is_echo = found.is_some();
+        if let Some((echo, pointer)) = found {
+            let send = |text: &str| values.with(base, &pointer, json!(text));
             special_texts(stage, &mut calls, &subject, &echo, &send).await?;
             at_once(stage, &calls, &subject, &echo, &send).await?;
-            break;
         }
         for (pointer, _) in numbers(base) {
             let send = |number: i64| values.with(base, &pointer, json!(number));
@@ -59,30 +67,24 @@ async fn find(
     calls: &mut Calls<'_>,
     send: &impl Fn(&str) -> Option<Value>,
 ) -> Result<Option<Echo>, Stop> {
-    let mut found = None::<(Echo, Reply)>;
+    let mut replies = Vec::new();
     for text in PLAIN {
         let Some(arguments) = send(text) else { return Ok(None) };
         let reply = calls.call(stage, Some(&arguments), "plain text").await?;
         let Some(reply) = reply.filter(|reply| verdict(reply) == Verdict::Done) else {
             return Ok(None);
         };
-        let result = reply.result().unwrap_or(&Value::Null);
-        let Some(echo) = locate(result, text) else {
-            let stale = found.filter(|(echo, _)| holds(result, echo, PLAIN[0]));
-            if let Some((_, _)) = stale {
-                let message = "the answer to a call has the text of the call before";
-                let help = "keep nothing between calls that belongs to one of them";
-                let rule = &behaviour::ANSWERS_CROSSED;
-                stage.fail(rule, &calls.talk, reply.line(), message, help);
-            }
-            return Ok(None);
-        };
-        match &found {
-            Some((first, _)) if *first != echo => return Ok(None),
-            _ => found = Some((echo, reply)),
-        }
+        replies.push(reply);
     }
-    Ok(found.map(|(echo, _)| echo))
+    let located = |index: usize, text: &str| locate(replies.get(index)?.result()?, text);
+    let (first, second) = (located(0, PLAIN[0]), located(1, PLAIN[1]));
+    if first.is_none() && second.is_none() && located(1, PLAIN[0]).is_some() {
+        let message = "the answer to a call has the text of the call before";
+        let help = "keep nothing between calls that belongs to one of them";
+        let line = replies.last().map(Reply::line).unwrap_or_default();
+        stage.fail(&behaviour::ANSWERS_CROSSED, &calls.talk, line, message, help);
+    }
+    Ok(second.filter(|_| first == located(1, PLAIN[1])))
 }
 
 /// Sends texts that get lost easily.

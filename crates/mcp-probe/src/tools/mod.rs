@@ -41,7 +41,7 @@ pub(crate) fn probes(
     let tools = listed(found, |offer| &offer.tools, "name");
     let permitted = tools.iter().filter(|tool| tool.permitted_by(&settings.safety).is_ok()).count();
     let share = share(found, settings, permitted);
-    let (mut probes, mut subjects) = (Vec::new(), Vec::new());
+    let (mut probes, mut subjects, silence) = (Vec::new(), Vec::new(), Arc::default());
     for tool in tools {
         if let Err(refused) = tool.permitted_by(&settings.safety) {
             let reason = match refused.flag {
@@ -51,7 +51,7 @@ pub(crate) fn probes(
             probes.push(left_alone(&tool, reason));
             continue;
         }
-        let subject = Arc::new(Subject::new(tool, settings, share));
+        let subject = Arc::new(Subject::new(tool, settings, share, &silence));
         probes.extend(subject_probes(&subject));
         subjects.push(subject);
     }

@@ -14,6 +14,8 @@ const ECHOES: [&str; 3] = ["echo", "repeat", "parrot"];
 pub(super) struct Plan {
     /// What its schema allows; `None` if it has none that can be used.
     pub(super) values: Option<Values>,
+    /// Why nobody can use its schema.
+    pub(super) lost_reference: Option<String>,
     /// Arguments that others are made from: those that were given for it, or all that it takes.
     pub(super) base: Option<Value>,
     pub(super) valid: Vec<Valid>,
@@ -38,7 +40,8 @@ impl Plan {
         share: usize,
     ) -> Plan {
         let Some(values) = Values::of(&tool["inputSchema"], revision) else {
-            return Plan::default();
+            let lost_reference = Values::lost_reference(&tool["inputSchema"]);
+            return Plan { lost_reference, ..Plan::default() };
         };
         let given = samples.iter().filter(|sample| values.accepts(sample));
         let mut valid: Vec<Valid> =
@@ -71,6 +74,7 @@ impl Plan {
             needs_nothing: values.accepts(&json!({})),
             echoes: says("name") || says("title") || says("description"),
             values: Some(values),
+            lost_reference: None,
         }
     }
 

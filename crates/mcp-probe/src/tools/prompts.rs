@@ -134,7 +134,8 @@ fn hostile(stage: &mut Stage, prompt: Arc<Listed>) -> StepsFuture<'_> {
             get(stage, &talk, &prompt.name, &all, text.as_str().unwrap_or_default()).await?;
         }
         if stage.offer().has("/completions") {
-            for argument in all.iter().take(COMPLETED) {
+            let unknown = "plumb-no-such-argument".to_owned();
+            for argument in all.iter().take(COMPLETED).chain([&unknown]) {
                 complete(stage, &talk, &prompt.name, argument).await?;
             }
         }
@@ -186,10 +187,10 @@ async fn get(
 fn params(name: &str, given: &[String], text: &str) -> Value {
     let arguments: Map<String, Value> =
         given.iter().map(|argument| (argument.clone(), json!(text))).collect();
-    match arguments.is_empty() {
-        true => json!({ "name": name }),
-        false => json!({ "name": name, "arguments": arguments }),
+    if arguments.is_empty() {
+        return json!({ "name": name });
     }
+    json!({ "name": name, "arguments": arguments })
 }
 
 /// The names of a prompt's arguments.

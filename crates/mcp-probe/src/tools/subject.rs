@@ -1,9 +1,13 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use mcp_core::Revision;
+use mcp_rules::behaviour;
 use serde_json::Value;
 
 use super::{Listed, Plan};
@@ -16,8 +20,19 @@ pub(super) struct Subject {
     seed: Seed,
     samples: Vec<Value>,
     share: usize,
+    silence: Arc<Silence>,
     known: Mutex<Known>,
 }
+
+/// What was not answered, over all tools.
+#[derive(Debug, Default)]
+pub(super) struct Silence {
+    tools: AtomicUsize,
+    wedged: AtomicUsize,
+}
+
+/// How often a call may leave the server without an answer to anything.
+const WEDGED: usize = 4;
 
 #[derive(Debug, Default)]
 struct Known {
@@ -26,12 +41,20 @@ struct Known {
     answered: BTreeSet<Revision>,
     /// Those at which a call took too long.
     slow: BTreeSet<Revision>,
+    /// Those at which all calls of a probe together took too long.
+    long: BTreeSet<Revision>,
 }
 
 impl Subject {
-    pub(super) fn new(listed: Listed, settings: &Settings, share: usize) -> Subject {
+    pub(super) fn new(
+        listed: Listed,
+        settings: &Settings,
+        share: usize,
+        silence: &Arc<Silence>,
+    ) -> Subject {
         let samples = settings.arguments.get(&listed.name).cloned().unwrap_or_default();
-        Subject { listed, seed: settings.seed, samples, share, known: Mutex::default() }
+        let (seed, silence) = (settings.seed, Arc::clone(silence));
+        Subject { listed, seed, samples, share, silence, known: Mutex::default() }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -65,11 +88,21 @@ impl Subject {
     pub(super) async fn on(&self, stage: &mut Stage) -> Result<(Arc<Plan>, Conversation), Stop> {
         let skip = |reason: &str| Err(Stop::Skip(reason.to_owned()));
         let Some(plan) = self.plan(stage.revision()) else { return skip("it is not listed") };
+        if let Some(lost) = &plan.lost_reference {
+            let talk = stage.shared().await?;
+            let (name, line) = (self.name(), talk.recording().len() as u64);
+            let message = format!("the input schema of `{name}` cannot be used: {lost}");
+            let help = "put the definition into the schema, under `$defs`";
+            stage.fail(&behaviour::TOOL_SCHEMA_UNRESOLVABLE, &talk, line, message, help);
+        }
         if plan.values.is_none() {
             return skip("its input schema cannot be used");
         }
         if plan.base.is_none() {
             return skip("no arguments could be made for its input schema");
+        }
+        if self.silence.wedged.load(Ordering::Relaxed) >= WEDGED {
+            return skip("calls have left the server without an answer to anything too often");
         }
         if self.is_slow(stage.revision()) {
             return skip("its calls take too long");
@@ -95,9 +128,30 @@ impl Subject {
         self.known().slow.contains(&revision)
     }
 
+    /// How many tools did not answer at all so far, counted once for each revision.
+    pub(super) fn silent_tools(&self) -> usize {
+        self.silence.tools.load(Ordering::Relaxed)
+    }
+
+    /// Whether its calls took long at another revision.
+    pub(super) fn takes_long_elsewhere(&self, revision: Revision) -> bool {
+        self.known().long.iter().any(|other| *other != revision)
+    }
+
+    /// Notes that its calls take long.
+    pub(super) fn note_long(&self, revision: Revision) {
+        self.known().long.insert(revision);
+    }
+
     /// Notes that a call took too long, so that there are no more.
-    pub(super) fn note_slow(&self, revision: Revision) {
+    pub(super) fn note_slow(&self, revision: Revision, has_answered: bool) {
         self.known().slow.insert(revision);
+        self.silence.tools.fetch_add(usize::from(!has_answered), Ordering::Relaxed);
+    }
+
+    /// Notes that the server answers nothing after a call.
+    pub(super) fn note_wedged(&self) {
+        self.silence.wedged.fetch_add(1, Ordering::Relaxed);
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

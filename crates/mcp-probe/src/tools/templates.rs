@@ -1,7 +1,7 @@
 //! Resource templates, expanded with completions, plain and strange values. What can be read is up
 //! to the server: only the rules judge the answers.
 
-use std::sync::Arc;
+use std::{fmt::Write as _, sync::Arc};
 
 use serde_json::{Value, json};
 
@@ -148,7 +148,8 @@ fn encode(value: &str, keeps_reserved: bool, uri: &mut String) {
         if is_plain || (keeps_reserved && ":/?#[]@!$&'()*+,;=".contains(letter)) {
             uri.push(letter);
         } else {
-            uri.push_str(&format!("%{byte:02X}"));
+            // A string takes everything.
+            let _ = write!(uri, "%{byte:02X}");
         }
     }
 }

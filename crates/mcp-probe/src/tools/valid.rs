@@ -9,7 +9,7 @@ use super::{
     Subject,
     calls::{self, Calls, Verdict, complaint, short_complaint, verdict},
 };
-use crate::{Reply, Stage, StepsFuture, Stop};
+use crate::{Reply, Stage, StepsFuture, Stop, values::Reason};
 
 /// A tool that no server has.
 const NO_TOOL: &str = "plumb-no-such-tool";
@@ -38,7 +38,10 @@ pub(super) fn steps(stage: &mut Stage, subject: Arc<Subject>) -> StepsFuture<'_>
                 stage.fail(rule, &calls.talk, reply.line(), message, help);
                 break;
             }
-            if verdict == Verdict::Refused(-32602) && plan.leaves_no_doubt(valid) {
+            // What is left out is looked at by another probe.
+            let is_whole = plan.without.is_empty()
+                || matches!(valid.reason, Reason::Given | Reason::Full | Reason::Edge(_));
+            if verdict == Verdict::Refused(-32602) && is_whole && plan.leaves_no_doubt(valid) {
                 let (name, error) = (subject.name(), short_complaint(&reply));
                 let message = format!(
                     "`{name}` refuses arguments that fit its schema, {}: {error}",

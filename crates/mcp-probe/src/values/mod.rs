@@ -29,7 +29,7 @@ mod tests;
 use mcp_core::Revision;
 use mcp_json::{Limits, Tape};
 use mcp_rules::SchemaContract;
-use mcp_schema::ToolSchemas;
+use mcp_schema::{ToolSchemaError, ToolSchemas};
 use serde_json::Value;
 
 pub(crate) use self::{
@@ -62,6 +62,19 @@ impl Values {
         let document = tape.parse(text.as_bytes(), Limits::default()).ok()?;
         let contract = SchemaContract::read(&ToolSchemas::default(), document.root(), revision);
         contract.is_usable().then(|| Values { schema: schema.clone(), contract })
+    }
+
+    /// The reference that makes a schema unusable for everybody: it leads nowhere, or in a circle.
+    pub(crate) fn lost_reference(schema: &Value) -> Option<String> {
+        let text = schema.to_string();
+        let mut tape = Tape::new();
+        let document = tape.parse(text.as_bytes(), Limits::default()).ok()?;
+        match ToolSchemas::default().compile(document.root()).err()? {
+            error @ (ToolSchemaError::DanglingRef { .. } | ToolSchemaError::EndlessRef { .. }) => {
+                Some(error.to_string())
+            }
+            _ => None,
+        }
     }
 
     /// Whether a value surely fits, in whichever dialect the schema is read.
