@@ -7,6 +7,7 @@ mod browser;
 mod faults;
 mod frames;
 mod live;
+mod pictures;
 mod served;
 mod session;
 mod speak;
