@@ -45,6 +45,8 @@ const LONGEST: usize = 16 << 20;
 const OPENING: Duration = Duration::from_secs(5);
 /// How long a server may take to list something.
 const LISTING: Duration = Duration::from_secs(30);
+/// How often lists are asked for in a row, if the server says each time that they have changed.
+const MOST_LISTINGS: usize = 3;
 
 const BY_HAND: &str = "disconnected by hand";
 
@@ -74,6 +76,8 @@ struct State {
     target: usize,
     conversation: Option<Conversation>,
     is_listing: bool,
+    /// Whether something has changed since the lists that are being asked for.
+    must_list_again: bool,
 }
 
 impl std::fmt::Debug for Speaker {
@@ -169,7 +173,7 @@ impl Speaker {
             let conversation = Conversation::new(engine, session, near.sender, ending);
             state.conversation = Some(conversation);
             (state.status, state.reason) = (Status::Connecting, None);
-            state.is_listing = false;
+            (state.is_listing, state.must_list_again) = (false, false);
             (generation, how)
         };
         self.tell();
@@ -382,10 +386,25 @@ impl Speaker {
     async fn list(&self, generation: u64) {
         {
             let mut state = self.lock();
-            if state.generation != generation || std::mem::replace(&mut state.is_listing, true) {
+            if state.generation != generation {
+                return;
+            }
+            if std::mem::replace(&mut state.is_listing, true) {
+                state.must_list_again = true;
                 return;
             }
         }
+        for _ in 0..MOST_LISTINGS {
+            self.list_once(generation).await;
+            if !std::mem::take(&mut self.lock().must_list_again) {
+                break;
+            }
+        }
+        self.lock().is_listing = false;
+        self.tell();
+    }
+
+    async fn list_once(&self, generation: u64) {
         let capabilities = self.with(generation, |conversation| {
             let text = conversation.facts.capabilities.as_ref().map(|it| it.get().to_owned());
             text.unwrap_or_else(|| "{}".to_owned())
@@ -402,7 +421,6 @@ impl Speaker {
             }
         }
         self.with(generation, |conversation| conversation.offering = offering);
-        self.lock().is_listing = false;
         self.tell();
     }
 

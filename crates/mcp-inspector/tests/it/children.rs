@@ -57,6 +57,23 @@ async fn text_that_is_no_json_reaches_the_server() {
 }
 
 #[tokio::test]
+async fn lists_that_change_while_they_are_asked_for_are_asked_for_again() {
+    let offers = r#""capabilities":{"tools":{"listChanged":true}}"#;
+    let hello = HELLO.replace(r#""capabilities":{}"#, offers);
+    let tools = |id| format!(r#"echo '{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[]}}}}'"#);
+    let changed = r#"echo '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'"#;
+    let (first, second) = (tools(2), tools(3));
+    let script = format!("{hello}read line\n{changed}\n{first}\nread line\n{second}\nread line");
+    let page = Page::about(shell(&script)).await;
+    page.connect(Some("2025-11-25")).await;
+    let answered = |state: &serde_json::Value| {
+        let calls = state["calls"].as_array().unwrap().iter();
+        calls.filter(|it| it["method"] == "tools/list" && it["state"] == "answered").count()
+    };
+    page.until(|state| answered(state) == 2).await;
+}
+
+#[tokio::test]
 async fn a_program_that_does_not_exist_is_named() {
     let page = Page::about(Target::command("no-such-program-here".into(), Vec::new())).await;
     page.connect(None).await;
