@@ -2,6 +2,7 @@ use std::{ffi::OsString, io, path::PathBuf, sync::Arc, thread};
 
 use mcp_inspector::{Log, LogLimits, Speaker, Target};
 use mcp_proxy::{Access, bridge::remote::Remote};
+use mcp_recording::{Audience, Shown, Tail};
 use mcp_rules::{Engine, Finding, Origin};
 
 use super::{Outcome, following::follow_forever, notes::Notes, page::Page};
@@ -11,7 +12,6 @@ use crate::{
     failure::Failure,
     plan::{JudgingPlan, Verbosity},
     style::Palette,
-    tail::{Audience, Shown, Tail},
     text::shown_path,
 };
 

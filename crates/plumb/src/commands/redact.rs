@@ -5,14 +5,13 @@ use std::{
     path::Path,
 };
 
+use mcp_recording::{LineStream, MAX_LINE, Piece, har};
 use mcp_rules::redact::Redactor;
 
 use super::Outcome;
 use crate::{
     args::RedactArgs,
     failure::Failure,
-    har,
-    line_stream::{LineStream, MAX_LINE, Piece},
     replacement::Replacement,
     text::shown_path,
 };
