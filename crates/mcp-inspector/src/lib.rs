@@ -13,8 +13,10 @@
 
 mod demo;
 mod frame;
+mod import;
 mod log;
 mod problems;
+mod report;
 mod service;
 mod session;
 mod speak;

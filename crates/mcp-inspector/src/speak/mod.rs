@@ -31,6 +31,7 @@ pub(crate) use self::refusal::{Refusal, RefusalKind};
 pub use self::target::Target;
 use self::{
     conversation::{Conversation, Facts},
+    negotiation::Wish,
     offer::{LISTS, MOST_PAGES, Offering},
     view::{Composed, DemoView, Offer, QuestionView, Sent, ServerView, SpeakState, Status},
 };
@@ -56,8 +57,8 @@ struct Inner {
     log: Log,
     engine: Arc<Engine>,
     targets: Vec<Target>,
-    /// The revision to ask for if the page does not say.
-    revision: Option<Revision>,
+    /// What to ask for if the page does not say.
+    wish: Wish,
     state: Mutex<State>,
     /// Grows with every change.
     version: watch::Sender<u64>,
@@ -88,23 +89,24 @@ impl Speaker {
     pub fn new(log: Log, engine: Arc<Engine>, targets: Vec<Target>) -> Speaker {
         let (state, version, running) =
             (Mutex::default(), watch::Sender::new(0), watch::Sender::new(0));
-        Speaker(Arc::new(Inner { log, engine, targets, revision: None, state, version, running }))
+        Speaker(Arc::new(Inner { log, engine, targets, wish: Wish::Any, state, version, running }))
     }
 
     /// Asks for this revision, unless the page says otherwise.
     #[must_use]
     pub fn with_revision(self, revision: Option<Revision>) -> Speaker {
+        let wish = revision.map_or(Wish::Any, Wish::Exactly);
         let Inner { log, engine, targets, .. } = &*self.0;
         let (log, engine, targets) = (log.clone(), Arc::clone(engine), targets.clone());
         let (state, version, running) =
             (Mutex::default(), watch::Sender::new(0), watch::Sender::new(0));
-        Speaker(Arc::new(Inner { log, engine, targets, revision, state, version, running }))
+        Speaker(Arc::new(Inner { log, engine, targets, wish, state, version, running }))
     }
 
     /// Opens a conversation with the first server. Needs a runtime.
     pub fn begin(&self) {
         // Whatever goes wrong is shown.
-        let _ = self.start(None, None);
+        let _ = self.start(None, self.0.wish);
     }
 
     /// Ends the conversation, and waits for the server to go.
@@ -135,20 +137,23 @@ impl Speaker {
         server: Option<&str>,
         revision: Option<&str>,
     ) -> Result<SpeakState, Refusal> {
-        let revision = match revision.filter(|name| !name.is_empty()) {
-            None => None,
-            Some(name) => Some(name.parse().map_err(|_| {
-                Refusal::invalid("there is no such revision", "choose one of `revisions`")
+        let wish = match revision.filter(|name| !name.is_empty()) {
+            None => self.0.wish,
+            Some("any") => Wish::Any,
+            Some("best") => Wish::Best,
+            Some(name) => Wish::Exactly(name.parse().map_err(|_| {
+                let help = "choose `any`, `best` or one of `revisions`";
+                Refusal::invalid("there is no such revision", help)
             })?),
         };
         let mut version = self.subscribe();
-        self.start(server, revision)?;
+        self.start(server, wish)?;
         let opened = version.wait_for(|_| self.lock().status != Status::Connecting);
         let _ = tokio::time::timeout(OPENING, opened).await;
         Ok(self.view())
     }
 
-    fn start(&self, server: Option<&str>, revision: Option<Revision>) -> Result<(), Refusal> {
+    fn start(&self, server: Option<&str>, wish: Wish) -> Result<(), Refusal> {
         let (near, ends) = wire::pair();
         let (generation, how) = {
             let mut state = self.lock();
@@ -174,9 +179,9 @@ impl Speaker {
         };
         self.tell();
         tokio::spawn(self.clone().listen(generation, near.lines, how));
-        let (speaker, revision) = (self.clone(), revision.or(self.0.revision));
+        let speaker = self.clone();
         tokio::spawn(async move {
-            match negotiation::open(&speaker, generation, revision).await {
+            match negotiation::open(&speaker, generation, wish).await {
                 Ok(()) => speaker.list(generation).await,
                 Err(reason) => speaker.fail(generation, reason),
             }

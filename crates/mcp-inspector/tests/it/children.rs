@@ -63,3 +63,19 @@ async fn a_program_that_does_not_exist_is_named() {
     let state = page.until(|state| state["status"] == "ended").await;
     assert!(state["reason"].as_str().unwrap().contains("no-such-program-here"), "{state:#}");
 }
+
+#[tokio::test]
+async fn a_server_without_a_handshake_is_asked_what_it_knows() {
+    let script = r#"read line
+echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
+read line
+echo '{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}}}'
+read line"#;
+    let page = Page::about(shell(script)).await;
+    let state = page.connect(None).await;
+    assert_eq!((&state["status"], &state["revision"]), (&json!("connected"), &json!("2026-07-28")));
+    let method = page.frame(&json!(1)).await["row"]["method"].clone();
+    assert_eq!(method, "initialize");
+    let problems = page.get("problems").await;
+    assert_eq!(problems, json!([]), "{problems:#}");
+}

@@ -5,3 +5,4 @@
 mod api;
 mod children;
 mod demo;
+mod files;

@@ -10,6 +10,7 @@ import { openHelp } from './help-dialog.js';
 import { openRule } from './rule-dialog.js';
 
 /** @import { FilterChangeEvent, FrameSelectEvent, RuleOpenEvent } from './events.js' */
+/** @import { FileImportElement } from './file-import.js' */
 /** @import { FilterBarElement } from './filter-bar.js' */
 /** @import { FrameDetailElement } from './frame-detail.js' */
 /** @import { FrameListElement } from './frame-list.js' */
@@ -43,6 +44,7 @@ export class AppElement extends HTMLElement {
   #count = make('span', { class: 'count' });
   /** @type {SpeakViewElement | null} */
   #speak = null;
+  #import = /** @type {FileImportElement} */ (document.createElement('plumb-file-import'));
   #notice = make('p', { class: 'notice', role: 'status' });
 
   connectedCallback() {
@@ -59,7 +61,7 @@ export class AppElement extends HTMLElement {
     this.replaceChildren(
       make('header', { class: 'top' }, make('h1', {}, 'plumb', this.#target), this.#views, make('span', { class: 'spring' }), this.#state),
       make('div', { class: 'tools' }, this.#filter, this.#calls, button('Pause', 'Space', () => this.#pause()),
-        make('a', { href: 'api/recording', download: 'recording.jsonl' }, 'Save recording'), button('Keys', '?', openHelp)),
+        make('a', { href: 'api/recording', download: 'recording.jsonl' }, 'Save recording'), this.#import, button('Keys', '?', openHelp)),
       this.#work, this.#notice);
     this.#list.frames = this.#frames;
     this.#frames.addEventListener('plumb-frames-change', () => this.#changed(), { signal });
@@ -83,11 +85,18 @@ export class AppElement extends HTMLElement {
     api.about().then(about => {
       this.#target.textContent = about.target;
       document.title = `${about.target} · plumb`;
+      if (about.imported) this.#showImported();
       if (about.canSpeak) this.#addSpeak(isNew || view === 'speak', !!about.demo);
     }, () => this.#connection('lost'));
   }
 
   disconnectedCallback() { this.#life?.abort(); }
+
+  /** This page is about a file that was brought to another one. */
+  #showImported() {
+    this.#import.isImported = true;
+    this.#target.after(make('a', { href: '../../', class: 'back' }, '← back to where it was opened'));
+  }
 
   #restore() {
     this.#place = place.read();

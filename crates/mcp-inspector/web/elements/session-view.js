@@ -34,7 +34,7 @@ export class SessionViewElement extends HTMLElement {
       make('dt', {}, 'era'), make('dd', { 'data-fact': 'era' }, view.era ?? 'not known yet'),
       make('dt', {}, 'subscriptions'), make('dd', { 'data-fact': 'subscriptions' }, view.subscriptions.join(', ') || 'none'));
     this.replaceChildren(
-      make('h2', {}, 'Session'), facts, saving(),
+      make('h2', {}, 'Session'), facts, saving(view.exchanges > 0),
       ...this.#party('Client', view.client, go), ...this.#party('Server', view.server, go),
       ...this.#tools(view.tools, go), ...this.#pending(view.pending, go),
       make('h3', {}, 'How long answers took'), latencyPlot(view.latency, go),
@@ -95,12 +95,17 @@ export class SessionViewElement extends HTMLElement {
   }
 }
 
-function saving() {
+/** @param {boolean} hasHttp */
+function saving(hasHttp) {
   const link = (/** @type {string} */ path, /** @type {string} */ file, /** @type {string} */ words) =>
     make('a', { href: path, download: file }, words);
   return make('p', { class: 'saving' },
-    link('api/recording', 'recording.jsonl', 'Save as a trace'), ' (secrets masked) · ',
-    link('api/recording?everything=true', 'recording-everything.jsonl', 'Save everything'), ' (with secrets)');
+    'Save with secrets masked: ', link('api/recording', 'recording.jsonl', 'recording'), ' · ',
+    link('api/report', 'plumb-report.html', 'HTML report'), hasHttp && ' · ', hasHttp && link('api/har', 'recording.har', 'HAR'),
+    make('br'),
+    'Save everything: ', link('api/recording?everything=true', 'recording-everything.jsonl', 'recording'), ' · ',
+    link('api/report?everything=true', 'plumb-report-everything.html', 'HTML report'),
+    hasHttp && ' · ', hasHttp && link('api/har?everything=true', 'recording-everything.har', 'HAR'));
 }
 
 /** The definition, which can be unfolded. @param {ToolView} tool */

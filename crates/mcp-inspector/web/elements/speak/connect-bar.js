@@ -52,7 +52,7 @@ export class ConnectBarElement extends HTMLElement {
     if (!this.#speak) return;
     const { state } = this.#speak;
     fill(this.#server, state.servers.map(({ name, target }) => [name, target && target !== name ? `${name}: ${target}` : name]), this.#chosen || state.server);
-    fill(this.#revision, [['', 'best'], ...state.revisions.map(revision => /** @type {[string, string]} */ ([revision, revision]))], this.#revision.value);
+    fill(this.#revision, [['', 'initialize first'], ['best', 'best: server/discover first'], ...state.revisions.map(revision => /** @type {[string, string]} */ ([revision, revision]))], this.#revision.value);
     const isOpen = state.status === 'connected' || state.status === 'connecting';
     this.#connect.textContent = isOpen || state.status === 'ended' ? 'Reconnect' : 'Connect';
     this.#connect.classList.toggle('main', !isOpen);
