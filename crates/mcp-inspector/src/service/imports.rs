@@ -142,7 +142,7 @@ async fn read(log: &Log, engine: &Arc<Engine>, body: Body) -> Result<Imported, S
     let (sender, pieces) = mpsc::channel(PIECES);
     let (log, engine) = (log.clone(), Arc::clone(engine));
     let reading = tokio::task::spawn_blocking(move || {
-        let source = Pieces { pieces, rest: Bytes::new(), is_over: false };
+        let source = Incoming { pieces, rest: Bytes::new(), is_over: false };
         import::read_into(&log, &engine, source)
     });
     feed(body, sender).await;
@@ -174,13 +174,13 @@ async fn feed(body: Body, sender: mpsc::Sender<Piece>) {
 }
 
 /// Reads the pieces. Must be used on a thread that may block.
-struct Pieces {
+struct Incoming {
     pieces: mpsc::Receiver<Piece>,
     rest: Bytes,
     is_over: bool,
 }
 
-impl Read for Pieces {
+impl Read for Incoming {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.rest.is_empty() && !self.is_over {
             match self.pieces.blocking_recv() {

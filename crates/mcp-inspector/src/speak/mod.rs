@@ -47,6 +47,9 @@ const OPENING: Duration = Duration::from_secs(5);
 /// How long a server may take to list something.
 const LISTING: Duration = Duration::from_secs(30);
 
+/// How long to wait before everything is listed once more.
+const BETWEEN_LISTINGS: Duration = Duration::from_millis(100);
+
 const BY_HAND: &str = "disconnected by hand";
 
 /// Speaks to servers. Cheap to clone.
@@ -75,6 +78,8 @@ struct State {
     target: usize,
     conversation: Option<Conversation>,
     is_listing: bool,
+    /// Whether something has changed while it was listed.
+    must_list_again: bool,
 }
 
 impl std::fmt::Debug for Speaker {
@@ -174,7 +179,7 @@ impl Speaker {
             let conversation = Conversation::new(engine, session, near.sender, ending);
             state.conversation = Some(conversation);
             (state.status, state.reason) = (Status::Connecting, None);
-            state.is_listing = false;
+            (state.is_listing, state.must_list_again) = (false, false);
             (generation, how)
         };
         self.tell();
@@ -383,14 +388,41 @@ impl Speaker {
         self.list(generation).await;
     }
 
-    /// Asks for all lists that the server has.
+    /// Asks for all lists that the server has, until nothing has changed meanwhile.
     async fn list(&self, generation: u64) {
         {
             let mut state = self.lock();
-            if state.generation != generation || std::mem::replace(&mut state.is_listing, true) {
+            if state.generation != generation {
+                return;
+            }
+            if std::mem::replace(&mut state.is_listing, true) {
+                state.must_list_again = true;
                 return;
             }
         }
+        loop {
+            self.list_once(generation).await;
+            let goes_on = self.has_changed_meanwhile(generation);
+            self.tell();
+            if !goes_on {
+                return;
+            }
+            // Servers tell of changes one by one.
+            tokio::time::sleep(BETWEEN_LISTINGS).await;
+        }
+    }
+
+    /// Whether everything is to be listed once more; otherwise listing is over.
+    fn has_changed_meanwhile(&self, generation: u64) -> bool {
+        let mut state = self.lock();
+        if state.generation != generation {
+            return false;
+        }
+        state.is_listing = std::mem::take(&mut state.must_list_again);
+        state.is_listing
+    }
+
+    async fn list_once(&self, generation: u64) {
         let capabilities = self.with(generation, |conversation| {
             let text = conversation.facts.capabilities.as_ref().map(|it| it.get().to_owned());
             text.unwrap_or_else(|| "{}".to_owned())
@@ -407,8 +439,6 @@ impl Speaker {
             }
         }
         self.with(generation, |conversation| conversation.offering = offering);
-        self.lock().is_listing = false;
-        self.tell();
     }
 
     async fn list_all(

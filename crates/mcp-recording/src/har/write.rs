@@ -154,13 +154,11 @@ impl Part {
             None if self.body.is_empty() => "x-unknown",
             None => "application/json",
         };
-        match std::str::from_utf8(&self.body) {
-            Ok(text) => json!({ "mimeType": kind, "text": text }),
-            Err(_) => {
-                let text = BASE64_STANDARD.encode(&self.body);
-                json!({ "mimeType": kind, "text": text, "encoding": "base64" })
-            }
+        if let Ok(text) = std::str::from_utf8(&self.body) {
+            return json!({ "mimeType": kind, "text": text });
         }
+        let text = BASE64_STANDARD.encode(&self.body);
+        json!({ "mimeType": kind, "text": text, "encoding": "base64" })
     }
 }
 

@@ -95,9 +95,8 @@ impl Page {
         speaker: &Speaker,
     ) -> Result<(), String> {
         let Page { runtime, listener, access, .. } = self;
-        let service = Service::new(log, access, target)
-            .with_engine(engine)
-            .with_speaker(speaker.clone());
+        let service =
+            Service::new(log, access, target).with_engine(engine).with_speaker(speaker.clone());
         let failure = runtime.block_on(async {
             speaker.begin();
             let failed = async {

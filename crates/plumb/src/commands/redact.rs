@@ -9,12 +9,7 @@ use mcp_recording::{LineStream, MAX_LINE, Piece, har};
 use mcp_rules::redact::Redactor;
 
 use super::Outcome;
-use crate::{
-    args::RedactArgs,
-    failure::Failure,
-    replacement::Replacement,
-    text::shown_path,
-};
+use crate::{args::RedactArgs, failure::Failure, replacement::Replacement, text::shown_path};
 
 /// Masks the secrets in a recording.
 pub(crate) fn redact(args: RedactArgs) -> anyhow::Result<Outcome> {
