@@ -15,6 +15,7 @@ mod demo;
 mod frame;
 mod import;
 mod log;
+mod preview;
 mod problems;
 mod report;
 mod service;

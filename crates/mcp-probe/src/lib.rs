@@ -21,6 +21,7 @@ mod event;
 mod failure;
 mod found;
 mod limits;
+mod lock;
 mod probe;
 mod protocol;
 mod recording;
@@ -33,6 +34,8 @@ mod stage;
 mod stateful;
 mod target;
 mod tools;
+#[cfg_attr(not(test), expect(dead_code, reason = "the phases that use them follow"))]
+mod values;
 mod wire;
 
 pub use conversation::{Conversation, Incoming, Kind, Opening, Reply, Trouble};
@@ -40,6 +43,7 @@ pub use event::{Event, Reporter};
 pub use failure::Failure;
 pub use found::{Found, Offer};
 pub use limits::Limits;
+pub use lock::{Change, Drift, LOCK_BYTES, Lock, LockDocument, LockError, LockedOffer, Part};
 pub use probe::{Needs, Outcome, Phase, Probe, Steps, StepsFuture, Stop};
 pub use recording::Recording;
 pub use report::{ProbeResult, Report};

@@ -31,6 +31,7 @@
 
 #![allow(clippy::unwrap_used, clippy::tests_outside_test_module, reason = "an integration test")]
 
+mod accessibility;
 mod browser;
 mod everything;
 mod faults;

@@ -17,6 +17,8 @@ mod hostile;
 mod jobs;
 #[cfg(unix)]
 mod kills;
+#[cfg(unix)]
+mod lock;
 mod mock;
 #[cfg(unix)]
 mod proxy;
@@ -36,6 +38,8 @@ mod replay;
 mod replicas;
 mod tail;
 mod test_command;
+#[cfg(unix)]
+mod test_servers;
 #[cfg(unix)]
 mod upstreams;
 mod wrap;
