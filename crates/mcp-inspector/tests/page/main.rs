@@ -39,6 +39,7 @@ mod files;
 mod frames;
 mod live;
 mod process;
+mod pictures;
 mod served;
 mod session;
 mod speak;
