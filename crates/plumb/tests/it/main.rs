@@ -11,6 +11,8 @@ mod commands;
 mod compat;
 mod config;
 mod diff;
+#[cfg(unix)]
+mod drain_web_socket;
 mod har;
 mod help;
 mod hostile;
@@ -38,6 +40,8 @@ mod tail;
 mod test_command;
 #[cfg(unix)]
 mod upstreams;
+#[cfg(unix)]
+mod web_socket;
 mod wrap;
 
 use std::{
