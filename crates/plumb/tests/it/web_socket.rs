@@ -9,7 +9,7 @@ use std::{
 use tokio_tungstenite::tungstenite::{Message, WebSocket, accept, client};
 
 /// Longer than anything takes; only a proxy that hangs is caught by it.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Socket {
     socket: WebSocket<TcpStream>,
