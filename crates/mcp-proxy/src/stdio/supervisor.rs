@@ -16,7 +16,11 @@ use super::{
     child::Child,
     relay::{End, Lanes},
 };
-use crate::{Observation, Tap, bridge::text::failure, shutdown::{Phase, STOPPED}};
+use crate::{
+    Observation, Tap,
+    bridge::text::failure,
+    shutdown::{Phase, STOPPED},
+};
 
 /// Decides how long the server lives.
 #[derive(Debug)]

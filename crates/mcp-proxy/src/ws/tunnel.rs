@@ -147,7 +147,9 @@ where
             frames.push(bytes, |item| items.push(item));
             if !enforces {
                 // The other side may answer while the rest of the bytes still waits to be written.
-                items.iter().for_each(|item| self.follow(from, item));
+                for item in &items {
+                    self.follow(from, item);
+                }
                 self.write(from.other(), bytes).await?;
                 self.set_cut(from.other(), !frames.is_between_messages());
                 items.drain(..).for_each(|item| self.observe(from, item));

@@ -48,12 +48,10 @@ impl Socket {
 
     /// The code that the other side closes the connection with.
     pub(crate) fn close_code(&mut self) -> Option<u16> {
-        loop {
-            match self.socket.read() {
-                Ok(Message::Close(frame)) => return frame.map(|frame| frame.code.into()),
-                Ok(other) => panic!("{other:?}"),
-                Err(_) => return None,
-            }
+        match self.socket.read() {
+            Ok(Message::Close(frame)) => frame.map(|frame| frame.code.into()),
+            Ok(other) => panic!("{other:?}"),
+            Err(_) => None,
         }
     }
 

@@ -6,7 +6,10 @@ use mcp_transport::ws::{WsCloseReason, WsTransport};
 use tokio::sync::mpsc;
 
 use super::{Remote, RemoteSettings, console::ClientLine, link::Link};
-use crate::{bridge::lane::Lane, shutdown::{Phase, STOPPED}};
+use crate::{
+    bridge::lane::Lane,
+    shutdown::{Phase, STOPPED},
+};
 
 /// How many messages may wait for the client.
 const QUEUE: usize = 16;

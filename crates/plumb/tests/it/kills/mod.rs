@@ -96,7 +96,9 @@ fn over_http_nothing_is_lost_doubled_or_reordered_but_by_connections() {
         let server = SequenceServer::over_http();
         let upstream = format!("http://{}/mcp", server.address);
         let args = [&["--upstream", &upstream], mode].concat();
-        drive("http", &args, &server, budget(), |address| HttpClient::new(address));
+        drive(&format!("http {mode:?}"), &args, &server, budget(), |address| {
+            HttpClient::new(address)
+        });
     }
 }
 
@@ -106,7 +108,9 @@ fn between_web_sockets_nothing_is_lost_doubled_or_reordered_but_by_connections()
         let server = SequenceServer::over_web_socket();
         let upstream = format!("ws://{}/mcp", server.address);
         let args = [&["--upstream", &upstream], mode].concat();
-        drive("ws", &args, &server, budget(), |address| WebSocketClient::new(address, false));
+        drive(&format!("ws {mode:?}"), &args, &server, budget(), |address| {
+            WebSocketClient::new(address, false)
+        });
     }
 }
 
@@ -121,7 +125,13 @@ fn http_clients_of_children_that_are_killed_lose_nothing_else() {
         let command = server.command();
         let args = [mode, &["--", "bash", "-c", &command]].concat();
         let budget = budget() / SHARE_OF_CHILDREN;
-        drive("http to child", &args, &server, budget, HttpClient::with_sessions);
+        drive(
+            &format!("http to child {mode:?}"),
+            &args,
+            &server,
+            budget,
+            HttpClient::with_sessions,
+        );
     }
 }
 
@@ -132,7 +142,9 @@ fn web_socket_clients_of_children_that_are_killed_lose_nothing_else() {
         let command = server.command();
         let args = [mode, &["--", "bash", "-c", &command]].concat();
         let budget = budget() / SHARE_OF_CHILDREN;
-        drive("ws to child", &args, &server, budget, |address| WebSocketClient::new(address, true));
+        drive(&format!("ws to child {mode:?}"), &args, &server, budget, |address| {
+            WebSocketClient::new(address, true)
+        });
     }
 }
 
@@ -200,7 +212,7 @@ fn drive<C: Client>(
             seqs.iter().copied().filter(|seq| !Plan::of(client, *seq).fate.is_kill()).collect();
         assert_eq!(of_whole, answered, "client {client}");
     }
-    tally.show(&format!("{what} {args:?}"));
+    tally.show(what);
 }
 
 /// What a client gets for a plan.

@@ -38,8 +38,10 @@ impl SequenceServer {
     /// A command that connects its standard streams to this server, after a line with its process id.
     pub(super) fn command(&self) -> String {
         let port = self.address.port();
-        // What runs in the background has no standard input of its own.
-        format!("exec 3<>/dev/tcp/127.0.0.1/{port} 4<&0; echo $$ >&3; cat <&4 >&3 & exec cat <&3")
+        // It exits when its input ends. What runs in the background has none of its own.
+        format!(
+            "exec 3<>/dev/tcp/127.0.0.1/{port} 4<&0; echo $$ >&3; {{ cat <&4; kill $$; }} >&3 2>&3 & exec cat <&3"
+        )
     }
 
     fn start(serve: fn(TcpStream, &Arrived) -> Option<()>) -> SequenceServer {
