@@ -1,17 +1,9 @@
 //! A message without faults is judged without asking for memory.
-//!
-//! A program of its own with a single test, because the count is that of the whole process.
-
-use std::alloc::System;
 
 use mcp_core::Revision;
 use mcp_json::Tape;
 use mcp_rules::{Alone, Engine, Findings, Settings};
 use mcp_schema::{Schemas, ToolSchemas};
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-
-#[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const REVISION: Revision = Revision::V2025_11_25;
 
@@ -99,9 +91,7 @@ fn sound_messages_are_judged_without_allocating() {
     // The first time, the tape grows and caches are filled.
     MESSAGES.iter().for_each(&mut judge);
     for message in MESSAGES {
-        let region = Region::new(ALLOCATOR);
-        judge(message);
-        let asked = region.change();
-        assert_eq!(asked.allocations + asked.reallocations, 0, "{}", message.0);
+        let asked = allocation_counter::measure(|| judge(message));
+        assert_eq!(asked.count_total, 0, "{}", message.0);
     }
 }
