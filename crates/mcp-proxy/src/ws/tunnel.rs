@@ -62,8 +62,8 @@ where
     C: AsyncRead + AsyncWrite + Send + Unpin,
     S: AsyncRead + AsyncWrite + Send + Unpin,
 {
-    /// Passes everything between `client` and `server` until both have ended, or `stop` completes
-    /// and `drain` leaves no more time for answers.
+    /// Passes everything between `client` and `server` until both have ended, or `stop` completes.
+    /// If the proxy is draining then, the client may still get its answers.
     pub(super) async fn run(
         (client, server): (C, S),
         (tap, name): (Tap, Arc<str>),
@@ -98,9 +98,11 @@ where
         };
         let stopped = async {
             stop.await;
-            tokio::select! {
-                () = tunnel.all_answered() => {}
-                () = drain.reached(Phase::Stopping) => {}
+            if drain.phase() == Phase::Draining {
+                tokio::select! {
+                    () = tunnel.all_answered() => {}
+                    () = drain.reached(Phase::Stopping) => {}
+                }
             }
         };
         tokio::select! {
