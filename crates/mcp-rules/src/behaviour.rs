@@ -86,4 +86,6 @@ behaviours! {
     UNSUPPORTED_VERSION_ACCEPTED: "unsupported-version-accepted", Level::Error,
         Revisions::from(Revision::V2026_07_28), "basic/versioning#protocol-version-negotiation";
     ANSWERS_CROSSED: "answers-crossed", Level::Error, ALL, "basic#responses";
+    LOCK_DRIFT: "lock-drift", Level::Error, ALL, "";
+    LOCK_RESOURCE_DRIFT: "lock-resource-drift", Level::Warning, ALL, "";
 }
