@@ -14,6 +14,7 @@
 mod demo;
 mod frame;
 mod log;
+mod preview;
 mod problems;
 mod service;
 mod session;

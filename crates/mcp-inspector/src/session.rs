@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_core::{Era, Side};
+use mcp_core::{Era, Meta, Side};
 use mcp_json::Node;
 use mcp_rules::{Limits, LineReader};
 use serde::Serialize;
@@ -114,7 +114,11 @@ impl SessionView {
             });
         }
         let is_answer = matches!(row.kind, Kind::Result | Kind::Error);
-        if is_answer || matches!(row.kind, Kind::Request | Kind::Notification) {
+        let is_said = matches!(
+            row.kind,
+            Kind::Request | Kind::Notification | Kind::Malformed | Kind::Batch | Kind::Text
+        );
+        if is_answer || is_said {
             self.recent.push(row.clone());
             keep_last(&mut self.recent, RECENT);
         }
@@ -172,15 +176,25 @@ impl SessionView {
 
     /// What a side says about itself when it introduces itself.
     fn introduce(&mut self, row: &Row, message: Node<'_>) {
-        let (party, stated, info) = match row.from {
-            Some(Side::Client) => (&mut self.client, message.get("params"), "clientInfo"),
-            Some(Side::Server) => (&mut self.server, message.get("result"), "serverInfo"),
+        let (party, stated, names) = match row.from {
+            Some(Side::Client) => {
+                let names = ["clientInfo", Meta::CLIENT_INFO, Meta::CLIENT_CAPABILITIES];
+                (&mut self.client, message.get("params"), names)
+            }
+            Some(Side::Server) => {
+                let names = ["serverInfo", Meta::SERVER_INFO, "capabilities"];
+                (&mut self.server, message.get("result"), names)
+            }
             None => return,
         };
         let Some(stated) = stated else { return };
+        // Stateless revisions say it in `_meta`.
+        let meta = |name| stated.get("_meta").and_then(|meta| meta.get(name));
+        let [info, info_in_meta, capabilities_in_meta] = names;
+        let capabilities = stated.get("capabilities");
         party.frame = Some(row.number);
-        party.info = stated.get(info).and_then(raw);
-        party.capabilities = stated.get("capabilities").and_then(raw);
+        party.info = stated.get(info).or_else(|| meta(info_in_meta)).and_then(raw);
+        party.capabilities = capabilities.or_else(|| meta(capabilities_in_meta)).and_then(raw);
     }
 }
 

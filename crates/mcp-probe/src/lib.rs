@@ -34,6 +34,8 @@ mod stage;
 mod stateful;
 mod target;
 mod tools;
+#[cfg_attr(not(test), expect(dead_code, reason = "the phases that use them follow"))]
+mod values;
 mod wire;
 
 pub use conversation::{Conversation, Incoming, Kind, Opening, Reply, Trouble};

@@ -42,6 +42,15 @@ const TERMS = {
 
 export const TERM_NAMES = Object.keys(TERMS);
 
+/** What can be typed, for people. @type {[string, string][]} */
+export const TERMS_IN_WORDS = [
+  ['text', 'in the bytes of the frame; "quotes" keep spaces'], ['-term', 'all but those'], ['method:tools/call', 'the method contains this'],
+  ['tool:greet', 'the tool, prompt or resource'], ['id:7', 'this id'], ['dir:server', 'sent by client or server'],
+  ['kind:error', 'request, result, error, notification, malformed, text, stderr, exit, …'], ['status:404', 'HTTP status'],
+  ['rule:result-', 'a finding of this rule'], ['sev:error', 'error, warning, any or none'], ['slow:>500ms', 'answers that took longer'],
+  ['session:2', 'the conversation'],
+];
+
 export class Filter {
   /** @type {Test[]} */
   #tests = [];

@@ -85,6 +85,9 @@ export class Frames extends EventTarget {
     this.#select();
   }
 
+  /** The range of time that is shown, if it is not all. */
+  get range() { return this.#filter?.range ?? null; }
+
   set paused(paused) {
     this.#paused = paused;
     this.#pausedAt = paused ? (this.#numbers.at(-1) ?? 0) : Infinity;

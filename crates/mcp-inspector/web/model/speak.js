@@ -24,6 +24,8 @@ export class Speak extends EventTarget {
   offer = NOTHING;
   /** The conversation whose offer is shown. */
   #offered = '';
+  /** What was found in the lists. */
+  #judged = '';
 
   async load() { this.take(await speak.state()); }
 
@@ -47,6 +49,19 @@ export class Speak extends EventTarget {
       this.offer = NOTHING; // There is no conversation any more; the state says so.
     }
     this.dispatchEvent(new OfferChangeEvent());
+  }
+
+  /**
+   * What was found in the lists after they had come is about what is offered too.
+   * @param {(frame: number) => number | undefined} findings of a frame
+   */
+  judged(findings) {
+    const { tools, resources, templates, prompts } = this.offer;
+    const frames = new Set([...tools, ...resources, ...templates, ...prompts].flatMap(({ frame }) => frame ?? []));
+    const judged = JSON.stringify([...frames].map(frame => [frame, findings(frame)]));
+    if (judged === this.#judged) return;
+    this.#judged = judged;
+    if (frames.size) this.loadOffer();
   }
 
   /** @param {string | undefined} name @returns {Offered | undefined} */
