@@ -81,7 +81,47 @@ impl WebDriverCompatibleCommand for BrowserLog {
     }
 }
 
+/// A command of the protocol of Chromium's own tools.
+#[derive(Debug)]
+struct DevTools {
+    command: &'static str,
+    params: Value,
+}
+
+impl WebDriverCompatibleCommand for DevTools {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
+        base.join(&format!("session/{}/goog/cdp/execute", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (http::Method, Option<String>) {
+        let body = json!({ "cmd": self.command, "params": self.params });
+        (http::Method::POST, Some(body.to_string()))
+    }
+}
+
+/// What a page is looked at on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Screen {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) is_dark: bool,
+}
+
 impl Browser {
+    /// Shows the page on another screen.
+    pub(crate) async fn show_on(&self, Screen { width, height, is_dark }: Screen) {
+        let params =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        let size = DevTools { command: "Emulation.setDeviceMetricsOverride", params };
+        self.page.issue_cmd(size).await.unwrap();
+        let scheme = if is_dark { "dark" } else { "light" };
+        let params = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        let theme = DevTools { command: "Emulation.setEmulatedMedia", params };
+        self.page.issue_cmd(theme).await.unwrap();
+        self.until(&format!("innerWidth === {width}")).await;
+        self.until(&format!("matchMedia('(prefers-color-scheme: {scheme})').matches")).await;
+    }
+
     /// Waits for an element.
     pub(crate) async fn find(&self, selector: &str) -> Element {
         let found = self.page.wait().at_most(PATIENCE).for_element(Locator::Css(selector)).await;

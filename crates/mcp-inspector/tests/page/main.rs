@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::tests_outside_test_module, reason = "an integration test")]
 
+mod accessibility;
 mod browser;
 mod faults;
 mod frames;

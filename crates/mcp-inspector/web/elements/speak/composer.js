@@ -239,6 +239,11 @@ export class ComposerElement extends HTMLElement {
     this.#compose.hidden = !this.#isRaw || isRawOnly;
     await new Promise(wake => setTimeout(wake, PAUSE));
     if (signal.aborted) return;
+    if (this.speak?.state.status !== 'connected') {
+      this.#judged([]);
+      this.#says.replaceChildren(make('p', { class: 'quiet' }, 'Not checked: connect first.'));
+      return;
+    }
     try {
       const text = this.#raw.value;
       const typed = this.#isRaw ? memberOf(text, 'method') : undefined;
