@@ -11,9 +11,7 @@ mod diff;
 mod failure;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod har;
 mod levels;
-mod line_stream;
 mod live;
 mod logs;
 mod markdown;

@@ -150,6 +150,17 @@ impl Browser {
         }
     }
 
+    /// What a script hands over, which may take a while: it calls `done`.
+    pub(crate) async fn awaited(&self, script: &str) -> Value {
+        let script = format!("const done = arguments[arguments.length - 1]; {script}");
+        self.page.execute_async(&script, Vec::new()).await.unwrap()
+    }
+
+    /// The rows in sight: what each cell says.
+    pub(crate) async fn rows(&self) -> Value {
+        self.value("[...document.querySelectorAll('tr[data-number]')].map(row => [...row.cells].map(cell => cell.textContent))").await
+    }
+
     /// What a script returns.
     pub(crate) async fn value(&self, script: &str) -> Value {
         self.page.execute(&format!("return {script}"), Vec::new()).await.unwrap()
@@ -223,9 +234,21 @@ impl Browser {
     }
 
     /// Ends the browser. Anything that the page has complained about is a failure.
-    pub(crate) async fn end(mut self) {
+    pub(crate) async fn end(self) {
+        self.end_with(|_| false).await;
+    }
+
+    /// The same, where one thing is to be complained about: the message contains `word`.
+    pub(crate) async fn end_noting(self, word: &str) {
+        self.end_with(|message| message.contains(word)).await;
+    }
+
+    async fn end_with(mut self, is_expected: impl Fn(&str) -> bool) {
         let log = self.page.issue_cmd(BrowserLog).await.unwrap();
-        assert_eq!(log, json!([]));
+        let entries = log.as_array().unwrap().iter();
+        let unexpected: Vec<&Value> =
+            entries.filter(|entry| !is_expected(entry["message"].as_str().unwrap())).collect();
+        assert_eq!(json!(unexpected), json!([]));
         self.page.clone().close().await.unwrap();
         let _ = self.driver.kill();
         let _ = self.driver.wait();

@@ -13,6 +13,8 @@ mod config;
 #[cfg(unix)]
 mod continuous;
 mod diff;
+#[cfg(unix)]
+mod drain_web_socket;
 mod har;
 mod help;
 mod hostile;
@@ -44,6 +46,8 @@ mod test_command;
 mod test_servers;
 #[cfg(unix)]
 mod upstreams;
+#[cfg(unix)]
+mod web_socket;
 mod wrap;
 
 use std::{
