@@ -120,6 +120,7 @@ export interface ToolView {
   name: string; frame?: number; definition?: unknown; bytes: number; tokens: number; calls: number; resultBytes: number;
   resultTokens: number;
 }
+export interface SchemaView { title: string; frame?: number; schema: unknown; }
 export interface ImportView { address: string; frames: number; skipped: number; }
 export interface Answered { number: number; method: string; took: number; failed: boolean; }
 export interface SessionView {
