@@ -40,6 +40,7 @@ mod forms;
 mod frames;
 mod live;
 mod process;
+mod pictures;
 mod served;
 mod session;
 mod speak;

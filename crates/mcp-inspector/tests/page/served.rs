@@ -29,7 +29,7 @@ impl Served {
         let token = mcp_inspector::new_token().unwrap();
         let address = format!("http://{}/{token}/", listener.local_addr().unwrap());
         let access = Access { token, hosts: Allowed::loopback(), origins: Allowed::loopback() };
-        let service = Service::new(log.clone(), access, "a test");
+        let service = Service::new(log.clone(), access, "trace.jsonl");
         tokio::spawn(service.serve(listener, std::future::pending()));
         let engine = Arc::new(Engine::new(Schemas::embedded(), Settings::default()));
         let mut served = Served { log, address, engine, lines: Vec::new() };

@@ -106,10 +106,8 @@ export class OverviewStripElement extends HTMLElement {
     pen.font = `11px ${color('mono')}`;
     const { width } = pen.measureText(words);
     const right = this.clientWidth - 6;
-    pen.globalAlpha = 0.85;
     pen.fillStyle = color('page');
-    pen.fillRect(right - width - 4, 2, width + 8, 14);
-    pen.globalAlpha = 1;
+    pen.fillRect(right - width - 4, 1, width + 10, 16);
     pen.fillStyle = color('text-faint');
     pen.fillText(words, right - width, 13);
   }

@@ -39,8 +39,9 @@ export class SessionViewElement extends HTMLElement {
       card(make('h2', {}, 'Session'), facts, saving(view.exchanges > 0), ...this.#pending(view.pending, go)),
       card(...this.#party('Client', view.client, go)), card(...this.#party('Server', view.server, go)),
       wide(...this.#tools(view.tools, go)),
-      card(make('h2', {}, 'How long answers took'), latencyPlot(view.latency, go)),
-      card(make('h2', {}, 'Last messages'), sequenceDiagram(view.recent, go))));
+      make('div', { class: 'card-row' },
+        card(make('h2', {}, 'How long answers took'), latencyPlot(view.latency, go)),
+        card(make('h2', {}, 'Last messages'), sequenceDiagram(view.recent, go)))));
   }
 
   /** @param {string} title @param {Party} party @param {(number: number) => void} go */

@@ -11,6 +11,8 @@ mod commands;
 mod compat;
 mod config;
 mod diff;
+#[cfg(unix)]
+mod drain_web_socket;
 mod har;
 mod help;
 mod hostile;
@@ -42,6 +44,8 @@ mod test_command;
 mod test_servers;
 #[cfg(unix)]
 mod upstreams;
+#[cfg(unix)]
+mod web_socket;
 mod wrap;
 
 use std::{
