@@ -5,6 +5,7 @@
 //! any client, so that what it says and hears is listed and judged in the same way.
 
 mod conversation;
+mod door;
 mod negotiation;
 mod offer;
 mod refusal;
@@ -22,7 +23,7 @@ use std::{
 
 use bytes::Bytes;
 use mcp_core::{Era, Revision};
-use mcp_proxy::{Tap, TapSettings};
+use mcp_proxy::{Observation, Passage, Tap, TapSettings, Watcher};
 use mcp_rules::Engine;
 use serde_json::json;
 use tokio::sync::{oneshot, watch};
@@ -33,6 +34,7 @@ use self::{
     conversation::{Conversation, Facts},
     negotiation::Wish,
     offer::{LISTS, MOST_PAGES, Offering},
+    target::Taps,
     view::{Composed, DemoView, Offer, QuestionView, Sent, ServerView, SpeakState, Status},
 };
 use crate::{
@@ -80,6 +82,13 @@ struct State {
     is_listing: bool,
     /// Whether something has changed while it was listed.
     must_list_again: bool,
+}
+
+/// Whether something is in no HTTP exchange: what is not sent since it is no message, and what plumb
+/// says in the server's place.
+fn is_seen_nowhere_else(passage: &Passage<'_>) -> bool {
+    let is_ours = passage.observation.is_some_and(Observation::is_by_proxy);
+    is_ours || passage.observation.is_some() && passage.messages.is_empty()
 }
 
 impl std::fmt::Debug for Speaker {
@@ -172,8 +181,11 @@ impl Speaker {
             state.generation += 1;
             let generation = state.generation;
             let session: Arc<str> = generation.to_string().into();
-            let tap = self.tap(generation).for_session(Arc::clone(&session));
-            let (ending, how) = target.begin(ends, tap, LONGEST);
+            let taps = Taps {
+                shown: self.tap(generation, |_| true).for_session(Arc::clone(&session)),
+                aside: self.tap(generation, is_seen_nowhere_else).for_session(Arc::clone(&session)),
+            };
+            let (ending, how) = target.begin(ends, taps, LONGEST);
             self.0.running.send_modify(|count| *count += 1);
             let engine = Arc::clone(&self.0.engine);
             let conversation = Conversation::new(engine, session, near.sender, ending);
@@ -195,12 +207,17 @@ impl Speaker {
     }
 
     /// Shows what passes in the log, and its places to the conversation.
-    fn tap(&self, generation: u64) -> Tap {
+    fn tap(&self, generation: u64, shows: fn(&Passage<'_>) -> bool) -> Tap {
         let limits = &self.0.engine.settings().limits;
         let speaker = self.clone();
-        let watcher = self.0.log.watcher_telling(limits, move |row| {
+        let mut watcher = self.0.log.watcher_telling(limits, move |row| {
             speaker.with(generation, |conversation| conversation.place(row));
             speaker.tell();
+        });
+        let watcher: Watcher = Box::new(move |passage: &Passage<'_>| {
+            if shows(passage) {
+                watcher(passage);
+            }
         });
         let settings = TapSettings { watchers: vec![watcher], ..TapSettings::default() };
         Tap::new(Arc::clone(&self.0.engine), settings)

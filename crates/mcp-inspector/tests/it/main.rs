@@ -6,3 +6,4 @@ mod api;
 mod children;
 mod demo;
 mod files;
+mod web;
