@@ -6,4 +6,5 @@ mod api;
 mod children;
 mod demo;
 mod files;
+mod styles;
 mod web;

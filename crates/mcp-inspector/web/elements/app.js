@@ -23,6 +23,9 @@ import { openTab, tabList } from './tabs.js';
 /** @import { SpeakViewElement } from './speak/speak-view.js' */
 
 const WORDS = { live: 'live', lost: 'plumb has stopped', paused: 'paused' };
+const TITLES = {
+  live: 'New frames appear as they pass', lost: 'Start plumb again to go on; what is here stays', paused: 'New frames are kept back until you resume',
+};
 /** The list is shown in these, and so is what is said about it. */
 const WITH_LIST = ['frames', 'speak'];
 
@@ -103,6 +106,7 @@ export class AppElement extends HTMLElement {
     this.#frames.follow(signal);
     api.about().then(about => {
       this.#target.textContent = about.target;
+      this.#target.title = about.target;
       document.title = `${about.target} · plumb`;
       if (about.imported) this.#showImported();
       if (about.canSpeak) this.#addSpeak(isNew || view === 'speak', !!about.demo);
@@ -191,6 +195,7 @@ export class AppElement extends HTMLElement {
   /** @param {'live' | 'lost' | 'paused'} state */
   #connection(state) {
     this.#state.textContent = WORDS[state];
+    this.#state.title = TITLES[state];
     this.#state.dataset.state = state;
   }
 

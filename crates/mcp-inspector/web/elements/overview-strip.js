@@ -61,13 +61,16 @@ export class OverviewStripElement extends HTMLElement {
 
   #draw() {
     const frames = this.#frames;
+    if (!frames) return;
+    const range = this.#range();
+    // Recordings need not have times.
+    this.hidden = frames.total > 0 && !range;
     const { clientWidth: width, clientHeight: height } = this;
-    if (!frames || !width) return;
+    if (!width) return;
     const ratio = devicePixelRatio || 1;
     this.#canvas.width = width * ratio;
     this.#canvas.height = height * ratio;
     const pen = this.#canvas.getContext('2d');
-    const range = this.#range();
     if (!pen || !range) return;
     pen.scale(ratio, ratio);
     const style = getComputedStyle(this);
