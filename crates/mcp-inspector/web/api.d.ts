@@ -90,6 +90,8 @@ export interface SpeakState {
   instructions?: string;
   calls: Call[];
   questions: Question[];
+  /** Changes with what is offered. */
+  offered: number;
   demo?: { misbehave: boolean; toolResults: boolean };
 }
 export interface Call {
