@@ -13,6 +13,7 @@ use crate::{
     Conversation, Failure, Found, Limits, Offer, Opening, Random, Recording, Settings, Stop,
     Target, Trouble,
     conversation::Inbox,
+    leaks::{self, Leak},
     wire::{Wire, WireKind},
 };
 
@@ -61,6 +62,8 @@ pub struct Stage {
     opened: Vec<Conversation>,
     failures: Vec<Failure>,
     limits: Limits,
+    /// Rules whose findings the probe puts into words of its own.
+    spoken_for: Vec<&'static str>,
     /// Why the shared conversation had to be given up.
     pub(crate) lost: Option<String>,
 }
@@ -83,6 +86,7 @@ impl Stage {
             opened: Vec::new(),
             failures: Vec::new(),
             limits: scene.settings.limits,
+            spoken_for: Vec::new(),
             lost: None,
         }
     }
@@ -233,6 +237,11 @@ impl Stage {
         self.failures.push(Failure { finding, recording: Arc::clone(on.recording()), stderr });
     }
 
+    /// Leaves what this rule finds to the probe, which sums it up.
+    pub(crate) fn speak_for(&mut self, rule: &'static RuleMeta) {
+        self.spoken_for.push(rule.name);
+    }
+
     /// How many failures were reported.
     pub(crate) fn failure_count(&self) -> usize {
         self.failures.len()
@@ -308,7 +317,18 @@ impl Stage {
         let says = |failures: &[Failure], rule: &RuleMeta| {
             failures.iter().any(|failure| failure.finding.rule.name == rule.name)
         };
+        self.take_leaks(conversation);
         for finding in conversation.recording().take_findings() {
+            // Calls that differ little show the same fault again and again.
+            let is_same = |known: &Failure| {
+                let known = &known.finding;
+                known.rule.name == finding.rule.name
+                    && known.message == finding.message
+                    && known.pointer == finding.pointer
+            };
+            if self.spoken_for.contains(&finding.rule.name) || self.failures.iter().any(is_same) {
+                continue;
+            }
             // The probe has said the same with more precision.
             if finding.rule.name == "request-unanswered"
                 && (says(&self.failures, &behaviour::REQUEST_UNANSWERED)
@@ -320,6 +340,43 @@ impl Stage {
             let recording = Arc::clone(conversation.recording());
             self.failures.push(Failure { finding, recording, stderr: None });
         }
+    }
+
+    /// Looks for what new errors should not show, and reports the first of each kind.
+    fn take_leaks(&mut self, conversation: &Conversation) {
+        let (mut has_trace, mut has_path) = (false, false);
+        for message in conversation.unread() {
+            let (seen, what) = match leaks::leak(&message.value) {
+                None => continue,
+                Some(Leak::Trace(frame)) => (&mut has_trace, format!("a stack trace: {frame}")),
+                Some(Leak::Path(path)) if self.is_known(conversation, &path) => continue,
+                Some(Leak::Path(path)) => (&mut has_path, format!("a path of the server: {path}")),
+            };
+            if std::mem::replace(seen, true) {
+                continue;
+            }
+            let message_text = format!("an error shows {}", mcp_core::excerpt(&what, 200));
+            let help = "log it, and answer with a sentence about what was wrong with the request";
+            let rule = &behaviour::INTERNALS_LEAKED;
+            self.fail(rule, conversation, message.line, message_text, help);
+        }
+    }
+
+    /// Whether a path is no secret: it was sent, belongs to what was asked for, or is on the
+    /// server's command line.
+    fn is_known(&self, conversation: &Conversation, path: &str) -> bool {
+        let is_argument = match &self.scene.target {
+            Target::Command(launch) => launch.arguments.iter().any(|argument| {
+                let argument = argument.to_string_lossy();
+                argument.len() > 1 && (path.contains(&*argument) || argument.contains(path))
+            }),
+            _ => false,
+        };
+        let name = path.rsplit(['/', '\\']).find(|name| !name.is_empty()).unwrap_or(path);
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        is_argument
+            || conversation.recording().was_sent(quoted(path).trim_matches('"'))
+            || conversation.recording().was_sent(&quoted(name))
     }
 
     /// What is left for the next probe, and what was wrong.
