@@ -149,7 +149,8 @@ async fn tools_that_may_write_are_left_alone_and_said_so() {
     let url = start().await;
     let report = test(&url, Settings { safety: Safety::default(), ..settings() }).await;
     assert!(sent(&report).iter().all(|message| message["method"] != "tools/call"));
-    let reasons: Vec<_> = report.results.iter().filter(|result| result.name == "tools/echo").collect();
+    let reasons: Vec<_> =
+        report.results.iter().filter(|result| result.name == "tools/echo").collect();
     assert!(!reasons.is_empty());
     for result in reasons {
         let Outcome::Skipped(reason) = &result.outcome else { panic!("{:?}", result.outcome) };
@@ -177,9 +178,7 @@ async fn the_limit_of_calls_holds() {
     let report = test(&url, Settings { limits, ..settings() }).await;
     let calls = sent(&report).iter().filter(|message| message["method"] == "tools/call").count();
     assert_eq!(calls, 20);
-    let skipped = |result: &mcp_probe::ProbeResult| {
-        matches!(&result.outcome, Outcome::Skipped(reason) if reason.contains("20 calls"))
-    };
+    let skipped = |result: &mcp_probe::ProbeResult| matches!(&result.outcome, Outcome::Skipped(reason) if reason.contains("20 calls"));
     assert!(report.results.iter().any(skipped));
 }
 
