@@ -239,11 +239,17 @@ impl Engine {
             initiative::report(envelope, findings);
             return false;
         }
+        let looks_deeper = self.settings().depth == Depth::Everything;
         match payload::check(self.schemas(), envelope, context, findings) {
-            PayloadOutcome::Broken => false,
+            PayloadOutcome::Broken => {
+                if looks_deeper {
+                    payload::check_sound_tools(&self.criteria, envelope, context, findings);
+                }
+                false
+            }
             PayloadOutcome::Nothing => true,
             PayloadOutcome::Fits(payload) => {
-                if self.settings().depth == Depth::Everything {
+                if looks_deeper {
                     findings.scene().code = payload.code().map(ErrorCode::code);
                     payload::check_deeper(&self.criteria, payload, findings);
                     findings.scene().code = None;

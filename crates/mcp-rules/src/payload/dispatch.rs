@@ -3,10 +3,11 @@
 //! One `match` by method and part, so that a message pays only for what its method needs.
 
 use mcp_json::Node;
+use mcp_jsonrpc::Envelope;
 
 use super::check::{Part, Payload, Shape};
 use crate::{
-    Findings,
+    Context, Findings,
     criteria::Criteria,
     features::{
         caching, cancellation, completion, elicitation, icons, inputs, meta, modern, progress,
@@ -48,6 +49,30 @@ pub(crate) fn check(criteria: &Criteria, payload: Payload<'_>, findings: &mut Fi
                 }
             }
         }
+    }
+}
+
+/// Runs the rules about tools for those of a rejected list that match their definition: one bad tool
+/// does not hide what is wrong with the others.
+#[cold]
+pub(crate) fn check_sound_tools(
+    criteria: &Criteria,
+    envelope: &Envelope<'_>,
+    context: &Context,
+    findings: &mut Findings<'_>,
+) {
+    let method = context.answers.and_then(|answered| answered.method);
+    if method.is_none_or(|method| method.name != "tools/list") {
+        return;
+    }
+    let (Some(definition), Some(list)) = (
+        mcp_schema::definition(context.revision, "Tool"),
+        envelope.result.and_then(|result| result.get("tools")),
+    ) else {
+        return;
+    };
+    for tool in list.elements().filter(|tool| criteria.schemas().accepts(definition, *tool)) {
+        tools::check_tool(criteria, tool, findings);
     }
 }
 

@@ -10,5 +10,5 @@ mod unknown_method;
 
 pub(crate) use self::{
     check::{PayloadOutcome, RULES, check, check_despite},
-    dispatch::check as check_deeper,
+    dispatch::{check as check_deeper, check_sound_tools},
 };

@@ -48,3 +48,20 @@ fn only_clients_ask_and_only_servers_answer_without_a_handshake() {
     check(request, modern(Side::Client), &[]);
     check(notification, modern(Side::Server), &[]);
 }
+
+#[test]
+fn a_bad_tool_does_not_hide_what_is_wrong_with_the_others() {
+    let revision = Revision::V2025_11_25;
+    let answers = mcp_schema::method(revision, b"tools/list");
+    let about = Alone { revision, from: Some(Side::Server), answers };
+    let list =
+        |tools: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{tools}]}}}}"#);
+    let good = r#"{"name":"a","inputSchema":{"type":"object"}}"#;
+    let nameless = r#"{"inputSchema":{"type":"object","properties":{"x":{"type":"strin"}}}}"#;
+    let misspelt =
+        r#"{"name":"b","inputSchema":{"type":"object","properties":{"x":{"type":"strin"}}}}"#;
+    check(&list(misspelt), about, &["tool-input-schema-invalid"]);
+    check(&list(&[good, nameless].join(",")), about, &["result-invalid"]);
+    let both = ["result-invalid", "tool-input-schema-invalid"];
+    check(&list(&[nameless, good, misspelt].join(",")), about, &both);
+}

@@ -31,14 +31,7 @@ pub(crate) fn check_list(criteria: &Criteria, result: Node<'_>, findings: &mut F
         return;
     };
     for tool in list.elements() {
-        if let Some(name) = tool.get("name") {
-            check_name(name, findings);
-        }
-        if !findings.settings().stops_before(Layer::ToolSchema) {
-            schema::check(criteria, tool, findings);
-            x_mcp_header::check(tool, findings);
-        }
-        walk::described(tool, Thing::ToolOrPrompt, findings);
+        check_tool(criteria, tool, findings);
     }
     portability::check(list, findings);
     for name in repeated(list, "name") {
@@ -48,6 +41,18 @@ pub(crate) fn check_list(criteria: &Criteria, result: Node<'_>, findings: &mut F
                 .help("the name is all that `tools/call` has: give each tool its own"),
         );
     }
+}
+
+/// Checks one tool of a list.
+pub(crate) fn check_tool(criteria: &Criteria, tool: Node<'_>, findings: &mut Findings<'_>) {
+    if let Some(name) = tool.get("name") {
+        check_name(name, findings);
+    }
+    if !findings.settings().stops_before(Layer::ToolSchema) {
+        schema::check(criteria, tool, findings);
+        x_mcp_header::check(tool, findings);
+    }
+    walk::described(tool, Thing::ToolOrPrompt, findings);
 }
 
 /// Checks the result of `tools/call`.

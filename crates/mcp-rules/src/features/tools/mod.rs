@@ -9,5 +9,5 @@ pub(crate) mod x_mcp_header;
 
 pub(crate) use self::{
     conversation::Tools,
-    message::{check_call, check_list},
+    message::{check_call, check_list, check_tool},
 };
