@@ -10,8 +10,8 @@ use mcp_json::{Span, Tape};
 use mcp_rules::{Engine, Finding, RuleMeta, behaviour};
 
 use crate::{
-    Conversation, Failure, Found, Offer, Opening, Random, Recording, Settings, Stop, Target,
-    Trouble,
+    Conversation, Failure, Found, Limits, Offer, Opening, Random, Recording, Settings, Stop,
+    Target, Trouble,
     conversation::Inbox,
     leaks::{self, Leak},
     wire::{Wire, WireKind},
@@ -33,6 +33,7 @@ impl Scene {
         &self,
         name: &str,
         opening: &Opening,
+        limits: Limits,
     ) -> Result<Conversation, Trouble> {
         let recording = {
             let mut recordings = self.recordings.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,7 +45,6 @@ impl Scene {
             recording
         };
         let inbox = Arc::new(Inbox::default());
-        let limits = self.settings.limits;
         let wire = Wire::connect(&self.target, &recording, &inbox, opening, &limits).await?;
         Ok(Conversation::new(wire, inbox, recording, opening, limits))
     }
@@ -63,6 +63,7 @@ pub struct Stage {
     failures: Vec<Failure>,
     /// Rules whose findings the probe puts into words of its own.
     spoken_for: Vec<&'static str>,
+    limits: Limits,
     /// Why the shared conversation had to be given up.
     pub(crate) lost: Option<String>,
 }
@@ -85,8 +86,21 @@ impl Stage {
             opened: Vec::new(),
             failures: Vec::new(),
             spoken_for: Vec::new(),
+            limits: scene.settings.limits,
             lost: None,
         }
+    }
+
+    /// Another stage for the same probe, with limits of its own. What fails there does not count
+    /// here.
+    pub(crate) fn aside(&self, limits: Limits) -> Stage {
+        let stage = Stage::new(&self.scene, &self.found, self.revision, &self.name, None);
+        Stage { limits, ..stage }
+    }
+
+    /// Takes over what has failed elsewhere.
+    pub(crate) fn adopt(&mut self, failures: impl IntoIterator<Item = Failure>) {
+        self.failures.extend(failures);
     }
 
     /// The revision that is tested.
@@ -142,7 +156,7 @@ impl Stage {
             return Ok(shared.clone());
         }
         let opening = Opening::at(self.revision);
-        let conversation = self.scene.connect("shared", &opening).await?;
+        let conversation = self.scene.connect("shared", &opening, self.limits).await?;
         self.shared = Some(conversation.clone());
         conversation.open(&opening).await?;
         Ok(conversation)
@@ -174,7 +188,7 @@ impl Stage {
     ///
     /// If there is none.
     pub async fn connect(&mut self, opening: &Opening) -> Result<Conversation, Stop> {
-        let conversation = self.scene.connect(&self.name, opening).await?;
+        let conversation = self.scene.connect(&self.name, opening, self.limits).await?;
         self.opened.push(conversation.clone());
         Ok(conversation)
     }
