@@ -99,7 +99,6 @@ impl Values {
     }
 
     /// Any value that fits.
-    #[allow(dead_code, reason = "walks draw from it")]
     pub(crate) fn any(&self, random: &mut Random) -> Option<Value> {
         self.make(Style::Any, random)
     }
