@@ -35,6 +35,7 @@ use serde_json::Value;
 pub(crate) use self::{
     broken::Broken,
     hostile::{Hostile, texts as hostile_texts},
+    place::token,
     valid::{Reason, Valid},
 };
 use self::{
